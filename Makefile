@@ -1,0 +1,46 @@
+# make demo   evaluate the bundled collection, offline once installed
+# make test   run all tests, with reduced counts of the long checks
+# make stress run the long checks in full
+# make bench  time assay beside other tools (installs them into .venv-bench)
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test stress lint bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/.linted: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev,test]'
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/assay demo
+
+test: $(VENV)/.tested
+	$(BIN)/python -m pytest -n auto
+
+stress: $(VENV)/.tested
+	ASSAY_STRESS=1 $(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.linted
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --editable '.[bench]'
+	.venv-bench/bin/python benchmarks/ranking.py
+
+clean:
+	rm -rf $(VENV) .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,96 @@
+"""Assay tells what a search is worth.
+
+>>> import assay
+>>> scores = assay.evaluate({"q": {"d1": 1}}, {"q": {"d1": 2.0, "d2": 1.0}}, ["ndcg@10", "map"])
+>>> scores["ndcg@10"]
+1.0
+
+Everything here is imported when it is first used, so `import assay` is instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assay.analysis.evaluate import evaluate
+    from assay.analysis.protocols import load_protocol
+    from assay.data.judgments import Judgments
+    from assay.data.protocol import Protocol
+    from assay.data.ranking import Ranking
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+    from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
+    from assay.formats import read_judgments, read_run
+    from assay.formats.writing import read_result, write_judgments, write_result, write_run
+    from assay.measures import Measure, measure, parse
+    from assay.measures.lists import overlap, rbo
+
+_HOMES = {
+    "evaluate": "assay.analysis.evaluate",
+    "load_protocol": "assay.analysis.protocols",
+    "Judgments": "assay.data.judgments",
+    "Protocol": "assay.data.protocol",
+    "Ranking": "assay.data.ranking",
+    "Run": "assay.data.run",
+    "Scores": "assay.data.scores",
+    "AssayError": "assay.errors",
+    "InputError": "assay.errors",
+    "NotComparable": "assay.errors",
+    "UnknownName": "assay.errors",
+    "UsageError": "assay.errors",
+    "read_judgments": "assay.formats",
+    "read_run": "assay.formats",
+    "read_result": "assay.formats.writing",
+    "write_judgments": "assay.formats.writing",
+    "write_result": "assay.formats.writing",
+    "write_run": "assay.formats.writing",
+    "Measure": "assay.measures",
+    "measure": "assay.measures",
+    "parse": "assay.measures",
+    "overlap": "assay.measures.lists",
+    "rbo": "assay.measures.lists",
+}
+
+__all__ = [
+    "AssayError",
+    "InputError",
+    "Judgments",
+    "Measure",
+    "NotComparable",
+    "Protocol",
+    "Ranking",
+    "Run",
+    "Scores",
+    "UnknownName",
+    "UsageError",
+    "evaluate",
+    "load_protocol",
+    "measure",
+    "overlap",
+    "parse",
+    "rbo",
+    "read_judgments",
+    "read_result",
+    "read_run",
+    "write_judgments",
+    "write_result",
+    "write_run",
+]  # every measure is a name of this module too: assay.ndcg, assay.precision ...
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if not name.startswith("_"):
+        registry = importlib.import_module("assay.measures")
+        if name in registry.REGISTRY:
+            return registry.Measure(name)
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("assay-eval")
+    raise AttributeError(f"module 'assay' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *importlib.import_module("assay.measures").REGISTRY])

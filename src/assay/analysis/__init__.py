@@ -1,0 +1,1 @@
+"""Questions asked of scores: evaluate, check, explain; and the protocols that fix their answers."""

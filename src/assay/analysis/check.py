@@ -1,0 +1,219 @@
+"""What is wrong or doubtful in judgments and runs, with counts and examples."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_EXAMPLES = 3
+_UNJUDGED_DEPTH = 10
+_UNJUDGED_ALARM = 0.2
+_CHUNK_SHARE = 0.3
+_CHUNKED = re.compile(r"^(.+)(?:[#_/:-]|::|_chunk_?|#chunk)(\d+)$")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of trouble: where, how often, for example, and what follows from it."""
+
+    where: str
+    kind: str
+    count: int
+    message: str
+    examples: tuple[str, ...] = ()
+    error: bool = False
+
+
+def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
+    """Look for duplicates, conflicting, negative, fractional or one-sided grades."""
+    found = [
+        *_ids(frame, where),
+        *_some(
+            frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).unique(
+                ["query_id", "doc_id"], maintain_order=True
+            ),
+            where,
+            "duplicate judgment",
+            "pairs are judged more than once: evaluation stops unless --dedupe keeps the first",
+            error=True,
+        ),
+        *_some(
+            frame.filter(~pl.col("grade").is_finite()),
+            where,
+            "grade not finite",
+            "grades are NaN or infinite",
+            error=True,
+        ),
+        *_some(
+            frame.filter(pl.col("grade") < 0),
+            where,
+            "negative grade",
+            "grades are negative: they mean pooled but not judged, and are never relevant",
+        ),
+        *_some(
+            frame.filter(pl.col("grade").is_finite() & (pl.col("grade") != pl.col("grade").round())),
+            where,
+            "fractional grade",
+            "grades are fractions: kept as they are here, cut off by trec_eval",
+        ),
+    ]
+    hopeless = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max()).filter(pl.col("grade") <= 0)
+    if len(hopeless):
+        ids = hopeless["query_id"]
+        found.append(
+            Finding(
+                where, "no relevant document", len(ids), "queries have no document with a grade above 0", _heads(ids)
+            )
+        )
+    return found
+
+
+def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
+    """Look for duplicates, bad scores, ties, rows out of order and ranks that contradict scores."""
+    found = [
+        *_ids(frame, where),
+        *_some(
+            frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).unique(
+                ["query_id", "doc_id"], maintain_order=True
+            ),
+            where,
+            "duplicate document",
+            "documents are listed more than once for a query: evaluation stops unless --dedupe keeps the first",
+            error=True,
+        ),
+        *_some(
+            frame.filter(~pl.col("score").is_finite()),
+            where,
+            "score not finite",
+            "scores are NaN or infinite",
+            error=True,
+        ),
+    ]
+    per_query = frame.group_by("query_id", maintain_order=True).agg(
+        pl.len(),
+        pl.col("score").n_unique().alias("scores"),
+        (pl.col("score").diff() > 0).any().alias("rises"),
+        *([_contradicts().alias("contradicts")] if "rank" in frame.columns else []),
+    )
+    tied = per_query.filter((pl.col("len") > 1) & (pl.col("scores") == 1))["query_id"]
+    if len(tied):
+        text = "queries have one score for all documents: their order is decided by document ids alone"
+        found.append(Finding(where, "all scores tied", len(tied), text, _heads(tied)))
+    some = per_query.filter((pl.col("scores") < pl.col("len")) & (pl.col("scores") > 1))["query_id"]
+    if len(some):
+        text = "queries have tied scores: ties are broken by document id, descending, unless --ties says otherwise"
+        found.append(Finding(where, "tied scores", len(some), text, _heads(some)))
+    rising = per_query.filter(pl.col("rises"))["query_id"]
+    if len(rising):
+        text = "queries are not sorted by score: they are ranked by score, not by the order of lines"
+        found.append(Finding(where, "unsorted run", len(rising), text, _heads(rising)))
+    if "contradicts" in per_query.columns:
+        wrong = per_query.filter(pl.col("contradicts"))["query_id"]
+        if len(wrong):
+            text = "queries have a rank column that contradicts the scores: scores decide"
+            found.append(Finding(where, "rank contradicts score", len(wrong), text, _heads(wrong)))
+    return [*found, *_chunks(frame, where)]
+
+
+def _contradicts() -> pl.Expr:
+    """Mark a query in which sorting by rank and sorting by falling score disagree."""
+    return (pl.col("score").sort_by("rank").diff() > 0).any()
+
+
+def check_pair(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> list[Finding]:
+    """Look for queries on one side only and for unjudged documents near the top."""
+    judged, listed = judgments["query_id"].unique(maintain_order=True), run["query_id"].unique(maintain_order=True)
+    missing = judged.filter(~judged.is_in(listed.implode()))
+    extra = listed.filter(~listed.is_in(judged.implode()))
+    found = []
+    if len(missing) == len(judged):
+        text = f"no query in common: the judgments have {_heads(judged)[0]!r}, the run has {_heads(listed)[0]!r}"
+        return [Finding(where, "no common query", len(judged), text, error=True)]
+    if len(missing):
+        text = "judged queries are missing from the run and count as 0 unless --missing skip"
+        found.append(Finding(where, "missing query", len(missing), text, _heads(missing)))
+    if len(extra):
+        found.append(
+            Finding(
+                where,
+                "query without judgments",
+                len(extra),
+                "queries of the run are not judged and are left out",
+                _heads(extra),
+            )
+        )
+    return [*found, *_unjudged(judgments, run, where)]
+
+
+def _unjudged(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
+    judged = (
+        judgments.filter(pl.col("grade") >= 0)
+        .select("query_id", "doc_id")
+        .unique()
+        .with_columns(judged=pl.lit(value=True))
+    )
+    top = (
+        run.join(judgments.select("query_id").unique(), on="query_id", how="semi")
+        .sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+        .group_by("query_id", maintain_order=True)
+        .head(_UNJUDGED_DEPTH)
+        .join(judged, on=["query_id", "doc_id"], how="left")
+    )
+    share = top["judged"].null_count() / len(top) if len(top) else 0.0
+    if share > _UNJUDGED_ALARM:
+        lost = top.filter(pl.col("judged").is_null())
+        text = f"documents in the top {_UNJUDGED_DEPTH} ({share:.0%}) are unjudged and count as not relevant"
+        yield Finding(where, "unjudged documents", len(lost), text, _pairs(lost))
+
+
+def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
+    """Ids with blanks at their ends never match anything."""
+    for column in ("query_id", "doc_id"):
+        odd = frame.filter(pl.col(column) != pl.col(column).str.strip_chars())
+        if len(odd):
+            text = f"rows have blanks around {column}: they will not match"
+            yield Finding(where, "blanks around ids", len(odd), text, _heads(odd[column]))
+
+
+def _chunks(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
+    """Guess from a sample whether ids are chunks of documents: several ids per query share a stem."""
+    head = frame.head(20_000)
+    stems: dict[tuple[str, str], list[str]] = {}
+    for query, doc in head.select("query_id", "doc_id").iter_rows():
+        form = _CHUNKED.match(doc)
+        if form:
+            stems.setdefault((query, form[1]), []).append(doc)
+    repeated = [docs for docs in stems.values() if len(docs) > 1]
+    rows = sum(map(len, repeated))
+    # One stem for everything, as in doc-1, doc-2 ..., is a naming habit, not chunking.
+    if (
+        rows > _CHUNK_SHARE * len(head)
+        and len({stem for _, stem in stems}) > _CHUNK_SHARE * len(head["doc_id"].unique()) / 10
+    ):
+        text = "document ids look like chunks of documents: fold them with --fold and --chunk-map '{doc}#{chunk}'"
+        yield Finding(where, "ids look like chunks", rows, text, tuple(repeated[0][:_EXAMPLES]))
+
+
+def _some(frame: pl.DataFrame, where: str, kind: str, message: str, *, error: bool = False) -> Iterator[Finding]:
+    if len(frame):
+        yield Finding(where, kind, len(frame), message, _pairs(frame), error)
+
+
+def _pairs(frame: pl.DataFrame) -> tuple[str, ...]:
+    value = "grade" if "grade" in frame.columns else "score" if "score" in frame.columns else None
+    rows = frame.head(_EXAMPLES).iter_rows(named=True)
+    return tuple(
+        f"{row['query_id']} {row['doc_id']}" + (f" {row[value]:g}" if value and not math.isnan(row[value]) else "")
+        for row in rows
+    )
+
+
+def _heads(ids: pl.Series | Sequence[str]) -> tuple[str, ...]:
+    return tuple(str(item) for item in list(ids[:_EXAMPLES]))

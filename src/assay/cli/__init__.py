@@ -1,0 +1,89 @@
+"""The command line. Commands are imported when they are used, so that `assay --help` is instant."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from assay.errors import AssayError
+
+# name: (module, what --help says in the list of commands)
+_COMMANDS = {
+    "evaluate": ("assay.cli.evaluate", "Score runs against judgments, or a file of records."),
+    "check": ("assay.cli.check", "What is wrong or doubtful in judgments and runs."),
+    "explain": ("assay.cli.explain", "One query's calculation, step by step."),
+    "measures": ("assay.cli.measures", "List the measures, or show one's page."),
+    "protocols": ("assay.cli.protocols", "List the protocols, or show one."),
+    "trec_eval": ("assay.cli.trec_eval", "Drop-in for trec_eval 10 (or 9)."),
+    "convert": ("assay.cli.convert", "Rewrite judgments or runs in another format."),
+    "demo": ("assay.cli.demo", "Evaluate the bundled collection."),
+}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        command = importlib.import_module(_COMMANDS[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            from assay.errors import UnknownName
+
+            raise UnknownName("command", args[0], _COMMANDS, hint="see: assay --help")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="assay-eval", prog_name="assay")
+def app() -> None:
+    r"""Tell what your search is worth: exact measures, named definitions, checked input.
+
+    \b
+    assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 -m recall@100
+    assay check qrels.txt bm25.run
+    assay measures ndcg
+    """
+
+
+def main() -> None:
+    """Run the command line; a user's mistake prints one line and exits with 2."""
+    try:
+        app(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.Abort:
+        click.echo("aborted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "assay"
+        fail(f"{error.format_message()} (see: {where} --help)")
+    except AssayError as error:
+        fail(str(error))
+    except BrokenPipeError:
+        # The reader of our output left, as `| head` does: no message, and no second one at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def fail(message: str) -> None:
+    """Print one line and exit with 2."""
+    click.echo("assay: " + " ".join(message.split("\n")), err=True)
+    sys.exit(2)

@@ -1,0 +1,75 @@
+"""Options that several commands share, meaning one thing everywhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Item = TypeVar("Item")
+_PATIENCE = 1.0  # seconds before progress is shown
+
+
+def rules(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that override a protocol."""
+    for option in reversed(
+        [
+            click.option(
+                "--protocol", default="trec", show_default=True, metavar="NAME|FILE", help="See: assay protocols."
+            ),
+            click.option("--min-relevance", type=float, help="Smallest grade that counts as relevant."),
+            click.option("--max-grade", type=float, help="Largest grade of the scale (graded AP, ERR)."),
+            click.option("--ties", type=click.Choice(["docid", "given", "expected"]), help="Order of equal scores."),
+            click.option("--missing", type=click.Choice(["zero", "skip"]), help="Judged queries that the run lacks."),
+            click.option(
+                "--undefined", type=click.Choice(["zero", "skip"]), help="Queries without relevant documents."
+            ),
+            click.option(
+                "--fold", type=click.Choice(["after", "before"]), help="Fold chunks after or before the cut at k."
+            ),
+            click.option("--chunk-map", metavar="FILE|PATTERN", help="Chunk to document: a file, or {doc}#{chunk}."),
+            click.option("--dedupe", is_flag=True, help="Keep the first of repeated documents instead of refusing."),
+            click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir."),
+            click.option("--split", default="test", show_default=True, help="Split of a BEIR folder."),
+        ]
+    ):
+        function = option(function)
+    return function
+
+
+def named(text: str) -> tuple[str | None, str]:
+    """Split NAME=FILE; a plain path has no name."""
+    from pathlib import Path
+
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and name and not Path(text).exists() else (None, text)
+
+
+def with_progress(items: Sequence[Item], what: str) -> Iterator[Item]:
+    """Pass items on; after a second, show on a terminal how far we are."""
+    start = time.monotonic()
+    shown = False
+    for done, item in enumerate(items):
+        if sys.stderr.isatty() and time.monotonic() - start > _PATIENCE:
+            filled = 24 * done // len(items)
+            click.echo(f"\r{what} [{'#' * filled}{'.' * (24 - filled)}] {done}/{len(items)}", err=True, nl=False)
+            shown = True
+        yield item
+    if shown:
+        click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
+
+
+def emit(text: str, output: str | None) -> None:
+    """Print, or write the file completely or not at all."""
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        from assay.formats.files import write_atomically
+
+        write_atomically(output, text)
+        click.echo(f"wrote {output}", err=True)

@@ -1,0 +1,1 @@
+"""Judgments, runs, their join and the table of scores: frozen, columnar, typed."""

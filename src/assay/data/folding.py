@@ -1,0 +1,71 @@
+"""Folding a run of chunks to documents."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assay.errors import InputError, UsageError, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.data.ranking import Ties
+    from assay.data.run import Run
+
+
+def pattern_to_regex(pattern: str) -> str:
+    """Turn a pattern such as `{doc}#{chunk}` into a regular expression that captures the document."""
+    if pattern.count("{doc}") != 1:
+        raise UsageError(f"the chunk pattern {excerpt(pattern)} must contain {{doc}} once, as in {{doc}}#{{chunk}}")
+    parts = re.split(r"(\{doc\}|\{chunk\})", pattern)
+    return "^" + "".join({"{doc}": "(.+)", "{chunk}": "[^#]*?"}.get(part, re.escape(part)) for part in parts) + "$"
+
+
+def documents_of(run: Run, chunks: Mapping[str, str] | str | None) -> pl.Series:
+    """Name the document of every row: from its own column, a mapping, or a pattern over chunk ids."""
+    if "chunk_id" in run.frame.columns:
+        return run.frame["doc_id"]
+    if chunks is None:
+        raise UsageError("folding needs to know which document a chunk belongs to: give a chunk map or a pattern")
+    ids = run.frame["doc_id"]
+    if isinstance(chunks, str):
+        docs = ids.str.extract(pattern_to_regex(chunks), 1)
+    else:
+        docs = ids.replace_strict(list(chunks), list(chunks.values()), default=None, return_dtype=pl.String)
+    if docs.null_count():
+        first = ids.filter(docs.is_null())[0]
+        kind = f"does not fit the pattern {chunks}" if isinstance(chunks, str) else "is not in the chunk map"
+        raise InputError(
+            f"chunk {excerpt(first)} {kind}",
+            path=run.source.label if run.source else None,
+            hint="every chunk of the run needs a document",
+        )
+    return docs
+
+
+def fold_run(run: Run, chunks: Mapping[str, str] | str | None, *, ties: Ties, float32: bool = False) -> Run:
+    """Keep each document's best chunk. The new score is minus the chunk's position, so the order is kept as it is."""
+    if ties == "expected":
+        raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
+    chunk = "chunk_id" if "chunk_id" in run.frame.columns else "doc_id"
+    frame = run.frame.select("query_id", pl.col(chunk).alias("chunk"), "score", documents_of(run, chunks).alias("doc"))
+    keys = ["query_id", pl.col("score").cast(pl.Float32) if float32 else "score"]
+    descending = [False, True]
+    if ties == "docid":
+        keys, descending = [*keys, "chunk"], [*descending, True]
+    frame = frame.sort(keys, descending=descending, maintain_order=True)
+    twice = frame.filter(pl.struct("query_id", "chunk").is_duplicated())
+    if len(twice):
+        raise InputError(
+            f"chunk {excerpt(twice['chunk'][0])} is listed twice for query {excerpt(twice['query_id'][0])}",
+            path=run.source.label if run.source else None,
+            hint="remove one of the lines",
+        )
+    frame = frame.with_columns(position=pl.int_range(1, pl.len() + 1).over("query_id"))
+    frame = frame.unique(["query_id", "doc"], keep="first", maintain_order=True)
+    folded = frame.select("query_id", doc_id="doc", score=-pl.col("position").cast(pl.Float64))
+    return replace(run, frame=folded)

@@ -1,0 +1,124 @@
+"""Judgments: which documents are relevant to which queries, and how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from assay.errors import InputError, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.data.source import Source
+
+SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Grades of (query, document) pairs, one row each, ordered by query and document.
+
+    A negative grade means "pooled but not judged". With `subtopic` rows, a pair may have one row per subtopic;
+    `groups` says whether these are aspects of a diversity task ("subtopics") or the OR-groups of gold given as an
+    AND of ORs ("gold"), for which recall counts satisfied groups.
+    """
+
+    frame: pl.DataFrame
+    source: Source | None = None
+    groups: Literal["none", "subtopics", "gold"] = "none"
+    notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.DataFrame,
+        *,
+        source: Source | None = None,
+        groups: Literal["none", "subtopics", "gold"] = "none",
+        notes: tuple[str, ...] = (),
+        dedupe: bool = False,
+    ) -> Judgments:
+        """Check and order a frame with columns query_id, doc_id, grade and, where there are groups, subtopic."""
+        keys = ["query_id", "doc_id"] if groups == "none" else ["query_id", "doc_id", "subtopic"]
+        frame = frame.select(*keys, pl.col("grade").cast(pl.Float64))
+        place = None if source is None else source.label
+        odd = frame.filter(~pl.col("grade").is_finite())
+        if len(odd):
+            raise InputError(
+                f"grade {odd['grade'][0]} of query {excerpt(odd['query_id'][0])}, document {excerpt(odd['doc_id'][0])}"
+                " is not a finite number",
+                path=place,
+                hint="give every judged document a number",
+            )
+        if dedupe:
+            frame = frame.unique(keys, keep="first", maintain_order=True)
+        frame = frame.sort(keys, maintain_order=True)
+        twice = frame.filter(pl.all_horizontal(pl.col(key) == pl.col(key).shift(1) for key in keys))
+        if len(twice):
+            raise InputError(
+                f"document {excerpt(twice['doc_id'][0])} is judged twice for query {excerpt(twice['query_id'][0])}",
+                path=place,
+                hint="keep one of the rows, or use --dedupe to keep the first",
+            )
+        return cls(frame, source, groups, notes)
+
+    @classmethod
+    def from_dict(cls, grades: Mapping[object, Mapping[object, float]]) -> Judgments:
+        """Take {query: {document: grade}}; ids become text."""
+        rows = [(str(q), str(d), float(g)) for q, docs in grades.items() for d, g in docs.items()]
+        return cls.of(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @cached_property
+    def pairs(self) -> pl.DataFrame:
+        """One row per (query, document): with subtopics, the highest grade of any."""
+        if self.groups == "none":
+            return self.frame
+        return self.frame.group_by("query_id", "doc_id", maintain_order=True).agg(pl.col("grade").max())
+
+    @cached_property
+    def query_ids(self) -> list[str]:
+        """The judged queries in id order."""
+        found: list[str] = self.frame["query_id"].unique(maintain_order=True).to_list()
+        return found
+
+    @cached_property
+    def max_grade(self) -> float:
+        """The largest grade in all judgments."""
+        top = self.frame["grade"].max()
+        return float(top) if isinstance(top, (int, float)) else 0.0
+
+    @cached_property
+    def by_query(self) -> dict[str, dict[str, float]]:
+        """The same as {query: {document: grade}}."""
+        found: dict[str, dict[str, float]] = {query: {} for query in self.query_ids}
+        for query, doc, grade in self.pairs.iter_rows():
+            found[query][doc] = grade
+        return found
+
+    @cached_property
+    def rows_by_query(self) -> dict[str, dict[str, int]]:
+        """Number of each pair's row as {query: {document: row}}."""
+        found: dict[str, dict[str, int]] = {query: {} for query in self.query_ids}
+        for row, (query, doc) in enumerate(self.pairs.select("query_id", "doc_id").iter_rows()):
+            found[query][doc] = row
+        return found
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Copy to {query: {document: grade}}."""
+        return {query: dict(docs) for query, docs in self.by_query.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the content, the same for the same judgments in any format and order."""
+        mark = sha256()
+        for row in self.frame.iter_rows():
+            mark.update("\t".join(map(repr, row)).encode())
+        return mark.hexdigest()

@@ -1,0 +1,67 @@
+"""Protocol: one written standard for computing and comparing numbers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.data.ranking import Ties
+
+Missing = Literal["zero", "skip"]
+Undefined = Literal["zero", "skip"]
+Fold = Literal["after", "before"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A value to reach, and one that is excellent.
+
+    `below` is for quantities that should be small; `strict` means that the value itself is not enough.
+    """
+
+    measure: str
+    target: float
+    excellent: float | None = None
+    below: bool = False
+    strict: bool = False
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Measures with their definitions, thresholds and rules.
+
+    `defaults` fills parameters of measures that do not give them; `required` names settings that have no sensible
+    default and must be given by the user; `max_grade` may offer several, of which the smallest that fits is taken.
+    """
+
+    name: str
+    title: str = ""
+    description: str = ""
+    measures: Mapping[str, str] = field(default_factory=dict)
+    primary: str | None = None
+    min_relevance: float = 1.0
+    max_grade: float | tuple[float, ...] | None = None
+    required: tuple[str, ...] = ()
+    ties: Ties = "docid"
+    missing: Missing = "zero"
+    undefined: Undefined = "zero"
+    fold: Fold | None = None
+    scores: Literal["float64", "float32"] = "float64"
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    k: tuple[int, ...] = ()
+    targets: tuple[Target, ...] = ()
+
+    def rules(self) -> dict[str, Any]:
+        """Name everything besides the measures that shapes a value: what must agree for two results to be compared."""
+        names = ("min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "scores")
+        return {name: getattr(self, name) for name in names}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Copy to plain values for a result file."""
+        plain = asdict(self)
+        plain["targets"] = [{k: v for k, v in target.items() if v not in ("", None)} for target in plain["targets"]]
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}

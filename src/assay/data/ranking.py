@@ -1,0 +1,164 @@
+"""Ranking: what a measure needs to know about one run under one set of judgments.
+
+Only judged documents matter. For each query a measure needs the ranks and grades of the documents that are both
+judged and retrieved (the hits), the judged grades (the pool) and how many documents were retrieved. Millions of run
+lines shrink to some thousands of rows here, and every measure is arithmetic on those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from assay.data import segments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from assay.data.segments import Bools, Floats, Ints
+
+Ties = Literal["docid", "given", "expected"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subtopics:
+    """Rows of judged (document, subtopic) pairs, numbered like the pool of the ranking they belong to."""
+
+    pool: Ints
+    subtopic: Ints
+    gold: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Hits and pool of every query; queries are the union of judged and retrieved ones in id order.
+
+    Hits are ordered by query and rank. `position` is where the cut at k applies: it differs from `rank` only for
+    chunks folded after the cut. `tie_first` and `tie_last` bound the ranks that the hit shares with equal scores.
+    """
+
+    query_ids: list[str]
+    judged: Bools
+    in_run: Bools
+    retrieved: Ints
+    query: Ints
+    rank: Ints
+    position: Ints
+    grade: Floats
+    tie_first: Ints
+    tie_last: Ints
+    pool_of_hit: Ints
+    pool_query: Ints
+    pool_grade: Floats
+    listed_query: Ints | None = None
+    listed_position: Ints | None = None
+    subtopics: Subtopics | None = None
+    expected: bool = False
+
+    def __len__(self) -> int:
+        return len(self.query_ids)
+
+    # Parts of the list ------------------------------------------------------------------------------------------
+
+    def within(self, k: int | None) -> Bools:
+        """Mark the hits in the top k."""
+        return np.ones(len(self.rank), dtype=bool) if k is None else self.position <= k
+
+    def shown(self, k: int | None) -> Ints:
+        """Count the documents that the top k really holds."""
+        if k is None:
+            return self.retrieved
+        if self.listed_position is None or self.listed_query is None:
+            return np.minimum(self.retrieved, k)
+        return segments.count(self.listed_query[self.listed_position <= k], len(self))
+
+    def relevant(self, min_relevance: float) -> Bools:
+        """Mark the relevant hits; a negative grade is never relevant."""
+        return self.grade >= max(min_relevance, 0.0)
+
+    @cached_property
+    def is_judged(self) -> Bools:
+        """Mark the hits with a real judgment: a negative grade means pooled but not judged."""
+        return self.grade >= 0
+
+    # Sums per query ---------------------------------------------------------------------------------------------
+
+    def count(self, mask: Bools) -> Ints:
+        """Count the marked hits of each query."""
+        return segments.count(self.query[mask], len(self))
+
+    def total(self, values: NDArray[Any], mask: Bools) -> Floats:
+        """Sum the values of the marked hits of each query."""
+        return segments.total(values[mask], self.query[mask], len(self))
+
+    def num_relevant(self, min_relevance: float) -> Ints:
+        """Count all relevant documents of each query, retrieved or not."""
+        return segments.count(self.pool_query[self.pool_grade >= max(min_relevance, 0.0)], len(self))
+
+    # Other views of the same lists --------------------------------------------------------------------------------
+
+    def condensed(self) -> Ranking:
+        """Leave only judged documents in the lists, closing the gaps."""
+        keep = self.is_judged
+        query, first = self.query[keep], self.tie_first[keep]
+        rank = segments.ordinals(query)
+        block = np.append(True, (query[1:] != query[:-1]) | (first[1:] != first[:-1]))[: len(query)]
+        of_block = np.cumsum(block) - 1
+        size = segments.count(of_block, int(block.sum()))
+        start = rank[block]
+        return replace(
+            self,
+            retrieved=segments.count(query, len(self)),
+            query=query,
+            rank=rank,
+            position=rank,
+            grade=self.grade[keep],
+            tie_first=start[of_block],
+            tie_last=(start + size - 1)[of_block],
+            pool_of_hit=self.pool_of_hit[keep],
+            listed_query=None,
+            listed_position=None,
+        )
+
+    def cut(self, depth: int) -> Ranking:
+        """Forget everything below a depth, as trec_eval -M does."""
+        return replace(self._keep(self.rank <= depth), retrieved=np.minimum(self.retrieved, depth))
+
+    def _keep(self, rows: Bools | Ints) -> Ranking:
+        names = ("query", "rank", "position", "grade", "tie_first", "tie_last", "pool_of_hit")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Say whether any hit shares its score with another document."""
+        return bool((self.tie_last > self.tie_first).any())
+
+    def extreme(self, *, best: bool) -> Ranking:
+        """Order tied documents so that the highest grades come first (or, for the worst case, last)."""
+        order = np.lexsort((-self.grade if best else self.grade, self.tie_first, self.query))
+        moved = self._keep(order)
+        group = np.cumsum(
+            np.append(True, (moved.query[1:] != moved.query[:-1]) | (moved.tie_first[1:] != moved.tie_first[:-1]))
+        )
+        nth = segments.ordinals(group)
+        size = np.bincount(group)[group]
+        # Unjudged documents of the tie count as grade 0: below relevant hits at best, above them at worst.
+        positive = np.bincount(group, weights=moved.grade > 0)[group].astype(np.int64)
+        above = nth <= positive if best else nth <= size - positive
+        from_top, from_end = moved.tie_first + nth - 1, moved.tie_last - size + nth
+        rank = np.where(above, from_top, from_end)
+        order = np.lexsort((rank, moved.query))
+        position = rank if self.listed_position is None else moved.position
+        return replace(
+            moved,
+            query=moved.query[order],
+            rank=rank[order],
+            position=position[order],
+            grade=moved.grade[order],
+            tie_first=moved.tie_first[order],
+            tie_last=moved.tie_last[order],
+            pool_of_hit=moved.pool_of_hit[order],
+        )

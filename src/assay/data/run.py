@@ -1,0 +1,53 @@
+"""A run: the ranked lists of one system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.data.source import Source
+
+SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Scores of (query, document) rows in the order they were given; the higher score ranks first.
+
+    `empty` names the queries that were asked and returned nothing.
+    """
+
+    frame: pl.DataFrame
+    name: str = "run"
+    source: Source | None = None
+    empty: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def from_dict(cls, scores: Mapping[object, Mapping[object, float]], name: str = "run") -> Run:
+        """Take {query: {document: score}}; ids become text."""
+        rows = [(str(q), str(d), float(s)) for q, docs in scores.items() for d, s in docs.items()]
+        empty = tuple(str(q) for q, docs in scores.items() if not docs)
+        return cls(pl.DataFrame(rows, schema=SCHEMA, orient="row"), name, empty=empty)
+
+    @classmethod
+    def from_lists(cls, lists: Mapping[object, list[object]], name: str = "run") -> Run:
+        """Take {query: [best document, second, ...]}; scores count down from the length of the list."""
+        rows = [(str(q), str(d), float(len(docs) - i)) for q, docs in lists.items() for i, d in enumerate(docs)]
+        empty = tuple(str(q) for q, docs in lists.items() if not docs)
+        return cls(pl.DataFrame(rows, schema=SCHEMA, orient="row"), name, empty=empty)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """Copy to {query: {document: score}}."""
+        found: dict[str, dict[str, float]] = {}
+        for query, doc, score in self.frame.select(SCHEMA.keys()).iter_rows():
+            found.setdefault(query, {})[doc] = score
+        return found

@@ -1,0 +1,27 @@
+"""Where data came from: shown in messages and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import file_digest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file (or another named origin) that data was read from."""
+
+    label: str
+    path: Path | None = None
+
+    @cached_property
+    def sha256(self) -> str | None:
+        """Hash of the file's bytes, computed when somebody asks; None for what is not a file."""
+        if self.path is None or not self.path.is_file():
+            return None
+        with self.path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,57 @@
+"""Everything Assay raises on purpose.
+
+AssayError
+├── InputError      data that cannot be used: names file, line and cure
+├── UsageError      a name, an option or a combination of them that makes no sense
+│   └── UnknownName   a measure, protocol or column that does not exist, with "did you mean"
+└── NotComparable   values of different definitions, judgments or query sets
+
+The command line prints any of them as one line and exits with 2. Anything else is a bug and shows its traceback.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_EXCERPT = 60
+
+
+class AssayError(Exception):
+    """Base of all errors that Assay raises on purpose."""
+
+
+class InputError(AssayError):
+    """Data that cannot be used; the message names the place and the cure."""
+
+    def __init__(self, message: str, *, path: str | None = None, line: int | None = None, hint: str = "") -> None:
+        place = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
+        super().__init__(place + message + (f" ({hint})" if hint else ""))
+        self.path, self.line, self.hint = path, line, hint
+
+
+class UsageError(AssayError):
+    """An option or a combination of options that makes no sense."""
+
+
+class UnknownName(UsageError):
+    """A name that does not exist; the message offers the nearest ones that do."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+        by_lower = {word.lower(): word for word in known}
+        near = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
+        offer = f"; did you mean {', '.join(by_lower[word] for word in near)}?" if near else ""
+        super().__init__(f"unknown {kind} {excerpt(name)}{offer}{f' ({hint})' if hint else ''}")
+
+
+class NotComparable(AssayError):
+    """Values that must not stand side by side; the message names the difference."""
+
+
+def excerpt(text: object) -> str:
+    """Quote user data for a message: one line, no control characters, cut to a readable length."""
+    shown = repr(text if isinstance(text, str) else str(text))
+    return shown if len(shown) <= _EXCERPT else shown[: _EXCERPT - 3] + "...'"

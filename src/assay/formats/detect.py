@@ -1,0 +1,81 @@
+"""Finding out what an input file is, from its suffix and its first bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal, get_args
+
+from assay.errors import InputError, UsageError
+from assay.formats import columns
+from assay.formats.records import looks_like_records
+
+if TYPE_CHECKING:
+    from assay.formats.files import Input
+
+InputFormat = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet", "beir"]
+FORMATS: tuple[str, ...] = get_args(InputFormat)
+
+_BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_PARQUET = b"PAR1"
+_BOM = b"\xef\xbb\xbf"
+
+
+def format_of(source: Input, asked: str | None = None) -> str:
+    """Name the format of an input: what was asked for, else by suffix, else by content."""
+    if asked is not None:
+        if asked not in FORMATS:
+            raise UsageError(f"input format {asked!r}: expected one of {', '.join(FORMATS)}")
+        return asked
+    if source.path is not None and source.path.is_dir():
+        if not (source.path / "qrels").is_dir():
+            raise InputError(
+                "this is a folder without a qrels folder inside", path=source.label, hint="give a file or a BEIR folder"
+            )
+        return "beir"
+    if source.suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[source.suffix]
+    return _by_content(source)
+
+
+def _by_content(source: Input) -> str:
+    head = source.head.removeprefix(_BOM)
+    if head.startswith(_PARQUET):
+        return "parquet"
+    if head.lstrip()[:1] in (b"{", b"["):
+        return "jsonl" if _is_jsonl(head) else "json"
+    first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r").lower()
+    for separator, kind in (("\t", "tsv"), (",", "csv")):
+        names = {name.strip().strip('"') for name in first.split(separator)}
+        if len(names) > 1 and names & {*columns.QUERY} and names & {*columns.DOC, *columns.CHUNK}:
+            return kind
+    return "trec"
+
+
+def _is_jsonl(head: bytes) -> bool:
+    line = head.lstrip().split(b"\n", 1)[0]
+    try:
+        return isinstance(json.loads(line), dict) and b"\n" in head.strip()
+    except ValueError:
+        return False
+
+
+def is_records(source: Input, kind: str) -> bool:
+    """Tell a self-contained file from judgments or a run."""
+    if kind not in {"json", "jsonl"}:
+        return False
+    text = source.text
+    try:
+        data = json.loads(text.lstrip().split("\n", 1)[0] if kind == "jsonl" else text)
+    except ValueError:
+        return False
+    if isinstance(data, list):
+        return bool(data) and (not isinstance(data[0], dict) or looks_like_records(set(data[0])))
+    if not isinstance(data, dict):
+        return False
+    return looks_like_records(set(data)) or _graded_lists(data)
+
+
+def _graded_lists(data: dict[str, object]) -> bool:
+    return bool(data) and all(
+        isinstance(v, list) and all(isinstance(g, (int, float)) for g in v) for v in data.values()
+    )

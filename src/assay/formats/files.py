@@ -1,0 +1,149 @@
+"""Opening input: files, gzip, standard input; and writing output so that nothing is ever left half-written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import tempfile
+import zlib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from assay.data.source import Source
+from assay.errors import InputError
+
+_HEAD = 1 << 16
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Input:
+    """One input file: its label for messages, its bytes, and its first bytes for guessing a format."""
+
+    label: str
+    path: Path | None
+
+    @classmethod
+    def at(cls, place: str | os.PathLike[str]) -> Input:
+        """Open a path, or standard input for '-'."""
+        text = os.fspath(place)
+        if text == "-":
+            return cls("<stdin>", None)
+        path = Path(text)
+        if not path.exists():
+            raise InputError("no such file", path=text, hint="check the spelling; '-' reads standard input")
+        if path.is_file() and path.stat().st_size == 0:
+            raise InputError("the file is empty", path=text, hint="expected at least one row")
+        return cls(text, path)
+
+    @property
+    def source(self) -> Source:
+        """Where the data came from."""
+        return Source(self.label, self.path)
+
+    @cached_property
+    def is_packed(self) -> bool:
+        """Say whether the bytes must be unpacked (or came from a pipe), so that nothing can map the file."""
+        return self.path is None or self._start(2) == _GZIP
+
+    @cached_property
+    def head(self) -> bytes:
+        """First bytes, unpacked."""
+        return self.data[:_HEAD] if self.is_packed else self._start(_HEAD)
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes, unpacked."""
+        try:
+            raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+            data = gzip.decompress(raw) if raw[:2] == _GZIP else raw
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"cannot be read: {_why(error)}", path=self.label) from None
+        if not data:
+            raise InputError("the file is empty", path=self.label, hint="expected at least one row")
+        return data
+
+    @property
+    def text(self) -> str:
+        """All text; a byte order mark is dropped and bytes that are not UTF-8 are refused with their line."""
+        if b"\0" in self.data[:_HEAD]:
+            raise InputError("this is a binary file, not text", path=self.label, hint="expected TREC, JSON or CSV text")
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            raise InputError(
+                f"byte 0x{self.data[error.start]:02x} is not UTF-8 text",
+                path=self.label,
+                line=line,
+                hint="save it as UTF-8",
+            ) from None
+
+    def _start(self, size: int) -> bytes:
+        assert self.path is not None
+        try:
+            with self.path.open("rb") as file:
+                return file.read(size)
+        except OSError as error:
+            raise InputError(f"cannot be read: {_why(error)}", path=self.label) from None
+
+    @cached_property
+    def suffix(self) -> str:
+        """File suffix without .gz, in lower case."""
+        name = self.label.lower().removesuffix(".gz")
+        return "" if self.path is None else Path(name).suffix
+
+
+def _why(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
+    """Write a file completely or not at all."""
+    target = Path(path)
+    raw = data.encode() if isinstance(data, str) else data
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"cannot be written: {_why(error)}", path=str(target)) from None
+    draft = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise InputError(f"cannot be written: {_why(error)}", path=str(target)) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+_KNOWN_SUFFIXES = {
+    ".run",
+    ".trec",
+    ".txt",
+    ".gz",
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".csv",
+    ".tsv",
+    ".parquet",
+    ".res",
+    ".input",
+}
+
+
+def system_name(label: str) -> str:
+    """Name a system after its file, without the suffixes we know; names themselves may contain dots."""
+    name = Path(label).name
+    while Path(name).suffix.lower() in _KNOWN_SUFFIXES and Path(name).stem:
+        name = Path(name).stem
+    return name

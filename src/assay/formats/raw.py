@@ -1,0 +1,46 @@
+"""Reading judgments and runs without judging them: faults that stop an evaluation are for `check` to list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assay.formats import read_judgments, read_run, tables, trec
+from assay.formats.detect import format_of
+from assay.formats.files import Input
+
+if TYPE_CHECKING:
+    from assay.formats.trec import Layout
+
+_TABLES = {"csv", "tsv", "jsonl", "parquet"}
+
+
+def raw_judgments(place: str, *, kind: str | None, split: str) -> pl.DataFrame:
+    """Rows of query_id, doc_id and grade as they stand in the file."""
+    source = Input.at(place)
+    kind = format_of(source, kind)
+    if kind == "trec":
+        return _raw_trec(source, trec.QRELS).select("query_id", "doc_id", "grade")
+    if kind in _TABLES:
+        return tables.judged_rows(tables.read_table(source, kind), source.source, subtopics=False)[0]
+    return read_judgments(place, kind=kind, split=split).frame
+
+
+def raw_run(place: str, *, kind: str | None) -> pl.DataFrame:
+    """Rows of query_id, doc_id, score and, where there is one, rank as they stand in the file."""
+    source = Input.at(place)
+    kind = format_of(source, kind)
+    if kind == "trec":
+        frame = _raw_trec(source, trec.RUN_WITH_RANK)
+        return frame.with_columns(pl.col("rank").cast(pl.Float64, strict=False))
+    frame = read_run(place, kind=kind).frame
+    if kind in _TABLES:
+        table = tables.read_table(source, kind)
+        if "rank" in table.columns and "score" in table.columns:
+            frame = frame.with_columns(table["rank"].cast(pl.Float64, strict=False).alias("rank"))
+    return frame
+
+
+def _raw_trec(source: Input, layout: Layout) -> pl.DataFrame:
+    return trec.read_trec(source, layout, finite=False)

@@ -1,0 +1,248 @@
+"""Self-contained records: one object per query that holds both what was retrieved and what is relevant.
+
+{"query": ..., "retrieved": [ids], "relevant": [ids]}         gold as a list, as {id: grade}, or as an AND of ORs
+{"query": ..., "relevance": [3, 1, 2, 0, 0]}                  grades in ranked order: the list is all that is known
+{"query": ..., "grades": [3, 1, 2], "scores": [.8, .6, .5]}   parallel lists; scores_before, scores_after: two systems
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from assay.data.judgments import SCHEMA, Judgments
+from assay.data.run import Run
+from assay.errors import InputError, excerpt
+from assay.formats import columns
+from assay.formats.tables import read_jsonl, read_table
+
+if TYPE_CHECKING:
+    from assay.formats.files import Input
+
+QUERY = ("query_id", "qid", "q_id", "id", "task_id", "topic_id", "query", "question", "user_input")
+RETRIEVED = (
+    "retrieved",
+    "context_ids",
+    "retrieved_context_ids",
+    "retrieved_ids",
+    "retrieved_docs",
+    "doc_ids",
+    "ranking",
+)
+RELEVANT = ("relevant", "gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks", "gold")
+LISTS = ("relevance", "relevances", "relevance_list", "graded_relevance")
+GRADES = ("grades", "y_true", "true_relevance", "labels")
+SCORES = ("scores", "y_score", "predicted_scores")
+
+
+@dataclass(frozen=True)
+class Records:
+    """Judgments and the runs of one or more systems, from one file; `unnamed` documents have no ids of their own."""
+
+    judgments: Judgments
+    runs: tuple[Run, ...]
+    unnamed: bool
+
+
+def looks_like_records(keys: set[str]) -> bool:
+    """Tell records from rows of judgments or runs by their fields."""
+    lower = {key.lower() for key in keys}
+    has_lists = any(name in lower for name in (*LISTS, *GRADES))
+    pair = any(name in lower for name in RETRIEVED) and any(name in lower for name in RELEVANT)
+    return pair or (has_lists and not any(name in lower for name in columns.DOC))
+
+
+def read_records(source: Input, kind: str, name: str) -> Records:
+    """Read self-contained records from JSON lines, a JSON array, or a bare JSON list of relevance lists."""
+    rows = _rows(source, kind)
+    keys = list(dict.fromkeys(key for _, row in rows for key in row))
+    label = source.label
+    query = _query_field(keys, label)
+    relevance = columns.find(keys, LISTS, path=label)
+    grades = columns.find(keys, GRADES, path=label)
+    retrieved = columns.find(keys, RETRIEVED, path=label)
+    relevant = columns.find(keys, RELEVANT, path=label)
+    builder = _Builder(label, query)
+    if relevance:
+        builder.lists(rows, relevance, name)
+    elif grades:
+        builder.parallel(rows, grades, _score_fields(keys, label), name)
+    elif retrieved and relevant:
+        builder.sets(rows, retrieved, relevant, name)
+    else:
+        raise InputError(
+            f"no records of retrieved and relevant documents: the fields are {', '.join(map(excerpt, keys[:8]))}",
+            path=label,
+            hint='expected "retrieved" and "relevant", or "relevance", or "grades" and "scores"; or give a second file',
+        )
+    used = {"query_id": query, "relevance": relevance, "grades": grades, "retrieved": retrieved, "relevant": relevant}
+    return builder.done(source, columns.notes(used))
+
+
+def _query_field(keys: list[str], label: str) -> str | None:
+    """Choose the field that identifies a query: an id before a text; None numbers the records."""
+    lower = {key.lower(): key for key in keys}
+    del label
+    return next((lower[name] for name in QUERY if name in lower), None)
+
+
+def _score_fields(keys: list[str], label: str) -> dict[str, str]:
+    """Find the score lists: `scores`, or one `scores_NAME` per system."""
+    many = {key.removeprefix("scores_"): key for key in keys if key.startswith("scores_")}
+    one = columns.find(keys, SCORES, path=label, needed="" if many else "grades")
+    return many or {"": one or ""}
+
+
+def _rows(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
+    if kind == "jsonl":
+        return list(read_jsonl(source))
+    if kind in {"csv", "tsv", "parquet"}:
+        return list(enumerate(read_table(source, kind).to_dicts(), 1))
+    try:
+        data = json.loads(source.text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
+    if isinstance(data, dict):
+        data = [{"query_id": key, "relevance": value} for key, value in data.items()] if _are_lists(data) else [data]
+    if isinstance(data, list) and data and all(isinstance(item, list) for item in data):
+        data = [{"relevance": item} for item in data]
+    if isinstance(data, list) and data and all(isinstance(item, (int, float)) for item in data):
+        data = [{"relevance": data}]
+    if not isinstance(data, list) or not data or not all(isinstance(item, dict) for item in data):
+        raise InputError("expected a JSON list of objects or of relevance lists", path=source.label)
+    return list(enumerate(data, 1))
+
+
+def _are_lists(data: dict[str, Any]) -> bool:
+    return bool(data) and all(
+        isinstance(v, list) and all(isinstance(g, (int, float)) for g in v) for v in data.values()
+    )
+
+
+class _Builder:
+    """Collects rows of judgments and runs while walking records."""
+
+    def __init__(self, label: str, query: str | None) -> None:
+        self.label, self.query = label, query
+        self.judged: list[tuple[str, str, float, str]] = []
+        self.runs: dict[str, list[tuple[str, str, float]]] = {}
+        self.empty: dict[str, list[str]] = {}
+        self.grouped = False
+        self.unnamed = False
+        self.seen: dict[str, int] = {}
+
+    def id_of(self, number: int, row: dict[str, Any]) -> str:
+        """Name a record's query; the same name twice is an error."""
+        value = row.get(self.query) if self.query else None
+        name = str(value) if value not in (None, "") else str(number)
+        if name in self.seen:
+            raise InputError(
+                f"query {excerpt(name)} stands in records {self.seen[name]} and {number}",
+                path=self.label,
+                line=number,
+                hint="give each record its own query_id",
+            )
+        self.seen[name] = number
+        return name
+
+    def add(self, system: str, query: str, docs: list[tuple[str, float]]) -> None:
+        """Add one ranked list."""
+        rows = self.runs.setdefault(system, [])
+        if not docs:
+            self.empty.setdefault(system, []).append(query)
+        rows.extend((query, doc, score) for doc, score in docs)
+
+    def lists(self, rows: list[tuple[int, dict[str, Any]]], field: str, name: str) -> None:
+        """Take grades in ranked order."""
+        self.unnamed = True
+        for number, row in rows:
+            query, values = self.id_of(number, row), self._numbers(number, row, field)
+            self.judged.extend((query, f"#{i}", grade, "") for i, grade in enumerate(values, 1))
+            self.add(name, query, [(f"#{i}", float(-i)) for i in range(1, len(values) + 1)])
+
+    def parallel(self, rows: list[tuple[int, dict[str, Any]]], field: str, scores: dict[str, str], name: str) -> None:
+        """Take grades with one or more lists of scores of the same documents."""
+        self.unnamed = True
+        for number, row in rows:
+            query, grades = self.id_of(number, row), self._numbers(number, row, field)
+            self.judged.extend((query, f"#{i}", grade, "") for i, grade in enumerate(grades, 1))
+            for system, key in scores.items():
+                values = self._numbers(number, row, key)
+                if len(values) != len(grades):
+                    raise InputError(
+                        f"{len(values)} {key} for {len(grades)} {field}",
+                        path=self.label,
+                        line=number,
+                        hint="both lists describe the same documents",
+                    )
+                self.add(system or name, query, [(f"#{i}", score) for i, score in enumerate(values, 1)])
+
+    def sets(self, rows: list[tuple[int, dict[str, Any]]], retrieved: str, relevant: str, name: str) -> None:
+        """Take retrieved ids in ranked order and gold ids."""
+        for number, row in rows:
+            query = self.id_of(number, row)
+            docs = self._ids(number, row.get(retrieved), retrieved)
+            self.add(name, query, [(doc, float(-i)) for i, doc in enumerate(docs, 1)])
+            self._gold(number, query, row.get(relevant), relevant)
+
+    def _gold(self, number: int, query: str, gold: Any, field: str) -> None:
+        if isinstance(gold, dict):
+            self.judged.extend(
+                (query, str(doc), self._number(number, grade, field), str(doc)) for doc, grade in gold.items()
+            )
+        elif isinstance(gold, list) and gold and all(isinstance(group, list) for group in gold):
+            self.grouped = True
+            for i, group in enumerate(gold, 1):
+                self.judged.extend((query, doc, 1.0, str(i)) for doc in self._ids(number, group, field))
+        else:
+            self.judged.extend((query, doc, 1.0, doc) for doc in self._ids(number, gold, field))
+
+    def _ids(self, number: int, value: Any, field: str) -> list[str]:
+        if not isinstance(value, list):
+            raise InputError(
+                f"{field} must be a list of ids, not {excerpt(value)}",
+                path=self.label,
+                line=number,
+                hint=f'"{field}": ["d1"]',
+            )
+        ids = [item.get("id", item.get("doc_id")) if isinstance(item, dict) else item for item in value]
+        if any(item is None or isinstance(item, (list, dict)) for item in ids):
+            raise InputError(f"{field} holds something that is not an id", path=self.label, line=number)
+        return [str(item) for item in ids]
+
+    def _numbers(self, number: int, row: dict[str, Any], field: str) -> list[float]:
+        value = row.get(field)
+        if not isinstance(value, list):
+            raise InputError(
+                f"{field} must be a list of numbers, not {excerpt(value)}",
+                path=self.label,
+                line=number,
+                hint=f'"{field}": [2, 0]',
+            )
+        return [self._number(number, item, field) for item in value]
+
+    def _number(self, number: int, value: Any, field: str) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InputError(f"{field} holds {excerpt(value)}, which is not a number", path=self.label, line=number)
+        return float(value)
+
+    def done(self, source: Input, notes: tuple[str, ...]) -> Records:
+        """Make judgments and runs."""
+        frame = pl.DataFrame(self.judged, schema={**SCHEMA, "subtopic": pl.String}, orient="row")
+        groups: Literal["gold", "none"] = "gold" if self.grouped else "none"
+        judgments = Judgments.of(frame, source=source.source, groups=groups, notes=notes)
+        runs = tuple(
+            Run(
+                pl.DataFrame(
+                    rows, schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row"
+                ),
+                name,
+                source.source,
+                tuple(self.empty.get(name, ())),
+            )
+            for name, rows in self.runs.items()
+        )
+        return Records(judgments, runs, self.unnamed)

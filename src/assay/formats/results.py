@@ -1,0 +1,166 @@
+"""Result files: one JSON object with the protocol, the inputs, the means and every query's value."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.data.protocol import Protocol, Target
+from assay.data.scores import SCORED, STATUSES, Counts, Scores
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.formats.files import Input
+
+SCHEMA = 1
+
+
+def result_dict(
+    systems: Sequence[Scores], *, command: str, warnings: Sequence[str] = (), seed: int | None = None
+) -> dict[str, Any]:
+    """Lay out an evaluation as plain values."""
+    queries = sorted({query for scores in systems for query in scores.query_ids})
+    return {
+        "schema": SCHEMA,
+        "version": version("assay-eval"),
+        "command": command,
+        "protocol": systems[0].protocol.to_dict(),
+        "inputs": _inputs(systems),
+        "judgments": systems[0].judgments_digest,
+        "seed": seed,
+        "systems": [_system(scores) for scores in systems],
+        "per_query": {
+            "query_id": queries,
+            "values": {scores.name: _values(scores, queries) for scores in systems},
+            "status": {scores.name: _statuses(scores) for scores in systems},
+            **({"weights": _weights(systems[0])} if systems[0].weights is not None else {}),
+        },
+        "warnings": list(warnings),
+    }
+
+
+def to_json(result: dict[str, Any]) -> str:
+    """Write a result as text; NaN never appears."""
+    return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _system(scores: Scores) -> dict[str, Any]:
+    file = next(
+        (entry["source"].label for entry in scores.inputs if entry["role"] == "run" and "source" in entry), None
+    )
+    return {
+        "name": scores.name,
+        "file": file,
+        "metrics": {label: _plain(value) for label, value in scores.mean().items()},
+        "definitions": scores.definitions,
+        "aggregates": scores.aggregates,
+        "counts": {label: asdict(counts) for label, counts in scores.counts.items()},
+    }
+
+
+def _inputs(systems: Sequence[Scores]) -> list[dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for scores in systems:
+        for entry in scores.inputs:
+            source = entry.get("source")
+            if source is not None:
+                found[entry["role"], source.label] = {
+                    "role": entry["role"],
+                    "path": source.label,
+                    "sha256": source.sha256,
+                }
+    return list(found.values())
+
+
+def _values(scores: Scores, queries: list[str]) -> dict[str, list[float | None]]:
+    row = {query: i for i, query in enumerate(scores.query_ids)}
+    return {
+        label: [_plain(float(scores.values[row[query], j])) if query in row else None for query in queries]
+        for j, label in enumerate(scores.labels)
+    }
+
+
+def _statuses(scores: Scores) -> dict[str, dict[str, str]]:
+    """Name the status of every cell that was not simply scored."""
+    return {
+        label: {
+            scores.query_ids[i]: STATUSES[scores.status[i, j]] for i in np.flatnonzero(scores.status[:, j] != SCORED)
+        }
+        for j, label in enumerate(scores.labels)
+    }
+
+
+def _weights(scores: Scores) -> dict[str, float]:
+    assert scores.weights is not None
+    return {query: float(weight) for query, weight in zip(scores.query_ids, scores.weights, strict=True)}
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def read_result(source: Input) -> list[Scores]:
+    """Read the systems of a result file."""
+    try:
+        data = json.loads(source.text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
+    if not isinstance(data, dict) or "schema" not in data or "systems" not in data:
+        raise InputError(
+            "this is not a result file", path=source.label, hint="make one with: assay evaluate --output FILE.json"
+        )
+    if data["schema"] != SCHEMA:
+        raise InputError(
+            f"the file has schema {data['schema']}, this version of assay reads schema {SCHEMA}",
+            path=source.label,
+            hint="update assay",
+        )
+    try:
+        return [_scores(data, system) for system in data["systems"]]
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=source.label) from None
+
+
+def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
+    name, labels = system["name"], tuple(system["metrics"])
+    columns = data["per_query"]["values"][name]
+    statuses = data["per_query"]["status"][name]
+    queries = data["per_query"]["query_id"]
+    keep = [i for i, query in enumerate(queries) if _known(i, query, columns, statuses)]
+    ids = [queries[i] for i in keep]
+    values = np.array(
+        [[math.nan if columns[label][i] is None else columns[label][i] for label in labels] for i in keep]
+    )
+    codes = [[STATUSES.index(statuses[label].get(query, "scored")) for label in labels] for query in ids]
+    weights = data["per_query"].get("weights")
+    return Scores(
+        name=name,
+        query_ids=ids,
+        labels=labels,
+        definitions=system["definitions"],
+        values=values.reshape(len(ids), len(labels)),
+        status=np.array(codes, dtype=np.uint8).reshape(len(ids), len(labels)),
+        counts={label: Counts(**counts) for label, counts in system["counts"].items()},
+        protocol=_protocol(data["protocol"]),
+        aggregates=system["aggregates"],
+        weights=None if weights is None else np.array([weights.get(query, 0.0) for query in ids]),
+        judgments_digest=data["judgments"],
+    )
+
+
+def _known(row: int, query: str, columns: dict[str, list[Any]], statuses: dict[str, dict[str, str]]) -> bool:
+    """Tell a query of this system from one that only another system has."""
+    return any(column[row] is not None for column in columns.values()) or any(query in s for s in statuses.values())
+
+
+def _protocol(raw: dict[str, Any]) -> Protocol:
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+    plain["targets"] = tuple(Target(**target) for target in raw["targets"])
+    return Protocol(**plain)

@@ -1,0 +1,174 @@
+"""Judgments and runs as tables: CSV, TSV, JSON lines, Parquet, and pandas, Polars or Arrow frames."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+from assay.errors import InputError, excerpt
+from assay.formats import columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assay.data.source import Source
+    from assay.formats.files import Input
+
+
+def read_table(source: Input, kind: str) -> pl.DataFrame:
+    """Read csv, tsv, jsonl or parquet into a frame as it is; ids and unknown columns stay text."""
+    if kind == "parquet":
+        try:
+            return pl.read_parquet(BytesIO(source.data))
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"not a Parquet file: {first_line(error)}", path=source.label) from None
+    if kind == "jsonl":
+        return frame_of_records([record for _, record in read_jsonl(source)], source.label)
+    separator = "\t" if kind == "tsv" else ","
+    text = source.text
+    try:
+        return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, truncate_ragged_lines=False)
+    except pl.exceptions.PolarsError as error:
+        raise _ragged(text, separator, source.label, first_line(error)) from None
+
+
+def _ragged(text: str, separator: str, label: str, reason: str) -> InputError:
+    """Name the first line with more fields than the header."""
+    lines = text.split("\n")
+    width = lines[0].count(separator)
+    for number, line in enumerate(lines[1:], 2):
+        if line.count(separator) > width and '"' not in line:
+            return InputError(
+                f"{line.count(separator) + 1} fields where the header has {width + 1}: {excerpt(line)}",
+                path=label,
+                line=number,
+                hint="quote fields that contain the separator",
+            )
+    return InputError(f"cannot be read as a table: {reason}", path=label)
+
+
+def first_line(error: Exception) -> str:
+    """First line of an error of a library."""
+    return str(error).strip().partition("\n")[0]
+
+
+def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a JSON lines file with their line numbers."""
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"not valid JSON: {error.msg} at column {error.colno}: {excerpt(line)}",
+                path=source.label,
+                line=number,
+                hint="expected one JSON object per line",
+            ) from None
+        if not isinstance(record, dict):
+            raise InputError(f"expected a JSON object, not {excerpt(line)}", path=source.label, line=number)
+        yield number, record
+
+
+def frame_of_records(records: list[dict[str, Any]], label: str) -> pl.DataFrame:
+    """Make a frame of flat objects; values keep their types, ids become text later."""
+    if not records:
+        raise InputError("the file has no rows", path=label, hint="expected at least one")
+    names = list(dict.fromkeys(name for record in records for name in record))
+    return pl.DataFrame(
+        {name: pl.Series(name, [record.get(name) for record in records], strict=False) for name in names}
+    )
+
+
+def frame_from(data: Any) -> pl.DataFrame | None:
+    """Take a Polars, pandas or Arrow frame; None for anything else."""
+    if isinstance(data, pl.DataFrame):
+        return data
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if hasattr(data, "__arrow_c_stream__"):
+        found = pl.from_dataframe(data) if not hasattr(data, "schema") else pl.from_arrow(data)
+        return found if isinstance(found, pl.DataFrame) else found.to_frame()
+    if hasattr(data, "to_dict") and hasattr(data, "columns"):
+        return pl.DataFrame({str(name): list(data[name]) for name in data.columns})
+    return None
+
+
+def judgments_of(frame: pl.DataFrame, source: Source | None, *, subtopics: bool, dedupe: bool) -> Judgments:
+    """Interpret a frame's columns as judgments."""
+    picked, notes = judged_rows(frame, source, subtopics=subtopics)
+    groups: Literal["subtopics", "none"] = "subtopics" if subtopics else "none"
+    return Judgments.of(picked, source=source, groups=groups, notes=notes, dedupe=dedupe)
+
+
+def judged_rows(frame: pl.DataFrame, source: Source | None, *, subtopics: bool) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Pick the columns of judgments, and say which were read under another name."""
+    label = source.label if source else "frame"
+    names = frame.columns
+    query = columns.find(names, columns.QUERY, path=label, needed="judgments")
+    doc = columns.find(names, columns.DOC, path=label, needed="judgments")
+    grade = columns.find(names, columns.GRADE, path=label, needed="judgments")
+    part = columns.find(names, columns.SUBTOPIC, path=label, needed="subtopic measures") if subtopics else None
+    assert query and doc and grade
+    chosen = {"query_id": query, "doc_id": doc, "grade": grade, **({"subtopic": part} if part else {})}
+    picked = frame.select(
+        *(_text(frame, name, label).alias(field) for field, name in chosen.items() if field != "grade"),
+        numbers(frame, grade, label).alias("grade"),
+    )
+    return picked, columns.notes(dict(chosen))
+
+
+def run_of(frame: pl.DataFrame, source: Source | None, name: str) -> Run:
+    """Interpret a frame's columns as a run; without scores, ranks decide."""
+    label = source.label if source else "frame"
+    names = frame.columns
+    query = columns.find(names, columns.QUERY, path=label, needed="runs")
+    chunk = columns.find(names, columns.CHUNK, path=label)
+    doc = columns.find(names, columns.DOC, path=label, needed="" if chunk else "runs")
+    score = columns.find(names, columns.SCORE, path=label)
+    rank = columns.find(names, columns.RANK, path=label)
+    if score is None and rank is None:
+        columns.find(names, columns.SCORE, path=label, needed="runs")
+    value = numbers(frame, score, label) if score else -numbers(frame, rank or "", label)
+    assert query
+    used = {"query_id": query, "doc_id": doc or chunk, "score": score, "rank": None if score else rank}
+    ids = [_text(frame, query, label).alias("query_id"), _text(frame, doc or chunk or "", label).alias("doc_id")]
+    if chunk and doc:
+        ids.append(_text(frame, chunk, label).alias("chunk_id"))
+    picked = frame.select(*ids, value.alias("score"))
+    return Run(picked, name, source, notes=columns.notes(used))
+
+
+def _text(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
+    """Read ids as text; whole numbers that a library turned into floats read as whole numbers."""
+    column = frame[name]
+    if column.dtype.is_float() and (column.drop_nulls() == column.drop_nulls().round()).all():
+        column = column.cast(pl.Int64)
+    column = column.cast(pl.String)
+    if column.null_count() or (column == "").any():
+        row = int((column.is_null() | (column == "")).arg_true()[0])
+        raise InputError(
+            f"row {row + 1} has no {name}", path=label, hint="every row needs query, document and a number"
+        )
+    return column
+
+
+def numbers(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
+    """Read a column of finite numbers."""
+    column = frame[name]
+    found = column.cast(pl.Float64, strict=False)
+    bad = found.is_null() | ~found.is_finite()
+    if bad.any():
+        row = int(bad.arg_true()[0])
+        raise InputError(
+            f"row {row + 1}: {name} {excerpt(column[row])} is not a finite number",
+            path=label,
+            hint=f"every row needs a number as {name}",
+        )
+    return found

@@ -1,0 +1,157 @@
+"""TREC judgments (qrels) and runs: fields between any number of blanks or tabs, comments, either line end.
+
+A clean file is scanned by Polars directly. Anything else (uneven blanks, carriage returns, a value that is no number)
+goes through a slower reader that knows the number of every line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import BytesIO
+
+import polars as pl
+
+from assay.data.judgments import Judgments
+from assay.errors import InputError, excerpt
+from assay.formats.files import Input
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which field of a line is what."""
+
+    kind: str
+    fields: tuple[str, ...]
+    number: str
+    least: int
+    expected: str
+
+
+QRELS = Layout("judgments", ("query_id", "subtopic", "doc_id", "grade"), "grade", 4, "query 0 document grade")
+_RUN_LINE = "query Q0 document rank score tag"
+RUN = Layout("run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, _RUN_LINE)
+RUN_WITH_RANK = Layout("run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, _RUN_LINE)
+
+
+def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataFrame:
+    """Read a file into its named fields (fields starting with _ are left out); only `finite` numbers pass."""
+    frame = _scan(source, layout)
+    if frame is not None and finite and not frame[layout.number].is_finite().all():
+        frame = None
+    return _by_line(source, layout, finite=finite) if frame is None else frame
+
+
+def _kept(layout: Layout) -> list[str]:
+    return [name for name in layout.fields if not name.startswith("_")]
+
+
+def _scan(source: Input, layout: Layout) -> pl.DataFrame | None:
+    """Scan a clean file; None when it is not clean."""
+    separator = _separator(source.head, len(layout.fields))
+    if separator is None:
+        return None
+    schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
+    place = BytesIO(source.data) if source.is_packed else source.path
+    assert place is not None
+    try:
+        frame = (
+            pl.scan_csv(
+                place, separator=separator, has_header=False, schema=schema, quote_char=None, comment_prefix="#"
+            )
+            .select(_kept(layout))
+            .collect(engine="streaming")
+        )
+    except pl.exceptions.PolarsError:
+        return None
+    clean = len(frame) > 0 and not any(frame.null_count().row(0))
+    return frame if clean else None
+
+
+def _separator(head: bytes, fields: int) -> str | None:
+    """Find the one character that separates the fields of every line we can see."""
+    if b"\r" in head or b"\0" in head or head.startswith(b"\xef\xbb\xbf"):
+        return None
+    lines = [line for line in head.split(b"\n")[:-1] or [head] if line and not line.startswith(b"#")]
+    for separator in (b" ", b"\t"):
+        other = b"\t" if separator == b" " else b" "
+        if lines and all(line.count(separator) == fields - 1 and other not in line for line in lines[:200]):
+            return separator.decode()
+    return None
+
+
+def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
+    """Read line by line, naming the first line that is wrong."""
+    lines = pl.DataFrame({"text": source.text.split("\n")}).with_row_index("line", offset=1)
+    lines = lines.with_columns(pl.col("text").str.strip_chars()).filter(
+        (pl.col("text") != "") & ~pl.col("text").str.starts_with("#")
+    )
+    if not len(lines):
+        raise InputError("the file has no rows, only comments or blank lines", path=source.label)
+    parts = lines["text"].str.extract_all(r"[^\s]+")
+    short = lines.filter(parts.list.len() < layout.least)
+    if len(short):
+        found = len(short["text"][0].split())
+        raise InputError(
+            f"{found} field{'s' if found != 1 else ''} where {layout.kind} need {layout.least} or more:"
+            f" {excerpt(short['text'][0])}",
+            path=source.label,
+            line=short["line"][0],
+            hint=f"expected: {layout.expected}",
+        )
+    columns = {name: parts.list.get(i, null_on_oob=True) for i, name in enumerate(layout.fields)}
+    number = columns[layout.number].cast(pl.Float64, strict=False)
+    wrong = lines.filter(number.is_null())
+    if len(wrong):
+        value = columns[layout.number].filter(number.is_null())[0]
+        raise InputError(
+            f"{layout.number} {excerpt(value)} is not a number",
+            path=source.label,
+            line=wrong["line"][0],
+            hint=f"expected: {layout.expected}",
+        )
+    odd = lines.filter(~number.is_finite())
+    if finite and len(odd):
+        value = columns[layout.number].filter(~number.is_finite())[0]
+        raise InputError(
+            f"{layout.number} {excerpt(value)} is not finite",
+            path=source.label,
+            line=odd["line"][0],
+            hint="remove the line or give it a finite number",
+        )
+    columns[layout.number] = number
+    return pl.DataFrame({name: columns[name] for name in _kept(layout)})
+
+
+def read_whole_grades(place: str) -> Judgments:
+    """Read judgments as trec_eval does: fractions of grades are cut off."""
+    source = Input.at(place)
+    frame = read_trec(source, QRELS).with_columns(pl.col("grade").cast(pl.Int64, strict=False).cast(pl.Float64))
+    return Judgments.of(frame, source=source.source)
+
+
+def last_tag(place: str) -> str:
+    """Read the tag of a run's last line, which trec_eval prints as runid."""
+    tail = Input.at(place).data[-(1 << 16) :].decode("utf-8", "replace")
+    lines = [line.split() for line in tail.split("\n") if line.strip() and not line.startswith("#")]
+    return lines[-1][5] if lines and len(lines[-1]) >= len(RUN.fields) else ""
+
+
+def read_zscores(place: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Read lines of query, measure, mean and standard deviation."""
+    source = Input.at(place)
+    found: dict[tuple[str, str], tuple[float, float]] = {}
+    for number, line in enumerate(source.text.split("\n"), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            query, name, mean, deviation = fields
+            found[query, name] = (float(mean), float(deviation))
+        except ValueError:
+            raise InputError(
+                f"cannot read {excerpt(line)}",
+                path=source.label,
+                line=number,
+                hint="expected: query measure mean deviation",
+            ) from None
+    return found

@@ -1,0 +1,110 @@
+"""Writing judgments, runs and results."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assay.errors import InputError, UsageError, excerpt
+from assay.formats.files import Input, write_atomically
+from assay.formats.results import read_result as _read_result
+from assay.formats.results import result_dict, to_json
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+
+_BY_SUFFIX = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".qrels": "trec",
+    ".run": "trec",
+    ".trec": "trec",
+    ".txt": "trec",
+}
+
+
+def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
+    """Write judgments as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does."""
+    kind = _kind(place, kind)
+    frame = judgments.frame
+    if kind == "trec":
+        part = pl.col("subtopic") if judgments.groups != "none" else pl.lit("0")
+        grade = pl.when(pl.col("grade") == pl.col("grade").round()).then(pl.col("grade").cast(pl.Int64).cast(pl.String))
+        frame = frame.select("query_id", part.alias("0"), "doc_id", grade.otherwise(pl.col("grade").cast(pl.String)))
+    write_atomically(place, _encode(frame, kind, "grade", place))
+
+
+def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
+    """Write a run as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does."""
+    kind = _kind(place, kind)
+    frame = run.frame
+    if kind == "trec":
+        frame = frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
+        frame = frame.select(
+            "query_id",
+            pl.lit("Q0").alias("Q0"),
+            "doc_id",
+            pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"),
+            "score",
+            pl.lit(run.name.replace(" ", "_")).alias("tag"),
+        )
+    write_atomically(place, _encode(frame, kind, "score", place))
+
+
+def write_result(systems: Sequence[Scores] | Scores, place: str | os.PathLike[str], *, command: str = "") -> None:
+    """Write scores as a result file."""
+    many = [systems] if not isinstance(systems, (list, tuple)) else systems
+    write_atomically(place, to_json(result_dict(many, command=command)))  # type: ignore[arg-type]
+
+
+def read_result(place: str | os.PathLike[str]) -> list[Scores]:
+    """Read the systems of a result file."""
+    return _read_result(Input.at(place))
+
+
+def _kind(place: str | os.PathLike[str], kind: str | None) -> str:
+    found = kind or _BY_SUFFIX.get(Path(place).suffix.lower())
+    if found not in _BY_SUFFIX.values():
+        raise UsageError(
+            f"cannot tell the format of {excerpt(str(place))}: use a suffix such as .run, .jsonl or .parquet"
+        )
+    assert found is not None
+    return found
+
+
+def _encode(frame: pl.DataFrame, kind: str, value: str, place: str | os.PathLike[str]) -> bytes:
+    if kind == "trec":
+        ids = frame.select("query_id", "doc_id")
+        odd = ids.filter(pl.any_horizontal(pl.all().str.contains(r"\s") | (pl.all() == "")))
+        if len(odd):
+            raise InputError(
+                f"id {excerpt(odd.row(0))} contains blanks, which TREC files cannot hold",
+                path=str(place),
+                hint="use .jsonl",
+            )
+        return frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
+    if kind == "json":
+        nested: dict[str, dict[str, float]] = {}
+        for query, doc, number in frame.select("query_id", "doc_id", value).iter_rows():
+            nested.setdefault(query, {})[doc] = number
+        return (json.dumps(nested, ensure_ascii=False, indent=1) + "\n").encode()
+    if kind == "jsonl":
+        return frame.write_ndjson().encode()
+    if kind == "parquet":
+        buffer = BytesIO()
+        frame.write_parquet(buffer)
+        return buffer.getvalue()
+    return frame.write_csv(separator="\t" if kind == "tsv" else ",").encode()

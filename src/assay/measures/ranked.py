@@ -1,0 +1,442 @@
+"""Precision, recall and their kin: measures that ask where the relevant documents stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from assay.data import segments
+from assay.data.segments import ratio
+from assay.errors import UsageError
+from assay.measures import expected
+from assay.measures.registry import measure
+
+if TYPE_CHECKING:
+    from assay.data.ranking import Ranking
+    from assay.data.segments import Bools, Floats, Ints
+
+
+def found(ranking: Ranking, k: int | None, min_relevance: float) -> Ints:
+    """Count the relevant documents in the top k."""
+    return ranking.count(ranking.within(k) & ranking.relevant(min_relevance))
+
+
+def depth(ranking: Ranking, k: int | None) -> Floats:
+    """Give k, or the length of each list where there is no cutoff, as a divisor."""
+    return np.full(len(ranking), float(k)) if k is not None else ranking.retrieved.astype(np.float64)
+
+
+def precision_at_hits(ranking: Ranking, relevant: Bools) -> Floats:
+    """Precision at the rank of each hit, counting the marked hits down to it."""
+    return segments.tally(relevant, ranking.query) / ranking.rank
+
+
+@measure(cutoff="required", expected=expected.precision)
+def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k", min_relevance: float = 1) -> Floats:
+    """Share of the top k that is relevant.
+
+    Definition: relevant documents in the top k / k.
+    Parameters:
+      over: 'k' divides by k even when fewer documents were retrieved; 'retrieved' divides by the number of (unique)
+        documents that the top k really holds.
+    Odd cases: a list shorter than k is punished under over='k' (5 results, 3 relevant: P@10 = .30) and not under
+      over='retrieved' (.60). With fewer than k relevant documents, 1 cannot be reached.
+    Reference: Cleverdon & Keen, 1966; Manning, Raghavan & Schuetze, Introduction to Information Retrieval, 2008, ch. 8.
+    Agrees with: over='k': trec_eval P_k, ranx, ir_measures P@k; over='retrieved': OpenSearch, Quepid.
+    Reading: .60 at k = 5 means three of the first five results are relevant.
+    Use when: people look at the first results only and wrong ones cost attention: clean top results.
+    Not when: nothing may be missed, or queries differ widely in their number of relevant documents.
+    """
+    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
+    return ratio(found(ranking, k, min_relevance), divisor)
+
+
+@measure(cutoff="required", expected=expected.recall)
+def recall(ranking: Ranking, k: int, *, capped: bool = False, min_relevance: float = 1) -> Floats:
+    """Share of all relevant documents that the top k holds.
+
+    Definition: relevant documents in the top k / all relevant documents. Gold given as an AND of ORs counts
+      satisfied groups: a group is satisfied when any of its documents is in the top k.
+    Parameters:
+      capped: divide by min(k, all relevant), so that 1 can be reached with more relevant documents than k (R_cap).
+    Odd cases: without relevant documents it is undefined; plain recall@k cannot reach 1 when there are more than k.
+    Reference: Manning, Raghavan & Schuetze, 2008, ch. 8; capped: Thakur et al., BEIR, 2021.
+    Agrees with: plain: trec_eval recall_k, ranx, ir_measures R@k; capped: BEIR's R_cap.
+    Reading: .70 at k = 5 means that seven in ten relevant documents are among the first five.
+    Use when: nothing may be missed: first-stage retrieval, the context of a generator, legal or medical search.
+    Not when: the order within the top k matters.
+    """
+    if ranking.subtopics is not None and ranking.subtopics.gold:
+        hits, total = _groups(ranking, k)
+    else:
+        hits, total = found(ranking, k, min_relevance), ranking.num_relevant(min_relevance)
+    return ratio(hits, np.minimum(total, k) if capped else total, empty=np.nan)
+
+
+def _groups(ranking: Ranking, k: int) -> tuple[Ints, Ints]:
+    """Count each query's satisfied gold groups and all of them."""
+    assert ranking.subtopics is not None
+    seen = np.zeros(len(ranking.pool_grade), dtype=bool)
+    seen[ranking.pool_of_hit[ranking.within(k)]] = True
+    rows = ranking.subtopics
+    number = int(rows.subtopic.max()) + 1 if len(rows.subtopic) else 0
+    owner = np.zeros(number, dtype=np.int64)
+    owner[rows.subtopic] = ranking.pool_query[rows.pool]
+    satisfied = np.zeros(number, dtype=bool)
+    satisfied[rows.subtopic[seen[rows.pool]]] = True
+    return segments.count(owner[satisfied], len(ranking)), segments.count(owner, len(ranking))
+
+
+@measure(cutoff="required", ideal_is_one=False)
+def f1(
+    ranking: Ranking,
+    k: int,
+    *,
+    beta: float = 1,
+    over: Literal["k", "retrieved"] = "k",
+    min_relevance: float = 1,
+) -> Floats:
+    """Harmonic mean of precision and recall in the top k.
+
+    Definition: (1 + beta^2) P R / (beta^2 P + R), 0 when both are 0.
+    Parameters:
+      beta: how much more recall weighs than precision (beta itself, not its square).
+      over: the divisor of precision, as for precision.
+    Odd cases: trec_eval's set_F.x takes beta squared; ours is set_f1(beta=...) and takes beta.
+    Reference: van Rijsbergen, Information Retrieval, 1979.
+    Agrees with: ranx f1@k; scikit-learn's fbeta on the top k.
+    Reading: close to the smaller of precision and recall.
+    Use when: one number must hold both, e.g. to choose k.
+    Not when: the order within the top k matters.
+    """
+    hits = found(ranking, k, min_relevance)
+    shown = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
+    return f_measure(hits, shown, ranking.num_relevant(min_relevance), beta)
+
+
+def f_measure(hits: Ints, retrieved: Ints | Floats, relevant: Ints, beta: float) -> Floats:
+    """F of hit counts, retrieved and relevant numbers."""
+    weight = beta * beta
+    return ratio((1 + weight) * hits, np.where(hits > 0, retrieved + weight * relevant, 0))
+
+
+@measure(cutoff="required", ideal_is_one=True, expected=expected.hit_rate)
+def hit_rate(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
+    """1 if the top k holds a relevant document, else 0; its mean is the share of answered queries.
+
+    Definition: 1 if at least one of the first k documents is relevant, else 0. Also called success@k.
+    Odd cases: none; a query without relevant documents is undefined.
+    Agrees with: trec_eval success_k, ranx hit_rate@k, ir_measures Success@k.
+    Reading: .80 at k = 5 means that one query in five finds nothing in its first five results.
+    Use when: one good document is enough.
+    Not when: several relevant documents are needed.
+    """
+    return (found(ranking, k, min_relevance) > 0).astype(np.float64)
+
+
+@measure(ideal_is_one=True, expected=expected.reciprocal_rank)
+def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1) -> Floats:
+    """1 / rank of the first relevant document, 0 if there is none; the mean is MRR.
+
+    Definition: 1 / (rank of the first relevant document in the top k), else 0.
+    Odd cases: chunks folded to documents are ranked after folding. trec_eval ignores a cutoff here; this one does not.
+    Reference: Voorhees, TREC-8 Question Answering Track, 1999.
+    Agrees with: trec_eval recip_rank, ranx mrr, ir_measures RR (with ties broken the same way).
+    Reading: MRR .71 means that the first relevant document comes around rank 1.4 (1 / .71).
+    Use when: a question has a single answer and only the first hit counts.
+    Not when: documents are searched for: everything after the first relevant document is ignored.
+    """
+    mask = ranking.within(k) & ranking.relevant(min_relevance)
+    query, rank = ranking.query[mask], ranking.rank[mask]
+    first = np.append(True, query[1:] != query[:-1])[: len(query)]
+    values = np.zeros(len(ranking))
+    values[query[first]] = 1.0 / rank[first]
+    return values
+
+
+@measure(
+    swap_safe=True,
+    expected=expected.average_precision,
+    inherits=lambda p: frozenset({"min_relevance", "max_grade"} if p["gain"] == "graded" else {"min_relevance"}),
+)
+def average_precision(
+    ranking: Ranking,
+    k: int | None,
+    *,
+    over: Literal["all", "min_k", "found"] = "all",
+    gain: Literal["binary", "graded"] = "binary",
+    max_grade: float | None = None,
+    min_relevance: float = 1,
+) -> Floats:
+    """Mean of the precision at each relevant rank; the mean over queries is MAP.
+
+    Definition: sum over relevant ranks in the top k of precision at that rank / all relevant documents.
+    Parameters:
+      over: 'all' divides by all relevant documents, 'min_k' by min(k, all relevant), 'found' by those found.
+      gain: 'graded' multiplies each term by grade / max_grade (grade 2 of 2 weighs 1, grade 1 weighs .5).
+    Odd cases: AP@3 of one input is .5000, .6667 and 1.0000 under the three divisors. gain='graded' has an ideal below 1
+      and can fall when a better document moves up: grades 0,1,2 in ranked order score .4583, but 0,2,1 score .4167.
+      over='found' rises when a late relevant document is lost, so it can reward forgetting.
+    Reference: Buckley & Voorhees, Evaluating evaluation measure stability, 2000.
+    Agrees with: over='all': trec_eval map and map_cut, ranx, ir_measures AP; over='min_k': sentence-transformers;
+      over='found': torchmetrics, ragas, deepeval, AutoRAG.
+    Reading: between precision and recall: .50 means roughly that relevant documents are every second one.
+    Use when: overall quality over the whole list counts and judgments are binary.
+    Not when: grades matter (ndcg), or only the first screen does (precision).
+    """
+    relevant = ranking.relevant(min_relevance)
+    mask = relevant & ranking.within(k)
+    terms = precision_at_hits(ranking, relevant)
+    if gain == "graded":
+        terms = terms * (ranking.grade / needed_max_grade(max_grade, "average_precision(gain='graded')"))
+    divisor = ranking.num_relevant(min_relevance)
+    if over == "min_k" and k is not None:
+        divisor = np.minimum(divisor, k)
+    elif over == "found":
+        divisor = np.where(divisor > 0, np.maximum(ranking.count(mask), 1), 0)
+    return ratio(ranking.total(terms, mask), divisor, empty=np.nan)
+
+
+def needed_max_grade(max_grade: float | None, name: str) -> float:
+    """Insist on the scale's largest grade."""
+    if max_grade is None or max_grade <= 0:
+        raise UsageError(
+            f"{name} needs the largest grade of the scale: add max_grade=2 (or 3, 4 ...) to it, use --max-grade,"
+            " or a protocol that sets it"
+        )
+    return float(max_grade)
+
+
+@measure(cutoff="required", over="run", needs_relevant=False, ideal_is_one=True)
+def coverage(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
+    """Share of the run's queries whose top k holds a relevant document.
+
+    Definition: 1 if the top k holds a relevant document, else 0, averaged over the queries of the run.
+    Odd cases: the only measure that averages over the run's queries, judged or not; all others average over the judged
+      ones. A query without judgments counts as 0 here.
+    Agrees with: nothing under this name; hit_rate@k is the same per query, averaged over the judged queries.
+    Reading: reach: .90 means that nine in ten of the queries that were asked got something useful.
+    Use when: traffic is sampled and some queries have no judged answer at all.
+    Not when: systems with different query sets are compared.
+    """
+    return (found(ranking, k, min_relevance) > 0).astype(np.float64)
+
+
+@measure(cutoff="required", needs_relevant=True, bounds=(0, np.inf))
+def hits(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
+    """Count the relevant documents in the top k.
+
+    Definition: relevant documents in the top k.
+    Agrees with: ranx hits@k.
+    Reading: a plain count; the mean is relevant documents per query.
+    Use when: counts are easier to explain than shares.
+    Not when: queries differ widely in their number of relevant documents.
+    """
+    return found(ranking, k, min_relevance).astype(np.float64)
+
+
+@measure(cutoff="none", ideal_is_one=True)
+def r_precision(ranking: Ranking, _k: None, *, multiple: float = 1, min_relevance: float = 1) -> Floats:
+    """Precision at rank R, the number of relevant documents.
+
+    Definition: relevant documents in the top c / c, with c = R times `multiple`, rounded as trec_eval does
+      (c = floor(multiple R + .9)).
+    Parameters:
+      multiple: look at this multiple of R (trec_eval's Rprec_mult).
+    Odd cases: the ideal ranking scores 1 for multiples up to 1 and less beyond.
+    Reference: Buckley & Voorhees, 2000.
+    Agrees with: trec_eval Rprec and Rprec_mult_x, ranx r_precision, ir_measures Rprec.
+    Reading: .40 means that of the first R results two in five are relevant; precision and recall are equal there.
+    Use when: queries differ in their number of relevant documents.
+    Not when: R is 1 for most queries (then it is precision@1).
+    """
+    cutoff = np.floor(multiple * ranking.num_relevant(min_relevance) + 0.9)
+    mask = ranking.relevant(min_relevance) & (ranking.rank <= cutoff[ranking.query])
+    return ratio(ranking.count(mask), cutoff)
+
+
+@measure(cutoff="none", ideal_is_one=True, swap_safe=True)
+def bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
+    """How often judged relevant documents stand above judged non-relevant ones.
+
+    Definition: 1/R sum over retrieved relevant documents of 1 - min(n, R) / min(N, R), where n judged non-relevant
+      documents stand above and N is the number of all judged non-relevant documents.
+    Odd cases: unjudged documents and negative grades are skipped. Without judged non-relevant documents above, a term
+      is 1 (no division by 0).
+    Reference: Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004.
+    Agrees with: trec_eval bpref, ir_measures Bpref. ranx gives NaN without judged non-relevant documents.
+    Reading: like a probability of the right order of two judged documents.
+    Use when: many documents are unjudged.
+    Not when: all retrieved documents are judged (average_precision says more).
+    """
+    relevant = ranking.relevant(min_relevance)
+    wrong = ranking.is_judged & ~relevant
+    above = segments.tally(wrong, ranking.query)
+    judged_wrong = (ranking.pool_grade >= 0) & (ranking.pool_grade < min_relevance)
+    all_wrong = segments.count(ranking.pool_query[judged_wrong], len(ranking))
+    number = ranking.num_relevant(min_relevance)
+    limit = np.minimum(all_wrong, number)[ranking.query]
+    terms = 1.0 - ratio(np.minimum(above, number[ranking.query]), limit)
+    return ratio(ranking.total(terms, relevant), number)
+
+
+_EPSILON = 0.00001
+
+
+@measure(cutoff="none", swap_safe=False, bounds=(0, 1.001))
+def infap(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
+    """Average precision inferred from a judged sample of the pool.
+
+    Definition: average precision in which the precision above each relevant document is estimated from the judged
+      documents above it, counting unpooled ones as not relevant.
+    Odd cases: a negative grade means pooled but not judged and counts as part of the pool. A small constant (.00001)
+      smooths the estimate, so values can pass 1 by a hair. Moving a relevant document up can lower the value when it
+      passes a document that is pooled but not judged.
+    Reference: Yilmaz & Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006.
+    Agrees with: trec_eval infAP, ir_measures infAP.
+    Reading: as average_precision.
+    Use when: only a random sample of the pool was judged and the rest is marked with a negative grade.
+    Not when: judgments are complete: then it is average_precision.
+    """
+    relevant = ranking.relevant(min_relevance)
+    wrong = ranking.is_judged & ~relevant
+    rel_above = segments.tally(relevant, ranking.query) - relevant
+    wrong_above = segments.tally(wrong, ranking.query)
+    pooled_above = segments.tally(~ranking.is_judged, ranking.query)
+    rank = ranking.rank
+    judged_share = (rel_above + _EPSILON) / (rel_above + wrong_above + 2 * _EPSILON)
+    above = np.maximum(rank - 1, 1)
+    terms = 1 / rank + (rank - 1) / rank * ((rel_above + wrong_above + pooled_above) / above) * judged_share
+    return ratio(ranking.total(terms, relevant), ranking.num_relevant(min_relevance))
+
+
+@measure(cutoff="none", ideal_is_one=True)
+def interpolated_precision(
+    ranking: Ranking,
+    _k: None,
+    *,
+    recall: float = 0.0,
+    rounding: Literal["nearest", "trec9"] = "nearest",
+    min_relevance: float = 1,
+) -> Floats:
+    """Highest precision at any rank from a recall level on.
+
+    Definition: the largest precision at any rank where at least c relevant documents have been seen, c being the recall
+      level times R in whole documents.
+    Parameters:
+      recall: the recall level, 0 to 1; interpolated_precision@0.1 is short for it.
+      rounding: 'nearest' rounds c as trec_eval 10 does; 'trec9' takes floor(x + .9) as version 9 did.
+    Odd cases: the two versions of trec_eval round differently, so their 11-point averages differ.
+    Reference: Manning, Raghavan & Schuetze, 2008, ch. 8.
+    Agrees with: trec_eval iprec_at_recall_x, ir_measures IPrec@x (version 9's rounding).
+    Reading: one point of the recall-precision curve.
+    Use when: a recall-precision curve is drawn.
+    Not when: a single number is wanted.
+    """
+    return _interpolated(ranking, (recall,), rounding, min_relevance)
+
+
+@measure(cutoff="none", ideal_is_one=True)
+def eleven_point(
+    ranking: Ranking,
+    _k: None,
+    *,
+    points: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    rounding: Literal["nearest", "trec9"] = "nearest",
+    min_relevance: float = 1,
+) -> Floats:
+    """Mean of the interpolated precision at eleven recall levels.
+
+    Definition: mean of interpolated_precision at recall 0, .1, .2 ... 1.
+    Parameters:
+      points: the recall levels to average over.
+      rounding: as for interpolated_precision.
+    Odd cases: kept for comparison with old results; average_precision has replaced it.
+    Reference: Manning, Raghavan & Schuetze, 2008, ch. 8.
+    Agrees with: trec_eval 11pt_avg.
+    Reading: the area under the recall-precision curve.
+    Use when: old figures must be matched.
+    Not when: otherwise: average_precision.
+    """
+    return _interpolated(ranking, points, rounding, min_relevance)
+
+
+def _interpolated(
+    ranking: Ranking, points: tuple[float, ...], rounding: Literal["nearest", "trec9"], min_relevance: float
+) -> Floats:
+    relevant = ranking.relevant(min_relevance)
+    query, nth = ranking.query[relevant], segments.tally(relevant, ranking.query)[relevant]
+    height = nth / ranking.rank[relevant]
+    number = ranking.num_relevant(min_relevance)
+    total = np.zeros(len(ranking))
+    for point in points:
+        need = np.floor(point * number + (0.5 if rounding == "nearest" else 0.9))[query]
+        mask = nth >= need
+        best = np.zeros(len(ranking))
+        np.maximum.at(best, query[mask], height[mask])
+        total += best
+    return total / len(points)
+
+
+@measure(cutoff="none", aggregate="geometric", ideal_is_one=True)
+def geometric_average_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
+    """Average precision, averaged over queries by the geometric mean (GMAP).
+
+    Definition: exp of the mean of log max(average precision, .00001).
+    Odd cases: per-query values are plain average precision; only the mean differs.
+    Reference: Robertson, On GMAP and other transformations, CIKM 2006.
+    Agrees with: trec_eval gm_map.
+    Reading: far below MAP means that some queries fail badly.
+    Use when: poorly performing queries matter most.
+    Not when: many queries score 0 (the floor decides then).
+    """
+    return average_precision.spec.function(ranking, None, min_relevance=min_relevance)
+
+
+@measure(cutoff="none", aggregate="geometric", ideal_is_one=True)
+def geometric_bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
+    """Bpref, averaged over queries by the geometric mean.
+
+    Definition: exp of the mean of log max(bpref, .00001).
+    Agrees with: trec_eval gm_bpref.
+    Reading: far below the mean bpref means that some queries fail badly.
+    Use when: as geometric_average_precision, with incomplete judgments.
+    Not when: many queries score 0.
+    """
+    return bpref.spec.function(ranking, None, min_relevance=min_relevance)
+
+
+@measure(cutoff="required", needs_relevant=False, swap_safe=True)
+def judged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
+    """Share of the top k that has been judged.
+
+    Definition: judged documents in the top k / documents in the top k.
+    Parameters:
+      over: 'retrieved' divides by the documents that the top k really holds, 'k' by k.
+    Odd cases: a negative grade means pooled but not judged and does not count as judged.
+    Agrees with: ir_measures Judged@k.
+    Reading: below .9 at the cutoff of another measure, that measure is mostly a statement about the judgments.
+    Use when: always, beside every other number, for systems that did not contribute to the pool.
+    Not when: it is never a measure of quality.
+    """
+    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
+    return ratio(ranking.count(ranking.within(k) & ranking.is_judged), divisor)
+
+
+@measure(cutoff="required", needs_relevant=False)
+def unjudged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
+    """Share of the top k that has not been judged.
+
+    Definition: unjudged documents in the top k / documents in the top k.
+    Parameters:
+      over: 'retrieved' divides by the documents that the top k really holds, 'k' by k as trec_eval does.
+    Odd cases: a negative grade counts as unjudged.
+    Agrees with: over='k': trec_eval 10 unj_k.
+    Reading: a red flag when high: the judgments do not cover this system.
+    Use when: as judged.
+    Not when: it is never a measure of quality.
+    """
+    shown = ranking.shown(k)
+    divisor = np.full(len(ranking), float(k)) if over == "k" else shown
+    return ratio(shown - ranking.count(ranking.within(k) & ranking.is_judged), divisor)

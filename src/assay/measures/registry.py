@@ -1,0 +1,236 @@
+"""A measure is one decorated function; its name, parameters and cutoff make a value that reads and prints as text.
+
+`ndcg(gain="exp") @ 10`, `parse("ndcg(gain='exp')@10")` and `str(...)` of either are the same value.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
+
+import numpy as np
+
+from assay.errors import UnknownName, UsageError, excerpt
+
+if TYPE_CHECKING:
+    from assay.data.ranking import Ranking
+    from assay.data.segments import Floats
+
+Function = Callable[..., "Floats"]
+Cutoff = Literal["required", "optional", "none"]
+Aggregate = Literal["mean", "sum", "geometric"]
+
+REGISTRY: dict[str, Spec] = {}
+
+SHARED_PARAMETERS = {
+    "min_relevance": "smallest grade that counts as relevant; the protocol's threshold unless given (default 1)",
+    "max_grade": "largest grade of the scale, from the protocol or given here; never taken from the data of one query",
+    "judged_only": "drop unjudged documents from the list before anything else (condensed lists); for every measure",
+}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Everything known about a measure besides the values of its parameters."""
+
+    name: str
+    function: Function
+    cutoff: Cutoff
+    parameters: Mapping[str, inspect.Parameter]
+    hints: Mapping[str, Any]
+    aggregate: Aggregate = "mean"
+    over: Literal["judged", "run"] = "judged"
+    needs_relevant: bool = True
+    needs_subtopics: bool = False
+    bounds: tuple[float, float] = (0.0, 1.0)
+    ideal_is_one: bool = False
+    swap_safe: bool = True
+    expected: Function | None = None
+    inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    order: int = field(default=0, compare=False)
+
+    def inherited(self, params: Mapping[str, Any]) -> frozenset[str]:
+        """Name the parameters that the protocol fills when they are not given."""
+        if self.inherits is not None:
+            return self.inherits(params)
+        return frozenset(name for name in ("min_relevance", "max_grade") if name in self.parameters)
+
+    @property
+    def summary(self) -> str:
+        """First line of the documentation."""
+        return (inspect.getdoc(self.function) or self.name).partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters and cutoff: hashable, comparable, printable."""
+
+    name: str
+    k: int | None = None
+    params: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def spec(self) -> Spec:
+        """What is known about the measure of this name."""
+        return REGISTRY[self.name]
+
+    def __call__(self, **params: Any) -> Measure:
+        """Set parameters."""
+        values = {**dict(self.params), **{name: _checked(self.spec, name, value) for name, value in params.items()}}
+        return Measure(self.name, self.k, tuple(sorted(values.items())))
+
+    def __matmul__(self, k: int) -> Measure:
+        """Set the cutoff."""
+        if self.spec.cutoff == "none":
+            raise UsageError(f"{self.name} takes no cutoff: write {self.name}, not {self.name}@{k}")
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+            raise UsageError(f"the cutoff of {self.name}@{k} must be a whole number from 1 on")
+        return Measure(self.name, int(k), self.params)
+
+    def __str__(self) -> str:
+        default = {name: p.default for name, p in self.spec.parameters.items()} | {"judged_only": False}
+        shown = [f"{name}={_literal(value)}" for name, value in self.params if default[name] != _thawed(value)]
+        return self.name + (f"({', '.join(shown)})" if shown else "") + (f"@{self.k}" if self.k else "")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All parameters of the function with their values."""
+        values = {name: p.default for name, p in self.spec.parameters.items()}
+        return values | {name: _thawed(value) for name, value in self.params if name != "judged_only"}
+
+    def bind(self, defaults: Mapping[str, Mapping[str, Any]], **inherited: float | None) -> Measure:
+        """Fill what was not given from a protocol: the measure's defaults there, then thresholds."""
+        given = dict(self.params)
+        measure = self(**{k: v for k, v in defaults.get(self.name, {}).items() if k not in given})
+        takes = self.spec.inherited(measure.arguments)
+        fill = {n: v for n, v in inherited.items() if n in takes and n not in dict(measure.params) and v is not None}
+        return measure(**fill)
+
+    def compute(self, ranking: Ranking) -> Floats:
+        """Per-query values; NaN where the measure is undefined."""
+        spec = self.spec
+        if spec.cutoff == "required" and self.k is None:
+            raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
+        if spec.needs_subtopics and ranking.subtopics is None:
+            raise UsageError(f"{self.name} needs judgments with subtopics (the second column of the judgments file)")
+        if dict(self.params).get("judged_only"):
+            ranking = ranking.condensed()
+        function = spec.function
+        if ranking.expected and spec.over != "run" and spec.needs_relevant:
+            if spec.expected is None:
+                able = ", ".join(sorted(other.name for other in REGISTRY.values() if other.expected))
+                raise UsageError(f"{self.name} has no expected value over ties; use ties='docid', or one of {able}")
+            function = spec.expected
+        arguments = self.arguments
+        values = np.array(function(ranking, self.k, **arguments), dtype=np.float64)
+        if spec.needs_relevant and arguments.get("min_relevance") is not None:
+            values[ranking.num_relevant(arguments["min_relevance"]) == 0] = np.nan
+        return values
+
+
+@overload
+def measure(function: Function) -> Measure: ...
+@overload
+def measure(
+    *,
+    cutoff: Cutoff = ...,
+    aggregate: Aggregate = ...,
+    over: Literal["judged", "run"] = ...,
+    needs_relevant: bool = ...,
+    needs_subtopics: bool = ...,
+    bounds: tuple[float, float] = ...,
+    ideal_is_one: bool = ...,
+    swap_safe: bool = ...,
+    expected: Function | None = ...,
+    inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
+) -> Callable[[Function], Measure]: ...
+
+
+def measure(function: Function | None = None, **options: Any) -> Measure | Callable[[Function], Measure]:
+    """Make a measure of a function `(ranking, k, *, parameters...)` that returns one value per query."""
+
+    def register(function: Function) -> Measure:
+        name = function.__name__.rstrip("_")
+        parameters = dict(list(inspect.signature(function).parameters.items())[2:])
+        hints = {key: hint for key, hint in get_type_hints(function, _names(function)).items() if key in parameters}
+        options.setdefault("cutoff", "optional")
+        REGISTRY[name] = Spec(name, function, parameters=parameters, hints=hints, order=len(REGISTRY), **options)
+        return Measure(name)
+
+    return register if function is None else register(function)
+
+
+def _names(function: Function) -> dict[str, Any]:
+    """Names that annotations may use although they are imported for type checking only."""
+    from assay.data import ranking, segments
+
+    return {**vars(segments), **vars(ranking), **function.__globals__}
+
+
+def _checked(spec: Spec, name: str, value: Any) -> Any:
+    """Refuse a parameter that the measure does not take or a value that it cannot use."""
+    if name == "judged_only":
+        hint: Any = bool
+    elif name in spec.hints:
+        hint = spec.hints[name]
+    else:
+        raise UnknownName(
+            f"parameter of {spec.name}",
+            name,
+            [*spec.parameters, "judged_only"],
+            hint=f"see: assay measures {spec.name}",
+        )
+    if not _fits(value, hint):
+        raise UsageError(f"{spec.name}({name}={_literal(value)}): expected {_described(hint)}")
+    return _frozen(value)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if get_origin(hint) in {dict, Mapping}:
+        return isinstance(value, Mapping) and all(_is_number(n) for pair in value.items() for n in pair)
+    if get_origin(hint) is tuple:
+        return isinstance(value, (tuple, list)) and all(_is_number(n) for n in value)
+    if get_args(hint):
+        return any(_fits(value, part) for part in get_args(hint))
+    if hint in {float, int}:
+        return _is_number(value) and (hint is float or value == int(value))
+    return isinstance(value, hint)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _described(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(repr, get_args(hint)))
+    if get_origin(hint) in {dict, Mapping}:
+        return "a table like {1: 0.5, 2: 1.0}"
+    if get_origin(hint) is tuple:
+        return "numbers like (0.2, 0.5)"
+    if get_args(hint):
+        return " or ".join(_described(part) for part in get_args(hint) if part is not type(None))
+    return {float: "a number", int: "a whole number", bool: "true or false"}.get(hint, str(hint))
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ("table", tuple(sorted(value.items())))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _thawed(value: Any) -> Any:
+    return dict(value[1]) if isinstance(value, tuple) and value[:1] == ("table",) else value
+
+
+def _literal(value: Any) -> str:
+    value = _thawed(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return excerpt(value) if isinstance(value, str) else repr(value)

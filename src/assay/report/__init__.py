@@ -1,0 +1,1 @@
+"""Turning records into what people read."""

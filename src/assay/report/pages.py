@@ -1,0 +1,128 @@
+"""Pages of measures and protocols, made from their docstrings and TOML files."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+from assay.measures import ALIASES, REGISTRY, parse
+from assay.measures.registry import SHARED_PARAMETERS
+from assay.report.tables import Table, render
+
+if TYPE_CHECKING:
+    from assay.data.protocol import Protocol, Target
+    from assay.measures import Spec
+
+SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
+_SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):[ \n]?", re.MULTILINE)
+_WIDTH = 96
+
+
+def listing(kind: str) -> str:
+    """Table of all measures."""
+    rows = []
+    for spec in sorted(REGISTRY.values(), key=lambda spec: spec.order):
+        also = [alias for alias, text in ALIASES.items() if text == spec.name]
+        rows.append((spec.name + _cutoff(spec), spec.summary, ", ".join(also)))
+    table = render(Table(("measure", "what it is", "also"), tuple(rows), names=3), kind)  # type: ignore[arg-type]
+    return table + "\nassay measures NAME shows a measure's page; parameters are written as in ndcg(gain='exp')@10\n"
+
+
+def _cutoff(spec: Spec) -> str:
+    return {"required": "@k", "optional": "[@k]", "none": ""}[spec.cutoff]
+
+
+def sections(spec: Spec) -> dict[str, str]:
+    """Split a measure's docstring into its headed parts."""
+    text = inspect.getdoc(spec.function) or ""
+    parts = _SECTION.split(text)
+    return {head: body.strip() for head, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def page(name: str, kind: str = "table") -> str:
+    """Page of one measure, by any of its names."""
+    spec = parse(name).spec
+    parts = sections(spec)
+    heading = "## " if kind == "markdown" else ""
+    lines = [f"{heading}{spec.name}{_cutoff(spec)}", "", *_wrapped(spec.summary), ""]
+    for head in SECTIONS:
+        body = _parameters(spec, parts.get(head, "")) if head == "Parameters" else _wrapped(parts.get(head, ""), "  ")
+        if body:
+            lines += (
+                [f"**{head}**" if kind == "markdown" else head, "", *body, ""] if kind == "markdown" else [head, *body]
+            )
+    lines += ["Properties" if kind == "table" else "**Properties**", *([""] if kind == "markdown" else [])]
+    lines += _wrapped(_properties(spec), "  ")
+    also = [alias for alias, text in ALIASES.items() if parse(text).name == spec.name]
+    if also:
+        lines += [*([""] if kind == "markdown" else []), "Also known as" if kind == "table" else "**Also known as**"]
+        lines += [*([""] if kind == "markdown" else []), *_wrapped(", ".join(also), "  ")]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _parameters(spec: Spec, text: str) -> list[str]:
+    """Describe every parameter: its default, its choices, and what the docstring or the shared list says."""
+    said = {m[1]: " ".join(m[2].split()) for m in re.finditer(r"^ *(\w+): ((?:.|\n(?! *\w+: ))*)", text, re.MULTILINE)}
+    lines: list[str] = []
+    for name, parameter in spec.parameters.items():
+        words = said.get(name) or SHARED_PARAMETERS.get(name, "")
+        default = "" if parameter.default is None else f" (default {parameter.default!r})"
+        lines += _wrapped(
+            f"{name}: {_choices(spec.hints[name])}{words}{default if name not in SHARED_PARAMETERS else ''}",
+            "  ",
+            "    ",
+        )
+    return [*lines, *_wrapped(f"judged_only: {SHARED_PARAMETERS['judged_only']}", "  ", "    ")]
+
+
+def _choices(hint: Any) -> str:
+    """List the fixed choices of a parameter, unless it has none."""
+    options = [hint] if get_origin(hint) is not None else []
+    found = [repr(choice) for option in options for choice in get_args(option) if isinstance(choice, str)]
+    return f"{' | '.join(found)}. " if found else ""
+
+
+def _properties(spec: Spec) -> str:
+    low, high = spec.bounds
+    words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
+    words.append("the ideal ranking scores 1" if spec.ideal_is_one else "the ideal ranking need not score 1")
+    words.append(
+        "moving a better document up never lowers it" if spec.swap_safe else "moving a better document up can lower it"
+    )
+    words.append(
+        {"mean": "averaged", "sum": "summed", "geometric": "averaged geometrically"}[spec.aggregate] + " over queries"
+    )
+    if spec.expected:
+        words.append("has an expected value over ties")
+    return "; ".join(words)
+
+
+def _wrapped(text: str, indent: str = "", further: str | None = None) -> list[str]:
+    joined = " ".join(text.split())
+    return textwrap.wrap(
+        joined, _WIDTH, initial_indent=indent, subsequent_indent=indent if further is None else further
+    )
+
+
+def _goal(target: Target, value: float | None) -> str:
+    if value is None:
+        return ""
+    sign = ("<" if target.below else ">") + ("" if target.strict else "=")
+    shown = f"${value:g}" if target.unit == "$" else f"{value:g} {target.unit}".rstrip()
+    return f"{sign} {shown}"
+
+
+def protocol_page(protocol: Protocol) -> str:
+    """Page of one protocol: what it is for, its rules and its measures."""
+    rules = {**protocol.rules(), "primary": protocol.primary}
+    if protocol.required:
+        rules |= dict.fromkeys(protocol.required, "must be given")
+    lines = [f"{protocol.name}: {protocol.title}", "", *_wrapped(protocol.description), "", "Rules"]
+    lines += [f"  {key} = {value}" for key, value in rules.items() if value is not None]
+    lines += ["", render(Table(("label", "definition"), tuple(protocol.measures.items()), names=2), "table").rstrip()]
+    if protocol.targets:
+        rows = tuple((t.measure, _goal(t, t.target), _goal(t, t.excellent)) for t in protocol.targets)
+        lines += ["", render(Table(("target for", "target", "excellent"), rows, names=1), "table").rstrip()]
+    return "\n".join(lines) + "\n"
