@@ -286,7 +286,7 @@ def _scaled(params: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({"max_grade"} if params["gain"] == "graded" else {"min_relevance"})
 
 
-@measure(bounds=(0, np.inf), inherits=_scaled, needs_relevant=True)
+@measure(bounds=(0, np.inf), inherits=_scaled)
 def rbp(
     ranking: Ranking,
     k: int | None,
@@ -324,7 +324,7 @@ def rbp(
     return (1 - p) * ranking.total(worth * p ** (ranking.rank - 1.0), ranking.within(k))
 
 
-@measure(needs_relevant=False, swap_safe=True)
+@measure(needs_relevant=False, swap_safe=False)
 def rbp_residual(
     ranking: Ranking, k: int | None, *, p: float = 0.8, tail: Literal["always", "trec"] = "always"
 ) -> Floats:
@@ -334,7 +334,8 @@ def rbp_residual(
     Parameters:
       p: persistence, as for rbp.
       tail: 'always' counts the unseen ranks below the list; 'trec' gives 0 when every retrieved document is judged.
-    Odd cases: trec_eval 10 forgets the unseen ranks when the list holds no unjudged document.
+    Odd cases: trec_eval 10 forgets the unseen ranks when the list holds no unjudged document. Moving a judged document
+      up lowers the value, as it should.
     Reference: Moffat & Zobel, 2008.
     Agrees with: tail='trec', p=.9: trec_eval 10 rbp_resid.
     Reading: rbp .40 with residual .10 means: between .40 and .50.

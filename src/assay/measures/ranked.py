@@ -88,7 +88,7 @@ def _groups(ranking: Ranking, k: int) -> tuple[Ints, Ints]:
     return segments.count(owner[satisfied], len(ranking)), segments.count(owner, len(ranking))
 
 
-@measure(cutoff="required", ideal_is_one=False)
+@measure(cutoff="required")
 def f1(
     ranking: Ranking,
     k: int,
@@ -156,7 +156,7 @@ def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1
 
 
 @measure(
-    swap_safe=True,
+    ideal_is_one=True,
     expected=expected.average_precision,
     inherits=lambda p: frozenset({"min_relevance", "max_grade"} if p["gain"] == "graded" else {"min_relevance"}),
 )
@@ -175,7 +175,7 @@ def average_precision(
     Parameters:
       over: 'all' divides by all relevant documents, 'min_k' by min(k, all relevant), 'found' by those found.
       gain: 'graded' multiplies each term by grade / max_grade (grade 2 of 2 weighs 1, grade 1 weighs .5).
-    Odd cases: AP@3 of one input is .5000, .6667 and 1.0000 under the three divisors. gain='graded' has an ideal below 1
+    Odd cases: with a cutoff, 1 is out of reach when there are more relevant documents than k. AP@3 of one input is .5000, .6667 and 1.0000 under the three divisors. gain='graded' has an ideal below 1
       and can fall when a better document moves up: grades 0,1,2 in ranked order score .4583, but 0,2,1 score .4167.
       over='found' rises when a late relevant document is lost, so it can reward forgetting.
     Reference: Buckley & Voorhees, Evaluating evaluation measure stability, 2000.
@@ -256,7 +256,7 @@ def r_precision(ranking: Ranking, _k: None, *, multiple: float = 1, min_relevanc
     return ratio(ranking.count(mask), cutoff)
 
 
-@measure(cutoff="none", ideal_is_one=True, swap_safe=True)
+@measure(cutoff="none", ideal_is_one=True)
 def bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """How often judged relevant documents stand above judged non-relevant ones.
 
@@ -407,7 +407,7 @@ def geometric_bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> 
     return bpref.spec.function(ranking, None, min_relevance=min_relevance)
 
 
-@measure(cutoff="required", needs_relevant=False, swap_safe=True)
+@measure(cutoff="required", needs_relevant=False)
 def judged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
     """Share of the top k that has been judged.
 
@@ -424,14 +424,14 @@ def judged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retri
     return ratio(ranking.count(ranking.within(k) & ranking.is_judged), divisor)
 
 
-@measure(cutoff="required", needs_relevant=False)
+@measure(cutoff="required", needs_relevant=False, swap_safe=False)
 def unjudged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
     """Share of the top k that has not been judged.
 
     Definition: unjudged documents in the top k / documents in the top k.
     Parameters:
       over: 'retrieved' divides by the documents that the top k really holds, 'k' by k as trec_eval does.
-    Odd cases: a negative grade counts as unjudged.
+    Odd cases: a negative grade counts as unjudged. Moving a judged document up lowers the value, as it should.
     Agrees with: over='k': trec_eval 10 unj_k.
     Reading: a red flag when high: the judgments do not cover this system.
     Use when: as judged.

@@ -1,0 +1,93 @@
+"""Every measure shared with pytrec-eval-terrier (trec_eval 9) agrees to 1e-12 on random judgments and runs."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from assay.analysis.trec_eval import columns_of
+from assay.data.joining import rank_mapping, rank_run
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+
+DEPTHS = "1,2,3,5,10,20,100"
+SHARED = [
+    "num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "bpref", "recip_rank", "infAP", "utility", "binG", "G", "ndcg",
+    "ndcg_rel", "Rndcg", "set_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret", "11pt_avg",
+    "iprec_at_recall", "Rprec_mult", f"P.{DEPTHS}", f"recall.{DEPTHS}", f"ndcg_cut.{DEPTHS}", f"map_cut.{DEPTHS}",
+    f"success.{DEPTHS}",
+]  # fmt: skip
+# Undefined in trec_eval (0/0) without relevant documents; ours counts the query as 0 or leaves it out.
+RELATIVE = [f"relative_P.{DEPTHS}", "set_relative_P"]
+
+
+def random_pair(rng: random.Random) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and a run with ties, float32 collisions, missing and unjudged queries, negative grades and scores."""
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    docs = [f"d{i}" for i in range(rng.choice([3, 8, 30, 80]))]
+    top = rng.choice([1, 1, 2, 3, 5])
+    for number in range(rng.randint(1, 6)):
+        query = f"q{number}"
+        judged = rng.sample(docs, rng.randint(1, len(docs)))
+        low = rng.choice([0, 0, 0, -1, -2])
+        if rng.random() < 0.9:
+            qrels[query] = {doc: rng.randint(low, top) for doc in judged}
+        if query in qrels and (rng.random() < 0.1 or max(qrels[query].values()) < 0):
+            qrels[query] = dict.fromkeys(judged, 0)  # pytrec_eval never returns when all grades are negative
+        if rng.random() < 0.9:
+            listed = rng.sample(docs, rng.randint(1, len(docs)))
+            run[query] = {doc: random_score(rng) for doc in listed}
+    return qrels, run
+
+
+def random_score(rng: random.Random) -> float:
+    kind = rng.random()
+    if kind < 0.4:
+        return float(rng.randint(-3, 3))
+    if kind < 0.6:
+        return 1.0 + rng.randint(0, 5) * 1e-9  # collides in float32 only
+    return rng.gauss(0, 10)
+
+
+def differences(rng: random.Random, level: int) -> tuple[int, float]:
+    """Compare one pair on both of our paths; count compared values and the largest difference."""
+    qrels, run = random_pair(rng)
+    if not set(qrels) & set(run):
+        return 0, 0.0
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {*SHARED, *RELATIVE}, relevance_level=level).evaluate(run)
+    judgments = Judgments.from_dict(qrels)
+    compared, worst = 0, 0.0
+    columns = columns_of([*SHARED, *RELATIVE], version=9, level=level)
+    for ranking in (rank_mapping(judgments, run, float32=True), rank_run(judgments, Run.from_dict(run), float32=True)):
+        number = {query: i for i, query in enumerate(ranking.query_ids)}
+        for column in columns:
+            ours = np.nan_to_num(column.measure.compute(ranking), nan=0.0)
+            for query, values in theirs.items():
+                if np.isnan(values[column.name]):
+                    continue
+                compared += 1
+                worst = max(worst, abs(ours[number[query]] - values[column.name]))
+                assert worst <= 1e-12, (column.name, query, qrels[query], run[query])
+    return compared, worst
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_all_shared_measures_agree_on_random_pairs(stress, level):
+    rng = random.Random(level)
+    pairs = 1000 if stress else 100
+    compared = sum(differences(rng, level)[0] for _ in range(pairs))
+    assert compared > pairs * 100
+
+
+def test_scores_that_collide_only_in_float32_are_ties_in_version_9_only():
+    judgments = Judgments.from_dict({"q": {"a": 1}})
+    run = {"q": {"a": 1.0 + 1e-9, "b": 1.0}}
+    theirs = pytrec_eval.RelevanceEvaluator({"q": {"a": 1}}, {"recip_rank"}).evaluate(run)["q"]["recip_rank"]
+    column = columns_of(["recip_rank"], version=9)[0]
+    assert theirs == 0.5
+    assert column.measure.compute(rank_mapping(judgments, run, float32=True)) == [0.5]
+    assert column.measure.compute(rank_mapping(judgments, run)) == [1.0]

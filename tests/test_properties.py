@@ -1,0 +1,175 @@
+"""Properties that hold for every measure of the registry; a new measure is covered the moment it is registered."""
+
+from __future__ import annotations
+
+import numpy as np
+import oracles
+import polars as pl
+import pytest
+import strategies
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from assay.data.joining import rank_mapping, rank_run
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+from assay.measures import REGISTRY, Measure, parse
+
+K = 3
+BUILTIN = [name for name, spec in REGISTRY.items() if not spec.needs_subtopics]
+TOP = {"max_grade": 3.0}
+
+
+def ready(name: str, k: int | None = K) -> Measure:
+    """A measure with its defaults, the scale of the test data and, where it takes one, a cutoff."""
+    measure = Measure(name).bind({}, **TOP)
+    return measure @ k if k and measure.spec.cutoff != "none" else measure
+
+
+def values(measure: Measure, judgments: dict, run: dict) -> dict[str, float]:
+    ranking = rank_mapping(Judgments.from_dict(judgments), run)
+    return dict(zip(ranking.query_ids, measure.compute(ranking), strict=True))
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+@given(pair=strategies.judged_lists(strategies.tied_scores()))
+def test_values_stay_within_the_declared_bounds(name, pair):
+    low, high = REGISTRY[name].bounds
+    found = np.array(list(values(ready(name), *pair).values()))
+    found = found[~np.isnan(found)]
+    assert (found >= low - 1e-12).all()
+    assert (found <= high + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+@given(pair=strategies.judged_lists(strategies.tied_scores()), seed=st.randoms())
+def test_the_order_of_rows_does_not_matter(name, pair, seed):
+    judgments, run = pair
+    rows = [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
+    mixed = list(rows)
+    seed.shuffle(mixed)
+    measure = ready(name)
+    judged = Judgments.from_dict(judgments)
+    frames = [pl.DataFrame(r, schema=["query_id", "doc_id", "score"], orient="row") for r in (rows, mixed)]
+    first, second = (measure.compute(rank_run(judged, Run(frame))) for frame in frames)
+    np.testing.assert_array_equal(first, second)
+
+
+@given(pair=strategies.judged_lists(strategies.tied_scores()), ties=st.sampled_from(["docid", "given", "expected"]))
+def test_dicts_and_frames_give_the_same_ranking(pair, ties):
+    judgments, run = Judgments.from_dict(pair[0]), pair[1]
+    a, b = rank_mapping(judgments, run, ties=ties), rank_run(judgments, Run.from_dict(run), ties=ties)
+    for field in ("judged", "in_run", "retrieved", "query", "rank", "grade", "tie_first", "tie_last", "pool_of_hit"):
+        np.testing.assert_array_equal(getattr(a, field), getattr(b, field), err_msg=field)
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+@given(pair=strategies.judged_lists(strategies.distinct_scores()), order=st.permutations(strategies.DOCS))
+def test_renaming_documents_changes_nothing_without_ties(name, pair, order):
+    new = dict(zip(strategies.DOCS, order, strict=True))
+    renamed = [{q: {new[d]: v for d, v in docs.items()} for q, docs in part.items()} for part in pair]
+    assert values(ready(name), *pair) == pytest.approx(values(ready(name), *renamed), nan_ok=True, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in BUILTIN if REGISTRY[name].cutoff != "none"])
+@given(pair=strategies.judged_lists(strategies.distinct_scores()))
+def test_appending_below_k_changes_nothing(name, pair):
+    judgments, run = pair
+    full = {q: docs for q, docs in run.items() if len(docs) >= K}
+    assume(full)
+    longer = {q: {**docs, **{d: -99.0 - i for i, d in enumerate(strategies.DOCS) if d not in docs}} for q, docs in full.items()}
+    assert values(ready(name), judgments, full) == pytest.approx(values(ready(name), judgments, longer), nan_ok=True)
+
+
+@pytest.mark.parametrize("name", list(REGISTRY))
+@given(pair=strategies.judged_lists(strategies.tied_scores(), low=0))
+def test_queries_alone_or_together_score_the_same(name, pair):
+    judgments, run = pair
+    judged = with_subtopics(judgments)
+    together = rank_run(judged, Run.from_dict(run))
+    measure = ready(name)
+    all_values = dict(zip(together.query_ids, measure.compute(together), strict=True))
+    for query in judgments:
+        alone = rank_run(with_subtopics({query: judgments[query]}), Run.from_dict({q: d for q, d in run.items() if q == query}))
+        assert measure.compute(alone)[alone.query_ids.index(query)] == pytest.approx(all_values[query], nan_ok=True, abs=1e-14)
+
+
+def with_subtopics(judgments: dict) -> Judgments:
+    """Put every document into one or two subtopics, by its number."""
+    rows = [
+        (query, doc, float(grade), f"s{(int(doc[1:]) + extra) % 4}")
+        for query, docs in judgments.items()
+        for doc, grade in docs.items()
+        for extra in range(1 + int(doc[1:]) % 2)
+    ]
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "grade", "subtopic"], orient="row")
+    return Judgments.of(frame, groups="subtopics")
+
+
+@pytest.mark.parametrize("name", [name for name in BUILTIN if REGISTRY[name].swap_safe])
+@given(judged=strategies.grades(), order=st.permutations(strategies.DOCS), which=st.integers(0, 12))
+def test_moving_a_better_document_up_never_lowers_the_value(name, judged, order, which):
+    worth = [judged.get(doc, -1) for doc in order]
+    places = [i for i in range(len(order) - 1) if worth[i + 1] > max(worth[i], -1)]
+    assume(places)
+    place = places[which % len(places)]
+    swapped = [*order[:place], order[place + 1], order[place], *order[place + 2 :]]
+    runs = [{"q": {doc: float(-i) for i, doc in enumerate(docs)}} for docs in (order, swapped)]
+    before, after = (values(ready(name), {"q": judged}, run)["q"] for run in runs)
+    assume(not np.isnan(before))
+    assert after >= before - 1e-12
+
+
+@pytest.mark.parametrize("name", [name for name in BUILTIN if REGISTRY[name].ideal_is_one])
+@given(judged=strategies.grades(low=0))
+def test_the_ideal_ranking_scores_1(name, judged):
+    assume(max(judged.values()) >= 1)
+    best = sorted(judged, key=lambda doc: -judged[doc])
+    run = {"q": {doc: float(-i) for i, doc in enumerate(best)}}
+    k = K if REGISTRY[name].cutoff == "required" else None
+    assert values(ready(name, k), {"q": judged}, run)["q"] == pytest.approx(1.0, abs=1e-12)
+
+
+EXPECTED = {
+    "precision@3": lambda r, g: oracles.precision(r, g, 3),
+    "recall@3": lambda r, g: oracles.recall(r, g, 3),
+    "hit_rate@3": lambda r, g: oracles.hit_rate(r, g, 3),
+    "reciprocal_rank": oracles.reciprocal_rank,
+    "reciprocal_rank@3": lambda r, g: oracles.reciprocal_rank(r, g, 3),
+    "average_precision": oracles.average_precision,
+    "average_precision@3": lambda r, g: oracles.average_precision(r, g, 3),
+    "ndcg": oracles.ndcg,
+    "ndcg@3": lambda r, g: oracles.ndcg(r, g, 3),
+    "ndcg(gain='exp')@2": lambda r, g: oracles.ndcg(r, g, 2, "exp"),
+}
+
+
+@pytest.mark.parametrize("text", EXPECTED)
+@given(
+    judged=st.dictionaries(st.sampled_from(strategies.DOCS[:6]), st.integers(0, 3), min_size=1),
+    run=st.dictionaries(st.sampled_from(strategies.DOCS[:6]), st.integers(0, 2).map(float), min_size=1),
+)
+def test_expected_ties_are_the_mean_over_all_orders(text, judged, run):
+    assume(max(judged.values()) >= 1)
+    ranking = rank_mapping(Judgments.from_dict({"q": judged}), {"q": run}, ties="expected")
+    orders = oracles.all_orders(run)
+    mean = sum(EXPECTED[text](order, judged) for order in orders) / len(orders)
+    assert parse(text).compute(ranking)[0] == pytest.approx(mean, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n in BUILTIN if REGISTRY[n].needs_relevant and not REGISTRY[n].expected])
+def test_other_measures_refuse_expected_ties(name):
+    from assay.errors import UsageError
+
+    ranking = rank_mapping(Judgments.from_dict({"q": {"a": 1}}), {"q": {"a": 1.0, "b": 1.0}}, ties="expected")
+    with pytest.raises(UsageError, match="no expected value over ties"):
+        ready(name).compute(ranking)
+
+
+@given(pair=strategies.judged_lists(strategies.tied_scores()))
+def test_condensed_lists_hold_only_judged_documents(pair):
+    judgments, run = pair
+    kept = {q: {d: s for d, s in docs.items() if judgments.get(q, {}).get(d, -1) >= 0} for q, docs in run.items()}
+    for name in ("precision", "ndcg", "average_precision", "err", "bpref", "unjudged"):
+        got = values(ready(name)(judged_only=True), judgments, run)
+        assert got == pytest.approx(values(ready(name), judgments, kept), nan_ok=True, abs=1e-12)
