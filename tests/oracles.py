@@ -43,7 +43,9 @@ def gain_of(grade: float | None, kind: str) -> float:
     return {"linear": grade, "exp": 2**grade - 1, "binary": float(grade >= 1)}[kind]
 
 
-def ndcg(ranking: list[str], grades: Grades, k: int | None = None, kind: str = "linear", *, full: bool = False) -> float:
+def ndcg(
+    ranking: list[str], grades: Grades, k: int | None = None, kind: str = "linear", *, full: bool = False
+) -> float:
     best = sorted((gain_of(g, kind) for g in grades.values()), reverse=True)
     return dcg([gain_of(grades.get(doc), kind) for doc in ranking[:k]]) / dcg(best if full else best[:k])
 
@@ -77,6 +79,6 @@ def alpha_ndcg(ranking: list[str], subtopics: dict[str, set[str]], k: int, alpha
 
     ideal: list[str] = []
     while len(ideal) < min(k, len(subtopics)):
-        left = sorted(set(subtopics) - set(ideal))
+        left = sorted(set(subtopics) - set(ideal), reverse=True)  # of equal gains the last id, as ndeval does
         ideal.append(max(left, key=lambda doc: gain([*ideal, doc])))
     return gain(ranking[:k]) / gain(ideal)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import oracles
 import polars as pl
 import pytest
-import strategies
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import oracles
+import strategies
 from assay.data.joining import rank_mapping, rank_run
 from assay.data.judgments import Judgments
 from assay.data.run import Run
@@ -77,7 +77,10 @@ def test_appending_below_k_changes_nothing(name, pair):
     judgments, run = pair
     full = {q: docs for q, docs in run.items() if len(docs) >= K}
     assume(full)
-    longer = {q: {**docs, **{d: -99.0 - i for i, d in enumerate(strategies.DOCS) if d not in docs}} for q, docs in full.items()}
+    longer = {
+        q: {**docs, **{d: -99.0 - i for i, d in enumerate(strategies.DOCS) if d not in docs}}
+        for q, docs in full.items()
+    }
     assert values(ready(name), judgments, full) == pytest.approx(values(ready(name), judgments, longer), nan_ok=True)
 
 
@@ -90,8 +93,12 @@ def test_queries_alone_or_together_score_the_same(name, pair):
     measure = ready(name)
     all_values = dict(zip(together.query_ids, measure.compute(together), strict=True))
     for query in judgments:
-        alone = rank_run(with_subtopics({query: judgments[query]}), Run.from_dict({q: d for q, d in run.items() if q == query}))
-        assert measure.compute(alone)[alone.query_ids.index(query)] == pytest.approx(all_values[query], nan_ok=True, abs=1e-14)
+        alone = rank_run(
+            with_subtopics({query: judgments[query]}), Run.from_dict({q: d for q, d in run.items() if q == query})
+        )
+        assert measure.compute(alone)[alone.query_ids.index(query)] == pytest.approx(
+            all_values[query], nan_ok=True, abs=1e-14
+        )
 
 
 def with_subtopics(judgments: dict) -> Judgments:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import oracles
 import pytest
 
 import assay
+import oracles
 
 
 def ranked(text: str) -> dict[str, float]:

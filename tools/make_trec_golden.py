@@ -67,14 +67,22 @@ def main() -> None:
         "".join(f"{q} Q0 {d} {i} {s} golden\n" for q, docs in run.items() for i, (d, s) in enumerate(docs.items(), 1))
     )
     cases = {
-        "map_bpref": (["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"], 1),
+        "map_bpref": (
+            ["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"],
+            1,
+        ),
         "level2": (["map", "bpref", "recip_rank", "infAP"], 2),
         "cuts": (["P.5,10", "recall.5,10", "ndcg_cut.5,10", "map_cut.5,10", "success.1,5"], 1),
-        "oddities": (["infAP", "gm_bpref", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "set_P", "set_recall", "set_map"], 1),
+        "oddities": (
+            ["infAP", "gm_bpref", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "set_P", "set_recall", "set_map"],
+            1,
+        ),
     }
     for name, (measures, level) in cases.items():
         found = pytrec_eval.RelevanceEvaluator(qrels, set(measures), relevance_level=level).evaluate(run)
-        order = [key for measure in measures for key in sorted(next(iter(found.values())), key=natural) if fits(key, measure)]
+        order = [
+            key for measure in measures for key in sorted(next(iter(found.values())), key=natural) if fits(key, measure)
+        ]
         flags = " ".join(f"-m {measure}" for measure in measures)
         (FOLDER / f"{name}.options").write_text(f"--compat 9 -q -l {level} {flags}\n")
         (FOLDER / f"{name}.expected").write_text("\n".join(lines(found, order)) + "\n")

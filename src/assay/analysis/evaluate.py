@@ -13,7 +13,7 @@ from assay.data.joining import rank_mapping, rank_run
 from assay.data.run import Run
 from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
 from assay.errors import InputError, UsageError, excerpt
-from assay.formats import as_judgments, as_run
+from assay.formats.reading import as_judgments, as_run
 from assay.measures import parse
 
 if TYPE_CHECKING:

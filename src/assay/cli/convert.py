@@ -20,7 +20,7 @@ assay convert judgments beir-folder qrels.txt
 @click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
 def command(*, what: str, source: str, output: str, input_format: str | None, split: str) -> None:
     """Read and write."""
-    from assay.formats import read_judgments, read_run
+    from assay.formats.reading import read_judgments, read_run
     from assay.formats.writing import write_judgments, write_run
 
     if what == "judgments":

@@ -16,7 +16,7 @@ def command() -> None:
     """Evaluate the bundled runs and print the table."""
     from assay.analysis.evaluate import Settings, evaluate_run
     from assay.demo import collection
-    from assay.formats import read_judgments, read_run
+    from assay.formats.reading import read_judgments, read_run
     from assay.report import evaluation
     from assay.report.tables import terminal
 

@@ -83,7 +83,7 @@ def run_all(
 ) -> list[Scores]:
     """Read the judgments once and evaluate every run under the same settings."""
     from assay.analysis.evaluate import Settings, evaluate_run
-    from assay.formats import read_chunk_map, read_weights
+    from assay.formats.reading import read_chunk_map, read_weights
 
     read, lists = _inputs(judgments, runs, measures, protocol, dedupe=dedupe, input_format=input_format, split=split)
     if lists is not None and lists.unnamed and overrides.get("ties") is None:
@@ -105,9 +105,9 @@ def _inputs(
     """Read judgments, or a file of records when no run is given."""
     from assay.analysis.evaluate import need_subtopics
     from assay.errors import UsageError
-    from assay.formats import read_judgments
     from assay.formats.detect import format_of, is_records
     from assay.formats.files import Input, system_name
+    from assay.formats.reading import read_judgments
     from assay.formats.records import read_records
 
     if runs:
@@ -138,6 +138,6 @@ def _named_once(runs: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _read(item: tuple[str, str], input_format: str | None) -> Run:
-    from assay.formats import read_run
+    from assay.formats.reading import read_run
 
     return read_run(item[1], kind=input_format if input_format != "beir" else None, name=item[0])

@@ -27,7 +27,7 @@ def command(*, judgments: str, run: str, query: str, measure: str, **rules: Any)
     from assay.analysis.evaluate import Settings
     from assay.analysis.explain import explain, rank_list
     from assay.errors import InputError, UsageError, excerpt
-    from assay.formats import read_judgments, read_run
+    from assay.formats.reading import read_judgments, read_run
     from assay.report.tables import Table, terminal
 
     kind, split, protocol = rules.pop("input_format"), rules.pop("split"), rules.pop("protocol")

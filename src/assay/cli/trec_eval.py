@@ -49,7 +49,7 @@ def command(
     from assay.analysis.trec_eval import Options, columns_of, output
     from assay.data.joining import rank_run
     from assay.errors import UsageError
-    from assay.formats import read_run
+    from assay.formats.reading import read_run
     from assay.formats.trec import last_tag, read_whole_grades, read_zscores
 
     if judgment_format != "qrels" or run_format != "trec_results":

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assay.formats import read_judgments, read_run, tables, trec
+from assay.formats import tables, trec
 from assay.formats.detect import format_of
 from assay.formats.files import Input
+from assay.formats.reading import read_judgments, read_run
 
 if TYPE_CHECKING:
     from assay.formats.trec import Layout

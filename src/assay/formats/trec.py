@@ -29,8 +29,8 @@ class Layout:
 
 QRELS = Layout("judgments", ("query_id", "subtopic", "doc_id", "grade"), "grade", 4, "query 0 document grade")
 _RUN_LINE = "query Q0 document rank score tag"
-RUN = Layout("run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, _RUN_LINE)
-RUN_WITH_RANK = Layout("run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, _RUN_LINE)
+RUN = Layout("a run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, _RUN_LINE)
+RUN_WITH_RANK = Layout("a run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, _RUN_LINE)
 
 
 def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataFrame:
@@ -92,7 +92,7 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
     if len(short):
         found = len(short["text"][0].split())
         raise InputError(
-            f"{found} field{'s' if found != 1 else ''} where {layout.kind} need {layout.least} or more:"
+            f"{found} field{'s' if found != 1 else ''} where a line of {layout.kind} needs {layout.least}:"
             f" {excerpt(short['text'][0])}",
             path=source.label,
             line=short["line"][0],

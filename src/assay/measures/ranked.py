@@ -175,9 +175,10 @@ def average_precision(
     Parameters:
       over: 'all' divides by all relevant documents, 'min_k' by min(k, all relevant), 'found' by those found.
       gain: 'graded' multiplies each term by grade / max_grade (grade 2 of 2 weighs 1, grade 1 weighs .5).
-    Odd cases: with a cutoff, 1 is out of reach when there are more relevant documents than k. AP@3 of one input is .5000, .6667 and 1.0000 under the three divisors. gain='graded' has an ideal below 1
-      and can fall when a better document moves up: grades 0,1,2 in ranked order score .4583, but 0,2,1 score .4167.
-      over='found' rises when a late relevant document is lost, so it can reward forgetting.
+    Odd cases: with a cutoff, 1 is out of reach when there are more relevant documents than k. AP@3 of one input is
+      .5000, .6667 and 1.0000 under the three divisors. gain='graded' has an ideal below 1 and can fall when a better
+      document moves up: grades 0,1,2 in ranked order score .4583, but 0,2,1 score .4167. over='found' rises when a late
+      relevant document is lost, so it can reward forgetting.
     Reference: Buckley & Voorhees, Evaluating evaluation measure stability, 2000.
     Agrees with: over='all': trec_eval map and map_cut, ranx, ir_measures AP; over='min_k': sentence-transformers;
       over='found': torchmetrics, ragas, deepeval, AutoRAG.

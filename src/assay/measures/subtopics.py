@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _ideal_alpha_dcg(ranking: Ranking, k: int | None, alpha: float) -> Floats:
     total = np.zeros(len(ranking))
     for rank in range(1, min(k or len(docs), int(np.bincount(query, minlength=1).max())) + 1):
         gain = np.where(left, np.bincount(doc, weights=(1.0 - alpha) ** seen[subtopic], minlength=len(docs)), -1.0)
-        order = np.lexsort((-gain, query))
+        order = np.lexsort((-np.arange(len(docs)), -gain, query))
         best = order[np.append(True, query[order][1:] != query[order][:-1])[: len(order)]]
         best = best[gain[best] > 0]
         total[query[best]] += gain[best] * discount(np.array([rank]))
@@ -85,40 +85,60 @@ def alpha_ndcg(ranking: Ranking, k: int | None, *, alpha: float = 0.5) -> Floats
     return ratio(gain, _ideal_alpha_dcg(ranking, k, alpha), empty=np.nan)
 
 
-@measure(needs_subtopics=True, needs_relevant=False, bounds=(0, np.inf), swap_safe=False)
-def alpha_dcg(ranking: Ranking, k: int | None, *, alpha: float = 0.5) -> Floats:
-    """Gain of new aspects, discounted by rank, not normalised.
+_ENDLESS = 1000  # ranks after which (1 - alpha)^rank adds nothing
 
-    Definition: as alpha_ndcg without the division.
+
+def _normalised(ranking: Ranking, gain: Floats, best: Floats, norm: str) -> Floats:
+    """Divide by the number of subtopics and, for norm='best', by what documents on every subtopic would gain."""
+    return ratio(gain, _subtopic_count(ranking) * (float(best.sum()) if norm == "best" else 1.0), empty=np.nan)
+
+
+def _all_covering(k: int | None, alpha: float) -> Floats:
+    """Gain per subtopic at each rank of an imagined list whose documents cover every subtopic."""
+    return (1.0 - alpha) ** np.arange(k or _ENDLESS)  # type: ignore[no-any-return]
+
+
+@measure(needs_subtopics=True, needs_relevant=False, bounds=(0, 1.0), swap_safe=False)
+def alpha_dcg(ranking: Ranking, k: int | None, *, alpha: float = 0.5, norm: Literal["best", "none"] = "best") -> Floats:
+    """Gain of new aspects, discounted by rank, relative to a list whose documents cover every aspect.
+
+    Definition: the sum of alpha_ndcg's numerator per subtopic, divided by the same sum for an imagined list whose
+      documents cover every subtopic.
     Parameters:
       alpha: as for alpha_ndcg.
+      norm: 'best' divides by the imagined list's value, 'none' only by the number of subtopics.
+    Odd cases: unlike alpha_ndcg the ideal does not depend on the documents of the collection.
     Reference: Clarke et al., 2008.
-    Agrees with: nothing: ndeval divides its alpha-DCG by that of an imagined list of documents that cover everything.
+    Agrees with: norm='best': ndeval alpha-DCG@k, ir_measures alpha_DCG@k.
     Reading: only in comparison with another system on the same queries.
-    Use when: the ideal is disputed.
+    Use when: the greedy ideal of alpha_ndcg is disputed.
     Not when: queries differ in their number of subtopics.
     """
     gain = ranking.total(_novelty_gain(ranking, k, alpha) * discount(ranking.rank), ranking.within(k))
-    return np.where(_subtopic_count(ranking) > 0, gain, np.nan)
+    best = _all_covering(k, alpha)
+    return _normalised(ranking, gain, best * discount(np.arange(1, len(best) + 1)), norm)
 
 
 @measure(needs_subtopics=True, needs_relevant=False, swap_safe=False)
-def err_ia(ranking: Ranking, k: int | None, *, alpha: float = 0.5) -> Floats:
+def err_ia(ranking: Ranking, k: int | None, *, alpha: float = 0.5, norm: Literal["best", "none"] = "best") -> Floats:
     """Expected reciprocal rank for each aspect, averaged over the aspects.
 
     Definition: mean over subtopics of the sum over ranks r of documents on the subtopic of
-      alpha (1 - alpha)^(documents on it above) / r.
+      alpha (1 - alpha)^(documents on it above) / r, divided by the same sum for documents that cover everything.
     Parameters:
       alpha: chance that a document on the subtopic satisfies the reader.
+      norm: 'best' divides by the best value that any list of k documents could have; 'none' is the plain expectation.
     Odd cases: a document is on a subtopic or not; grades above 0 count the same.
     Reference: Chapelle et al., Intent-based diversification of web search results, 2011.
-    Agrees with: the definition; ndeval divides by the best value over any collection (see the comparison page).
+    Agrees with: norm='best': ndeval ERR-IA@k, ir_measures ERR_IA@k.
     Reading: as reciprocal_rank, averaged over the aspects of each query.
     Use when: a query has several meanings and one document per meaning is enough.
     Not when: judgments have no subtopics.
     """
-    gain = alpha * ranking.total(_novelty_gain(ranking, k, alpha) / ranking.rank, ranking.within(k))
-    return ratio(gain, _subtopic_count(ranking), empty=np.nan)
+    gain = ranking.total(_novelty_gain(ranking, k, alpha) / ranking.rank, ranking.within(k))
+    best = _all_covering(k, alpha)
+    value = _normalised(ranking, gain, best / np.arange(1, len(best) + 1), norm)
+    return value if norm == "best" else alpha * value
 
 
 @measure(cutoff="required", needs_subtopics=True, needs_relevant=False, ideal_is_one=False)

@@ -1,0 +1,213 @@
+"""Reading judgments and runs from whatever they are given as: files of any format, dicts, frames."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+from assay.errors import InputError, UsageError, excerpt
+from assay.formats import columns, tables, trec
+from assay.formats.detect import format_of
+from assay.formats.files import Input, system_name
+
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["as_judgments", "as_run", "read_chunk_map", "read_judgments", "read_run", "read_weights"]
+
+
+def as_judgments(data: Any, *, subtopics: bool = False, dedupe: bool = False) -> Judgments:
+    """Take judgments as a path, {query: {document: grade}}, a frame, or as they are."""
+    if isinstance(data, Judgments):
+        return data
+    if isinstance(data, (str, PathLike)):
+        return read_judgments(data, subtopics=subtopics, dedupe=dedupe)
+    if isinstance(data, Mapping):
+        return Judgments.from_dict(_nested(data, "judgments", "grade"))
+    frame = tables.frame_from(data)
+    if frame is None:
+        raise UsageError(f"judgments must be a path, a dict of dicts or a frame, not {type(data).__name__}")
+    return tables.judgments_of(frame, None, subtopics=subtopics, dedupe=dedupe)
+
+
+def as_run(data: Any) -> Run | Mapping[str, Mapping[str, float]]:
+    """Take a run as a path, {query: {document: score}}, {query: [documents]}, a frame, or as it is."""
+    if isinstance(data, Run):
+        return data
+    if isinstance(data, (str, PathLike)):
+        return read_run(data)
+    if isinstance(data, Mapping):
+        return _mapping_run(data)
+    frame = tables.frame_from(data)
+    if frame is None:
+        raise UsageError(f"a run must be a path, a dict of dicts or a frame, not {type(data).__name__}")
+    return tables.run_of(frame, None, "run")
+
+
+def _mapping_run(data: Mapping[Any, Any]) -> Run | Mapping[str, Mapping[str, float]]:
+    """Use a dict of dicts with text ids as it is; copy anything else into a run."""
+    if data and all(isinstance(docs, (list, tuple)) for docs in data.values()):
+        return Run.from_lists({query: list(docs) for query, docs in data.items()})
+    scores = _nested(data, "a run", "score")
+    texts = all(isinstance(q, str) and all(type(d) is str for d in next(iter([docs]), ())) for q, docs in _peek(scores))
+    return scores if texts else Run.from_dict(scores)
+
+
+def _peek(scores: Mapping[Any, Mapping[Any, float]]) -> list[tuple[Any, list[Any]]]:
+    """First document id of every query: enough to see whether ids are text."""
+    return [(query, [next(iter(docs))] if docs else []) for query, docs in scores.items()]
+
+
+def _nested(data: Mapping[Any, Any], what: str, value: str) -> Mapping[Any, Mapping[Any, float]]:
+    for query, docs in data.items():
+        if not isinstance(docs, Mapping):
+            raise InputError(
+                f"query {excerpt(query)} holds {excerpt(docs)}", hint=f"{what} must be {{query: {{document: {value}}}}}"
+            )
+    return data
+
+
+def read_judgments(
+    place: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    subtopics: bool = False,
+    split: str = "test",
+    dedupe: bool = False,
+) -> Judgments:
+    """Read judgments from a file or a BEIR folder; its format is found out unless `kind` names it."""
+    source = Input.at(place)
+    kind = format_of(source, kind)
+    if kind == "beir":
+        assert source.path is not None
+        file = source.path / "qrels" / f"{split}.tsv"
+        if not file.exists():
+            splits = sorted(path.stem for path in file.parent.glob("*.tsv"))
+            raise InputError(
+                f"no split {split!r}", path=source.label, hint=f"its splits are {', '.join(splits) or 'none'}"
+            )
+        source, kind = Input.at(file), "tsv"
+    if kind == "trec":
+        frame = trec.read_trec(source, trec.QRELS)
+        groups = "subtopics" if subtopics else "none"
+        return Judgments.of(frame, source=source.source, groups=groups, dedupe=dedupe)  # type: ignore[arg-type]
+    if kind == "json":
+        frame = _json_frame(source, "grade")
+        return Judgments.of(frame, source=source.source, dedupe=dedupe)
+    return tables.judgments_of(tables.read_table(source, kind), source.source, subtopics=subtopics, dedupe=dedupe)
+
+
+def read_run(place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None) -> Run:
+    """Read a run from a file; its format is found out unless `kind` names it."""
+    source = Input.at(place)
+    kind = format_of(source, kind)
+    name = name or system_name(source.label)
+    if kind == "beir":
+        raise InputError("this is a folder of judgments, not a run", path=source.label, hint="give a run file")
+    if kind == "trec":
+        return Run(trec.read_trec(source, trec.RUN), name, source.source)
+    if kind == "json":
+        return Run(_json_frame(source, "score"), name, source.source)
+    return tables.run_of(tables.read_table(source, kind), source.source, name)
+
+
+def _json_frame(source: Input, value: str) -> pl.DataFrame:
+    """Read {query: {document: number}}, {query: [documents]} or a list of row objects."""
+    try:
+        data = json.loads(source.text, object_pairs_hook=_unique(source.label))
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
+    except RecursionError:
+        raise InputError("the JSON is nested too deeply", path=source.label) from None
+    expected = f"expected {{query: {{document: {value}}}}} or a list of rows"
+    if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
+        frame = tables.frame_of_records(data, source.label)
+        of = tables.judgments_of(frame, source.source, subtopics=False, dedupe=False) if value == "grade" else None
+        return of.frame if of is not None else tables.run_of(frame, source.source, "").frame
+    if not isinstance(data, dict) or not data:
+        raise InputError(f"the JSON is {type(data).__name__}", path=source.label, hint=expected)
+    rows: list[tuple[str, str, float]] = []
+    for query, docs in data.items():
+        if isinstance(docs, list) and all(isinstance(doc, (str, int)) for doc in docs):
+            rows += [(query, str(doc), 1.0 if value == "grade" else float(-i)) for i, doc in enumerate(docs, 1)]
+        elif isinstance(docs, dict):
+            rows += [
+                (query, doc, _json_number(number, query, doc, value, source.label)) for doc, number in docs.items()
+            ]
+        else:
+            raise InputError(f"query {excerpt(query)} holds {excerpt(docs)}", path=source.label, hint=expected)
+    return pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}, orient="row")
+
+
+def _json_number(number: Any, query: str, doc: str, value: str, label: str) -> float:
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+        raise InputError(
+            f"{value} {excerpt(number)} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",
+            path=label,
+        )
+    return float(number)
+
+
+def _unique(label: str) -> Any:
+    """Refuse the same key twice in one JSON object, which would silently lose the first."""
+
+    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise InputError(f"key {excerpt(twice)} stands twice in one object", path=label, hint="keep one of them")
+        return found
+
+    return checked
+
+
+def read_chunk_map(place: str) -> Mapping[str, str] | str:
+    """Read a chunk -> document map from a file of two columns or a JSON object; a pattern is returned as it is."""
+    if "{doc}" in place:
+        return place
+    source = Input.at(place)
+    kind = format_of(source, None)
+    if kind == "json":
+        data = json.loads(source.text)
+        if not isinstance(data, dict) or not all(isinstance(doc, (str, int)) for doc in data.values()):
+            raise InputError("expected {chunk: document}", path=source.label)
+        return {chunk: str(doc) for chunk, doc in data.items()}
+    frame = tables.read_table(source, kind) if kind != "trec" else _two_columns(source)
+    chunk = columns.find(frame.columns, columns.CHUNK, path=source.label, needed="chunk maps")
+    doc = columns.find(frame.columns, columns.DOC, path=source.label, needed="chunk maps")
+    assert chunk and doc
+    return dict(zip(frame[chunk].cast(pl.String), frame[doc].cast(pl.String), strict=True))
+
+
+def read_weights(place: str) -> dict[str, float]:
+    """Read query weights from a file of two columns (query_id, weight) or a JSON object."""
+    source = Input.at(place)
+    kind = format_of(source, None)
+    if kind == "json":
+        data = json.loads(source.text)
+        if not isinstance(data, dict):
+            raise InputError("expected {query: weight}", path=source.label)
+        return {query: _json_number(w, query, "", "weight", source.label) for query, w in data.items()}
+    frame = tables.read_table(source, kind) if kind != "trec" else _two_columns(source, ("query_id", "weight"))
+    query = columns.find(frame.columns, columns.QUERY, path=source.label, needed="weights")
+    weight = columns.find(frame.columns, columns.WEIGHT, path=source.label, needed="weights")
+    assert query and weight
+    return dict(zip(frame[query].cast(pl.String), tables.numbers(frame, weight, source.label), strict=True))
+
+
+def _two_columns(source: Input, names: tuple[str, str] = ("chunk_id", "doc_id")) -> pl.DataFrame:
+    rows = [line.split() for line in source.text.split("\n") if line.strip() and not line.startswith("#")]
+    wrong = next((i for i, row in enumerate(rows, 1) if len(row) != len(names)), None)
+    if wrong is not None:
+        raise InputError(
+            f"expected two fields, found {len(rows[wrong - 1])}", path=source.label, line=wrong, hint=" ".join(names)
+        )
+    return pl.DataFrame(rows, schema=list(names), orient="row")

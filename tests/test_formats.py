@@ -1,0 +1,207 @@
+"""Every input format reads to the same judgments and runs, and what is written reads back."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import assay
+from assay.formats.files import Input, system_name
+from assay.formats.reading import read_chunk_map, read_judgments, read_run, read_weights
+from assay.formats.records import read_records
+
+GRADES = {"q1": {"d1": 2.0, "d2": 0.0}, "q2": {"d1": 1.0, "d3": -1.0}}
+SCORES = {"q1": {"d2": 1.5, "d1": 0.25}, "q2": {"d1": -3.0}}
+QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d3 -1\n"
+RUN = "q1 Q0 d2 1 1.5 tag\nq1 Q0 d1 2 0.25 tag\nq2 Q0 d1 1 -3 tag\n"
+
+
+def rows(nested: dict, value: str) -> list[dict]:
+    return [{"query_id": q, "doc_id": d, value: v} for q, docs in nested.items() for d, v in docs.items()]
+
+
+VARIANTS = {
+    "tabs": lambda text: text.replace(" ", "\t"),
+    "many blanks": lambda text: text.replace(" ", "   \t "),
+    "leading blanks": lambda text: "".join(f"  {line}\n" for line in text.splitlines()),
+    "carriage returns": lambda text: text.replace("\n", "\r\n"),
+    "comments": lambda text: "# first\n" + text.replace("\nq2", "\n# between\nq2"),
+    "blank lines": lambda text: "\n\n" + text + "\n",
+    "byte order mark": lambda text: "\ufeff" + text,
+    "no final newline": lambda text: text.rstrip("\n"),
+    "trailing blanks": lambda text: text.replace("\n", " \n"),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_trec_files_in_every_layout(variant, tmp_path):
+    (tmp_path / "a.qrels").write_bytes(VARIANTS[variant](QRELS).encode())
+    (tmp_path / "a.run").write_bytes(VARIANTS[variant](RUN).encode())
+    assert read_judgments(tmp_path / "a.qrels").to_dict() == GRADES
+    assert read_run(tmp_path / "a.run").to_dict() == SCORES
+
+
+def test_trec_run_with_trailing_fields(tmp_path):
+    (tmp_path / "a.run").write_text(RUN.replace(" tag", " tag more fields"))
+    assert read_run(tmp_path / "a.run").to_dict() == SCORES
+
+
+def test_trec_run_without_tag(tmp_path):
+    (tmp_path / "a.run").write_text(RUN.replace(" tag", ""))
+    assert read_run(tmp_path / "a.run").to_dict() == SCORES
+
+
+def test_document_ids_may_contain_hashes_quotes_and_unicode(tmp_path):
+    (tmp_path / "a.run").write_text('q1 Q0 doc#1 1 3 t\nq1 Q0 "d2 2 2 t\nq1 Q0 文档 3 1 t\n')
+    assert read_run(tmp_path / "a.run").to_dict() == {"q1": {"doc#1": 3.0, '"d2': 2.0, "文档": 1.0}}
+
+
+def test_gzip_and_standard_input(tmp_path, monkeypatch):
+    (tmp_path / "a.run.gz").write_bytes(gzip.compress(RUN.encode()))
+    assert read_run(tmp_path / "a.run.gz").to_dict() == SCORES
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
+    assert read_run("-").to_dict() == SCORES
+
+
+FILES = {
+    "j.json": json.dumps(GRADES),
+    "j.jsonl": "".join(json.dumps(row) + "\n" for row in rows(GRADES, "grade")),
+    "rows.json": json.dumps(rows(GRADES, "relevance")),
+    "j.csv": "qid,docno,rel\nq1,d1,2\nq1,d2,0\nq2,d1,1\nq2,d3,-1\n",
+    "j.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td1\t1\nq2\td3\t-1\n",
+    "j.txt": "query_id,doc_id,grade\nq1,d1,2\nq1,d2,0\nq2,d1,1\nq2,d3,-1\n",
+    "noheader.tsv": QRELS.replace(" ", "\t"),
+    "guessed": json.dumps(GRADES),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_judgments_in_other_formats(name, tmp_path):
+    (tmp_path / name).write_text(FILES[name])
+    assert read_judgments(tmp_path / name).to_dict() == GRADES
+
+
+def test_columns_under_other_names_are_mentioned(tmp_path):
+    (tmp_path / "j.csv").write_text(FILES["j.csv"])
+    assert read_judgments(tmp_path / "j.csv").notes == (
+        "column 'qid' is read as query_id",
+        "column 'docno' is read as doc_id",
+        "column 'rel' is read as grade",
+    )
+
+
+def test_runs_by_rank_and_as_lists(tmp_path):
+    (tmp_path / "r.csv").write_text("query_id,doc_id,rank\nq1,d2,1\nq1,d1,2\n")
+    assert read_run(tmp_path / "r.csv").to_dict() == {"q1": {"d2": -1.0, "d1": -2.0}}
+    (tmp_path / "r.json").write_text('{"q1": ["d2", "d1"]}')
+    assert read_run(tmp_path / "r.json").to_dict() == {"q1": {"d2": -1.0, "d1": -2.0}}
+
+
+def test_parquet_and_numeric_ids(tmp_path):
+    pl.DataFrame({"query_id": [1, 1], "doc_id": [10, 11], "score": [2.0, 1.0]}).write_parquet(tmp_path / "r.parquet")
+    assert read_run(tmp_path / "r.parquet").to_dict() == {"1": {"10": 2.0, "11": 1.0}}
+
+
+def test_beir_folder(tmp_path):
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text(FILES["j.tsv"])
+    assert read_judgments(tmp_path).to_dict() == GRADES
+    with pytest.raises(assay.InputError, match="no split 'dev'"):
+        read_judgments(tmp_path, split="dev")
+
+
+FRAMES = {
+    "polars": pl.DataFrame,
+    "pandas": pd.DataFrame,
+    "arrow": pa.table,
+    "lazy": lambda data: pl.DataFrame(data).lazy(),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_as_input(kind):
+    judged = {"query_id": ["a", "a"], "doc_id": ["x", "y"], "grade": [1, 0]}
+    listed = {"query_id": ["a", "a"], "doc_id": ["y", "x"], "score": [2.0, 1.0]}
+    scores = assay.evaluate(FRAMES[kind](judged), FRAMES[kind](listed), ["mrr"])
+    assert scores["reciprocal_rank"] == 0.5
+
+
+def test_dicts_with_numbers_as_ids():
+    assert assay.evaluate({1: {10: 1}}, {1: {10: 0.5, 11: 0.9}}, ["mrr"])["reciprocal_rank"] == 0.5
+
+
+def test_dicts_in_another_order_score_the_same():
+    judgments, run = {"a": {"x": 1}, "b": {"y": 1}}, {"b": {"y": 1.0}, "a": {"x": 1.0}}
+    assert assay.evaluate(judgments, run, ["mrr"])["reciprocal_rank"] == 1.0
+
+
+@pytest.mark.parametrize("suffix", ["qrels", "json", "jsonl", "csv", "tsv", "parquet"])
+def test_written_judgments_read_back(suffix, tmp_path):
+    judgments = assay.Judgments.from_dict({"q1": {"d1": 2, "d2": 0.5}, "q2": {"d3": -1}})
+    assay.write_judgments(judgments, tmp_path / f"j.{suffix}")
+    assert read_judgments(tmp_path / f"j.{suffix}").to_dict() == judgments.to_dict()
+
+
+@pytest.mark.parametrize("suffix", ["run", "json", "jsonl", "csv", "tsv", "parquet"])
+def test_written_runs_read_back(suffix, tmp_path):
+    run = assay.Run.from_dict(SCORES)
+    assay.write_run(run, tmp_path / f"r.{suffix}")
+    assert read_run(tmp_path / f"r.{suffix}").to_dict() == SCORES
+
+
+def test_an_id_with_blanks_is_not_written_to_a_trec_file(tmp_path):
+    with pytest.raises(assay.InputError, match="contains blanks"):
+        assay.write_run(assay.Run.from_dict({"q": {"a b": 1.0}}), tmp_path / "r.run")
+
+
+def test_records_of_retrieved_and_relevant(tmp_path):
+    (tmp_path / "r.jsonl").write_text(
+        '{"query": "a", "retrieved": ["d1", "d5", "d3"], "relevant": ["d1", "d3"]}\n'
+        '{"query": "b", "retrieved": [], "relevant": {"d2": 2}}\n'
+    )
+    records = read_records(Input.at(tmp_path / "r.jsonl"), "jsonl", "mine")
+    assert records.judgments.to_dict() == {"a": {"d1": 1.0, "d3": 1.0}, "b": {"d2": 2.0}}
+    assert records.runs[0].to_dict() == {"a": {"d1": -1.0, "d5": -2.0, "d3": -3.0}}
+    assert records.runs[0].empty == ("b",)
+
+
+def test_gold_as_and_of_ors_counts_satisfied_groups(tmp_path):
+    (tmp_path / "r.jsonl").write_text(
+        '{"query_id": "1", "retrieved_ids": ["x", "b", "c"], "retrieval_gt": [["a", "b"], ["c"], ["d"]]}\n'
+    )
+    records = read_records(Input.at(tmp_path / "r.jsonl"), "jsonl", "mine")
+    scores = assay.evaluate(records.judgments, records.runs[0], ["recall@2", "recall@3", "precision@3"])
+    assert scores["recall@2"] == pytest.approx(1 / 3)
+    assert scores["recall@3"] == pytest.approx(2 / 3)
+    assert scores["precision@3"] == pytest.approx(2 / 3)
+
+
+def test_chunk_maps_and_weights(tmp_path):
+    (tmp_path / "map.tsv").write_text("c1 A\nc2 B\n")
+    (tmp_path / "map.json").write_text('{"c1": "A", "c2": "B"}')
+    (tmp_path / "map.csv").write_text("chunk_id,doc_id\nc1,A\nc2,B\n")
+    for name in ("map.tsv", "map.json", "map.csv"):
+        assert read_chunk_map(str(tmp_path / name)) == {"c1": "A", "c2": "B"}
+    (tmp_path / "w.csv").write_text("query_id,traffic\nq1,3\nq2,1\n")
+    assert read_weights(str(tmp_path / "w.csv")) == {"q1": 3.0, "q2": 1.0}
+
+
+def test_a_run_with_a_document_column_folds_by_it(tmp_path):
+    (tmp_path / "r.csv").write_text("query_id,chunk_id,doc_id,score\nq,a1,A,5\nq,a2,A,4\nq,b1,B,3\n")
+    run = read_run(tmp_path / "r.csv")
+    scores = assay.evaluate({"q": {"B": 1}}, run, ["mrr"], fold="before")
+    assert scores["reciprocal_rank"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [("out/bm25.run", "bm25"), ("a.b.run.gz", "a.b"), ("results.test", "results.test"), ("v1.2.json", "v1.2")],
+)
+def test_systems_are_named_after_their_files(path, name):
+    assert system_name(path) == name

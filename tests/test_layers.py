@@ -1,0 +1,81 @@
+"""Imports point down only; the picture is in the docstring of `LAYERS`."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "assay"
+
+# Parts of one layer do not import each other. `demo` only knows where its files are.
+LAYERS = [
+    {"errors"},
+    {"data", "stats", "demo"},
+    {"llm", "formats", "engines", "text"},
+    {"judge", "pipeline"},
+    {"measures"},
+    {"analysis", "online"},
+    {"report"},
+    {"cli"},
+]
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def part_of(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("assay"):
+            assert node.level == 0, "relative imports hide the layer"
+            parts = [f"{node.module}.{alias.name}" for alias in node.names]
+            found += [part if part in NAMES else node.module for part in parts]
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names if alias.name.startswith("assay")]
+    return found
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {module_name(path) for path in MODULES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_imports_point_down(path):
+    here = part_of(module_name(path))
+    if not here:
+        return  # the package itself names everything, lazily
+    for name in imports(path):
+        there = part_of(name)
+        assert there in LEVEL, f"{there} has no place in the picture"
+        assert there == here or LEVEL[there] < LEVEL[here], f"{here} imports {there}"
+
+
+def test_every_part_has_a_place():
+    parts = {module_name(path).split(".")[1] for path in MODULES if "." in module_name(path)}
+    assert parts <= set(LEVEL)
+
+
+def test_there_are_no_import_cycles():
+    graph = {module_name(path): set(imports(path)) for path in MODULES}
+    graph = {name: {other for other in found if other in graph and other != name} for name, found in graph.items()}
+    seen: set[str] = set()
+
+    def walk(name: str, trail: tuple[str, ...]) -> None:
+        assert name not in trail, f"cycle: {' -> '.join([*trail, name])}"
+        if name not in seen:
+            for other in sorted(graph[name]):
+                walk(other, (*trail, name))
+            seen.add(name)
+
+    for name in graph:
+        if name != "assay":
+            walk(name, ())

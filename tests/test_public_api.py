@@ -1,0 +1,52 @@
+"""The names that users import, and what importing them costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import assay
+from assay.measures import REGISTRY
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_every_public_name_exists():
+    for name in assay.__all__:
+        assert getattr(assay, name) is not None
+    assert set(assay.__all__) <= set(dir(assay))
+
+
+@pytest.mark.parametrize("name", list(REGISTRY))
+def test_every_measure_is_a_name_of_the_package(name):
+    assert str(getattr(assay, name)) == name
+
+
+def test_importing_assay_loads_no_heavy_library():
+    heavy = "{'polars', 'scipy', 'numpy', 'pandas', 'click'}"
+    assert run(f"import sys, assay; print(sorted(set(sys.modules) & {heavy}))") == "[]\n"
+
+
+def test_help_loads_click_only():
+    code = "import sys; sys.argv = ['assay', '--help']\nfrom assay.cli import main\ntry:\n main()\nexcept SystemExit: pass\n"
+    assert run(code + "print(sorted(set(sys.modules) & {'polars', 'scipy', 'numpy'}))").splitlines()[-1] == "[]"
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'nothing_like_it'"):
+        _ = assay.nothing_like_it
+
+
+def test_the_version_is_known():
+    assert assay.__version__.count(".") == 2
+
+
+def test_the_package_docstring_is_true():
+    import doctest
+
+    assert doctest.testmod(assay).failed == 0
+    assert doctest.testmod(assay).attempted == 3
