@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import oracles
 import strategies
-from assay.data.joining import rank_mapping, rank_run
+from assay.data.joining import rank_run
 from assay.data.judgments import Judgments
+from assay.data.mappings import rank_mapping
 from assay.data.run import Run
 from assay.measures import REGISTRY, Measure, parse
 

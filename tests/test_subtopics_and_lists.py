@@ -10,8 +10,8 @@ import pytest
 
 import assay
 import oracles
-from assay.data.joining import rank_mapping
 from assay.data.judgments import Judgments
+from assay.data.mappings import rank_mapping
 from assay.measures.lists import rbo_lists
 
 

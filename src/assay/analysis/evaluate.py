@@ -9,7 +9,8 @@ import numpy as np
 
 from assay.analysis.protocols import load_protocol
 from assay.data.folding import fold_run
-from assay.data.joining import rank_mapping, rank_run
+from assay.data.joining import rank_run
+from assay.data.mappings import rank_mapping
 from assay.data.run import Run
 from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
 from assay.errors import InputError, UsageError, excerpt
@@ -164,7 +165,7 @@ def evaluate_run(
     return replace(
         scores,
         name=name or str(getattr(run, "name", "run")),
-        judgments_digest=judgments.digest,
+        judgments=judgments,
         inputs=tuple(inputs),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
     )

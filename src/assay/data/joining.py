@@ -1,8 +1,8 @@
-"""Joining a run with judgments: the kernel that every evaluation goes through.
+"""Joining a run's frame with judgments: the kernel that every evaluation of a file goes through.
 
-Frames are walked in slices that stay in the processor's cache. Rows of a query are adjacent and sorted in almost
-every real run, so that is verified and sorting happens only where it fails. Judged pairs are found by a 64-bit hash
-of (query, document) and the few hits confirmed by their text. Mappings are joined key by key on the smaller side.
+Frames are walked in blocks that stay in the processor's cache. Rows of a query are adjacent and sorted in almost every
+real run, so that is verified and sorting happens only where it fails. Judged pairs are found by a 64-bit hash of
+(query, document) and the few hits confirmed by their text.
 """
 
 from __future__ import annotations
@@ -11,38 +11,26 @@ import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from assay.data import segments
-from assay.data.ranking import Ranking, Subtopics, Ties
-from assay.errors import InputError, UsageError, excerpt
+from assay.data.assembly import Hits, assemble, pool_starts
+from assay.errors import InputError, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from assay.data.judgments import Judgments
+    from assay.data.ranking import Ranking, Ties
     from assay.data.run import Run
-    from assay.data.segments import Bools, Floats, Ints
+    from assay.data.segments import Floats, Ints
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 _LOOK = 1 << 12
+_ROW_BITS = 16
 _Hashes = NDArray[np.uint64]
-
-
-@dataclass(frozen=True)
-class _Hits:
-    """Judged documents found in a run, one row each, in no particular order."""
-
-    query: Ints
-    rank: Ints
-    position: Ints
-    pool: Ints
-    tie_first: Ints
-    tie_last: Ints
 
 
 def rank_run(
@@ -64,7 +52,7 @@ def rank_run(
     in_run = np.zeros(len(index), dtype=bool)
     in_run[number] = True
     in_run[[index[query] for query in run.empty]] = True
-    hits = _Hits(
+    hits = Hits(
         query=number[rows.segment],
         rank=rows.rank,
         position=rows.rank if positions is None else positions[rows.hit],
@@ -73,86 +61,7 @@ def rank_run(
         tie_last=rows.tie_last,
     )
     listed = None if positions is None else (np.repeat(number, retrieved), positions)
-    return _assemble(judgments, index, in_run, lengths, hits, listed=listed, expected=ties == "expected")
-
-
-def rank_mapping(
-    judgments: Judgments, run: Mapping[str, Mapping[str, float]], *, ties: Ties = "docid", float32: bool = False
-) -> Ranking:
-    """Join judgments with {query: {document: score}} without copying the run."""
-    index = {query: i for i, query in enumerate(sorted({*judgments.query_ids, *run}))}
-    lengths = np.zeros(len(index), dtype=np.int64)
-    in_run = np.zeros(len(index), dtype=bool)
-    found: list[tuple[Ints, ...]] = []
-    kind: type[np.floating] = np.float32 if float32 else np.float64
-    for query, docs in run.items():
-        number = index[query]
-        in_run[number], lengths[number] = True, len(docs)
-        judged = judgments.rows_by_query.get(query)
-        scores = _sorted_scores(query, docs, kind)
-        names = list(judged.keys() & docs.keys()) if judged else []
-        if not judged or not names:
-            continue
-        mine: NDArray[Any] = np.fromiter((docs[name] for name in names), dtype=kind, count=len(names))
-        last = len(scores) - np.searchsorted(scores, mine, side="left")
-        first = len(scores) - np.searchsorted(scores, mine, side="right") + 1
-        rank = first if (first == last).all() else _ranks_in_ties(docs, names, mine, first, kind, given=ties == "given")
-        found.append((np.full(len(names), number), rank, np.array([judged[name] for name in names]), first, last))
-    columns = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [np.zeros(0, np.int64)] * 5
-    numbers, ranks, pool, firsts, lasts = columns
-    hits = _Hits(numbers, ranks, ranks, pool, firsts, lasts)
-    return _assemble(judgments, index, in_run, lengths, hits, listed=None, expected=ties == "expected")
-
-
-def _sorted_scores(query: str, docs: Mapping[str, float], kind: type[np.floating]) -> Floats:
-    try:
-        scores = np.fromiter(docs.values(), dtype=kind, count=len(docs))
-    except (TypeError, ValueError):
-        doc, score = next((d, s) for d, s in docs.items() if not _is_number(s))
-        raise InputError(
-            f"score {excerpt(score)} of query {excerpt(query)}, document {excerpt(doc)} is not a number"
-        ) from None
-    scores.sort()
-    if len(scores) and not np.isfinite(scores[0] + scores[-1]):
-        doc, score = next((d, s) for d, s in docs.items() if not np.isfinite(s))
-        raise InputError(
-            f"score {score} of query {excerpt(query)}, document {excerpt(doc)} is not finite",
-            hint="remove the document or give it a finite score",
-        )
-    return scores
-
-
-def _is_number(value: object) -> bool:
-    try:
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _ranks_in_ties(
-    docs: Mapping[str, float],
-    names: list[str],
-    mine: NDArray[Any],
-    first: Ints,
-    kind: type[np.floating],
-    *,
-    given: bool,
-) -> Ints:
-    """Break ties of one query's hits by document id, descending, or by the order given."""
-    by_score: dict[float, list[str]] = {float(score): [] for score in mine}
-    for doc, score in docs.items():
-        tied = by_score.get(float(kind(score)))
-        if tied is not None:
-            tied.append(doc)
-    if not given:
-        for tied in by_score.values():
-            tied.sort(reverse=True)
-    place = {doc: i for tied in by_score.values() for i, doc in enumerate(tied)}
-    return first + np.array([place[name] for name in names], dtype=np.int64)
-
-
-# Frames -----------------------------------------------------------------------------------------------------------
+    return assemble(judgments, index, in_run, lengths, hits, listed=listed, expected=ties == "expected")
 
 
 @dataclass(frozen=True)
@@ -169,38 +78,35 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What one walk over a frame found."""
+    """What one walk over a frame found: rows, and for rows that may hold a judged pair the number of that pair."""
 
     starts: Ints
-    candidates: Ints
+    rows: Ints
+    pool: Ints
     tied: Ints
     rising: Ints
-    twice: bool
+    suspects: Ints
 
 
 class _Keys:
-    """Hashes of judged (query, document) pairs, searched by a bitmap first."""
+    """Hashes of judged (query, document) pairs, found by the hash of their query."""
 
-    def __init__(self, pairs: pl.DataFrame) -> None:
-        for seed in range(8):
-            self.seed = seed
-            keys = hash_pairs(pairs, seed)
-            self.order = np.argsort(keys)
-            self.sorted = keys[self.order]
-            if not (self.sorted[1:] == self.sorted[:-1]).any():
-                break
-        bits = min(26, max(12, int(len(keys) * 16).bit_length()))
-        self.shift = np.uint64(64 - bits)
-        self.bitmap = np.zeros(1 << bits, dtype=bool)
-        self.bitmap[self.sorted >> self.shift] = True
+    def __init__(self, judgments: Judgments) -> None:
+        self.seed = 0
+        self.pairs = hash_pairs(judgments.pairs, self.seed)
+        queries = pl.Series(judgments.query_ids, dtype=pl.String).hash(self.seed).to_numpy()
+        order = np.argsort(queries)
+        self.queries = queries[order]
+        starts = np.array([*pool_starts(judgments), len(self.pairs)])
+        self.first, self.last = starts[:-1][order], starts[1:][order]
 
-    def matching(self, keys: _Hashes) -> tuple[Ints, Ints]:
-        """Rows whose key belongs to a judged pair, and that pair's number."""
-        rows = np.flatnonzero(self.bitmap[keys >> self.shift])
-        place = np.searchsorted(self.sorted, keys[rows])
-        place[place == len(self.sorted)] = 0
-        same = self.sorted[place] == keys[rows]
-        return rows[same], self.order[place[same]]
+    def of_queries(self, queries: _Hashes) -> Ints:
+        """Numbers of all judged pairs of the queries with these hashes."""
+        place = np.searchsorted(self.queries, queries)
+        place[place == len(self.queries)] = 0
+        place = place[self.queries[place] == queries]
+        first, size = self.first[place], self.last[place] - self.first[place]
+        return np.repeat(first, size) + segments.ordinals(np.repeat(np.arange(len(size)), size)) - 1
 
 
 def hash_pairs(frame: pl.DataFrame, seed: int) -> _Hashes:
@@ -214,10 +120,9 @@ def _walk(
     judgments: Judgments, run: Run, *, ties: Ties, float32: bool, dedupe: bool
 ) -> tuple[pl.DataFrame, list[str], Ints, _Rows]:
     """Bring the run's rows into rank order and find the judged ones."""
-    keys = _Keys(judgments.pairs)
-    frame, scan = _in_order(run, keys, float32=float32, dedupe=dedupe)
+    frame, scan = _in_order(run, _Keys(judgments), float32=float32, dedupe=dedupe)
     run_queries = frame["query_id"].gather(scan.starts).to_list()
-    rows = _confirmed(judgments.pairs, frame, scan.candidates, keys)
+    rows = _exact(judgments.pairs, frame) if len(scan.suspects) else _confirmed(judgments.pairs, frame, scan)
     segment = np.searchsorted(scan.starts, rows[0], side="right") - 1
     start = scan.starts[segment]
     first, last = _tie_bounds(scan.tied, rows[0])
@@ -241,8 +146,9 @@ def _in_order(run: Run, keys: _Keys, *, float32: bool, dedupe: bool) -> tuple[pl
         mended = frame.filter(is_bad).sort(["query_id", "score"], descending=[False, True], maintain_order=True)
         frame = pl.concat([frame.filter(~is_bad), mended])
         scan = _scan(run, frame, keys, float32=float32)
-    if scan.twice:
-        twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())
+    if len(scan.suspects):
+        suspects = frame[scan.suspects]
+        twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
         if len(twice) and not dedupe:
             raise InputError(
                 f"document {excerpt(twice['doc_id'][0])} is listed twice for query {excerpt(twice['query_id'][0])}",
@@ -258,28 +164,45 @@ def _in_order(run: Run, keys: _Keys, *, float32: bool, dedupe: bool) -> tuple[pl
 def _scan(run: Run, frame: pl.DataFrame, keys: _Keys, *, float32: bool) -> _Scan:
     """Walk the rows once: where queries start, scores tie or rise, pairs repeat and judged documents stand."""
 
-    def walk(block: tuple[int, int]) -> tuple[Ints, Ints, Ints, Ints, bool]:
-        offset, part = block[0], frame.slice(block[0], block[1] - block[0]).rechunk()
+    def walk(block: tuple[int, int]) -> tuple[Ints, ...]:
+        offset, part = block[0], frame.slice(block[0], block[1] - block[0])
         query = part["query_id"].hash(keys.seed).to_numpy()
-        key = query + part["doc_id"].hash(keys.seed + 1).to_numpy()
         score = part["score"].to_numpy()
         if not np.isfinite(score).all():
             _refuse_score(run, part, score)
         if float32:
             score = score.astype(np.float32)
         new = query[1:] != query[:-1]
-        start = np.append(0, np.flatnonzero(new) + 1) + offset
-        tied = np.flatnonzero((score[1:] == score[:-1]) & ~new) + offset
-        rising = np.flatnonzero((score[1:] > score[:-1]) & ~new) + offset
-        candidates = keys.matching(key)[0] + offset
-        key.sort()
-        return start, candidates, tied, rising, bool((key[1:] == key[:-1]).any())
+        start = np.append(0, np.flatnonzero(new) + 1)
+        tied = np.flatnonzero((score[1:] == score[:-1]) & ~new)
+        rising = np.flatnonzero((score[1:] > score[:-1]) & ~new)
+        key = query + part["doc_id"].hash(keys.seed + 1).to_numpy()
+        rows, pool, suspects = _match(key, keys.of_queries(query[start]), keys.pairs)
+        return start + offset, rows + offset, pool, tied + offset, rising + offset, suspects + offset
 
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
-        parts = list(pool.map(walk, _blocks(frame["query_id"])))
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as workers:
+        parts = list(workers.map(walk, _blocks(frame["query_id"])))
     nothing = np.zeros(0, np.int64)
-    starts, candidates, tied, rising = (np.concatenate([nothing, *(part[i] for part in parts)]) for i in range(4))
-    return _Scan(starts, candidates, tied, rising, twice=any(part[4] for part in parts))
+    return _Scan(*(np.concatenate([nothing, *(part[i] for part in parts)]) for i in range(6)))
+
+
+def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints]:
+    """Find judged pairs among the keys of a block, and rows whose keys are alike.
+
+    The low bits of each key are replaced by its row, so that one sort serves both: the neighbours of a key tell
+    whether it repeats, and a judged pair's row is read off the key that was found.
+    """
+    low = np.uint64((1 << max(_ROW_BITS, len(key).bit_length())) - 1)
+    mixed = key & ~low
+    mixed |= np.arange(len(key), dtype=np.uint64)
+    mixed.sort()
+    alike = np.flatnonzero((mixed[1:] ^ mixed[:-1]) <= low)
+    suspects = np.unique(np.concatenate([mixed[alike], mixed[alike + 1]]) & low).astype(np.int64)
+    needle = pairs[wanted] & ~low
+    place = np.searchsorted(mixed, needle)
+    place[place == len(mixed)] = 0
+    same = (mixed[place] ^ needle) <= low
+    return (mixed[place[same]] & low).astype(np.int64), wanted[same], suspects
 
 
 def _blocks(query: pl.Series) -> list[tuple[int, int]]:
@@ -307,14 +230,20 @@ def _refuse_score(run: Run, part: pl.DataFrame, score: Floats) -> None:
     )
 
 
-def _confirmed(pairs: pl.DataFrame, frame: pl.DataFrame, rows: Ints, keys: _Keys) -> tuple[Ints, Ints]:
-    """Compare the text of the rows whose hashes matched."""
-    found = frame.select("query_id", "doc_id")[rows]
-    same_rows, pool = keys.matching(hash_pairs(found, keys.seed)) if len(rows) else (rows, rows)
-    rows, found = rows[same_rows], found[same_rows]
-    meant = pairs.select("query_id", "doc_id")[pool]
+def _confirmed(pairs: pl.DataFrame, frame: pl.DataFrame, scan: _Scan) -> tuple[Ints, Ints]:
+    """Compare the text of the rows whose hashes matched; return rows in order with their pairs."""
+    order = np.argsort(scan.rows)
+    rows, pool = scan.rows[order], scan.pool[order]
+    found, meant = frame.select("query_id", "doc_id")[rows], pairs.select("query_id", "doc_id")[pool]
     same = ((found["query_id"] == meant["query_id"]) & (found["doc_id"] == meant["doc_id"])).to_numpy()
     return rows[same], pool[same]
+
+
+def _exact(pairs: pl.DataFrame, frame: pl.DataFrame) -> tuple[Ints, Ints]:
+    """Find judged rows by their text alone: needed only when two different pairs of a block have like hashes."""
+    ids = ["query_id", "doc_id"]
+    found = frame.select(ids).with_row_index("row").join(pairs.select(ids).with_row_index("pool"), on=ids).sort("row")
+    return found["row"].to_numpy().astype(np.int64), found["pool"].to_numpy().astype(np.int64)
 
 
 def _tie_bounds(tied: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -346,63 +275,3 @@ def _by_docid(frame: pl.DataFrame, rows: Ints, first: Ints, last: Ints) -> Ints:
     place = np.searchsorted(member, rows)
     place[place == len(member)] = 0
     return np.where(member[place] == rows, placed[place], rows)
-
-
-# Assembly ---------------------------------------------------------------------------------------------------------
-
-
-def _pool_starts(judgments: Judgments) -> list[int]:
-    counts = judgments.pairs.group_by("query_id", maintain_order=True).len()["len"].to_numpy()
-    return np.cumsum(np.append(0, counts))[:-1].tolist()  # type: ignore[no-any-return]
-
-
-def _assemble(
-    judgments: Judgments,
-    index: dict[str, int],
-    in_run: Bools,
-    retrieved: Ints,
-    hits: _Hits,
-    *,
-    listed: tuple[Ints, Ints] | None,
-    expected: bool,
-) -> Ranking:
-    number = np.fromiter((index[query] for query in judgments.query_ids), dtype=np.int64)
-    sizes = np.diff(np.append(_pool_starts(judgments), len(judgments.pairs)))
-    judged = np.zeros(len(index), dtype=bool)
-    judged[number] = True
-    pool_grade = judgments.pairs["grade"].to_numpy()
-    order = np.lexsort((hits.rank, hits.query))
-    if expected and listed is not None:
-        raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
-    return Ranking(
-        query_ids=list(index),
-        judged=judged,
-        in_run=in_run,
-        retrieved=retrieved,
-        query=hits.query[order],
-        rank=hits.rank[order],
-        position=hits.position[order],
-        grade=pool_grade[hits.pool[order]],
-        tie_first=hits.tie_first[order],
-        tie_last=hits.tie_last[order],
-        pool_of_hit=hits.pool[order],
-        pool_query=np.repeat(number, sizes),
-        pool_grade=pool_grade,
-        listed_query=None if listed is None else listed[0],
-        listed_position=None if listed is None else listed[1],
-        subtopics=_subtopics(judgments),
-        expected=expected,
-    )
-
-
-def _subtopics(judgments: Judgments) -> Subtopics | None:
-    """Number the relevant (document, subtopic) rows; subtopics of different queries are different."""
-    if judgments.groups == "none":
-        return None
-    rows = judgments.frame.filter(pl.col("grade") > 0)
-    pair = judgments.pairs.select("query_id", "doc_id").with_row_index("pool")
-    rows = rows.join(pair, on=["query_id", "doc_id"], how="left", maintain_order="left")
-    number = rows.select(pl.struct("query_id", "subtopic").rank("dense") - 1).to_series()
-    return Subtopics(
-        rows["pool"].to_numpy().astype(np.int64), number.to_numpy().astype(np.int64), judgments.groups == "gold"
-    )

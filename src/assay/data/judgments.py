@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import polars as pl
 
 from assay.errors import InputError, excerpt
@@ -70,8 +72,13 @@ class Judgments:
     @classmethod
     def from_dict(cls, grades: Mapping[object, Mapping[object, float]]) -> Judgments:
         """Take {query: {document: grade}}; ids become text."""
-        rows = [(str(q), str(d), float(g)) for q, docs in grades.items() for d, g in docs.items()]
-        return cls.of(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+        sizes = [len(docs) for docs in grades.values()]
+        queries = [
+            name for query, size in zip(grades, sizes, strict=True) for name in itertools.repeat(str(query), size)
+        ]
+        docs = [doc if type(doc) is str else str(doc) for docs in grades.values() for doc in docs]
+        values = np.fromiter(itertools.chain.from_iterable(docs.values() for docs in grades.values()), np.float64)
+        return cls.of(pl.DataFrame({"query_id": queries, "doc_id": docs, "grade": values}, schema=SCHEMA))
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -106,10 +113,13 @@ class Judgments:
     @cached_property
     def rows_by_query(self) -> dict[str, dict[str, int]]:
         """Number of each pair's row as {query: {document: row}}."""
-        found: dict[str, dict[str, int]] = {query: {} for query in self.query_ids}
-        for row, (query, doc) in enumerate(self.pairs.select("query_id", "doc_id").iter_rows()):
-            found[query][doc] = row
-        return found
+        docs = self.pairs["doc_id"].to_list()
+        sizes = self.pairs.group_by("query_id", maintain_order=True).len()["len"].to_list()
+        ends = list(itertools.accumulate(sizes))
+        return {
+            query: dict(zip(docs[end - size : end], range(end - size, end), strict=True))
+            for query, size, end in zip(self.query_ids, sizes, ends, strict=True)
+        }
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Copy to {query: {document: grade}}."""
@@ -118,7 +128,4 @@ class Judgments:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content, the same for the same judgments in any format and order."""
-        mark = sha256()
-        for row in self.frame.iter_rows():
-            mark.update("\t".join(map(repr, row)).encode())
-        return mark.hexdigest()
+        return sha256(self.frame.write_csv().encode()).hexdigest()

@@ -96,7 +96,20 @@ class Ranking:
 
     def num_relevant(self, min_relevance: float) -> Ints:
         """Count all relevant documents of each query, retrieved or not."""
-        return segments.count(self.pool_query[self.pool_grade >= max(min_relevance, 0.0)], len(self))
+        if min_relevance not in self._relevant:
+            counted = segments.count(self.pool_query[self.pool_grade >= max(min_relevance, 0.0)], len(self))
+            self._relevant[min_relevance] = counted
+        return self._relevant[min_relevance]
+
+    @cached_property
+    def _relevant(self) -> dict[float, Ints]:
+        """Counts of relevant documents by threshold: most measures ask for the same one."""
+        return {}
+
+    @cached_property
+    def best_first(self) -> Ints:
+        """Order of the pool by query and falling grade."""
+        return np.lexsort((-self.pool_grade, self.pool_query))
 
     # Other views of the same lists --------------------------------------------------------------------------------
 

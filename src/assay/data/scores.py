@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.segments import Bools, Floats
 
@@ -41,7 +42,7 @@ class Scores:
     """Values of one system: one row per query (the union of judged and retrieved ones), one column per measure.
 
     A cell has a value or NaN, and a status. NaN cells are in no mean; a judged query missing from the run has the value
-    0 and the status `missing` unless the protocol leaves it out.
+    0 and the status `missing` unless the protocol leaves it out. Scores read from a file know their judgments by digest.
     """
 
     name: str
@@ -54,9 +55,14 @@ class Scores:
     protocol: Protocol
     aggregates: dict[str, Literal["mean", "sum", "geometric"]] = field(default_factory=dict)
     weights: Floats | None = None
-    judgments_digest: str = ""
+    judgments: Judgments | str = ""
     inputs: tuple[dict[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def judgments_digest(self) -> str:
+        """SHA-256 of the judgments' content: scores are comparable only when it is the same."""
+        return self.judgments if isinstance(self.judgments, str) else self.judgments.digest
 
     def __getitem__(self, label: str) -> float:
         """Mean of a measure, by its label."""

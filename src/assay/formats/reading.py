@@ -56,13 +56,10 @@ def _mapping_run(data: Mapping[Any, Any]) -> Run | Mapping[str, Mapping[str, flo
     if data and all(isinstance(docs, (list, tuple)) for docs in data.values()):
         return Run.from_lists({query: list(docs) for query, docs in data.items()})
     scores = _nested(data, "a run", "score")
-    texts = all(isinstance(q, str) and all(type(d) is str for d in next(iter([docs]), ())) for q, docs in _peek(scores))
-    return scores if texts else Run.from_dict(scores)
-
-
-def _peek(scores: Mapping[Any, Mapping[Any, float]]) -> list[tuple[Any, list[Any]]]:
-    """First document id of every query: enough to see whether ids are text."""
-    return [(query, [next(iter(docs))] if docs else []) for query, docs in scores.items()]
+    for query, docs in scores.items():  # the first id of each query tells whether ids are text
+        if not isinstance(query, str) or (docs and not isinstance(next(iter(docs)), str)):
+            return Run.from_dict(scores)
+    return scores
 
 
 def _nested(data: Mapping[Any, Any], what: str, value: str) -> Mapping[Any, Mapping[Any, float]]:

@@ -151,7 +151,7 @@ def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
         protocol=_protocol(data["protocol"]),
         aggregates=system["aggregates"],
         weights=None if weights is None else np.array([weights.get(query, 0.0) for query in ids]),
-        judgments_digest=data["judgments"],
+        judgments=data["judgments"],
     )
 
 

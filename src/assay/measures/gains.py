@@ -52,10 +52,12 @@ class Ideal(NamedTuple):
 
 def ideal_order(ranking: Ranking, pool: Floats) -> Ideal:
     """Sort each query's positive gains in falling order."""
-    keep = pool > 0
-    query, gain = ranking.pool_query[keep], pool[keep]
-    order = np.lexsort((-gain, query))
-    query, gain = query[order], gain[order]
+    order = ranking.best_first
+    query, gain = ranking.pool_query[order], pool[order]
+    if ((gain[1:] > gain[:-1]) & (query[1:] == query[:-1])).any():  # a table may pay less for a higher grade
+        order = np.lexsort((-pool, ranking.pool_query))
+        query, gain = ranking.pool_query[order], pool[order]
+    query, gain = query[gain > 0], gain[gain > 0]
     size = len(ranking)
     return Ideal(query, gain, segments.ordinals(query), segments.starts(query, size), segments.count(query, size))
 

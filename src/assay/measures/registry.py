@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
@@ -39,7 +40,6 @@ class Spec:
     function: Function
     cutoff: Cutoff
     parameters: Mapping[str, inspect.Parameter]
-    hints: Mapping[str, Any]
     aggregate: Aggregate = "mean"
     over: Literal["judged", "run"] = "judged"
     needs_relevant: bool = True
@@ -50,6 +50,11 @@ class Spec:
     expected: Function | None = None
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
+
+    @cached_property
+    def hints(self) -> Mapping[str, Any]:
+        """Types of the parameters."""
+        return get_type_hints(self.function, _names(self.function))
 
     def inherited(self, params: Mapping[str, Any]) -> frozenset[str]:
         """Name the parameters that the protocol fills when they are not given."""
@@ -154,9 +159,8 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
     def register(function: Function) -> Measure:
         name = function.__name__.rstrip("_")
         parameters = dict(list(inspect.signature(function).parameters.items())[2:])
-        hints = {key: hint for key, hint in get_type_hints(function, _names(function)).items() if key in parameters}
         options.setdefault("cutoff", "optional")
-        REGISTRY[name] = Spec(name, function, parameters=parameters, hints=hints, order=len(REGISTRY), **options)
+        REGISTRY[name] = Spec(name, function, parameters=parameters, order=len(REGISTRY), **options)
         return Measure(name)
 
     return register if function is None else register(function)
@@ -173,7 +177,7 @@ def _checked(spec: Spec, name: str, value: Any) -> Any:
     """Refuse a parameter that the measure does not take or a value that it cannot use."""
     if name == "judged_only":
         hint: Any = bool
-    elif name in spec.hints:
+    elif name in spec.parameters:
         hint = spec.hints[name]
     else:
         raise UnknownName(

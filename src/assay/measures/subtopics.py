@@ -95,7 +95,7 @@ def _normalised(ranking: Ranking, gain: Floats, best: Floats, norm: str) -> Floa
 
 def _all_covering(k: int | None, alpha: float) -> Floats:
     """Gain per subtopic at each rank of an imagined list whose documents cover every subtopic."""
-    return (1.0 - alpha) ** np.arange(k or _ENDLESS)  # type: ignore[no-any-return]
+    return np.power(1.0 - alpha, np.arange(k or _ENDLESS, dtype=np.float64))
 
 
 @measure(needs_subtopics=True, needs_relevant=False, bounds=(0, 1.0), swap_safe=False)

@@ -1,0 +1,87 @@
+"""Putting a ranking together from hits, however they were found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from assay.data.ranking import Ranking, Subtopics
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from assay.data.judgments import Judgments
+    from assay.data.segments import Bools, Ints
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Judged documents found in a run, one row each, in no particular order."""
+
+    query: Ints
+    rank: Ints
+    position: Ints
+    pool: Ints
+    tie_first: Ints
+    tie_last: Ints
+
+
+def pool_starts(judgments: Judgments) -> list[int]:
+    """Row at which each judged query's pairs begin."""
+    counts = judgments.pairs.group_by("query_id", maintain_order=True).len()["len"].to_numpy()
+    return np.cumsum(np.append(0, counts))[:-1].tolist()  # type: ignore[no-any-return]
+
+
+def assemble(
+    judgments: Judgments,
+    index: dict[str, int],
+    in_run: Bools,
+    retrieved: Ints,
+    hits: Hits,
+    *,
+    listed: tuple[Ints, Ints] | None,
+    expected: bool,
+) -> Ranking:
+    """Make a ranking of hits in any order; `index` numbers all queries in id order."""
+    number = np.fromiter((index[query] for query in judgments.query_ids), dtype=np.int64)
+    sizes = np.diff(np.append(pool_starts(judgments), len(judgments.pairs)))
+    judged = np.zeros(len(index), dtype=bool)
+    judged[number] = True
+    pool_grade = judgments.pairs["grade"].to_numpy()
+    order = np.lexsort((hits.rank, hits.query))
+    if expected and listed is not None:
+        raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
+    return Ranking(
+        query_ids=list(index),
+        judged=judged,
+        in_run=in_run,
+        retrieved=retrieved,
+        query=hits.query[order],
+        rank=hits.rank[order],
+        position=hits.position[order],
+        grade=pool_grade[hits.pool[order]],
+        tie_first=hits.tie_first[order],
+        tie_last=hits.tie_last[order],
+        pool_of_hit=hits.pool[order],
+        pool_query=np.repeat(number, sizes),
+        pool_grade=pool_grade,
+        listed_query=None if listed is None else listed[0],
+        listed_position=None if listed is None else listed[1],
+        subtopics=_subtopics(judgments),
+        expected=expected,
+    )
+
+
+def _subtopics(judgments: Judgments) -> Subtopics | None:
+    """Number the relevant (document, subtopic) rows; subtopics of different queries are different."""
+    if judgments.groups == "none":
+        return None
+    rows = judgments.frame.filter(pl.col("grade") > 0)
+    pair = judgments.pairs.select("query_id", "doc_id").with_row_index("pool")
+    rows = rows.join(pair, on=["query_id", "doc_id"], how="left", maintain_order="left")
+    number = rows.select(pl.struct("query_id", "subtopic").rank("dense") - 1).to_series()
+    return Subtopics(
+        rows["pool"].to_numpy().astype(np.int64), number.to_numpy().astype(np.int64), judgments.groups == "gold"
+    )

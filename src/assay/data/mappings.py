@@ -1,0 +1,168 @@
+"""Joining {query: {document: score}} with judgments, without copying the run.
+
+The documents that are both judged and retrieved are found by walking the smaller side of the two dicts. A hit's rank
+is the number of larger scores plus one, so document ids are looked at only where scores tie. Queries are handled in
+blocks: what is done once for a block costs almost nothing for each query.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct
+from struct import error as StructError  # noqa: N812
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.data.assembly import Hits, assemble
+from assay.errors import InputError, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from assay.data.judgments import Judgments
+    from assay.data.ranking import Ranking, Ties
+    from assay.data.segments import Ints
+
+    Docs = Mapping[str, float]
+
+_BLOCK = 1 << 17
+
+
+def rank_mapping(
+    judgments: Judgments, run: Mapping[str, Docs], *, ties: Ties = "docid", float32: bool = False
+) -> Ranking:
+    """Join judgments with a dict of dicts."""
+    index = {query: i for i, query in enumerate(sorted({*judgments.query_ids, *run}))}
+    number = np.fromiter((index[query] for query in run), dtype=np.int64, count=len(run))
+    lengths = np.zeros(len(index), dtype=np.int64)
+    lengths[number] = np.fromiter(map(len, run.values()), dtype=np.int64, count=len(run))
+    in_run = np.zeros(len(index), dtype=bool)
+    in_run[number] = True
+    rows = judgments.rows_by_query
+    found = [np.zeros((5, 0), dtype=np.int64)]
+    done = 0
+    for queries in _blocks(run):
+        owner, *rest = _hits(queries, rows, float32=float32, given=ties == "given")
+        found.append(np.stack([number[done + owner], *rest]))
+        done += len(queries)
+    owners, pool, rank, first, last = np.concatenate(found, axis=1)
+    hits = Hits(owners, rank, rank, pool, first, last)
+    return assemble(judgments, index, in_run, lengths, hits, listed=None, expected=ties == "expected")
+
+
+def _blocks(run: Mapping[str, Docs]) -> Iterator[dict[str, Docs]]:
+    """Group queries so that their scores fit the processor's cache."""
+    block: dict[str, Docs] = {}
+    size = 0
+    for query, docs in run.items():
+        block[query] = docs
+        size += len(docs)
+        if size >= _BLOCK:
+            yield block
+            block, size = {}, 0
+    if block:
+        yield block
+
+
+def _hits(
+    block: Mapping[str, Docs], rows: Mapping[str, Mapping[str, int]], *, float32: bool, given: bool
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Find the judged documents of a block: number of the query within it, pool row, rank, bounds of the tie."""
+    nothing: Mapping[str, int] = {}
+    names: list[set[str]] = []
+    pool: list[int] = []
+    listed: list[float] = []
+    for query, docs in block.items():
+        judged = rows.get(query, nothing)
+        common = judged.keys() & docs.keys()
+        names.append(common)
+        pool.extend(map(judged.__getitem__, common))
+        listed.extend(map(docs.__getitem__, common))
+    scores, ends = _falling_scores(block, float32=float32)
+    owner = np.repeat(np.arange(len(names)), list(map(len, names)))
+    mine = np.array(listed, dtype=np.float64).astype(scores.dtype, copy=False)
+    start, end = ends[:-1][owner], ends[1:][owner]
+    place = _bisect(scores, start, end, mine, below=False)
+    first = place - start + 1
+    rank, last = first.copy(), first.copy()
+    tied = np.flatnonzero((place + 1 < end) & (scores[np.minimum(place + 1, len(scores) - 1)] == mine))
+    if len(tied):
+        last[tied] = _bisect(scores, start[tied], end[tied], mine[tied], below=True) - start[tied]
+        lists = list(block.values())
+        for local in np.unique(owner[tied]):
+            here = owner == local
+            rank[here] = _break_ties(lists[local], names[local], mine[here], first[here], given=given)
+    return owner, np.array(pool, dtype=np.int64), rank, first, last
+
+
+@lru_cache(maxsize=4096)
+def _packer(length: int) -> Struct:
+    """Pack doubles: the fastest way from many Python floats to an array."""
+    return Struct(f"{length}d")
+
+
+def _falling_scores(block: Mapping[str, Docs], *, float32: bool) -> tuple[NDArray[Any], Ints]:
+    """Lay the scores of several queries end to end, each query's in falling order, as most lists already are."""
+    try:
+        packed = b"".join([_packer(len(docs)).pack(*docs.values()) for docs in block.values()])
+    except (StructError, TypeError, ValueError):
+        raise _refusal(block) from None
+    scores: NDArray[Any] = np.frombuffer(packed)
+    if not np.isfinite(scores).all():
+        raise _refusal(block)
+    if float32:
+        scores = scores.astype(np.float32)
+    ends = np.cumsum([0, *map(len, block.values())])
+    rises = np.flatnonzero(scores[1:] > scores[:-1]) + 1
+    within = rises[~np.isin(rises, ends)]  # a rise from one query to the next means nothing
+    unsorted = np.unique(np.searchsorted(ends, within, side="right") - 1)
+    if len(unsorted):
+        scores = scores.copy()
+        for local in unsorted:
+            scores[ends[local] : ends[local + 1]][::-1].sort()
+    return scores, ends
+
+
+def _bisect(scores: NDArray[Any], start: Ints, end: Ints, value: NDArray[Any], *, below: bool) -> Ints:
+    """First place in each falling stretch whose score is not above the value (or is below it)."""
+    low, high = start.copy(), end.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        found = scores[np.minimum(middle, len(scores) - 1)]
+        further = ((found >= value) if below else (found > value)) & (low < high)
+        low = np.where(further, middle + 1, low)
+        high = np.where(further, high, np.minimum(middle, high))
+    return low
+
+
+def _break_ties(docs: Docs, names: set[str], mine: NDArray[Any], first: Ints, *, given: bool) -> Ints:
+    """Place one query's hits within their ties by document id, descending, or by the order given."""
+    by_score: dict[float, list[str]] = {float(score): [] for score in mine}
+    for doc, score in docs.items():
+        tied = by_score.get(float(mine.dtype.type(score)))
+        if tied is not None:
+            tied.append(doc)
+    if not given:
+        for tied in by_score.values():
+            tied.sort(reverse=True)
+    place = {doc: i for tied in by_score.values() for i, doc in enumerate(tied)}
+    return first + np.array([place[name] for name in names], dtype=np.int64)
+
+
+def _refusal(block: Mapping[str, Docs]) -> InputError:
+    """Name the first score that is not a finite number."""
+    for query, docs in block.items():
+        for doc, score in docs.items():
+            try:
+                if np.isfinite(float(score)):
+                    continue
+            except (TypeError, ValueError):
+                pass
+            return InputError(
+                f"score {excerpt(score)} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",
+                hint="remove the document or give it a finite score",
+            )
+    return InputError("the scores of the run cannot be read as numbers")
