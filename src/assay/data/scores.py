@@ -42,7 +42,7 @@ class Scores:
     """Values of one system: one row per query (the union of judged and retrieved ones), one column per measure.
 
     A cell has a value or NaN, and a status. NaN cells are in no mean; a judged query missing from the run has the value
-    0 and the status `missing` unless the protocol leaves it out. Scores read from a file know their judgments by digest.
+    0 and the status `missing` unless the protocol leaves it out. Scores from a file know their judgments by digest.
     """
 
     name: str

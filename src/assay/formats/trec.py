@@ -54,24 +54,20 @@ def _scan(source: Input, layout: Layout) -> pl.DataFrame | None:
     place = BytesIO(source.data) if source.is_packed else source.path
     assert place is not None
     try:
-        frame = (
-            pl.scan_csv(
-                place, separator=separator, has_header=False, schema=schema, quote_char=None, comment_prefix="#"
-            )
-            .select(_kept(layout))
-            .collect(engine="streaming")
-        )
+        scan = pl.scan_csv(place, separator=separator, has_header=False, schema=schema, quote_char=None)
+        frame = scan.select(_kept(layout)).collect(engine="streaming")
     except pl.exceptions.PolarsError:
         return None
     clean = len(frame) > 0 and not any(frame.null_count().row(0))
-    return frame if clean else None
+    # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them.
+    return frame if clean and not frame["query_id"].str.starts_with("#").any() else None
 
 
 def _separator(head: bytes, fields: int) -> str | None:
     """Find the one character that separates the fields of every line we can see."""
     if b"\r" in head or b"\0" in head or head.startswith(b"\xef\xbb\xbf"):
         return None
-    lines = [line for line in head.split(b"\n")[:-1] or [head] if line and not line.startswith(b"#")]
+    lines = head.split(b"\n")[:-1] or [head]
     for separator in (b" ", b"\t"):
         other = b"\t" if separator == b" " else b" "
         if lines and all(line.count(separator) == fields - 1 and other not in line for line in lines[:200]):

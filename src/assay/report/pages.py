@@ -44,37 +44,39 @@ def sections(spec: Spec) -> dict[str, str]:
 def page(name: str, kind: str = "table") -> str:
     """Page of one measure, by any of its names."""
     spec = parse(name).spec
-    parts = sections(spec)
-    heading = "## " if kind == "markdown" else ""
-    lines = [f"{heading}{spec.name}{_cutoff(spec)}", "", *_wrapped(spec.summary), ""]
-    for head in SECTIONS:
-        body = _parameters(spec, parts.get(head, "")) if head == "Parameters" else _wrapped(parts.get(head, ""), "  ")
-        if body:
-            lines += (
-                [f"**{head}**" if kind == "markdown" else head, "", *body, ""] if kind == "markdown" else [head, *body]
-            )
-    lines += ["Properties" if kind == "table" else "**Properties**", *([""] if kind == "markdown" else [])]
-    lines += _wrapped(_properties(spec), "  ")
+    said = sections(spec)
     also = [alias for alias, text in ALIASES.items() if parse(text).name == spec.name]
-    if also:
-        lines += [*([""] if kind == "markdown" else []), "Also known as" if kind == "table" else "**Also known as**"]
-        lines += [*([""] if kind == "markdown" else []), *_wrapped(", ".join(also), "  ")]
-    return "\n".join(lines).rstrip() + "\n"
+    parts = {head: [said[head]] for head in SECTIONS if head in said}
+    parts["Parameters"] = _parameters(spec, said.get("Parameters", ""))
+    parts["Properties"] = [_properties(spec)]
+    parts["Also known as"] = [", ".join(also)] if also else []
+    order = ["Definition", "Parameters", *(head for head in parts if head not in {"Definition", "Parameters"})]
+    if kind == "markdown":
+        lines = [f"## {spec.name}{_cutoff(spec)}", "", spec.summary]
+        for head in order:
+            mark = "- " if head == "Parameters" else ""
+            lines += (
+                ["", f"**{head}**", "", *(mark + " ".join(text.split()) for text in parts[head])] if parts[head] else []
+            )
+    else:
+        lines = [f"{spec.name}{_cutoff(spec)}", "", *_wrapped(spec.summary), ""]
+        for head in order:
+            body = [
+                line for text in parts[head] for line in _wrapped(text, "  ", "    " if head == "Parameters" else "  ")
+            ]
+            lines += [head, *body] if body else []
+    return "\n".join(lines) + "\n"
 
 
 def _parameters(spec: Spec, text: str) -> list[str]:
-    """Describe every parameter: its default, its choices, and what the docstring or the shared list says."""
+    """Describe every parameter: its choices, what the docstring or the shared list says, and its default."""
     said = {m[1]: " ".join(m[2].split()) for m in re.finditer(r"^ *(\w+): ((?:.|\n(?! *\w+: ))*)", text, re.MULTILINE)}
-    lines: list[str] = []
+    found = []
     for name, parameter in spec.parameters.items():
         words = said.get(name) or SHARED_PARAMETERS.get(name, "")
-        default = "" if parameter.default is None else f" (default {parameter.default!r})"
-        lines += _wrapped(
-            f"{name}: {_choices(spec.hints[name])}{words}{default if name not in SHARED_PARAMETERS else ''}",
-            "  ",
-            "    ",
-        )
-    return [*lines, *_wrapped(f"judged_only: {SHARED_PARAMETERS['judged_only']}", "  ", "    ")]
+        shown = "" if parameter.default is None or name in SHARED_PARAMETERS else f" (default {parameter.default!r})"
+        found.append(f"{name}: {_choices(spec.hints[name])}{words}{shown}")
+    return [*found, f"judged_only: {SHARED_PARAMETERS['judged_only']}"]
 
 
 def _choices(hint: Any) -> str:

@@ -1,0 +1,36 @@
+"""Write docs/measures.md and docs/protocols.md from the measures and protocols themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.analysis.protocols import builtin_names, load_protocol
+from assay.measures import REGISTRY
+from assay.report.pages import listing, page, protocol_page
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def measures_text() -> str:
+    """List of the measures and a page for each."""
+    pages = [page(name, "markdown") for name in sorted(REGISTRY, key=lambda name: REGISTRY[name].order)]
+    return "# Measures\n\nMade by `tools/make_docs.py` from the measures' own docstrings.\n\n" + "\n".join(
+        [listing("markdown"), *pages]
+    )
+
+
+def protocols_text() -> str:
+    """Page of every built-in protocol, with the TOML format."""
+    head = (DOCS / "protocols.head.md").read_text(encoding="utf-8")
+    pages = [f"## {name}\n\n```text\n{protocol_page(load_protocol(name))}```\n" for name in builtin_names()]
+    return head + "\n" + "\n".join(pages)
+
+
+def main() -> None:
+    """Write the files."""
+    (DOCS / "measures.md").write_text(measures_text(), encoding="utf-8")
+    (DOCS / "protocols.md").write_text(protocols_text(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
