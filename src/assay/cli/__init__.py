@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 
 import click
@@ -77,10 +76,9 @@ def main() -> None:
         fail(f"{error.format_message()} (see: {where} --help)")
     except AssayError as error:
         fail(str(error))
-    except BrokenPipeError:
-        # The reader of our output left, as `| head` does: no message, and no second one at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except SystemExit as stop:
+        # The reader of our output left, as `| head` does: click says 1, but nothing is wrong.
+        sys.exit(0 if isinstance(stop.__context__, BrokenPipeError) else stop.code)
 
 
 def fail(message: str) -> None:

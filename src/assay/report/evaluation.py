@@ -77,19 +77,17 @@ def _differs(label: str, definition: str) -> bool:
 def warnings(scores: Scores) -> list[str]:
     """List the odd things about one system's scores."""
     out = []
-    missing = _queries_with(scores, MISSING)
-    if missing:
-        fate = "count as 0" if scores.protocol.missing == "zero" else "are left out"
-        out.append(f"{_count(missing, 'judged query is', 'judged queries are')} missing and {fate}: {_some(missing)}")
-    undefined = _queries_with(scores, UNDEFINED)
-    if undefined:
-        fate = "count as 0" if scores.protocol.undefined == "zero" else "are left out"
-        out.append(
-            f"{_count(undefined, 'query has', 'queries have')} no relevant document and {fate}: {_some(undefined)}"
-        )
-    unjudged = _queries_with(scores, UNJUDGED)
-    if unjudged:
-        out.append(f"{_count(unjudged, 'query has', 'queries have')} no judgments and count nowhere: {_some(unjudged)}")
+    for code, one, many, rule in (
+        (MISSING, "judged query is missing", "judged queries are missing", scores.protocol.missing),
+        (UNDEFINED, "query has no relevant document", "queries have no relevant document", scores.protocol.undefined),
+        (UNJUDGED, "query has no judgments", "queries have no judgments", "nowhere"),
+    ):
+        found = _queries_with(scores, code)
+        if found:
+            single = len(found) == 1
+            fate = {"zero": "as 0", "skip": "nowhere"}.get(rule, rule)
+            what = f"1 {one} and counts" if single else f"{len(found):,} {many} and count"
+            out.append(f"{what} {fate}: {_some(found)}")
     out += _doubts(scores)
     return out
 
@@ -112,10 +110,6 @@ def _doubts(scores: Scores) -> list[str]:
 def _queries_with(scores: Scores, code: int) -> list[str]:
     rows = (scores.status == code).any(axis=1)
     return [query for query, odd in zip(scores.query_ids, rows, strict=True) if odd]
-
-
-def _count(items: list[str], one: str, many: str) -> str:
-    return f"1 {one}" if len(items) == 1 else f"{len(items):,} {many}"
 
 
 def _some(items: list[str]) -> str:

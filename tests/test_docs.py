@@ -1,0 +1,78 @@
+"""Documentation is complete and true."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.cli import _COMMANDS
+from assay.measures import REGISTRY
+from assay.report.pages import sections
+
+ROOT = Path(__file__).parents[1]
+
+
+def tool(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", list(REGISTRY))
+def test_every_measure_has_a_complete_page(name):
+    found = sections(REGISTRY[name])
+    assert {"Definition", "Agrees with", "Reading", "Use when", "Not when"} <= set(found)
+    described = set(re.findall(r"^ *(\w+):", found.get("Parameters", ""), re.MULTILINE))
+    known = {"min_relevance", "max_grade"}
+    assert set(REGISTRY[name].parameters) - known <= described
+
+
+def test_generated_pages_are_up_to_date():
+    made = tool("make_docs")
+    assert made.measures_text() == (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert made.protocols_text() == (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+
+
+def test_every_command_is_in_the_readme():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in _COMMANDS:
+        assert f"assay {command}" in text or f"make {command}" in text, command
+
+
+def test_links_between_documents_exist():
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_the_readmes_python_works(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first, second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    (tmp_path / "one.run").write_text("q1 Q0 d1 1 1 r\n")
+    code = (
+        first
+        + "judgments, run = {'q': {'a': 2}}, {'q': {'a': 1.0}}\n"
+        + second.replace("assay.evaluate(judgments", "print(assay.evaluate(judgments").rstrip()
+        + ".mean())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == "{\"ndcg(gain='exp')@10\": 1.0, 'first_grade': 2.0}\n"
+
+
+def test_the_readmes_records_can_be_read(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    from assay.formats.files import Input
+    from assay.formats.records import read_records
+
+    for number, line in enumerate(re.search(r"```json\n(.*?)```", text, re.DOTALL)[1].splitlines()):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(line + "\n")
+        assert read_records(Input.at(path), "jsonl", "x").runs
