@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 
 import click
@@ -23,6 +24,14 @@ _COMMANDS = {
 
 
 class _Lazy(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output left, as `| head` does: nothing is wrong, and nothing is left to flush.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(0)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return list(_COMMANDS)
@@ -76,9 +85,6 @@ def main() -> None:
         fail(f"{error.format_message()} (see: {where} --help)")
     except AssayError as error:
         fail(str(error))
-    except SystemExit as stop:
-        # The reader of our output left, as `| head` does: click says 1, but nothing is wrong.
-        sys.exit(0 if isinstance(stop.__context__, BrokenPipeError) else stop.code)
 
 
 def fail(message: str) -> None:
