@@ -46,7 +46,7 @@ RUNS = {
     "very long line": (b"q1 " + b"x" * 10_000_000 + b"\n", "a.run:1: 2 fields"),
     "invalid UTF-8": (b"q1 Q0 d1 1 2.0 r\nq1 Q0 d\xff 2 1.0 r\n", "a.run:2: byte 0xff is not UTF-8"),
     "UTF-16": ("q1 Q0 d1 1 2.0 r\n".encode("utf-16"), "a.run"),
-    "qrels instead of a run": (GOOD_QRELS, "a.run:1: 4 fields where a line of a run needs 5"),
+    "qrels instead of a run": (GOOD_QRELS, "a.run:1: 4 fields: this looks like judgments, not a run"),
     "broken gzip": (gzip.compress(GOOD_RUN)[:-9], "cannot be read"),
     "empty gzip": (gzip.compress(b""), "the file is empty"),
     "HTML page": (b"<!DOCTYPE html>\n<html><body>Not found</body></html>\n", "a.run:1: 2 fields"),
@@ -122,7 +122,7 @@ RECORDS = {
     "retrieved is text": ({"query": "a", "retrieved": "d1", "relevant": ["d1"]}, "retrieved must be a list of ids"),
     "grade is text": ({"query": "a", "relevance": [1, "x"]}, "holds 'x', which is not a number"),
     "lengths differ": ({"query": "a", "grades": [1, 0], "scores": [0.5]}, "1 scores for 2 grades"),
-    "no gold": ({"query": "a", "retrieved": ["d1"]}, "holds no records"),
+    "no gold": ({"query": "a", "retrieved": ["d1"]}, "no records of retrieved"),
     "null gold": ({"query": "a", "retrieved": ["d1"], "relevant": None}, "relevant must be a list"),
 }
 
@@ -155,7 +155,7 @@ USAGE = {
     "scale missing": (["evaluate", "qrels.txt", "a.run", "-m", "err@10"], "needs the largest grade"),
     "unknown option": (["evaluate", "qrels.txt", "a.run", "--min-rel", "2"], "--min-relevance"),
     "bad choice": (["evaluate", "qrels.txt", "a.run", "--ties", "random"], "'random' is not one of"),
-    "chunk map without fold": (["evaluate", "qrels.txt", "a.run", "--chunk-map", "{doc}#{chunk}"], "say fold"),
+    "chunk map without fold": (["evaluate", "qrels.txt", "a.run", "--chunk-map", "{doc}#{chunk}"], "needs --fold after"),
     "pattern without document": (["evaluate", "qrels.txt", "a.run", "--fold", "after", "--chunk-map", "x{doc}{doc}"], "{doc} once"),
     "id that fits no pattern": (["evaluate", "qrels.txt", "a.run", "--fold", "after", "--chunk-map", "{doc}#{chunk}"], "'d1' does not fit"),
     "weights lack a query": (["evaluate", "qrels.txt", "a.run", "--weights", "w.tsv"], "query 'q2' has no weight"),

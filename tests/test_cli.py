@@ -168,14 +168,13 @@ CHECKS = {
     "duplicate document": RUN + "q1 Q0 d2 9 0.1 r\n",
     "score not finite": RUN.replace("3.0", "nan", 1),
     "all scores tied": "q1 Q0 d1 1 1 r\nq1 Q0 d2 2 1 r\n",
-    "tied scores": "q1 Q0 d1 1 1 r\nq1 Q0 d2 2 1 r\nq1 Q0 d3 3 0 r\n",
     "unsorted run": "q1 Q0 d1 1 1 r\nq1 Q0 d2 2 2 r\n",
     "rank contradicts score": "q1 Q0 d1 1 1 r\nq1 Q0 d2 2 2 r\n",
     "missing query": RUN,
     "query without judgments": RUN,
     "unjudged documents": "q1 Q0 x 1 2 r\nq1 Q0 y 2 1 r\n",
     "no common query": "z Q0 d1 1 2 r\n",
-    "ids look like chunks": "".join(f"q1 Q0 doc{i // 3}#{i % 3} {i} {99 - i} r\n" for i in range(1, 30)),
+    "ids look like chunks": "q1 Q0 d1#1 1 9 r\nq1 Q0 d1#2 2 8 r\nq1 Q0 d2#1 3 7 r\n",
 }
 
 

@@ -69,10 +69,9 @@ def test_the_readmes_python_works(tmp_path):
 
 def test_the_readmes_records_can_be_read(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    from assay.formats.files import Input
-    from assay.formats.records import read_records
+    from assay.formats.reading import read_records
 
     for number, line in enumerate(re.search(r"```json\n(.*?)```", text, re.DOTALL)[1].splitlines()):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(line + "\n")
-        assert read_records(Input.at(path), "jsonl", "x").runs
+        assert read_records(path).runs

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pytest
 
 import assay
-from assay.formats.files import Input, system_name
-from assay.formats.reading import read_chunk_map, read_judgments, read_run, read_weights
-from assay.formats.records import read_records
+from assay.formats.files import system_name
+from assay.formats.reading import read_chunk_map, read_judgments, read_records, read_run, read_weights
 
 GRADES = {"q1": {"d1": 2.0, "d2": 0.0}, "q2": {"d1": 1.0, "d3": -1.0}}
 SCORES = {"q1": {"d2": 1.5, "d1": 0.25}, "q2": {"d1": -3.0}}
@@ -156,7 +155,7 @@ def test_written_runs_read_back(suffix, tmp_path):
 
 
 def test_an_id_with_blanks_is_not_written_to_a_trec_file(tmp_path):
-    with pytest.raises(assay.InputError, match="contains blanks"):
+    with pytest.raises(assay.InputError, match="contain blanks"):
         assay.write_run(assay.Run.from_dict({"q": {"a b": 1.0}}), tmp_path / "r.run")
 
 
@@ -165,7 +164,7 @@ def test_records_of_retrieved_and_relevant(tmp_path):
         '{"query": "a", "retrieved": ["d1", "d5", "d3"], "relevant": ["d1", "d3"]}\n'
         '{"query": "b", "retrieved": [], "relevant": {"d2": 2}}\n'
     )
-    records = read_records(Input.at(tmp_path / "r.jsonl"), "jsonl", "mine")
+    records = read_records(tmp_path / "r.jsonl")
     assert records.judgments.to_dict() == {"a": {"d1": 1.0, "d3": 1.0}, "b": {"d2": 2.0}}
     assert records.runs[0].to_dict() == {"a": {"d1": -1.0, "d5": -2.0, "d3": -3.0}}
     assert records.runs[0].empty == ("b",)
@@ -175,7 +174,7 @@ def test_gold_as_and_of_ors_counts_satisfied_groups(tmp_path):
     (tmp_path / "r.jsonl").write_text(
         '{"query_id": "1", "retrieved_ids": ["x", "b", "c"], "retrieval_gt": [["a", "b"], ["c"], ["d"]]}\n'
     )
-    records = read_records(Input.at(tmp_path / "r.jsonl"), "jsonl", "mine")
+    records = read_records(tmp_path / "r.jsonl")
     scores = assay.evaluate(records.judgments, records.runs[0], ["recall@2", "recall@3", "precision@3"])
     assert scores["recall@2"] == pytest.approx(1 / 3)
     assert scores["recall@3"] == pytest.approx(2 / 3)

@@ -123,10 +123,9 @@ def test_the_same_batch_over_k(batch):
 def test_relevance_list(gain, expected, tmp_path):
     path = tmp_path / "list.json"
     path.write_text("[3, 1, 2, 0, 0]")
-    from assay.formats.files import Input
-    from assay.formats.records import read_records
+    from assay.formats.reading import read_records
 
-    records = read_records(Input.at(path), "json", "list")
+    records = read_records(path)
     scores = assay.evaluate(records.judgments, records.runs[0], [f"ndcg(gain='{gain}')@10"])
     assert next(iter(scores.mean().values())) == pytest.approx(expected, abs=5e-7)
 
@@ -143,10 +142,9 @@ def test_parallel_grades_and_scores_before_and_after_reranking(grades, before, a
 
     path = tmp_path / "rerank.jsonl"
     path.write_text(json.dumps({"query_id": "q", "grades": grades, "scores_before": before, "scores_after": after}))
-    from assay.formats.files import Input
-    from assay.formats.records import read_records
+    from assay.formats.reading import read_records
 
-    records = read_records(Input.at(path), "jsonl", "x")
+    records = read_records(path)
     found = {run.name: assay.evaluate(records.judgments, run, ["ndcg@10"])["ndcg@10"] for run in records.runs}
     assert found["before"] == pytest.approx(expected[0], abs=5e-7)
     assert found["after"] == pytest.approx(expected[1], abs=5e-7)
@@ -158,10 +156,9 @@ def from_lists(lists: list[str], tmp_path):
 
     path = tmp_path / "lists.json"
     path.write_text(json.dumps([[int(bit) for bit in bits] for bits in lists]))
-    from assay.formats.files import Input
-    from assay.formats.records import read_records
+    from assay.formats.reading import read_records
 
-    records = read_records(Input.at(path), "json", "lists")
+    records = read_records(path)
     return records.judgments, records.runs[0]
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.analysis.protocols import builtin_names, load_protocol
-from assay.measures import REGISTRY
-from assay.report.pages import listing, page, protocol_page
+from assay.report.pages import listing, ordered, page, protocol_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 def measures_text() -> str:
     """List of the measures and a page for each."""
-    pages = [page(name, "markdown") for name in sorted(REGISTRY, key=lambda name: REGISTRY[name].order)]
+    pages = [page(spec.name, "markdown") for spec in ordered()]
     return "# Measures\n\nMade by `tools/make_docs.py` from the measures' own docstrings.\n\n" + "\n".join(
         [listing("markdown"), *pages]
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
-    from assay.formats.reading import read_judgments, read_run
+    from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.writing import read_result, write_judgments, write_result, write_run
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
@@ -41,6 +41,7 @@ _HOMES = {
     "UnknownName": "assay.errors",
     "UsageError": "assay.errors",
     "read_judgments": "assay.formats.reading",
+    "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
     "read_result": "assay.formats.writing",
     "write_judgments": "assay.formats.writing",
@@ -72,6 +73,7 @@ __all__ = [
     "parse",
     "rbo",
     "read_judgments",
+    "read_records",
     "read_result",
     "read_run",
     "write_judgments",

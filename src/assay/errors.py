@@ -2,6 +2,7 @@
 
 AssayError
 ├── InputError      data that cannot be used: names file, line and cure
+│   └── Repeated      the same document twice for one query
 ├── UsageError      a name, an option or a combination of them that makes no sense
 │   └── UnknownName   a measure, protocol or column that does not exist, with "did you mean"
 └── NotComparable   values of different definitions, judgments or query sets
@@ -15,7 +16,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _EXCERPT = 60
 
@@ -31,6 +32,16 @@ class InputError(AssayError):
         place = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
         super().__init__(place + message + (f" ({hint})" if hint else ""))
         self.path, self.line, self.hint = path, line, hint
+
+
+class Repeated(InputError):
+    """The same document twice for one query."""
+
+    def __init__(self, query: str, doc: str, verb: str, *, path: str | None = None, lines: Sequence[int] = ()) -> None:
+        where = f" (lines {' and '.join(map(str, lines))})" if lines else ""
+        message = f"document {excerpt(doc)} is {verb} twice for query {excerpt(query)}{where}"
+        super().__init__(message, path=path, hint="remove one of them, or use --dedupe (dedupe=True) to keep the first")
+        self.query, self.doc, self.verb = query, doc, verb
 
 
 class UsageError(AssayError):

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 _UNJUDGED_DEPTH = 10
 _UNJUDGED_ALARM = 0.2
-_CHUNK_SHARE = 0.3
-_CHUNKED = re.compile(r"^(.+)(?:[#_/:-]|::|_chunk_?|#chunk)(\d+)$")
+_CHUNKED = re.compile(r"^(.+?)(#|::|_chunk_|-chunk-|[_/:.-])([^#]*)$")
 
 
 @dataclass(frozen=True)
@@ -106,10 +105,6 @@ def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
     if len(tied):
         text = "queries have one score for all documents: their order is decided by document ids alone"
         found.append(Finding(where, "all scores tied", len(tied), text, _heads(tied)))
-    some = per_query.filter((pl.col("scores") < pl.col("len")) & (pl.col("scores") > 1))["query_id"]
-    if len(some):
-        text = "queries have tied scores: ties are broken by document id, descending, unless --ties says otherwise"
-        found.append(Finding(where, "tied scores", len(some), text, _heads(some)))
     rising = per_query.filter(pl.col("rises"))["query_id"]
     if len(rising):
         text = "queries are not sorted by score: they are ranked by score, not by the order of lines"
@@ -119,7 +114,7 @@ def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
         if len(wrong):
             text = "queries have a rank column that contradicts the scores: scores decide"
             found.append(Finding(where, "rank contradicts score", len(wrong), text, _heads(wrong)))
-    return [*found, *_chunks(frame, where)]
+    return found
 
 
 def _contradicts() -> pl.Expr:
@@ -149,7 +144,7 @@ def check_pair(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> list[F
                 _heads(extra),
             )
         )
-    return [*found, *_unjudged(judgments, run, where)]
+    return [*found, *_unjudged(judgments, run, where), *_chunks(judgments, run, where)]
 
 
 def _unjudged(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
@@ -182,23 +177,18 @@ def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
             yield Finding(where, "blanks around ids", len(odd), text, _heads(odd[column]))
 
 
-def _chunks(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
-    """Guess from a sample whether ids are chunks of documents: several ids per query share a stem."""
-    head = frame.head(20_000)
-    stems: dict[tuple[str, str], list[str]] = {}
-    for query, doc in head.select("query_id", "doc_id").iter_rows():
-        form = _CHUNKED.match(doc)
-        if form:
-            stems.setdefault((query, form[1]), []).append(doc)
-    repeated = [docs for docs in stems.values() if len(docs) > 1]
-    rows = sum(map(len, repeated))
-    # One stem for everything, as in doc-1, doc-2 ..., is a naming habit, not chunking.
-    if (
-        rows > _CHUNK_SHARE * len(head)
-        and len({stem for _, stem in stems}) > _CHUNK_SHARE * len(head["doc_id"].unique()) / 10
-    ):
-        text = "document ids look like chunks of documents: fold them with --fold and --chunk-map '{doc}#{chunk}'"
-        yield Finding(where, "ids look like chunks", rows, text, tuple(repeated[0][:_EXAMPLES]))
+def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
+    """Find ids that are not judged but whose beginning is: chunks of judged documents."""
+    judged = set(judgments["doc_id"])
+    found: dict[str, str] = {}
+    for doc in run["doc_id"].unique(maintain_order=True):
+        form = None if doc in judged else _CHUNKED.match(doc)
+        if form and form[1] in judged:
+            found[doc] = f"{{doc}}{form[2]}{{chunk}}"
+    if found:
+        pattern = max(set(found.values()), key=list(found.values()).count)
+        text = f"ids are not judged, but what stands before their last part is: use --fold and --chunk-map '{pattern}'"
+        yield Finding(where, "ids look like chunks", len(found), text, _heads(list(found)))
 
 
 def _some(frame: pl.DataFrame, where: str, kind: str, message: str, *, error: bool = False) -> Iterator[Finding]:

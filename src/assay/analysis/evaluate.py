@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+import os
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.protocols import load_protocol
+from assay.analysis.doubts import doubts
+from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.folding import fold_run
 from assay.data.joining import rank_run
 from assay.data.mappings import rank_mapping
+from assay.data.protocol import POSITIVE
 from assay.data.run import Run
 from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
-from assay.errors import InputError, UsageError, excerpt
-from assay.formats.reading import as_judgments, as_run
+from assay.errors import InputError, Repeated, UsageError, excerpt
+from assay.formats.reading import as_judgments, as_records, as_run
+from assay.formats.trec import locate
 from assay.measures import parse
 
 if TYPE_CHECKING:
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     judgments: Any,
-    run: Any,
+    run: Any = None,
     measures: Sequence[str | Measure] | None = None,
     *,
     protocol: str | Protocol = "trec",
@@ -46,8 +51,16 @@ def evaluate(
 ) -> Scores:
     """Evaluate one run against judgments; both may be paths, dicts, frames or our own types.
 
-    Without measures, the protocol's are computed. Options given here override the protocol, and the result says so.
+    Without a run, `judgments` is a file of self-contained records (or a list of them) with a single system. Without
+    measures, the protocol's are computed. Options given here override the protocol, and the result says so.
     """
+    if run is None:
+        records = as_records(judgments)
+        if len(records.runs) != 1:
+            names = ", ".join(one.name for one in records.runs)
+            raise UsageError(f"the records hold the systems {names}: evaluate each of assay.read_records(...).runs")
+        judgments, run = records.judgments, records.runs[0]
+        ties = ties or ("given" if records.unnamed else None)
     judged = as_judgments(judgments, subtopics=need_subtopics(measures, protocol), dedupe=dedupe)
     settings = Settings.of(
         judged,
@@ -70,6 +83,7 @@ class Settings:
     protocol: Protocol
     measures: dict[str, Measure]
     notes: tuple[str, ...] = ()
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -80,18 +94,48 @@ class Settings:
         **overrides: Any,
     ) -> Settings:
         """Apply overrides to a protocol and bind the measures that are asked for (or all of its own)."""
-        base = load_protocol(protocol) if isinstance(protocol, str) else protocol
+        base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
         given = {key: value for key, value in overrides.items() if value is not None}
         for name in base.required:
             if name not in given:
                 raise UsageError(f"protocol {base.name} needs --{name.replace('_', '-')}: it has no sensible default")
-        settled = replace(base, **given)
-        settled, notes = _settle_max_grade(settled, judgments)
+        _check_choices(given)
+        changed = {key: value for key, value in given.items() if value != getattr(base, key)}
+        settled, notes = _settle_max_grade(replace(base, **given, overrides=changed), judgments)
+        settled = _settle_threshold(settled, judgments)
         top = settled.max_grade if isinstance(settled.max_grade, (int, float)) else None
         bound: dict[str, Measure] = {}
         for label, measure in _labelled(settled, measures).items():
             bound[label] = measure.bind(settled.defaults, min_relevance=settled.min_relevance, max_grade=top)
-        return cls(replace(settled, measures={label: str(m) for label, m in bound.items()}), bound, notes)
+            _check_scale(bound[label], judgments)
+        primary = settled.primary if settled.primary in bound else None
+        complete = {label: measure.text for label, measure in bound.items()}
+        return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(settled, measures))
+
+
+def _check_scale(measure: Measure, judgments: Judgments) -> None:
+    top = measure.arguments.get("max_grade")
+    if top is not None and judgments.max_grade > top:
+        raise InputError(
+            f"grade {judgments.max_grade:g} is above the scale of {measure}",
+            path=judgments.source.label if judgments.source else None,
+            hint=f"give max_grade={judgments.max_grade:g} or more",
+        )
+
+
+def _check_choices(given: Mapping[str, Any]) -> None:
+    for name, choices in CHOICES.items():
+        if name in given and given[name] not in choices:
+            raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(choices)}")
+
+
+def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, str]:
+    """Map the texts that measures were asked for by to their labels."""
+    found: dict[str, str] = {}
+    for given in measures or ():
+        label, measure = _resolved(protocol, given)
+        found |= {str(measure): label, str(given): label}
+    return found
 
 
 def _labelled(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, Measure]:
@@ -115,26 +159,37 @@ def _resolved(protocol: Protocol, text: str | Measure) -> tuple[str, Measure]:
     """Read one measure; a label of the protocol has the protocol's definition."""
     if isinstance(text, str) and text in protocol.measures:
         try:
-            label = str(parse(text))
+            label = parse(text).text
         except UsageError:
             label = text
         return label, parse(protocol.measures[text])
     measure = parse(text)
-    return str(measure), measure
+    return measure.text, measure
+
+
+def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:
+    """Let "any grade above 0" be the smallest such grade, at most 1: for whole grades the usual threshold."""
+    if protocol.min_relevance != POSITIVE:
+        if not math.isfinite(protocol.min_relevance):
+            raise UsageError("min_relevance must be a finite number")
+        return protocol
+    return replace(protocol, min_relevance=min(1.0, judgments.least_positive))
 
 
 def _settle_max_grade(protocol: Protocol, judgments: Judgments) -> tuple[Protocol, tuple[str, ...]]:
     """Choose among the scales that a protocol offers the smallest that holds all grades of the file."""
-    if not isinstance(protocol.max_grade, tuple):
+    if protocol.max_grade is None:
         return protocol, ()
-    fitting = [grade for grade in protocol.max_grade if grade >= judgments.max_grade]
+    offered = protocol.max_grade if isinstance(protocol.max_grade, tuple) else (protocol.max_grade,)
+    fitting = [grade for grade in offered if grade >= judgments.max_grade]
     if not fitting:
         raise InputError(
-            f"grade {judgments.max_grade:g} is above the scale of protocol {protocol.name}"
-            f" (0 to {max(protocol.max_grade):g})",
+            f"grade {judgments.max_grade:g} is above the scale of protocol {protocol} (0 to {max(offered):g})",
             path=judgments.source.label if judgments.source else None,
             hint="use another protocol, or --max-grade",
         )
+    if not isinstance(protocol.max_grade, tuple):
+        return protocol, ()
     chosen = min(fitting)
     note = (
         f"protocol {protocol.name}: max_grade = {chosen:g}, as the judgments' largest grade is {judgments.max_grade:g}"
@@ -144,7 +199,7 @@ def _settle_max_grade(protocol: Protocol, judgments: Judgments) -> tuple[Protoco
 
 def need_subtopics(measures: Sequence[str | Measure] | None, protocol: str | Protocol) -> bool:
     """Tell whether any measure asked for reads the subtopics of judgments."""
-    base = load_protocol(protocol) if isinstance(protocol, str) else protocol
+    base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
     return any(measure.spec.needs_subtopics for measure in _labelled(base, measures).values())
 
 
@@ -161,12 +216,14 @@ def evaluate_run(
     """Evaluate a run under settings that are already complete."""
     ranking, notes = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     inputs = [{"role": "judgments", **_origin(judgments)}, {"role": "run", **_origin(run)}]
-    scores = score(ranking, settings, _weights(ranking, weights))
+    everything = any(measure.spec.over == "run" for measure in settings.measures.values())
+    aligned = _weights(ranking, weights, everything=everything)
+    scores = replace(score(ranking, settings, aligned), judgments=judgments)
     return replace(
         scores,
         name=name or str(getattr(run, "name", "run")),
-        judgments=judgments,
         inputs=tuple(inputs),
+        warnings=doubts(scores, complete=judgments.complete),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
     )
 
@@ -188,11 +245,14 @@ def rank(
     float32 = protocol.scores == "float32"
     has_chunks = chunks is not None or (isinstance(run, Run) and "chunk_id" in run.frame.columns)
     if chunks is not None and protocol.fold is None:
-        raise UsageError("a chunk map is given: say fold='after' (cut, then fold) or fold='before' (fold, then cut)")
+        raise UsageError("a chunk map needs --fold after (cut, then fold) or --fold before (fold, then cut)")
     if protocol.fold is None or not has_chunks:
         notes = () if protocol.fold is None else ("no chunk map is given: documents are evaluated as they are listed",)
         if isinstance(run, Run):
-            ranking = rank_run(judgments, run, ties=protocol.ties, float32=float32, dedupe=dedupe)
+            try:
+                ranking = rank_run(judgments, run, ties=protocol.ties, float32=float32, dedupe=dedupe)
+            except Repeated as error:
+                raise locate(run.source, error) from None
         else:
             ranking = rank_mapping(judgments, run, ties=protocol.ties, float32=float32)
     else:
@@ -219,15 +279,16 @@ def _first(ranking: Ranking, mask: Bools) -> str:
     return f"{excerpt(ranking.query_ids[found[0]])} and {len(found) - 1} more" if len(found) else "none"
 
 
-def _weights(ranking: Ranking, weights: Mapping[str, float] | None) -> Floats | None:
-    """Align query weights; every evaluated query needs one."""
+def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everything: bool) -> Floats | None:
+    """Align query weights; every query that is in a mean needs one: for coverage, every query of the run."""
     if weights is None:
         return None
-    lacking = [q for q, judged in zip(ranking.query_ids, ranking.judged, strict=True) if judged and q not in weights]
+    counted = ranking.judged | (ranking.in_run if everything else False)
+    lacking = [query for query, needs in zip(ranking.query_ids, counted, strict=True) if needs and query not in weights]
     if lacking:
         raise InputError(
             f"query {excerpt(lacking[0])} has no weight ({len(lacking)} queries lack one)",
-            hint="give every judged query a weight, 0 to leave it out",
+            hint="give every query a weight, 0 to leave it out",
         )
     values = np.array([float(weights.get(query, 0.0)) for query in ranking.query_ids])
     if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
@@ -267,6 +328,7 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
         protocol=protocol,
         aggregates={label: measure.spec.aggregate for label, measure in settings.measures.items()},
         weights=weights,
+        asked=settings.asked,
     )
 
 

@@ -1,6 +1,6 @@
 """One query's calculation, rank by rank, in plain arithmetic.
 
-Nothing here uses the vectorised measures, so an explanation is also an independent check of them.
+Only the table of gains is shared with the vectorised measures, so an explanation is also a check of them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.measures.gains import gains
+from assay.measures.scale import needed_max_grade
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,6 +86,8 @@ def explain(judgments: Judgments, query_id: str, listed: list[Listed], measure: 
     work = _WORK.get(measure.name)
     if work is None:
         raise UsageError(f"{measure.name} has no step-by-step explanation; there is one for {', '.join(_WORK)}")
+    if measure.spec.cutoff == "required" and measure.k is None:
+        raise UsageError(f"{measure.name} needs a cutoff: write {measure.name}@10")
     if dict(measure.params).get("judged_only"):
         kept = [doc for doc in listed if doc.grade is not None and doc.grade >= 0]
         listed = [Listed(i, doc.doc_id, doc.score, doc.grade) for i, doc in enumerate(kept, 1)]
@@ -157,12 +160,13 @@ def _average_precision(case: _Case) -> _Work:
     seen, total = 0, 0.0
     cells: list[tuple[str, ...]] = []
     graded = case.params["gain"] == "graded"
+    top = needed_max_grade(case.params["max_grade"], "average_precision(gain='graded')") if graded else 1.0
     for doc in case.top:
         if not case.is_relevant(doc):
             cells.append(("", "", ""))
             continue
         seen += 1
-        weight = (doc.grade or 0.0) / case.params["max_grade"] if graded else 1.0
+        weight = (doc.grade or 0.0) / top if graded else 1.0
         total += seen / doc.rank * weight
         cells.append((f"{seen}/{doc.rank}", f"{weight:g}" if graded else "", f"{seen / doc.rank * weight:.6f}"))
     divisor = {"all": case.relevant, "found": seen, "min_k": min(case.k or case.relevant, case.relevant)}[
@@ -199,7 +203,8 @@ def _ndcg(case: _Case) -> _Work:
     ideal = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(best, 1))
     value = dcg / ideal if ideal else math.nan
     shown = ", ".join(f"{gain:g}" for gain in best[:12]) + (" ..." if len(best) > 12 else "")  # noqa: PLR2004
-    steps += [f"ideal order of gains ({case.params['ideal']}): {shown}", f"ideal DCG = {ideal:.6f}"]
+    cut = f" (cut at {case.k})" if case.params["ideal"] == "cut" and case.k else ""
+    steps += [f"ideal order of gains{cut}: {shown}", f"ideal DCG = {ideal:.6f}"]
     return columns, cells, [*steps, f"nDCG = {dcg:.6f} / {ideal:.6f} = {value:.6f}"], value
 
 
@@ -222,7 +227,7 @@ def _rbp(case: _Case) -> _Work:
 
 
 def _err(case: _Case) -> _Work:
-    scale, reach, total = 2.0 ** case.params["max_grade"], 1.0, 0.0
+    scale, reach, total = 2.0 ** needed_max_grade(case.params["max_grade"], "err"), 1.0, 0.0
     cells: list[tuple[str, ...]] = []
     for doc in case.top:
         stop = (2 ** max(doc.grade or 0.0, 0.0) - 1) / scale

@@ -8,12 +8,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
-from assay.data.protocol import Fold, Missing, Protocol, Target, Undefined
+from assay.data.protocol import POSITIVE, Fold, Missing, Protocol, Target, Undefined
 from assay.data.ranking import Ties
 from assay.errors import InputError, UnknownName, UsageError
 from assay.measures import REGISTRY, parse
 
-_CHOICES = {
+CHOICES = {
     "ties": get_args(Ties),
     "missing": get_args(Missing),
     "undefined": get_args(Undefined),
@@ -21,7 +21,7 @@ _CHOICES = {
     "scores": ("float64", "float32"),
 }
 _TEXTS = ("name", "title", "description", "primary")
-_KEYS = (*_TEXTS, *_CHOICES, "measures", "min_relevance", "max_grade", "required", "defaults", "k", "targets")
+_KEYS = (*_TEXTS, *CHOICES, "measures", "min_relevance", "max_grade", "required", "defaults", "k", "targets")
 
 
 def builtin_names() -> list[str]:
@@ -40,7 +40,9 @@ def load_protocol(name: str) -> Protocol:
         return read_protocol((_folder() / f"{name}.toml").read_text(encoding="utf-8"), f"protocol {name}")
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
-        raise UnknownName("protocol", name, builtin_names(), hint="or the path of a .toml file")
+        raise UnknownName(
+            "protocol", name, builtin_names(), hint=f"there are {', '.join(builtin_names())}, or a .toml file"
+        )
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -73,7 +75,7 @@ def _checked(raw: dict[str, Any]) -> Protocol:
             raise UsageError(f"{key} must be text")
     if not raw.get("name"):
         raise UsageError('name is missing: add name = "..."')
-    for key, choices in _CHOICES.items():
+    for key, choices in CHOICES.items():
         if key in raw and raw[key] not in choices:
             raise UsageError(f"{key} = {raw[key]!r}: expected one of {', '.join(choices)}")
     measures = raw.get("measures", {})
@@ -88,20 +90,23 @@ def _checked(raw: dict[str, Any]) -> Protocol:
         description=raw.get("description", "").strip(),
         measures={label: _definition(label, value) for label, value in measures.items()},
         primary=primary,
-        min_relevance=_number(raw, "min_relevance", 1.0),
+        min_relevance=POSITIVE if raw.get("min_relevance") == "positive" else _number(raw, "min_relevance", 1.0),
         max_grade=_max_grade(raw),
-        required=tuple(raw.get("required", ())),
-        **{key: raw[key] for key in _CHOICES if key in raw},
+        required=_required(raw.get("required", [])),
+        **{key: raw[key] for key in CHOICES if key in raw},
         defaults=_defaults(raw.get("defaults", {})),
-        k=tuple(raw.get("k", ())),
-        targets=tuple(_target(entry) for entry in raw.get("targets", ())),
+        k=_cutoffs(raw.get("k", [])),
+        targets=_targets(raw.get("targets", [])),
     )
 
 
 def _definition(label: str, value: Any) -> str:
     if not isinstance(value, str):
         raise UsageError(f"measures: {label!r} must be text such as \"ndcg(gain='exp')@10\"")
-    return str(parse(value))
+    measure = parse(value)
+    if measure.spec.cutoff == "required" and measure.k is None:
+        raise UsageError(f"measures: {label!r} needs a cutoff, as in {measure}@10")
+    return measure.text
 
 
 def _number(raw: dict[str, Any], key: str, default: float) -> float:
@@ -111,8 +116,17 @@ def _number(raw: dict[str, Any], key: str, default: float) -> float:
     return float(value)
 
 
+def _required(names: Any) -> tuple[str, ...]:
+    known = ("min_relevance", "max_grade")
+    if not isinstance(names, list) or any(name not in known for name in names):
+        raise UsageError(f"required = {names!r}: expected a list of {' and '.join(known)}")
+    return tuple(names)
+
+
 def _max_grade(raw: dict[str, Any]) -> float | tuple[float, ...] | None:
     value = raw.get("max_grade")
+    if value == []:
+        raise UsageError("max_grade = []: expected a number or a list of them")
     if isinstance(value, list):
         return tuple(sorted(_number({"max_grade": grade}, "max_grade", 0) for grade in value))
     return None if value is None else _number(raw, "max_grade", 0)
@@ -124,13 +138,31 @@ def _defaults(raw: Any) -> dict[str, dict[str, Any]]:
     for name, params in raw.items():
         if name not in REGISTRY:
             raise UnknownName("measure in defaults", name, REGISTRY)
+        if not isinstance(params, dict):
+            raise UsageError(f'defaults.{name} must be a table such as gain = "exp"')
         parse(name)(**params)
     return raw
 
 
+def _cutoffs(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list) or not all(type(value) is int and value > 0 for value in values):
+        raise UsageError(f"k = {values!r}: expected a list of whole numbers from 1 on")
+    return tuple(values)
+
+
+def _targets(entries: Any) -> tuple[Target, ...]:
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageError('targets must be a list of tables such as { measure = "ndcg@10", target = 0.85 }')
+    return tuple(_target(entry) for entry in entries)
+
+
 def _target(entry: dict[str, Any]) -> Target:
     try:
-        return Target(**entry)
+        target = Target(**entry)
     except TypeError:
         known = ", ".join(Target.__dataclass_fields__)
         raise UsageError(f"targets: expected {known}, not {', '.join(entry)}") from None
+    for number in (target.target, target.excellent):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
+            raise UsageError(f"targets: {target.measure}: {number!r} is not a number")
+    return target

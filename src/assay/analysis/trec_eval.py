@@ -6,6 +6,7 @@ otherwise, rbp and unj do not exist, and queries missing from the run are not pr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -183,9 +184,12 @@ def _with_pairs(base: Measure | None, trec: TrecMeasure, params: str | None) -> 
 
 def _numbers(name: str, params: str) -> list[float]:
     try:
-        return [float(part) for part in params.split(",")]
+        found = [float(part) for part in params.split(",")]
     except ValueError:
-        raise UsageError(f"trec_eval measure {name}.{params}: expected numbers between commas") from None
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise UsageError(f"trec_eval measure {name}.{params}: expected numbers between commas")
+    return found
 
 
 @dataclass(frozen=True)

@@ -59,16 +59,27 @@ class _Lazy(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.version_option(package_name="assay-eval", prog_name="assay")
-def app() -> None:
-    r"""Tell what your search is worth: exact measures, named definitions, checked input.
+_HELP = """Tell what your search is worth: exact measures, named definitions, checked input.
 
-    \b
-    assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 -m recall@100
-    assay check qrels.txt bm25.run
-    assay measures ndcg
-    """
+\b
+assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 -m recall@100
+assay check qrels.txt bm25.run
+assay measures ndcg
+"""
+
+
+@click.group(
+    cls=_Lazy,
+    help=_HELP,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(package_name="assay-eval", prog_name="assay")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """Show the help when no command is given."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:
@@ -85,6 +96,8 @@ def main() -> None:
         fail(f"{error.format_message()} (see: {where} --help)")
     except AssayError as error:
         fail(str(error))
+    except OSError as error:
+        fail(f"cannot write the output: {error.strerror}")
 
 
 def fail(message: str) -> None:

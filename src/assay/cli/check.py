@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import emit, named, with_progress
+from assay.cli.options import emit, format_for, named, with_progress
 
 if TYPE_CHECKING:
     from assay.analysis.check import Finding
@@ -25,12 +25,10 @@ assay check qrels.txt bm25.run --format json
 @click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
 @click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir.")
 @click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
-@click.option(
-    "--format", "kind", type=click.Choice(["table", "json", "markdown", "csv"]), default="table", help="Output format."
-)
+@click.option("--format", "kind", type=click.Choice(["table", "json", "markdown", "csv"]), help="Output format.")
 @click.option("--output", "-o", metavar="FILE", help="Write to a file instead.")
 def command(
-    *, judgments: str, runs: tuple[str, ...], input_format: str | None, split: str, kind: str, output: str | None
+    *, judgments: str, runs: tuple[str, ...], input_format: str | None, split: str, kind: str | None, output: str | None
 ) -> None:
     """Check and print the findings."""
     from assay.analysis.check import check_judgments, check_pair, check_run
@@ -42,7 +40,8 @@ def command(
         path = named(text)[1]
         run = raw_run(path, kind=None if input_format == "beir" else input_format)
         found += [*check_run(run, path), *check_pair(judged, run, path)]
-    emit(_shown(found, kind), output)
+    known = {".json": "json", ".md": "markdown", ".csv": "csv", ".txt": "table"}
+    emit(_shown(found, kind or format_for(output, known)), output)
     if found:
         sys.exit(1)
 

@@ -20,9 +20,14 @@ assay convert judgments beir-folder qrels.txt
 @click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
 def command(*, what: str, source: str, output: str, input_format: str | None, split: str) -> None:
     """Read and write."""
+    from pathlib import Path
+
+    from assay.errors import UsageError
     from assay.formats.reading import read_judgments, read_run
     from assay.formats.writing import write_judgments, write_run
 
+    if Path(source).exists() and Path(output).exists() and Path(source).samefile(output):
+        raise UsageError(f"{output} is the input itself: choose another output")
     if what == "judgments":
         write_judgments(read_judgments(source, kind=input_format, split=split), output)
     else:

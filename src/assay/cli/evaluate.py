@@ -25,7 +25,7 @@ assay evaluate qrels.txt bm25.run --format json --output bm25.json
 """
 
 _FORMATS = ["table", "json", "csv", "markdown", "latex"]
-_BY_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+_BY_SUFFIX = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
 
 
 @click.command(name="evaluate", help=_HELP)
@@ -45,7 +45,7 @@ def command(
     from assay.report import evaluation
 
     systems = run_all(judgments, runs, list(measures) or None, weights, **rules)
-    kind = kind or _BY_SUFFIX.get(Path(output or "").suffix.lower(), "table")
+    kind = kind or options.format_for(output, _BY_SUFFIX)
     said = evaluation.sentences(systems)
     if kind == "json":
         from assay.formats.results import result_dict, to_json
@@ -104,23 +104,13 @@ def _inputs(
 ) -> tuple[Judgments, Any]:  # fmt: skip
     """Read judgments, or a file of records when no run is given."""
     from assay.analysis.evaluate import need_subtopics
-    from assay.errors import UsageError
-    from assay.formats.detect import format_of, is_records
-    from assay.formats.files import Input, system_name
-    from assay.formats.reading import read_judgments
-    from assay.formats.records import read_records
+    from assay.formats.reading import read_judgments, read_records
 
     if runs:
         kind = None if input_format in {None, "trec"} or Path(judgments).is_dir() else input_format
         subtopics = need_subtopics(measures, protocol)
         return read_judgments(judgments, kind=kind, subtopics=subtopics, split=split, dedupe=dedupe), None
-    source = Input.at(judgments)
-    kind = format_of(source, input_format)
-    if not is_records(source, kind):
-        raise UsageError(
-            f"{judgments} holds no records of retrieved and relevant documents: name the run files after it"
-        )
-    records = read_records(source, kind, system_name(source.label))
+    records = read_records(judgments, kind=input_format)
     return records.judgments, records
 
 
@@ -130,6 +120,8 @@ def _named_once(runs: tuple[str, ...]) -> list[tuple[str, str]]:
     from assay.formats.files import system_name
 
     pairs = [(name or system_name(path), path) for name, path in map(options.named, runs)]
+    if [path for _, path in pairs].count("-") > 1:
+        raise UsageError("standard input can be read for one file only")
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

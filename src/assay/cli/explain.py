@@ -21,19 +21,16 @@ assay explain qrels.txt bm25.run q17 -m "average_precision(over='min_k')@5"
 @click.argument("run")
 @click.argument("query")
 @click.option("-m", "--measure", default="ndcg@10", show_default=True, help="The measure.")
-@options.rules
+@options.plain_rules
 def command(*, judgments: str, run: str, query: str, measure: str, **rules: Any) -> None:
     """Print the steps."""
     from assay.analysis.evaluate import Settings
     from assay.analysis.explain import explain, rank_list
-    from assay.errors import InputError, UsageError, excerpt
+    from assay.errors import InputError, excerpt
     from assay.formats.reading import read_judgments, read_run
     from assay.report.tables import Table, terminal
 
     kind, split, protocol = rules.pop("input_format"), rules.pop("split"), rules.pop("protocol")
-    if rules.pop("chunk_map") or rules.get("fold") or rules.get("ties") == "expected":
-        raise UsageError("explain shows plain lists: folding and expected ties are not supported")
-    rules.pop("dedupe")
     judged = read_judgments(judgments, kind=None if kind == "trec" else kind, split=split)
     settings = Settings.of(judged, [measure], protocol, **rules)
     frame = read_run(run, kind=kind).frame

@@ -15,29 +15,36 @@ Item = TypeVar("Item")
 _PATIENCE = 1.0  # seconds before progress is shown
 
 
+_PLAIN = [
+    click.option("--protocol", default="trec", show_default=True, metavar="NAME|FILE", help="See: assay protocols."),
+    click.option("--min-relevance", type=float, help="Smallest grade that counts as relevant."),
+    click.option("--max-grade", type=float, help="Largest grade of the scale (graded AP, ERR)."),
+    click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir."),
+    click.option("--split", default="test", show_default=True, help="Split of a BEIR folder."),
+]
+_RULES = [
+    *_PLAIN[:3],
+    click.option("--ties", type=click.Choice(["docid", "given", "expected"]), help="Order of equal scores."),
+    click.option("--missing", type=click.Choice(["zero", "skip"]), help="Judged queries that the run lacks."),
+    click.option("--undefined", type=click.Choice(["zero", "skip"]), help="Queries without relevant documents."),
+    click.option("--fold", type=click.Choice(["after", "before"]), help="Fold chunks after or before the cut at k."),
+    click.option("--chunk-map", metavar="FILE|PATTERN", help="Chunk to document: a file, or {doc}#{chunk}."),
+    click.option("--dedupe", is_flag=True, help="Keep the highest ranked of repeated documents."),
+    *_PLAIN[3:],
+]
+
+
 def rules(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that override a protocol."""
-    for option in reversed(
-        [
-            click.option(
-                "--protocol", default="trec", show_default=True, metavar="NAME|FILE", help="See: assay protocols."
-            ),
-            click.option("--min-relevance", type=float, help="Smallest grade that counts as relevant."),
-            click.option("--max-grade", type=float, help="Largest grade of the scale (graded AP, ERR)."),
-            click.option("--ties", type=click.Choice(["docid", "given", "expected"]), help="Order of equal scores."),
-            click.option("--missing", type=click.Choice(["zero", "skip"]), help="Judged queries that the run lacks."),
-            click.option(
-                "--undefined", type=click.Choice(["zero", "skip"]), help="Queries without relevant documents."
-            ),
-            click.option(
-                "--fold", type=click.Choice(["after", "before"]), help="Fold chunks after or before the cut at k."
-            ),
-            click.option("--chunk-map", metavar="FILE|PATTERN", help="Chunk to document: a file, or {doc}#{chunk}."),
-            click.option("--dedupe", is_flag=True, help="Keep the first of repeated documents instead of refusing."),
-            click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir."),
-            click.option("--split", default="test", show_default=True, help="Split of a BEIR folder."),
-        ]
-    ):
+    for option in reversed(_RULES):
+        function = option(function)
+    return function
+
+
+def plain_rules(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that hold for a single list: no folding, no missing queries, ties by document id or as given."""
+    ties = click.option("--ties", type=click.Choice(["docid", "given"]), help="Order of equal scores.")
+    for option in reversed([*_PLAIN, ties]):
         function = option(function)
     return function
 
@@ -64,9 +71,23 @@ def with_progress(items: Sequence[Item], what: str) -> Iterator[Item]:
         click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
 
 
+def format_for(output: str | None, known: dict[str, str]) -> str:
+    """Choose the format by the suffix of the output file."""
+    from pathlib import Path
+
+    from assay.errors import UsageError
+
+    if output is None or output == "-":
+        return "table"
+    suffix = Path(output).suffix.lower()
+    if suffix not in known:
+        raise UsageError(f"cannot tell the format of {output!r}: use {', '.join(known)}, or --format")
+    return known[suffix]
+
+
 def emit(text: str, output: str | None) -> None:
     """Print, or write the file completely or not at all."""
-    if output is None:
+    if output is None or output == "-":
         click.echo(text, nl=False)
     else:
         from assay.formats.files import write_atomically

@@ -49,6 +49,7 @@ def assemble(
     sizes = np.diff(np.append(pool_starts(judgments), len(judgments.pairs)))
     judged = np.zeros(len(index), dtype=bool)
     judged[number] = True
+    judged[[index[query] for query in judgments.empty]] = True
     pool_grade = judgments.pairs["grade"].to_numpy()
     order = np.lexsort((hits.rank, hits.query))
     if expected and listed is not None:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 def pattern_to_regex(pattern: str) -> str:
     """Turn a pattern such as `{doc}#{chunk}` into a regular expression that captures the document."""
-    if pattern.count("{doc}") != 1:
-        raise UsageError(f"the chunk pattern {excerpt(pattern)} must contain {{doc}} once, as in {{doc}}#{{chunk}}")
+    if pattern.count("{doc}") != 1 or pattern.count("{chunk}") != 1:
+        raise UsageError(
+            f"the chunk pattern {excerpt(pattern)} needs {{doc}} once and {{chunk}} once, as in {{doc}}#{{chunk}}"
+        )
     parts = re.split(r"(\{doc\}|\{chunk\})", pattern)
-    return "^" + "".join({"{doc}": "(.+)", "{chunk}": "[^#]*?"}.get(part, re.escape(part)) for part in parts) + "$"
+    # The last separator counts: a document's own id may contain it.
+    return "^" + "".join({"{doc}": "(.+)", "{chunk}": ".*?"}.get(part, re.escape(part)) for part in parts) + "$"
 
 
 def documents_of(run: Run, chunks: Mapping[str, str] | str | None) -> pl.Series:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assay.data import segments
 from assay.data.assembly import Hits, assemble, pool_starts
-from assay.errors import InputError, excerpt
+from assay.errors import InputError, Repeated, excerpt
 
 if TYPE_CHECKING:
     from assay.data.judgments import Judgments
@@ -44,7 +44,9 @@ def rank_run(
 ) -> Ranking:
     """Join judgments with a run; `folded` frames carry minus the chunk's position as score."""
     frame, run_queries, retrieved, rows = _walk(judgments, run, ties=ties, float32=float32, dedupe=dedupe)
-    index = {query: i for i, query in enumerate(sorted({*judgments.query_ids, *run_queries, *run.empty}))}
+    index = {
+        query: i for i, query in enumerate(sorted({*judgments.query_ids, *judgments.empty, *run_queries, *run.empty}))
+    }
     positions = -frame["score"].to_numpy().astype(np.int64) if folded else None
     number = np.fromiter((index[query] for query in run_queries), dtype=np.int64, count=len(run_queries))
     lengths = np.zeros(len(index), dtype=np.int64)
@@ -143,18 +145,16 @@ def _in_order(run: Run, keys: _Keys, *, float32: bool, dedupe: bool) -> tuple[pl
         segment = np.unique(np.searchsorted(scan.starts, scan.rising, side="right") - 1)
         bad = frame["query_id"].gather(scan.starts[segment]).implode()
         is_bad = pl.col("query_id").is_in(bad)
-        mended = frame.filter(is_bad).sort(["query_id", "score"], descending=[False, True], maintain_order=True)
+        score = pl.col("score").cast(pl.Float32) if float32 else pl.col("score")
+        mended = frame.filter(is_bad).sort("query_id", score, descending=[False, True], maintain_order=True)
         frame = pl.concat([frame.filter(~is_bad), mended])
         scan = _scan(run, frame, keys, float32=float32)
     if len(scan.suspects):
         suspects = frame[scan.suspects]
         twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
         if len(twice) and not dedupe:
-            raise InputError(
-                f"document {excerpt(twice['doc_id'][0])} is listed twice for query {excerpt(twice['query_id'][0])}",
-                path=run.source.label if run.source else None,
-                hint="remove one of the lines, or use --dedupe to keep the first",
-            )
+            place = run.source.label if run.source else None
+            raise Repeated(twice["query_id"][0], twice["doc_id"][0], "listed", path=place)
         if len(twice):
             frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
             scan = _scan(run, frame, keys, float32=float32)

@@ -6,12 +6,12 @@ import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import numpy as np
 import polars as pl
 
-from assay.errors import InputError, excerpt
+from assay.errors import InputError, Repeated, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,13 +27,16 @@ class Judgments:
 
     A negative grade means "pooled but not judged". With `subtopic` rows, a pair may have one row per subtopic;
     `groups` says whether these are aspects of a diversity task ("subtopics") or the OR-groups of gold given as an
-    AND of ORs ("gold"), for which recall counts satisfied groups.
+    AND of ORs ("gold"), for which recall counts satisfied groups. `empty` queries were judged and have no document at
+    all; `complete` judgments name everything relevant, so that a document they leave out is not a gap.
     """
 
     frame: pl.DataFrame
     source: Source | None = None
     groups: Literal["none", "subtopics", "gold"] = "none"
     notes: tuple[str, ...] = field(default=())
+    empty: tuple[str, ...] = ()
+    complete: bool = False
 
     @classmethod
     def of(
@@ -44,6 +47,8 @@ class Judgments:
         groups: Literal["none", "subtopics", "gold"] = "none",
         notes: tuple[str, ...] = (),
         dedupe: bool = False,
+        empty: tuple[str, ...] = (),
+        complete: bool = False,
     ) -> Judgments:
         """Check and order a frame with columns query_id, doc_id, grade and, where there are groups, subtopic."""
         keys = ["query_id", "doc_id"] if groups == "none" else ["query_id", "doc_id", "subtopic"]
@@ -62,23 +67,25 @@ class Judgments:
         frame = frame.sort(keys, maintain_order=True)
         twice = frame.filter(pl.all_horizontal(pl.col(key) == pl.col(key).shift(1) for key in keys))
         if len(twice):
-            raise InputError(
-                f"document {excerpt(twice['doc_id'][0])} is judged twice for query {excerpt(twice['query_id'][0])}",
-                path=place,
-                hint="keep one of the rows, or use --dedupe to keep the first",
-            )
-        return cls(frame, source, groups, notes)
+            raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
+        if not len(frame) and not empty:
+            raise InputError("there are no judgments", path=place, hint="expected at least one judged document")
+        return cls(frame, source, groups, notes, empty, complete)
 
     @classmethod
     def from_dict(cls, grades: Mapping[object, Mapping[object, float]]) -> Judgments:
-        """Take {query: {document: grade}}; ids become text."""
+        """Take {query: {document: grade}}; ids become text; a query without documents has nothing relevant."""
         sizes = [len(docs) for docs in grades.values()]
         queries = [
             name for query, size in zip(grades, sizes, strict=True) for name in itertools.repeat(str(query), size)
         ]
         docs = [doc if type(doc) is str else str(doc) for docs in grades.values() for doc in docs]
-        values = np.fromiter(itertools.chain.from_iterable(docs.values() for docs in grades.values()), np.float64)
-        return cls.of(pl.DataFrame({"query_id": queries, "doc_id": docs, "grade": values}, schema=SCHEMA))
+        try:
+            values = np.fromiter(itertools.chain.from_iterable(docs.values() for docs in grades.values()), np.float64)
+        except (TypeError, ValueError):
+            raise _wrong_grade(grades) from None
+        empty = tuple(str(query) for query, size in zip(grades, sizes, strict=True) if not size)
+        return cls.of(pl.DataFrame({"query_id": queries, "doc_id": docs, "grade": values}, schema=SCHEMA), empty=empty)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -92,7 +99,7 @@ class Judgments:
 
     @cached_property
     def query_ids(self) -> list[str]:
-        """The judged queries in id order."""
+        """The queries with judged documents in id order."""
         found: list[str] = self.frame["query_id"].unique(maintain_order=True).to_list()
         return found
 
@@ -101,6 +108,12 @@ class Judgments:
         """The largest grade in all judgments."""
         top = self.frame["grade"].max()
         return float(top) if isinstance(top, (int, float)) else 0.0
+
+    @cached_property
+    def least_positive(self) -> float:
+        """The smallest grade above 0; infinite if there is none."""
+        low = self.frame["grade"].filter(self.frame["grade"] > 0).min()
+        return float(low) if isinstance(low, (int, float)) else float("inf")
 
     @cached_property
     def by_query(self) -> dict[str, dict[str, float]]:
@@ -123,9 +136,19 @@ class Judgments:
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Copy to {query: {document: grade}}."""
-        return {query: dict(docs) for query, docs in self.by_query.items()}
+        return {query: dict(docs) for query, docs in self.by_query.items()} | {query: {} for query in self.empty}
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content, the same for the same judgments in any format and order."""
-        return sha256(self.frame.write_csv().encode()).hexdigest()
+        return sha256((self.frame.write_csv() + "\n".join(sorted(self.empty))).encode()).hexdigest()
+
+
+def _wrong_grade(grades: Mapping[object, Mapping[object, Any]]) -> InputError:
+    """Name the first grade that is not a number."""
+    for query, docs in grades.items():
+        for doc, grade in docs.items():
+            if type(grade) is str or not isinstance(grade, SupportsFloat):
+                place = f"query {excerpt(query)}, document {excerpt(doc)}"
+                return InputError(f"grade {excerpt(grade)} of {place} is not a number")
+    return InputError("the grades cannot be read as numbers")

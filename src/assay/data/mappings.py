@@ -35,7 +35,7 @@ def rank_mapping(
     judgments: Judgments, run: Mapping[str, Docs], *, ties: Ties = "docid", float32: bool = False
 ) -> Ranking:
     """Join judgments with a dict of dicts."""
-    index = {query: i for i, query in enumerate(sorted({*judgments.query_ids, *run}))}
+    index = {query: i for i, query in enumerate(sorted({*judgments.query_ids, *judgments.empty, *run}))}
     number = np.fromiter((index[query] for query in run), dtype=np.int64, count=len(run))
     lengths = np.zeros(len(index), dtype=np.int64)
     lengths[number] = np.fromiter(map(len, run.values()), dtype=np.int64, count=len(run))
@@ -92,8 +92,9 @@ def _hits(
     if len(tied):
         last[tied] = _bisect(scores, start[tied], end[tied], mine[tied], below=True) - start[tied]
         lists = list(block.values())
+        bounds = np.searchsorted(owner, np.arange(len(names) + 1))
         for local in np.unique(owner[tied]):
-            here = owner == local
+            here = slice(bounds[local], bounds[local + 1])
             rank[here] = _break_ties(lists[local], names[local], mine[here], first[here], given=given)
     return owner, np.array(pool, dtype=np.int64), rank, first, last
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Missing = Literal["zero", "skip"]
 Undefined = Literal["zero", "skip"]
 Fold = Literal["after", "before"]
+POSITIVE = 0.0  # stands for "any grade above 0" until the judgments are known
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class Protocol:
     """Measures with their definitions, thresholds and rules.
 
     `defaults` fills parameters of measures that do not give them; `required` names settings that have no sensible
-    default and must be given by the user; `max_grade` may offer several, of which the smallest that fits is taken.
+    default and must be given by the user; `max_grade` may offer several, of which the smallest that fits is taken;
+    `overrides` lists the rules that the user changed.
     """
 
     name: str
@@ -54,6 +56,11 @@ class Protocol:
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     k: tuple[int, ...] = ()
     targets: tuple[Target, ...] = ()
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        changed = [f"{name} = {v:g}" if isinstance(v, float) else f"{name} = {v}" for name, v in self.overrides.items()]
+        return f"{self.name} with {', '.join(changed)}" if changed else self.name
 
     def rules(self) -> dict[str, Any]:
         """Name everything besides the measures that shapes a value: what must agree for two results to be compared."""

@@ -127,13 +127,13 @@ class Ranking:
             retrieved=segments.count(query, len(self)),
             query=query,
             rank=rank,
-            position=rank,
+            position=rank if self.listed_position is None else self.position[keep],
             grade=self.grade[keep],
             tie_first=start[of_block],
             tie_last=(start + size - 1)[of_block],
             pool_of_hit=self.pool_of_hit[keep],
-            listed_query=None,
-            listed_position=None,
+            listed_query=None if self.listed_query is None else query,
+            listed_position=None if self.listed_position is None else self.position[keep],
         )
 
     def cut(self, depth: int) -> Ranking:

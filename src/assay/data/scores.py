@@ -11,6 +11,8 @@ import numpy as np
 from assay.errors import UnknownName
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
     import polars as pl
     from numpy.typing import NDArray
@@ -57,16 +59,25 @@ class Scores:
     weights: Floats | None = None
     judgments: Judgments | str = ""
     inputs: tuple[dict[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def judgments_digest(self) -> str:
         """SHA-256 of the judgments' content: scores are comparable only when it is the same."""
         return self.judgments if isinstance(self.judgments, str) else self.judgments.digest
 
-    def __getitem__(self, label: str) -> float:
-        """Mean of a measure, by its label."""
-        return self._aggregate(label)
+    @property
+    def judged(self) -> int:
+        """Number of judged queries; coverage scores the others too and does not tell."""
+        tells = [not self.definitions[label].startswith("coverage") for label in self.labels]
+        rows = self.status[:, tells] if any(tells) else self.status
+        return int((rows != UNJUDGED).any(axis=1).sum())
+
+    def __getitem__(self, label: object) -> float:
+        """Mean of a measure, by its label or by the text or value it was asked for with."""
+        return self._aggregate(self.asked.get(str(label), str(label)))
 
     def mean(self) -> dict[str, float]:
         """Mean (or total, for counts) of every measure."""
@@ -75,7 +86,7 @@ class Scores:
     def column(self, label: str) -> Floats:
         """Per-query values of a measure in the order of `query_ids`; NaN for queries that are in no mean."""
         if label not in self.labels:
-            raise UnknownName("label", label, self.labels)
+            raise UnknownName("label", label, self.labels, hint=f"the labels are {', '.join(self.labels[:12])}")
         return self.values[:, self.labels.index(label)]
 
     def per_query(self) -> pl.DataFrame:
@@ -136,6 +147,8 @@ def aggregate(
         kept = np.log(np.maximum(kept, _GEOMETRIC_FLOOR))
     if weights is None:
         mean = math.fsum(kept) / len(kept)
+    elif not weights[mask].any():
+        return math.nan
     else:
         mean = math.fsum(kept * weights[mask]) / math.fsum(weights[mask])
     return math.exp(mean) if kind == "geometric" else mean

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import InputError, UsageError
 from assay.formats import columns
-from assay.formats.records import looks_like_records
+from assay.formats.records import are_lists, looks_like_records
 
 if TYPE_CHECKING:
     from assay.formats.files import Input
@@ -46,7 +46,7 @@ def _by_content(source: Input) -> str:
     first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r").lower()
     for separator, kind in (("\t", "tsv"), (",", "csv")):
         names = {name.strip().strip('"') for name in first.split(separator)}
-        if len(names) > 1 and names & {*columns.QUERY} and names & {*columns.DOC, *columns.CHUNK}:
+        if len(names) > 1 and names & {*columns.QUERY, *columns.CHUNK} and names & {*columns.DOC, *columns.WEIGHT}:
             return kind
     return "trec"
 
@@ -72,10 +72,4 @@ def is_records(source: Input, kind: str) -> bool:
         return bool(data) and (not isinstance(data[0], dict) or looks_like_records(set(data[0])))
     if not isinstance(data, dict):
         return False
-    return looks_like_records(set(data)) or _graded_lists(data)
-
-
-def _graded_lists(data: dict[str, object]) -> bool:
-    return bool(data) and all(
-        isinstance(v, list) and all(isinstance(g, (int, float)) for g in v) for v in data.values()
-    )
+    return looks_like_records(set(data)) or are_lists(data)

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import zlib
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from assay.data.source import Source
@@ -30,9 +30,13 @@ class Input:
         """Open a path, or standard input for '-'."""
         text = os.fspath(place)
         if text == "-":
-            return cls("<stdin>", None)
+            return _standard_input()
         path = Path(text)
-        if not path.exists():
+        try:
+            there = path.exists()
+        except OSError as error:
+            raise InputError(_why(error), path=text[:60] + "...") from None
+        if not there:
             raise InputError("no such file", path=text, hint="check the spelling; '-' reads standard input")
         if path.is_file() and path.stat().st_size == 0:
             raise InputError("the file is empty", path=text, hint="expected at least one row")
@@ -41,12 +45,12 @@ class Input:
     @property
     def source(self) -> Source:
         """Where the data came from."""
-        return Source(self.label, self.path)
+        return Source(self.label, self.path if self.path is not None and self.path.is_file() else None)
 
     @cached_property
     def is_packed(self) -> bool:
-        """Say whether the bytes must be unpacked (or came from a pipe), so that nothing can map the file."""
-        return self.path is None or self._start(2) == _GZIP
+        """Say whether the bytes are packed or come from a pipe, which can be read only once."""
+        return self.path is None or not self.path.is_file() or self._start(2) == _GZIP
 
     @cached_property
     def head(self) -> bytes:
@@ -94,6 +98,12 @@ class Input:
         """File suffix without .gz, in lower case."""
         name = self.label.lower().removesuffix(".gz")
         return "" if self.path is None else Path(name).suffix
+
+
+@lru_cache(maxsize=1)
+def _standard_input() -> Input:
+    """Standard input can be read once, but may be asked for more than that."""
+    return Input("<stdin>", None)
 
 
 def _why(error: Exception) -> str:

@@ -12,25 +12,28 @@ import polars as pl
 
 from assay.data.judgments import Judgments
 from assay.data.run import Run
-from assay.errors import InputError, UsageError, excerpt
+from assay.data.source import Source
+from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats import columns, tables, trec
-from assay.formats.detect import format_of
+from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, system_name
+from assay.formats.records import Records, records_of, rows_of
 
 if TYPE_CHECKING:
     import os
 
-__all__ = ["as_judgments", "as_run", "read_chunk_map", "read_judgments", "read_run", "read_weights"]
-
 
 def as_judgments(data: Any, *, subtopics: bool = False, dedupe: bool = False) -> Judgments:
-    """Take judgments as a path, {query: {document: grade}}, a frame, or as they are."""
+    """Take judgments as a path, {query: {document: grade}}, {query: [relevant documents]}, a frame, or as they are."""
     if isinstance(data, Judgments):
         return data
     if isinstance(data, (str, PathLike)):
         return read_judgments(data, subtopics=subtopics, dedupe=dedupe)
     if isinstance(data, Mapping):
-        return Judgments.from_dict(_nested(data, "judgments", "grade"))
+        lists = {
+            query: dict.fromkeys(docs, 1.0) for query, docs in data.items() if isinstance(docs, (list, tuple, set))
+        }
+        return Judgments.from_dict(_nested({**data, **lists}, "judgments", "grade"))
     frame = tables.frame_from(data)
     if frame is None:
         raise UsageError(f"judgments must be a path, a dict of dicts or a frame, not {type(data).__name__}")
@@ -71,6 +74,28 @@ def _nested(data: Mapping[Any, Any], what: str, value: str) -> Mapping[Any, Mapp
     return data
 
 
+def as_records(data: Any) -> Records:
+    """Take self-contained records as a path or a list of dicts."""
+    if isinstance(data, Records):
+        return data
+    if isinstance(data, (str, PathLike)):
+        return read_records(data)
+    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
+        raise UsageError("no run is given: without one, give a file of records or a list of dicts")
+    return records_of(list(enumerate(data, 1)), Source("records"), "run")
+
+
+def read_records(place: str | os.PathLike[str], *, kind: str | None = None) -> Records:
+    """Read a file of self-contained records: judgments and the runs of one or more systems."""
+    source = Input.at(place)
+    kind = format_of(source, kind)
+    if not is_records(source, kind):
+        raise InputError(
+            "no records of retrieved and relevant documents", path=source.label, hint="name the run files after it"
+        )
+    return records_of(rows_of(source, kind), source.source, system_name(source.label))
+
+
 def read_judgments(
     place: str | os.PathLike[str],
     *,
@@ -83,7 +108,8 @@ def read_judgments(
     source = Input.at(place)
     kind = format_of(source, kind)
     if kind == "beir":
-        assert source.path is not None
+        if source.path is None or not source.path.is_dir():
+            raise InputError("this is not a BEIR folder", path=source.label, hint="expected a folder with qrels inside")
         file = source.path / "qrels" / f"{split}.tsv"
         if not file.exists():
             splits = sorted(path.stem for path in file.parent.glob("*.tsv"))
@@ -94,10 +120,13 @@ def read_judgments(
     if kind == "trec":
         frame = trec.read_trec(source, trec.QRELS)
         groups = "subtopics" if subtopics else "none"
-        return Judgments.of(frame, source=source.source, groups=groups, dedupe=dedupe)  # type: ignore[arg-type]
+        try:
+            return Judgments.of(frame, source=source.source, groups=groups, dedupe=dedupe)  # type: ignore[arg-type]
+        except Repeated as error:
+            raise trec.locate(source.source, error) from None
     if kind == "json":
-        frame = _json_frame(source, "grade")
-        return Judgments.of(frame, source=source.source, dedupe=dedupe)
+        frame, empty = _json_frame(source, "grade")
+        return Judgments.of(frame, source=source.source, dedupe=dedupe, empty=empty)
     return tables.judgments_of(tables.read_table(source, kind), source.source, subtopics=subtopics, dedupe=dedupe)
 
 
@@ -111,23 +140,28 @@ def read_run(place: str | os.PathLike[str], *, kind: str | None = None, name: st
     if kind == "trec":
         return Run(trec.read_trec(source, trec.RUN), name, source.source)
     if kind == "json":
-        return Run(_json_frame(source, "score"), name, source.source)
+        frame, empty = _json_frame(source, "score")
+        return Run(frame, name, source.source, empty)
     return tables.run_of(tables.read_table(source, kind), source.source, name)
 
 
-def _json_frame(source: Input, value: str) -> pl.DataFrame:
-    """Read {query: {document: number}}, {query: [documents]} or a list of row objects."""
+def _json(source: Input) -> Any:
     try:
-        data = json.loads(source.text, object_pairs_hook=_unique(source.label))
+        return json.loads(source.text, object_pairs_hook=_unique(source.label))
     except json.JSONDecodeError as error:
         raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
-    except RecursionError:
-        raise InputError("the JSON is nested too deeply", path=source.label) from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"the JSON cannot be read: {tables.first_line(error)}", path=source.label) from None
+
+
+def _json_frame(source: Input, value: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Read {query: {document: number}}, {query: [documents]} or a list of row objects, and the queries with nothing."""
+    data = _json(source)
     expected = f"expected {{query: {{document: {value}}}}} or a list of rows"
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         frame = tables.frame_of_records(data, source.label)
         of = tables.judgments_of(frame, source.source, subtopics=False, dedupe=False) if value == "grade" else None
-        return of.frame if of is not None else tables.run_of(frame, source.source, "").frame
+        return of.frame if of is not None else tables.run_of(frame, source.source, "").frame, ()
     if not isinstance(data, dict) or not data:
         raise InputError(f"the JSON is {type(data).__name__}", path=source.label, hint=expected)
     rows: list[tuple[str, str, float]] = []
@@ -140,7 +174,8 @@ def _json_frame(source: Input, value: str) -> pl.DataFrame:
             ]
         else:
             raise InputError(f"query {excerpt(query)} holds {excerpt(docs)}", path=source.label, hint=expected)
-    return pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}, orient="row")
+    frame = pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}, orient="row")
+    return frame, tuple(query for query, docs in data.items() if not docs)
 
 
 def _json_number(number: Any, query: str, doc: str, value: str, label: str) -> float:
@@ -173,7 +208,7 @@ def read_chunk_map(place: str) -> Mapping[str, str] | str:
     source = Input.at(place)
     kind = format_of(source, None)
     if kind == "json":
-        data = json.loads(source.text)
+        data = _json(source)
         if not isinstance(data, dict) or not all(isinstance(doc, (str, int)) for doc in data.values()):
             raise InputError("expected {chunk: document}", path=source.label)
         return {chunk: str(doc) for chunk, doc in data.items()}
@@ -181,7 +216,7 @@ def read_chunk_map(place: str) -> Mapping[str, str] | str:
     chunk = columns.find(frame.columns, columns.CHUNK, path=source.label, needed="chunk maps")
     doc = columns.find(frame.columns, columns.DOC, path=source.label, needed="chunk maps")
     assert chunk and doc
-    return dict(zip(frame[chunk].cast(pl.String), frame[doc].cast(pl.String), strict=True))
+    return dict(zip(_once(frame[chunk], source.label), frame[doc].cast(pl.String), strict=True))
 
 
 def read_weights(place: str) -> dict[str, float]:
@@ -189,7 +224,7 @@ def read_weights(place: str) -> dict[str, float]:
     source = Input.at(place)
     kind = format_of(source, None)
     if kind == "json":
-        data = json.loads(source.text)
+        data = _json(source)
         if not isinstance(data, dict):
             raise InputError("expected {query: weight}", path=source.label)
         return {query: _json_number(w, query, "", "weight", source.label) for query, w in data.items()}
@@ -197,7 +232,15 @@ def read_weights(place: str) -> dict[str, float]:
     query = columns.find(frame.columns, columns.QUERY, path=source.label, needed="weights")
     weight = columns.find(frame.columns, columns.WEIGHT, path=source.label, needed="weights")
     assert query and weight
-    return dict(zip(frame[query].cast(pl.String), tables.numbers(frame, weight, source.label), strict=True))
+    return dict(zip(_once(frame[query], source.label), tables.numbers(frame, weight, source.label), strict=True))
+
+
+def _once(ids: pl.Series, label: str) -> pl.Series:
+    """Refuse the same id twice: only one of the rows could count."""
+    twice = ids.filter(ids.is_duplicated())
+    if len(twice):
+        raise InputError(f"{excerpt(twice[0])} stands in more than one row", path=label, hint="keep one of them")
+    return ids.cast(pl.String)
 
 
 def _two_columns(source: Input, names: tuple[str, str] = ("chunk_id", "doc_id")) -> pl.DataFrame:

@@ -17,9 +17,10 @@ from assay.data.judgments import SCHEMA, Judgments
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
-from assay.formats.tables import read_jsonl, read_table
+from assay.formats.tables import read_jsonl
 
 if TYPE_CHECKING:
+    from assay.data.source import Source
     from assay.formats.files import Input
 
 QUERY = ("query_id", "qid", "q_id", "id", "task_id", "topic_id", "query", "question", "user_input")
@@ -55,12 +56,11 @@ def looks_like_records(keys: set[str]) -> bool:
     return pair or (has_lists and not any(name in lower for name in columns.DOC))
 
 
-def read_records(source: Input, kind: str, name: str) -> Records:
-    """Read self-contained records from JSON lines, a JSON array, or a bare JSON list of relevance lists."""
-    rows = _rows(source, kind)
+def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str) -> Records:
+    """Make judgments and runs of numbered records."""
     keys = list(dict.fromkeys(key for _, row in rows for key in row))
     label = source.label
-    query = _query_field(keys, label)
+    query = _query_field(keys)
     relevance = columns.find(keys, LISTS, path=label)
     grades = columns.find(keys, GRADES, path=label)
     retrieved = columns.find(keys, RETRIEVED, path=label)
@@ -82,10 +82,9 @@ def read_records(source: Input, kind: str, name: str) -> Records:
     return builder.done(source, columns.notes(used))
 
 
-def _query_field(keys: list[str], label: str) -> str | None:
+def _query_field(keys: list[str]) -> str | None:
     """Choose the field that identifies a query: an id before a text; None numbers the records."""
     lower = {key.lower(): key for key in keys}
-    del label
     return next((lower[name] for name in QUERY if name in lower), None)
 
 
@@ -96,17 +95,16 @@ def _score_fields(keys: list[str], label: str) -> dict[str, str]:
     return many or {"": one or ""}
 
 
-def _rows(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
+def rows_of(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
+    """Read numbered records from JSON lines, a JSON array or a bare JSON list of relevance lists."""
     if kind == "jsonl":
         return list(read_jsonl(source))
-    if kind in {"csv", "tsv", "parquet"}:
-        return list(enumerate(read_table(source, kind).to_dicts(), 1))
     try:
         data = json.loads(source.text)
     except json.JSONDecodeError as error:
         raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
     if isinstance(data, dict):
-        data = [{"query_id": key, "relevance": value} for key, value in data.items()] if _are_lists(data) else [data]
+        data = [{"query_id": key, "relevance": value} for key, value in data.items()] if are_lists(data) else [data]
     if isinstance(data, list) and data and all(isinstance(item, list) for item in data):
         data = [{"relevance": item} for item in data]
     if isinstance(data, list) and data and all(isinstance(item, (int, float)) for item in data):
@@ -116,7 +114,8 @@ def _rows(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
     return list(enumerate(data, 1))
 
 
-def _are_lists(data: dict[str, Any]) -> bool:
+def are_lists(data: dict[str, Any]) -> bool:
+    """Tell {query: [grades in ranked order]} from other objects."""
     return bool(data) and all(
         isinstance(v, list) and all(isinstance(g, (int, float)) for g in v) for v in data.values()
     )
@@ -159,6 +158,7 @@ class _Builder:
         """Take grades in ranked order."""
         self.unnamed = True
         for number, row in rows:
+            self._has(number, row, field)
             query, values = self.id_of(number, row), self._numbers(number, row, field)
             self.judged.extend((query, f"#{i}", grade, "") for i, grade in enumerate(values, 1))
             self.add(name, query, [(f"#{i}", float(-i)) for i in range(1, len(values) + 1)])
@@ -167,6 +167,7 @@ class _Builder:
         """Take grades with one or more lists of scores of the same documents."""
         self.unnamed = True
         for number, row in rows:
+            self._has(number, row, field, *scores.values())
             query, grades = self.id_of(number, row), self._numbers(number, row, field)
             self.judged.extend((query, f"#{i}", grade, "") for i, grade in enumerate(grades, 1))
             for system, key in scores.items():
@@ -183,10 +184,22 @@ class _Builder:
     def sets(self, rows: list[tuple[int, dict[str, Any]]], retrieved: str, relevant: str, name: str) -> None:
         """Take retrieved ids in ranked order and gold ids."""
         for number, row in rows:
+            self._has(number, row, retrieved, relevant)
             query = self.id_of(number, row)
             docs = self._ids(number, row.get(retrieved), retrieved)
             self.add(name, query, [(doc, float(-i)) for i, doc in enumerate(docs, 1)])
             self._gold(number, query, row.get(relevant), relevant)
+
+    def _has(self, number: int, row: dict[str, Any], *fields: str) -> None:
+        """Refuse a record that lacks what the others have."""
+        for field in fields:
+            if field not in row:
+                raise InputError(
+                    f"no {excerpt(field)}, which other records have: the fields are {', '.join(map(excerpt, row))}",
+                    path=self.label,
+                    line=number,
+                    hint="one file holds one kind of record",
+                )
 
     def _gold(self, number: int, query: str, gold: Any, field: str) -> None:
         if isinstance(gold, dict):
@@ -195,6 +208,10 @@ class _Builder:
             )
         elif isinstance(gold, list) and gold and all(isinstance(group, list) for group in gold):
             self.grouped = True
+            if not all(gold):
+                raise InputError(
+                    f"{field} holds an empty group, which nothing can satisfy", path=self.label, line=number
+                )
             for i, group in enumerate(gold, 1):
                 self.judged.extend((query, doc, 1.0, str(i)) for doc in self._ids(number, group, field))
         else:
@@ -229,18 +246,22 @@ class _Builder:
             raise InputError(f"{field} holds {excerpt(value)}, which is not a number", path=self.label, line=number)
         return float(value)
 
-    def done(self, source: Input, notes: tuple[str, ...]) -> Records:
+    def done(self, source: Source, notes: tuple[str, ...]) -> Records:
         """Make judgments and runs."""
         frame = pl.DataFrame(self.judged, schema={**SCHEMA, "subtopic": pl.String}, orient="row")
         groups: Literal["gold", "none"] = "gold" if self.grouped else "none"
-        judgments = Judgments.of(frame, source=source.source, groups=groups, notes=notes)
+        judged = {query for query, *_ in self.judged}
+        empty = tuple(query for query in self.seen if query not in judged)
+        judgments = Judgments.of(
+            frame, source=source, groups=groups, notes=notes, empty=empty, complete=not self.unnamed
+        )
         runs = tuple(
             Run(
                 pl.DataFrame(
                     rows, schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row"
                 ),
                 name,
-                source.source,
+                source,
                 tuple(self.empty.get(name, ())),
             )
             for name, rows in self.runs.items()

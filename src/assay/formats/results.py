@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.data.protocol import Protocol, Target
 from assay.data.scores import SCORED, STATUSES, Counts, Scores
-from assay.errors import InputError
+from assay.errors import InputError, NotComparable, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,16 @@ SCHEMA = 1
 def result_dict(
     systems: Sequence[Scores], *, command: str, warnings: Sequence[str] = (), seed: int | None = None
 ) -> dict[str, Any]:
-    """Lay out an evaluation as plain values."""
+    """Lay out an evaluation as plain values; its systems must share judgments and have names of their own."""
+    if not systems:
+        raise UsageError("there is no system to write")
+    names = [scores.name for scores in systems]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two systems are called {max(names, key=names.count)!r}: give each a name of its own")
+    if any(scores.protocol.rules() != systems[0].protocol.rules() for scores in systems):
+        raise NotComparable("the systems were evaluated under different rules: write one result file for each")
+    if len({scores.judgments_digest for scores in systems}) > 1:
+        raise NotComparable("the systems were evaluated on different judgments: write one result file for each")
     queries = sorted({query for scores in systems for query in scores.query_ids})
     return {
         "schema": SCHEMA,
@@ -112,7 +121,7 @@ def read_result(source: Input) -> list[Scores]:
         data = json.loads(source.text)
     except json.JSONDecodeError as error:
         raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
-    if not isinstance(data, dict) or "schema" not in data or "systems" not in data:
+    if not isinstance(data, dict) or "schema" not in data:
         raise InputError(
             "this is not a result file", path=source.label, hint="make one with: assay evaluate --output FILE.json"
         )
@@ -124,7 +133,7 @@ def read_result(source: Input) -> list[Scores]:
         )
     try:
         return [_scores(data, system) for system in data["systems"]]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=source.label) from None
 
 

@@ -114,6 +114,10 @@ def judged_rows(frame: pl.DataFrame, source: Source | None, *, subtopics: bool) 
     query = columns.find(names, columns.QUERY, path=label, needed="judgments")
     doc = columns.find(names, columns.DOC, path=label, needed="judgments")
     grade = columns.find(names, columns.GRADE, path=label, needed="judgments")
+    if grade == "score" and columns.find(names, columns.RANK, path=label):
+        raise InputError(
+            "columns score and rank make a run, not judgments", path=label, hint="name the column of grades grade"
+        )
     part = columns.find(names, columns.SUBTOPIC, path=label, needed="subtopic measures") if subtopics else None
     assert query and doc and grade
     chosen = {"query_id": query, "doc_id": doc, "grade": grade, **({"subtopic": part} if part else {})}

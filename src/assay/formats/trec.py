@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from assay.data.judgments import Judgments
-from assay.errors import InputError, excerpt
+from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
+
+if TYPE_CHECKING:
+    from assay.data.source import Source
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,10 @@ def _scan(source: Input, layout: Layout) -> pl.DataFrame | None:
     except pl.exceptions.PolarsError:
         return None
     clean = len(frame) > 0 and not any(frame.null_count().row(0))
-    # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them.
-    return frame if clean and not frame["query_id"].str.starts_with("#").any() else None
+    # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them. A document called
+    # Q0 is a line with two blanks and a field missing.
+    odd = clean and (frame["query_id"].str.starts_with("#").any() or (frame["doc_id"] == "Q0").any())
+    return frame if clean and not odd else None
 
 
 def _separator(head: bytes, fields: int) -> str | None:
@@ -83,7 +89,8 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
     )
     if not len(lines):
         raise InputError("the file has no rows, only comments or blank lines", path=source.label)
-    parts = lines["text"].str.extract_all(r"[^\s]+")
+    parts = lines["text"].str.extract_all(r"[^ \t]+")
+    _refuse_other_kind(source, layout, parts)
     short = lines.filter(parts.list.len() < layout.least)
     if len(short):
         found = len(short["text"][0].split())
@@ -95,6 +102,8 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
             hint=f"expected: {layout.expected}",
         )
     columns = {name: parts.list.get(i, null_on_oob=True) for i, name in enumerate(layout.fields)}
+    if layout.number == "score":
+        _check_ranks(source, lines, columns[layout.fields[3]])
     number = columns[layout.number].cast(pl.Float64, strict=False)
     wrong = lines.filter(number.is_null())
     if len(wrong):
@@ -118,10 +127,52 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
     return pl.DataFrame({name: columns[name] for name in _kept(layout)})
 
 
+def _check_ranks(source: Input, lines: pl.DataFrame, ranks: pl.Series) -> None:
+    """Refuse a rank that is no number: a blank inside an id shifts all fields after it."""
+    wrong = ranks.cast(pl.Float64, strict=False).is_null()
+    if wrong.any():
+        raise InputError(
+            f"{excerpt(ranks.filter(wrong)[0])} stands where the rank should",
+            path=source.label,
+            line=lines["line"].filter(wrong)[0],
+            hint=f"expected: {_RUN_LINE}; ids must not contain blanks",
+        )
+
+
+def _refuse_other_kind(source: Input, layout: Layout, parts: pl.Series) -> None:
+    """Tell judgments from a run by their first line: the two arguments are easily swapped."""
+    first = parts[0].to_list()
+    looks_like_run = len(first) >= RUN.least and first[1].upper() == "Q0"
+    if layout.number == "grade" and looks_like_run:
+        raise InputError(
+            "this is a run, not judgments", path=source.label, hint="the judgments come first, then the runs"
+        )
+    if layout.number == "score" and len(first) == QRELS.least and not looks_like_run:
+        raise InputError(
+            f"{len(first)} fields: this looks like judgments, not a run",
+            path=source.label,
+            line=1,
+            hint=f"a run has {layout.expected}; the judgments come first, then the runs",
+        )
+
+
+def locate(source: Source | None, error: Repeated) -> Repeated:
+    """Add the numbers of the lines that hold the repeated document, where the input is a TREC file."""
+    if source is None or source.path is None or not source.path.is_file():
+        return error
+    lines = []
+    for number, line in enumerate(Input.at(source.path).data.split(b"\n"), 1):
+        fields = line.split(None, 3)
+        if len(fields) > 2 and fields[0] == error.query.encode() and fields[2] == error.doc.encode():  # noqa: PLR2004
+            lines.append(number)
+    return Repeated(error.query, error.doc, error.verb, path=source.label, lines=lines[:2])
+
+
 def read_whole_grades(place: str) -> Judgments:
     """Read judgments as trec_eval does: fractions of grades are cut off."""
     source = Input.at(place)
-    frame = read_trec(source, QRELS).with_columns(pl.col("grade").cast(pl.Int64, strict=False).cast(pl.Float64))
+    whole = pl.when(pl.col("grade") < 0).then(pl.col("grade").ceil()).otherwise(pl.col("grade").floor())
+    frame = read_trec(source, QRELS).with_columns(whole.alias("grade"))
     return Judgments.of(frame, source=source.source)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assay.errors import InputError, UsageError, excerpt
+from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.files import Input, write_atomically
 from assay.formats.results import read_result as _read_result
 from assay.formats.results import result_dict, to_json
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
 
+_GZIP = ".gz"
 _BY_SUFFIX = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -44,13 +46,15 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
         part = pl.col("subtopic") if judgments.groups != "none" else pl.lit("0")
         grade = pl.when(pl.col("grade") == pl.col("grade").round()).then(pl.col("grade").cast(pl.Int64).cast(pl.String))
         frame = frame.select("query_id", part.alias("0"), "doc_id", grade.otherwise(pl.col("grade").cast(pl.String)))
-    write_atomically(place, _encode(frame, kind, "grade", place))
+    _write(place, _encode(frame, kind, "grade", place))
 
 
 def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
     """Write a run as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does."""
     kind = _kind(place, kind)
     frame = run.frame
+    if "chunk_id" in frame.columns and kind in {"trec", "json"}:
+        raise UsageError(f"a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet")
     if kind == "trec":
         frame = frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
         frame = frame.select(
@@ -61,13 +65,15 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
             "score",
             pl.lit(run.name.replace(" ", "_")).alias("tag"),
         )
-    write_atomically(place, _encode(frame, kind, "score", place))
+    _write(place, _encode(frame, kind, "score", place))
 
 
 def write_result(systems: Sequence[Scores] | Scores, place: str | os.PathLike[str], *, command: str = "") -> None:
     """Write scores as a result file."""
-    many = [systems] if not isinstance(systems, (list, tuple)) else systems
-    write_atomically(place, to_json(result_dict(many, command=command)))  # type: ignore[arg-type]
+    many: list[Scores] = list(systems) if isinstance(systems, (list, tuple)) else [systems]  # type: ignore[list-item]
+    if Path(place).suffix.lower() != ".json":
+        raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
+    write_atomically(place, to_json(result_dict(many, command=command)))
 
 
 def read_result(place: str | os.PathLike[str]) -> list[Scores]:
@@ -76,7 +82,7 @@ def read_result(place: str | os.PathLike[str]) -> list[Scores]:
 
 
 def _kind(place: str | os.PathLike[str], kind: str | None) -> str:
-    found = kind or _BY_SUFFIX.get(Path(place).suffix.lower())
+    found = kind or _BY_SUFFIX.get(Path(str(place).lower().removesuffix(_GZIP)).suffix)
     if found not in _BY_SUFFIX.values():
         raise UsageError(
             f"cannot tell the format of {excerpt(str(place))}: use a suffix such as .run, .jsonl or .parquet"
@@ -85,18 +91,27 @@ def _kind(place: str | os.PathLike[str], kind: str | None) -> str:
     return found
 
 
+def _write(place: str | os.PathLike[str], data: bytes) -> None:
+    packed = str(place).lower().endswith(_GZIP)
+    write_atomically(place, gzip.compress(data, mtime=0) if packed else data)
+
+
 def _encode(frame: pl.DataFrame, kind: str, value: str, place: str | os.PathLike[str]) -> bytes:
     if kind == "trec":
         ids = frame.select("query_id", "doc_id")
-        odd = ids.filter(pl.any_horizontal(pl.all().str.contains(r"\s") | (pl.all() == "")))
+        blank = pl.any_horizontal(pl.all().str.contains(r"\s") | (pl.all() == ""))
+        odd = ids.filter(blank | pl.col("query_id").str.starts_with("#"))
         if len(odd):
             raise InputError(
-                f"id {excerpt(odd.row(0))} contains blanks, which TREC files cannot hold",
+                f"ids {excerpt(odd.row(0))} contain blanks or begin with #, which TREC files cannot hold",
                 path=str(place),
                 hint="use .jsonl",
             )
         return frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
     if kind == "json":
+        twice = frame.filter(pl.struct("query_id", "doc_id").is_duplicated())
+        if len(twice):
+            raise Repeated(twice["query_id"][0], twice["doc_id"][0], "listed", path=str(place))
         nested: dict[str, dict[str, float]] = {}
         for query, doc, number in frame.select("query_id", "doc_id", value).iter_rows():
             nested.setdefault(query, {})[doc] = number

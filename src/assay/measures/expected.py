@@ -13,6 +13,7 @@ import numpy as np
 from assay.data import segments
 from assay.data.segments import ratio
 from assay.errors import UsageError
+from assay.measures.scale import needed_max_grade
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
@@ -116,7 +117,9 @@ def average_precision(
     if over == "found":
         raise UsageError("average_precision(over='found') has no expected value over ties; use ties='docid'")
     ties = _Ties(ranking, ranking.relevant(min_relevance))
-    weight = ranking.grade / (max_grade or 1.0) if gain == "graded" else np.ones(len(ranking.grade))
+    weight = np.ones(len(ranking.grade))
+    if gain == "graded":
+        weight = ranking.grade / needed_max_grade(max_grade, "average_precision(gain='graded')")
     worth = ties.sums(weight[ranking.relevant(min_relevance)]) / ties.size
     tie, place = _unroll(ties.size)
     rank = ties.first[tie] + place - 1

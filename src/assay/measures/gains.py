@@ -9,13 +9,16 @@ import numpy as np
 
 from assay.data import segments
 from assay.data.segments import ratio
+from assay.errors import UsageError
 from assay.measures import expected
-from assay.measures.ranked import needed_max_grade
 from assay.measures.registry import measure
+from assay.measures.scale import needed_max_grade
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Floats, Ints
+
+_EXP_LIMIT = 1000.0
 
 Gain = Literal["linear", "exp", "binary"]
 
@@ -26,6 +29,10 @@ def gains(grades: Floats, gain: Gain | Mapping[float, float], min_relevance: flo
         return (grades >= max(1 if min_relevance is None else min_relevance, 0)).astype(np.float64)
     worth = np.maximum(grades, 0.0)
     if gain == "exp":
+        if worth.max(initial=0.0) > _EXP_LIMIT:
+            raise UsageError(
+                f"exponential gain of grade {worth.max():g} is beyond all numbers: use linear gain or a table"
+            )
         worth = np.exp2(worth) - 1.0
     elif isinstance(gain, Mapping):
         worth = worth.copy()
@@ -284,6 +291,11 @@ def binary_g(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     return ratio(ranking.total(terms, relevant), ranking.num_relevant(min_relevance))
 
 
+def _check_persistence(p: float) -> None:
+    if not 0 < p < 1:
+        raise UsageError(f"the persistence p = {p:g} of rbp must lie between 0 and 1")
+
+
 def _scaled(params: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({"max_grade"} if params["gain"] == "graded" else {"min_relevance"})
 
@@ -313,6 +325,7 @@ def rbp(
     Use when: a user model is wanted, or bounds on what is not judged.
     Not when: values of different p are compared.
     """
+    _check_persistence(p)
     if gain == "binary":
         worth = ranking.relevant(min_relevance).astype(np.float64)
     else:
@@ -344,6 +357,7 @@ def rbp_residual(
     Use when: rbp is reported.
     Not when: it is never a measure of quality.
     """
+    _check_persistence(p)
     mask = ranking.within(k) & ranking.is_judged
     left = 1.0 - (1 - p) * ranking.total(p ** (ranking.rank - 1.0), mask)
     if tail == "trec":
@@ -367,7 +381,9 @@ def err(ranking: Ranking, k: int | None, *, max_grade: float | None = None) -> F
     """
     top = needed_max_grade(max_grade, "err")
     stop = (np.exp2(np.minimum(np.maximum(ranking.grade, 0.0), top)) - 1.0) / np.exp2(top)
-    reached = segments.running(1.0 - stop, ranking.query, product=True) / (1.0 - stop)
+    going_on = segments.running(1.0 - stop, ranking.query, product=True)
+    first = np.append(True, ranking.query[1:] != ranking.query[:-1])[: len(stop)]
+    reached = np.where(first, 1.0, np.append(1.0, going_on[:-1])[: len(stop)])
     values = ranking.total(reached * stop / ranking.rank, ranking.within(k))
     graded = segments.count(ranking.pool_query[ranking.pool_grade > 0], len(ranking))
     return np.where(graded > 0, values, np.nan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from typing import Any
 
@@ -21,7 +22,6 @@ ALIASES: dict[str, str] = {
     "success": "hit_rate",
     "hit": "hit_rate",
     "hitrate": "hit_rate",
-    "accuracy": "hit_rate",
     "rr": "reciprocal_rank",
     "mrr": "reciprocal_rank",
     "recip_rank": "reciprocal_rank",
@@ -75,21 +75,14 @@ def parse(text: str | Measure) -> Measure:
     """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, P(rel=2)@5 or MAP@10."""
     if isinstance(text, Measure):
         return text
+    if not isinstance(text, str):
+        raise UsageError(f"a measure is text such as 'ndcg@10' or a decorated function, not {type(text).__name__}")
     form = _FORM.match(text.strip())
     if form is None:
         raise UsageError(f"cannot read the measure {excerpt(text)}; write it like ndcg(gain='exp')@10")
     base, cut = _named(form["name"].strip(), form["cut"])
     measure = base(**_arguments(text, form["args"], base.name)) if form["args"] else base
     return measure if cut is None else _cut(measure, cut, text)
-
-
-def parse_all(texts: list[str | Measure]) -> list[Measure]:
-    """Read several measures; the same one twice is an error."""
-    measures = [parse(text) for text in texts]
-    twice = next((measure for i, measure in enumerate(measures) if measure in measures[:i]), None)
-    if twice is not None:
-        raise UsageError(f"measure {twice} is asked for twice")
-    return measures
 
 
 def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:
@@ -100,7 +93,8 @@ def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:
         known = _known(form["name"]) if form else None
         cut = form["cut"] if form and known else None
     if known is None:
-        raise UnknownName("measure", name, [*REGISTRY, *ALIASES], hint="see: assay measures")
+        hint = "repeat -m for each measure" if "," in name or "," in (cut or "") else "see: assay measures"
+        raise UnknownName("measure", name, [*REGISTRY, *ALIASES], hint=hint)
     return known, cut
 
 
@@ -115,7 +109,10 @@ def _cut(measure: Measure, cut: str, text: str) -> Measure:
     try:
         number = float(cut)
     except ValueError:
-        raise UsageError(f"the cutoff of {excerpt(text)} must be a number, not {excerpt(cut)}") from None
+        more = "; repeat -m for each measure" if "," in cut else ""
+        raise UsageError(f"the cutoff of {excerpt(text)} must be a number, not {excerpt(cut)}{more}") from None
+    if not math.isfinite(number):
+        raise UsageError(f"the cutoff of {excerpt(text)} must be a finite number")
     if measure.name in _FRACTIONS:
         return measure(**{_FRACTIONS[measure.name]: number})
     if number != int(number):
@@ -136,7 +133,10 @@ def _arguments(text: str, source: str, name: str) -> dict[str, Any]:
     for keyword in call.keywords:
         if keyword.arg is None:
             raise wrong
-        values[_PARAMETERS.get(keyword.arg, keyword.arg)] = _value(keyword.value, wrong)
+        name = _PARAMETERS.get(keyword.arg, keyword.arg)
+        if name in values:
+            raise UsageError(f"parameter {name} stands twice in {excerpt(text)}")
+        values[name] = _value(keyword.value, wrong)
     return {"gain": {"log2": "linear", "exp-log2": "exp"}[values.pop("dcg")], **values} if _is_dcg(values) else values
 
 
@@ -151,5 +151,5 @@ def _value(node: ast.expr, wrong: UsageError) -> Any:
         return words.get(node.id.lower(), node.id)
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         raise wrong from None

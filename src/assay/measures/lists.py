@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from assay.data.run import Run
 from assay.errors import UsageError
+from assay.formats.reading import as_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.run import Run
 
-
-def overlap(first: Run, second: Run, k: int) -> dict[str, float]:
+def overlap(first: Any, second: Any, k: int) -> dict[str, float]:
     """Share of the top k that both runs have in common, per query of either run.
 
     Documents in both top-k lists / k (or the longer list's length, where that is shorter).
@@ -26,7 +26,7 @@ def overlap(first: Run, second: Run, k: int) -> dict[str, float]:
     return found
 
 
-def rbo(first: Run, second: Run, *, p: float = 0.9) -> dict[str, float]:
+def rbo(first: Any, second: Any, *, p: float = 0.9) -> dict[str, float]:
     """Rank-biased overlap per query of either run, extrapolated from the lists as far as they go (RBO_ext).
 
     Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 2010, equation 32: it handles lists of
@@ -66,13 +66,15 @@ def rbo_lists(first: Sequence[Any], second: Sequence[Any], p: float) -> float:
     return (1 - p) / p * total + tail
 
 
-def _pairs(first: Run, second: Run) -> dict[str, tuple[list[str], list[str]]]:
+def _pairs(first: Any, second: Any) -> dict[str, tuple[list[str], list[str]]]:
     a, b = _ranked(first), _ranked(second)
     return {query: (a.get(query, []), b.get(query, [])) for query in sorted({*a, *b})}
 
 
-def _ranked(run: Run) -> Mapping[str, list[str]]:
-    """Order each query's documents as trec_eval does."""
+def _ranked(data: Any) -> Mapping[str, list[str]]:
+    """Order each query's documents as trec_eval does; runs may be given in any form that evaluate takes."""
+    found = as_run(data)
+    run = found if isinstance(found, Run) else Run.from_dict(found)  # type: ignore[arg-type]
     frame = run.frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
     grouped = frame.group_by("query_id", maintain_order=True).agg("doc_id")
     return dict(zip(grouped["query_id"], grouped["doc_id"].to_list(), strict=True))

@@ -8,9 +8,9 @@ import numpy as np
 
 from assay.data import segments
 from assay.data.segments import ratio
-from assay.errors import UsageError
 from assay.measures import expected
 from assay.measures.registry import measure
+from assay.measures.scale import needed_max_grade
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
@@ -67,24 +67,29 @@ def recall(ranking: Ranking, k: int, *, capped: bool = False, min_relevance: flo
     Use when: nothing may be missed: first-stage retrieval, the context of a generator, legal or medical search.
     Not when: the order within the top k matters.
     """
-    if ranking.subtopics is not None and ranking.subtopics.gold:
-        hits, total = _groups(ranking, k)
-    else:
-        hits, total = found(ranking, k, min_relevance), ranking.num_relevant(min_relevance)
+    hits, total = _recalled(ranking, k, min_relevance)
     return ratio(hits, np.minimum(total, k) if capped else total, empty=np.nan)
 
 
-def _groups(ranking: Ranking, k: int) -> tuple[Ints, Ints]:
+def _recalled(ranking: Ranking, k: int, min_relevance: float) -> tuple[Ints, Ints]:
+    """Count what recall counts, in the top k and in all: documents, or groups of gold."""
+    if ranking.subtopics is not None and ranking.subtopics.gold:
+        return _groups(ranking, k, min_relevance)
+    return found(ranking, k, min_relevance), ranking.num_relevant(min_relevance)
+
+
+def _groups(ranking: Ranking, k: int, min_relevance: float) -> tuple[Ints, Ints]:
     """Count each query's satisfied gold groups and all of them."""
     assert ranking.subtopics is not None
     seen = np.zeros(len(ranking.pool_grade), dtype=bool)
     seen[ranking.pool_of_hit[ranking.within(k)]] = True
-    rows = ranking.subtopics
-    number = int(rows.subtopic.max()) + 1 if len(rows.subtopic) else 0
-    owner = np.zeros(number, dtype=np.int64)
-    owner[rows.subtopic] = ranking.pool_query[rows.pool]
-    satisfied = np.zeros(number, dtype=bool)
-    satisfied[rows.subtopic[seen[rows.pool]]] = True
+    enough = ranking.pool_grade[ranking.subtopics.pool] >= min_relevance
+    pool, group = ranking.subtopics.pool[enough], ranking.subtopics.subtopic[enough]
+    groups, member = np.unique(group, return_inverse=True)
+    owner = np.zeros(len(groups), dtype=np.int64)
+    owner[member] = ranking.pool_query[pool]
+    satisfied = np.zeros(len(groups), dtype=bool)
+    satisfied[member[seen[pool]]] = True
     return segments.count(owner[satisfied], len(ranking)), segments.count(owner, len(ranking))
 
 
@@ -110,9 +115,10 @@ def f1(
     Use when: one number must hold both, e.g. to choose k.
     Not when: the order within the top k matters.
     """
-    hits = found(ranking, k, min_relevance)
-    shown = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
-    return f_measure(hits, shown, ranking.num_relevant(min_relevance), beta)
+    precise = precision.spec.function(ranking, k, over=over, min_relevance=min_relevance)
+    recalled = ratio(*_recalled(ranking, k, min_relevance))
+    weight = beta * beta
+    return ratio((1 + weight) * precise * recalled, weight * precise + recalled)
 
 
 def f_measure(hits: Ints, retrieved: Ints | Floats, relevant: Ints, beta: float) -> Floats:
@@ -199,17 +205,7 @@ def average_precision(
     return ratio(ranking.total(terms, mask), divisor, empty=np.nan)
 
 
-def needed_max_grade(max_grade: float | None, name: str) -> float:
-    """Insist on the scale's largest grade."""
-    if max_grade is None or max_grade <= 0:
-        raise UsageError(
-            f"{name} needs the largest grade of the scale: add max_grade=2 (or 3, 4 ...) to it, use --max-grade,"
-            " or a protocol that sets it"
-        )
-    return float(max_grade)
-
-
-@measure(cutoff="required", over="run", needs_relevant=False, ideal_is_one=True)
+@measure(cutoff="required", over="run", needs_relevant=False, ideal_is_one=True, expected=expected.hit_rate)
 def coverage(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     """Share of the run's queries whose top k holds a relevant document.
 

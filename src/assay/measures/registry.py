@@ -47,6 +47,7 @@ class Spec:
     bounds: tuple[float, float] = (0.0, 1.0)
     ideal_is_one: bool = False
     swap_safe: bool = True
+    order_free: bool = False
     expected: Function | None = None
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
@@ -96,8 +97,16 @@ class Measure:
 
     def __str__(self) -> str:
         default = {name: p.default for name, p in self.spec.parameters.items()} | {"judged_only": False}
-        shown = [f"{name}={_literal(value)}" for name, value in self.params if default[name] != _thawed(value)]
-        return self.name + (f"({', '.join(shown)})" if shown else "") + (f"@{self.k}" if self.k else "")
+        return self._written([(name, value) for name, value in self.params if default[name] != _thawed(value)])
+
+    @property
+    def text(self) -> str:
+        """All parameters that were given, also those that are defaults: a protocol has other defaults."""
+        return self._written(list(self.params))
+
+    def _written(self, params: list[tuple[str, Any]]) -> str:
+        shown = ", ".join(f"{name}={_literal(value)}" for name, value in params)
+        return self.name + (f"({shown})" if shown else "") + (f"@{self.k}" if self.k else "")
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -123,13 +132,15 @@ class Measure:
         if dict(self.params).get("judged_only"):
             ranking = ranking.condensed()
         function = spec.function
-        if ranking.expected and spec.over != "run" and spec.needs_relevant:
+        if ranking.expected and not spec.order_free:
             if spec.expected is None:
                 able = ", ".join(sorted(other.name for other in REGISTRY.values() if other.expected))
                 raise UsageError(f"{self.name} has no expected value over ties; use ties='docid', or one of {able}")
             function = spec.expected
         arguments = self.arguments
         values = np.array(function(ranking, self.k, **arguments), dtype=np.float64)
+        if values.shape != (len(ranking),):
+            raise UsageError(f"measure {self.name} must return one number per query, {len(ranking)} of them")
         if spec.needs_relevant and arguments.get("min_relevance") is not None:
             values[ranking.num_relevant(arguments["min_relevance"]) == 0] = np.nan
         return values
@@ -148,6 +159,7 @@ def measure(
     bounds: tuple[float, float] = ...,
     ideal_is_one: bool = ...,
     swap_safe: bool = ...,
+    order_free: bool = ...,
     expected: Function | None = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...
@@ -160,6 +172,10 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
         name = function.__name__.rstrip("_")
         parameters = dict(list(inspect.signature(function).parameters.items())[2:])
         options.setdefault("cutoff", "optional")
+        if name in REGISTRY and REGISTRY[name].function.__module__.startswith("assay."):
+            raise UsageError(f"there is a measure {name} already: give yours another name")
+        if len(inspect.signature(function).parameters) < 2:  # noqa: PLR2004
+            raise UsageError(f"measure {name} must take (ranking, k, *, parameters...)")
         REGISTRY[name] = Spec(name, function, parameters=parameters, order=len(REGISTRY), **options)
         return Measure(name)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assay.data.segments import Floats
 
 
-@measure(cutoff="none")
+@measure(cutoff="none", order_free=True)
 def set_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Share of everything retrieved that is relevant.
 
@@ -28,7 +28,7 @@ def set_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Fl
     return ratio(found(ranking, None, min_relevance), ranking.retrieved)
 
 
-@measure(cutoff="none", ideal_is_one=True)
+@measure(cutoff="none", order_free=True, ideal_is_one=True)
 def set_recall(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Share of all relevant documents that was retrieved at all.
 
@@ -41,7 +41,7 @@ def set_recall(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Float
     return ratio(found(ranking, None, min_relevance), ranking.num_relevant(min_relevance))
 
 
-@measure(cutoff="none")
+@measure(cutoff="none", order_free=True)
 def set_f1(ranking: Ranking, _k: None, *, beta: float = 1, min_relevance: float = 1) -> Floats:
     """Harmonic mean of set precision and set recall.
 
@@ -57,7 +57,7 @@ def set_f1(ranking: Ranking, _k: None, *, beta: float = 1, min_relevance: float 
     return f_measure(found(ranking, None, min_relevance), ranking.retrieved, ranking.num_relevant(min_relevance), beta)
 
 
-@measure(cutoff="none")
+@measure(cutoff="none", order_free=True)
 def set_average_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Set precision times set recall.
 
@@ -85,7 +85,7 @@ def relative_precision(ranking: Ranking, k: int, *, min_relevance: float = 1) ->
     return ratio(found(ranking, k, min_relevance), np.minimum(ranking.num_relevant(min_relevance), k))
 
 
-@measure(cutoff="none")
+@measure(cutoff="none", order_free=True)
 def set_relative_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Set precision relative to the best that is possible for a list of this length.
 
@@ -100,7 +100,7 @@ def set_relative_precision(ranking: Ranking, _k: None, *, min_relevance: float =
     )
 
 
-@measure(cutoff="none", needs_relevant=False, bounds=(-np.inf, np.inf))
+@measure(cutoff="none", order_free=True, needs_relevant=False, bounds=(-np.inf, np.inf))
 def utility(
     ranking: Ranking,
     _k: None,
@@ -132,7 +132,7 @@ def utility(
     return a * hits + b * (ranking.retrieved - hits) + c * (relevant - hits) + d * rest  # type: ignore[no-any-return]
 
 
-@measure(cutoff="none", aggregate="sum", needs_relevant=False, bounds=(0, 1))
+@measure(cutoff="none", order_free=True, aggregate="sum", needs_relevant=False, bounds=(0, 1))
 def num_q(ranking: Ranking, _k: None) -> Floats:
     """Number of queries evaluated.
 
@@ -145,7 +145,7 @@ def num_q(ranking: Ranking, _k: None) -> Floats:
     return np.ones(len(ranking))
 
 
-@measure(cutoff="none", aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
+@measure(cutoff="none", order_free=True, aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
 def num_ret(ranking: Ranking, _k: None) -> Floats:
     """Number of documents retrieved.
 
@@ -158,7 +158,7 @@ def num_ret(ranking: Ranking, _k: None) -> Floats:
     return ranking.retrieved.astype(np.float64)
 
 
-@measure(cutoff="none", aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
+@measure(cutoff="none", order_free=True, aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
 def num_rel(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Number of relevant documents in the judgments.
 
@@ -171,7 +171,7 @@ def num_rel(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     return ranking.num_relevant(min_relevance).astype(np.float64)
 
 
-@measure(cutoff="none", aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
+@measure(cutoff="none", order_free=True, aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
 def num_rel_ret(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Number of relevant documents retrieved.
 
@@ -184,7 +184,7 @@ def num_rel_ret(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floa
     return found(ranking, None, min_relevance).astype(np.float64)
 
 
-@measure(cutoff="none", aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
+@measure(cutoff="none", order_free=True, aggregate="sum", needs_relevant=False, bounds=(0, np.inf))
 def num_nonrel_judged_ret(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Number of retrieved documents that were judged and are not relevant.
 

@@ -7,6 +7,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
+from assay.data.protocol import POSITIVE
 from assay.measures import ALIASES, REGISTRY, parse
 from assay.measures.registry import SHARED_PARAMETERS
 from assay.report.tables import Table, render
@@ -18,16 +19,26 @@ if TYPE_CHECKING:
 SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
 _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):[ \n]?", re.MULTILINE)
 _WIDTH = 96
+_FAMILIES = ("ranked", "gains", "sets", "subtopics")
 
 
 def listing(kind: str) -> str:
     """Table of all measures."""
     rows = []
-    for spec in sorted(REGISTRY.values(), key=lambda spec: spec.order):
+    for spec in ordered():
         also = [alias for alias, text in ALIASES.items() if text == spec.name]
         rows.append((spec.name + _cutoff(spec), spec.summary, ", ".join(also)))
     table = render(Table(("measure", "what it is", "also"), tuple(rows), names=3), kind)  # type: ignore[arg-type]
     return table + "\nassay measures NAME shows a measure's page; parameters are written as in ndcg(gain='exp')@10\n"
+
+
+def ordered() -> list[Spec]:
+    """All measures, the common ones first."""
+    family = {name: i for i, name in enumerate(_FAMILIES)}
+    return sorted(
+        REGISTRY.values(),
+        key=lambda spec: (family.get(spec.function.__module__.rpartition(".")[2], len(family)), spec.order),
+    )
 
 
 def _cutoff(spec: Spec) -> str:
@@ -119,6 +130,8 @@ def _goal(target: Target, value: float | None) -> str:
 def protocol_page(protocol: Protocol) -> str:
     """Page of one protocol: what it is for, its rules and its measures."""
     rules = {**protocol.rules(), "primary": protocol.primary}
+    if protocol.min_relevance == POSITIVE:
+        rules["min_relevance"] = "any grade above 0"
     if protocol.required:
         rules |= dict.fromkeys(protocol.required, "must be given")
     lines = [f"{protocol.name}: {protocol.title}", "", *_wrapped(protocol.description), "", "Rules"]

@@ -1,0 +1,15 @@
+"""The scale of grades, which no measure may guess."""
+
+from __future__ import annotations
+
+from assay.errors import UsageError
+
+
+def needed_max_grade(max_grade: float | None, name: str) -> float:
+    """Insist on the scale's largest grade."""
+    if max_grade is None or max_grade <= 0:
+        raise UsageError(
+            f"{name} needs the largest grade of the scale: add max_grade=2 (or 3, 4 ...) to it, use --max-grade,"
+            " or a protocol that sets it"
+        )
+    return float(max_grade)
