@@ -77,7 +77,8 @@ class Scores:
 
     def __getitem__(self, label: object) -> float:
         """Mean of a measure, by its label or by the text or value it was asked for with."""
-        return self._aggregate(self.asked.get(str(label), str(label)))
+        name = str(label)
+        return self._aggregate(name if name in self.labels else self.asked.get(name, name))
 
     def mean(self) -> dict[str, float]:
         """Mean (or total, for counts) of every measure."""

@@ -30,9 +30,7 @@ def gains(grades: Floats, gain: Gain | Mapping[float, float], min_relevance: flo
     worth = np.maximum(grades, 0.0)
     if gain == "exp":
         if worth.max(initial=0.0) > _EXP_LIMIT:
-            raise UsageError(
-                f"exponential gain of grade {worth.max():g} is beyond all numbers: use linear gain or a table"
-            )
+            raise UsageError(f"the exponential gain of grade {worth.max():g} is too large: use linear gain or a table")
         worth = np.exp2(worth) - 1.0
     elif isinstance(gain, Mapping):
         worth = worth.copy()
