@@ -46,11 +46,19 @@ def test_evaluate_prints_a_table_and_what_stands_behind_it(folder):
         "better           0.6667   0.6667\n"
         "\n"
         "3 judged queries, protocol trec\n"
-        "a: 1 judged query is missing and counts as 0: q3\n"
-        "a: 1 query has no judgments and counts nowhere: extra\n"
-        "better: 1 judged query is missing and counts as 0: q3\n"
-        "better: 1 query has no judgments and counts nowhere: extra\n"
+        "all systems: 1 judged query is missing and counts as 0: q3\n"
+        "all systems: 1 query has no judgments and counts nowhere: extra\n"
     )
+
+
+def test_definitions_behind_labels_are_spelled_out(folder):
+    got = run("evaluate", "qrels.txt", "a.run", "--protocol", "rag", "--min-relevance", "2").stdout
+    assert "protocol rag with min_relevance = 2\n" in got
+    assert (
+        "definitions: precision@1,3,5,10 = precision(min_relevance=2); recall@1,3,5,10 = recall(min_relevance=2);"
+        in got
+    )
+    assert "reciprocal_rank = reciprocal_rank(min_relevance=2)\n" in got
 
 
 def test_many_measures_become_rows(folder):

@@ -57,10 +57,29 @@ def sentences(systems: Sequence[Scores]) -> list[str]:
     """Say what stands behind the numbers and what a careful reader should know."""
     first = systems[0]
     lines = [f"{first.judged:,} judged {'query' if first.judged == 1 else 'queries'}, protocol {first.protocol}"]
-    named = [f"{label} = {text}" for label, text in first.definitions.items() if label != text and "(" in text]
+    named = _definitions(first)
     if named:
-        lines += textwrap.wrap(
-            "definitions: " + "; ".join(named), _WIDTH, subsequent_indent="  ", break_on_hyphens=False
-        )
-    lines += [f"{clean(scores.name)}: {clean(text)}" for scores in systems for text in scores.warnings]
+        text = "definitions: " + "; ".join(named)
+        lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    shared = [text for text in first.warnings if all(text in scores.warnings for scores in systems)]
+    if len(systems) > 1:
+        lines += [f"all systems: {clean(text)}" for text in shared]
+    for scores in systems:
+        own = [text for text in scores.warnings if len(systems) == 1 or text not in shared]
+        lines += [f"{clean(scores.name)}: {clean(text)}" for text in own]
     return list(dict.fromkeys([*lines, *(note for scores in systems for note in scores.notes)]))
+
+
+def _definitions(scores: Scores) -> list[str]:
+    """Spell out labels that hide parameters, the cutoffs of one definition together."""
+    cuts: dict[tuple[str, str], list[str]] = {}
+    for label, text in scores.definitions.items():
+        if label != text and "(" in text:
+            name, at, cut = label.rpartition("@")
+            short, _, same = text.rpartition("@")
+            key = (name, short) if at and cut == same else (label, text)
+            cuts.setdefault(key, []).append(cut if key[0] == name else "")
+    return [
+        f"{label}@{','.join(found)} = {text}" if found[0] else f"{label} = {text}"
+        for (label, text), found in cuts.items()
+    ]
