@@ -10,7 +10,7 @@ STRESS = os.environ.get("ASSAY_STRESS") == "1"
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 settings.register_profile("quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("stress", max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("stress", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("stress" if STRESS else "quick")
 
 
