@@ -1,6 +1,6 @@
 """Ranking measures: values that read and print as text and compute on a `Ranking`."""
 
-from assay.measures import gains, ranked, sets, subtopics
+from assay.measures import gains, incomplete, ranked, sets, subtopics
 from assay.measures.grammar import ALIASES, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
 
@@ -10,6 +10,7 @@ __all__ = [
     "Measure",
     "Spec",
     "gains",
+    "incomplete",
     "measure",
     "parse",
     "ranked",

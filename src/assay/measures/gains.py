@@ -87,20 +87,7 @@ def _threshold_for_binary(params: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({"min_relevance"} if params["gain"] == "binary" else ())
 
 
-def _ndcg(
-    ranking: Ranking,
-    k: int | None,
-    *,
-    gain: Literal["linear", "exp", "binary"] | Mapping[float, float] = "linear",
-    ideal: Literal["cut", "full"] = "cut",
-    min_relevance: float | None = None,
-) -> Floats:
-    pool = gains(ranking.pool_grade, gain, min_relevance)
-    best = ideal_dcg(ranking, pool, k if ideal == "cut" else None)
-    return ratio(dcg_of(ranking, pool[ranking.pool_of_hit], k), best, empty=np.nan)
-
-
-@measure(ideal_is_one=True, inherits=_threshold_for_binary, expected=_ndcg)
+@measure(ideal_is_one=True, inherits=_threshold_for_binary, expected="itself")
 def ndcg(
     ranking: Ranking,
     k: int | None,
@@ -130,7 +117,9 @@ def ndcg(
     Use when: grades and order both matter: the usual choice for reranking.
     Not when: judgments are very incomplete (bpref, or judged_only=true), or people read only one result.
     """
-    return _ndcg(ranking, k, gain=gain, ideal=ideal, min_relevance=min_relevance)
+    pool = gains(ranking.pool_grade, gain, min_relevance)
+    best = ideal_dcg(ranking, pool, k if ideal == "cut" else None)
+    return ratio(dcg_of(ranking, pool[ranking.pool_of_hit], k), best, empty=np.nan)
 
 
 @measure(bounds=(0, np.inf), inherits=_threshold_for_binary)

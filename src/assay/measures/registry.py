@@ -48,7 +48,7 @@ class Spec:
     ideal_is_one: bool = False
     swap_safe: bool = True
     order_free: bool = False
-    expected: Function | None = None
+    expected: Function | Literal["itself"] | None = None
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
 
@@ -136,7 +136,7 @@ class Measure:
             if spec.expected is None:
                 able = ", ".join(sorted(other.name for other in REGISTRY.values() if other.expected))
                 raise UsageError(f"{self.name} has no expected value over ties; use ties='docid', or one of {able}")
-            function = spec.expected
+            function = spec.function if spec.expected == "itself" else spec.expected
         arguments = self.arguments
         values = np.array(function(ranking, self.k, **arguments), dtype=np.float64)
         if values.shape != (len(ranking),):
@@ -160,7 +160,7 @@ def measure(
     ideal_is_one: bool = ...,
     swap_safe: bool = ...,
     order_free: bool = ...,
-    expected: Function | None = ...,
+    expected: Function | Literal["itself"] | None = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
 _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):[ \n]?", re.MULTILINE)
 _WIDTH = 96
-_FAMILIES = ("ranked", "gains", "sets", "subtopics")
+_FAMILIES = ("ranked", "gains", "incomplete", "sets", "subtopics")
 
 
 def listing(kind: str) -> str:
