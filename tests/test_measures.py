@@ -69,6 +69,7 @@ def test_err_against_the_oracle(k):
         ("RBP(p=0.5,rel=2)", "rbp(p=0.5, min_relevance=2)", 9),
     ],
 )
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_ir_measures_agrees(theirs, ours, digits):
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
     judgments, run = random_lists(7)

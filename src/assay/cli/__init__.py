@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -84,6 +85,7 @@ def app(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake prints one line and exits with 2."""
+    gc.disable()  # the process is short-lived, and importing a few hundred modules makes no cycles worth finding
     try:
         app(standalone_mode=False)
     except click.exceptions.Exit as stop:

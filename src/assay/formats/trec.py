@@ -6,6 +6,7 @@ goes through a slower reader that knows the number of every line.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ RUN_WITH_RANK = Layout("a run", ("query_id", "_q0", "doc_id", "rank", "score", "
 def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataFrame:
     """Read a file into its named fields (fields starting with _ are left out); only `finite` numbers pass."""
     frame = _scan(source, layout)
-    if frame is not None and finite and not frame[layout.number].is_finite().all():
+    if frame is not None and finite and not math.isfinite(frame[layout.number].sum()):
         frame = None
     return _by_line(source, layout, finite=finite) if frame is None else frame
 
@@ -65,8 +66,8 @@ def _scan(source: Input, layout: Layout) -> pl.DataFrame | None:
     clean = len(frame) > 0 and not any(frame.null_count().row(0))
     # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them. A document called
     # Q0 is a line with two blanks and a field missing.
-    odd = clean and (frame["query_id"].str.starts_with("#").any() or (frame["doc_id"] == "Q0").any())
-    return frame if clean and not odd else None
+    odd = pl.col("query_id").str.starts_with("#").any() | (pl.col("doc_id") == "Q0").any()
+    return frame if clean and not frame.lazy().select(odd).collect().item() else None
 
 
 def _separator(head: bytes, fields: int) -> str | None:

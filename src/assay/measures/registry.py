@@ -39,7 +39,6 @@ class Spec:
     name: str
     function: Function
     cutoff: Cutoff
-    parameters: Mapping[str, inspect.Parameter]
     aggregate: Aggregate = "mean"
     over: Literal["judged", "run"] = "judged"
     needs_relevant: bool = True
@@ -51,6 +50,11 @@ class Spec:
     expected: Function | Literal["itself"] | None = None
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """The keyword parameters of the function."""
+        return dict(list(inspect.signature(self.function).parameters.items())[2:])
 
     @cached_property
     def hints(self) -> Mapping[str, Any]:
@@ -170,13 +174,12 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
 
     def register(function: Function) -> Measure:
         name = function.__name__.rstrip("_")
-        parameters = dict(list(inspect.signature(function).parameters.items())[2:])
         options.setdefault("cutoff", "optional")
         if name in REGISTRY and REGISTRY[name].function.__module__.startswith("assay."):
             raise UsageError(f"there is a measure {name} already: give yours another name")
-        if len(inspect.signature(function).parameters) < 2:  # noqa: PLR2004
+        if function.__code__.co_argcount < 2:  # noqa: PLR2004
             raise UsageError(f"measure {name} must take (ranking, k, *, parameters...)")
-        REGISTRY[name] = Spec(name, function, parameters=parameters, order=len(REGISTRY), **options)
+        REGISTRY[name] = Spec(name, function, order=len(REGISTRY), **options)
         return Measure(name)
 
     return register if function is None else register(function)
