@@ -140,6 +140,7 @@ def test_a_query_in_two_records_is_refused(call, tmp_path):
 
 
 USAGE = {
+    "standard input twice": (["evaluate", "-", "x=-"], "standard input can be read for one file only"),
     "missing file": (["evaluate", "qrels.txt", "none.run"], "none.run: no such file"),
     "directory as a run": (["evaluate", "qrels.txt", "."], ".: this is a folder"),
     "unknown measure": (["evaluate", "qrels.txt", "a.run", "-m", "ndgc@10"], "did you mean ndcg"),

@@ -330,3 +330,9 @@ def test_extreme_orders_of_ties_bound_every_order():
     ]
     assert measure.compute(ranking.extreme(best=True))[0] == pytest.approx(max(every))
     assert measure.compute(ranking.extreme(best=False))[0] == pytest.approx(min(every))
+
+
+@pytest.mark.parametrize("protocol", ["trec", "rerank"])
+def test_a_threshold_of_0_makes_every_judged_document_relevant(protocol):
+    judgments, run = {"q": {"a": 0, "b": 1, "c": -1}}, {"q": {"a": 3.0, "c": 2.0, "b": 1.0}}
+    assert one("precision@3", judgments, run, protocol=protocol, min_relevance=0) == pytest.approx(2 / 3)

@@ -83,8 +83,11 @@ def run_all(
 ) -> list[Scores]:
     """Read the judgments once and evaluate every run under the same settings."""
     from assay.analysis.evaluate import Settings, evaluate_run
+    from assay.errors import UsageError
     from assay.formats.reading import read_chunk_map, read_weights
 
+    if [judgments, *(options.named(run)[1] for run in runs)].count("-") > 1:
+        raise UsageError("standard input can be read for one file only")
     read, lists = _inputs(judgments, runs, measures, protocol, dedupe=dedupe, input_format=input_format, split=split)
     if lists is not None and lists.unnamed and overrides.get("ties") is None:
         overrides["ties"] = "given"
@@ -120,8 +123,6 @@ def _named_once(runs: tuple[str, ...]) -> list[tuple[str, str]]:
     from assay.formats.files import system_name
 
     pairs = [(name or system_name(path), path) for name, path in map(options.named, runs)]
-    if [path for _, path in pairs].count("-") > 1:
-        raise UsageError("standard input can be read for one file only")
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

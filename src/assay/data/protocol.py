@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Missing = Literal["zero", "skip"]
 Undefined = Literal["zero", "skip"]
 Fold = Literal["after", "before"]
-POSITIVE = 0.0  # stands for "any grade above 0" until the judgments are known
+POSITIVE = float("-inf")  # stands for "any grade above 0" until the judgments are known
 
 
 @dataclass(frozen=True)

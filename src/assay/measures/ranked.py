@@ -22,11 +22,6 @@ def found(ranking: Ranking, k: int | None, min_relevance: float) -> Ints:
     return ranking.count(ranking.within(k) & ranking.relevant(min_relevance))
 
 
-def depth(ranking: Ranking, k: int | None) -> Floats:
-    """Give k, or the length of each list where there is no cutoff, as a divisor."""
-    return np.full(len(ranking), float(k)) if k is not None else ranking.retrieved.astype(np.float64)
-
-
 def precision_at_hits(ranking: Ranking, relevant: Bools) -> Floats:
     """Precision at the rank of each hit, counting the marked hits down to it."""
     return segments.tally(relevant, ranking.query) / ranking.rank
