@@ -243,7 +243,7 @@ def rank(
 ) -> tuple[Ranking, tuple[str, ...]]:
     """Join judgments and run under a protocol's rules of ties, precision and folding."""
     float32 = protocol.scores == "float32"
-    has_chunks = chunks is not None or (isinstance(run, Run) and "chunk_id" in run.frame.columns)
+    has_chunks = chunks is not None or (isinstance(run, Run) and run.has_chunks)
     if chunks is not None and protocol.fold is None:
         raise UsageError("a chunk map needs --fold after (cut, then fold) or --fold before (fold, then cut)")
     if protocol.fold is None or not has_chunks:

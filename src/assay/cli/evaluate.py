@@ -42,6 +42,10 @@ def command(
     output: str | None, kind: str | None, **rules: Any,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
+    if runs:
+        from assay.formats.scan import read_ahead
+
+        read_ahead(options.named(runs[0])[1])
     from assay.report import evaluation
 
     systems = run_all(judgments, runs, list(measures) or None, weights, **rules)
@@ -131,6 +135,6 @@ def _named_once(runs: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 def _read(item: tuple[str, str], input_format: str | None) -> Run:
-    from assay.formats.reading import read_run
+    from assay.formats.reading import open_run
 
-    return read_run(item[1], kind=input_format if input_format != "beir" else None, name=item[0])
+    return open_run(item[1], kind=input_format if input_format != "beir" else None, name=item[0])

@@ -30,7 +30,7 @@ def pattern_to_regex(pattern: str) -> str:
 
 def documents_of(run: Run, chunks: Mapping[str, str] | str | None) -> pl.Series:
     """Name the document of every row: from its own column, a mapping, or a pattern over chunk ids."""
-    if "chunk_id" in run.frame.columns:
+    if run.has_chunks:
         return run.frame["doc_id"]
     if chunks is None:
         raise UsageError("folding needs to know which document a chunk belongs to: give a chunk map or a pattern")
@@ -54,7 +54,7 @@ def fold_run(run: Run, chunks: Mapping[str, str] | str | None, *, ties: Ties, fl
     """Keep each document's best chunk. The new score is minus the chunk's position, so the order is kept as it is."""
     if ties == "expected":
         raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
-    chunk = "chunk_id" if "chunk_id" in run.frame.columns else "doc_id"
+    chunk = "chunk_id" if run.has_chunks else "doc_id"
     frame = run.frame.select("query_id", pl.col(chunk).alias("chunk"), "score", documents_of(run, chunks).alias("doc"))
     keys = ["query_id", pl.col("score").cast(pl.Float32) if float32 else "score"]
     descending = [False, True]
@@ -71,4 +71,4 @@ def fold_run(run: Run, chunks: Mapping[str, str] | str | None, *, ties: Ties, fl
     frame = frame.with_columns(position=pl.int_range(1, pl.len() + 1).over("query_id"))
     frame = frame.unique(["query_id", "doc"], keep="first", maintain_order=True)
     folded = frame.select("query_id", doc_id="doc", score=-pl.col("position").cast(pl.Float64))
-    return replace(run, frame=folded)
+    return replace(run, rows=folded)

@@ -1,8 +1,8 @@
-"""Joining a run's frame with judgments: the kernel that every evaluation of a file goes through.
+"""Joining a run with judgments: the kernel that every evaluation of a file goes through.
 
-Frames are walked in blocks that stay in the processor's cache. Rows of a query are adjacent and sorted in almost every
-real run, so that is verified and sorting happens only where it fails. Judged pairs are found by a 64-bit hash of
-(query, document) and the few hits confirmed by their text.
+Runs are walked in pieces that stay in the processor's cache, several at a time. Rows of a query are adjacent and
+sorted in almost every real run, so that is verified and sorting happens only where it fails. Judged pairs are found by
+a 64-bit hash of (query, document) and the few hits confirmed by their text.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,9 +20,12 @@ from numpy.typing import NDArray
 
 from assay.data import segments
 from assay.data.assembly import Hits, assemble, pool_starts
+from assay.data.run import Unclean
 from assay.errors import InputError, Repeated, excerpt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from assay.data.judgments import Judgments
     from assay.data.ranking import Ranking, Ties
     from assay.data.run import Run
@@ -43,34 +47,32 @@ def rank_run(
     folded: bool = False,
 ) -> Ranking:
     """Join judgments with a run; `folded` frames carry minus the chunk's position as score."""
-    frame, run_queries, retrieved, rows = _walk(judgments, run, ties=ties, float32=float32, dedupe=dedupe)
+    join = _Join(judgments, run, ties, float32, dedupe)
+    parts = join.parts()
+    run_queries = list(itertools.chain.from_iterable(part.queries for part in parts))
     index = {
         query: i for i, query in enumerate(sorted({*judgments.query_ids, *judgments.empty, *run_queries, *run.empty}))
     }
-    positions = -frame["score"].to_numpy().astype(np.int64) if folded else None
     number = np.fromiter((index[query] for query in run_queries), dtype=np.int64, count=len(run_queries))
     lengths = np.zeros(len(index), dtype=np.int64)
+    retrieved = _joined([part.retrieved for part in parts])
     lengths[number] = retrieved
     in_run = np.zeros(len(index), dtype=bool)
     in_run[number] = True
     in_run[[index[query] for query in run.empty]] = True
-    hits = Hits(
-        query=number[rows.segment],
-        rank=rows.rank,
-        position=rows.rank if positions is None else positions[rows.hit],
-        pool=rows.pool,
-        tie_first=rows.tie_first,
-        tie_last=rows.tie_last,
-    )
+    hits, positions = _hits(parts, number, folded=folded)
     listed = None if positions is None else (np.repeat(number, retrieved), positions)
     return assemble(judgments, index, in_run, lengths, hits, listed=listed, expected=ties == "expected")
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Hits as rows of a run frame in rank order, with what is known of each."""
+class _Part:
+    """What was found in some adjacent queries of a run: their lengths, and the judged rows in rank order."""
 
-    hit: Ints
+    queries: list[str]
+    retrieved: Ints
+    score: Floats
+    row: Ints
     segment: Ints
     pool: Ints
     rank: Ints
@@ -78,9 +80,27 @@ class _Rows:
     tie_last: Ints
 
 
+def _joined(arrays: Sequence[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
+
+
+def _hits(parts: list[_Part], number: Ints, *, folded: bool) -> tuple[Hits, Ints | None]:
+    """Put the judged rows of all parts together; of folded chunks, also the position of every row."""
+    before = np.cumsum([0, *(len(part.queries) for part in parts)])
+    segment = _joined([part.segment + first for part, first in zip(parts, before[:-1], strict=True)])
+    rank = _joined([part.rank for part in parts])
+    position, positions = rank, None
+    if folded:
+        each = [-part.score.astype(np.int64) for part in parts]
+        position, positions = _joined([p[part.row] for p, part in zip(each, parts, strict=True)]), _joined(each)
+    pool = _joined([part.pool for part in parts])
+    first, last = _joined([part.tie_first for part in parts]), _joined([part.tie_last for part in parts])
+    return Hits(number[segment], rank, position, pool, first, last), positions
+
+
 @dataclass(frozen=True)
 class _Scan:
-    """What one walk over a frame found: rows, and for rows that may hold a judged pair the number of that pair."""
+    """What one walk over rows found: where queries start, judged rows with their pairs, ties, rises, repeats."""
 
     starts: Ints
     rows: Ints
@@ -118,72 +138,96 @@ def hash_pairs(frame: pl.DataFrame, seed: int) -> _Hashes:
     return query + doc  # type: ignore[no-any-return]
 
 
-def _walk(
-    judgments: Judgments, run: Run, *, ties: Ties, float32: bool, dedupe: bool
-) -> tuple[pl.DataFrame, list[str], Ints, _Rows]:
-    """Bring the run's rows into rank order and find the judged ones."""
-    frame, scan = _in_order(run, _Keys(judgments), float32=float32, dedupe=dedupe)
-    run_queries = frame["query_id"].gather(scan.starts).to_list()
-    rows = _exact(judgments.pairs, frame) if len(scan.suspects) else _confirmed(judgments.pairs, frame, scan)
-    segment = np.searchsorted(scan.starts, rows[0], side="right") - 1
-    start = scan.starts[segment]
-    first, last = _tie_bounds(scan.tied, rows[0])
-    rank = rows[0] if ties == "given" else _by_docid(frame, rows[0], first, last)
-    found = _Rows(rows[0], segment, rows[1], rank - start + 1, first - start + 1, last - start + 1)
-    return frame, run_queries, np.diff(np.append(scan.starts, len(frame))), found
+@dataclass(frozen=True)
+class _Join:
+    """The rules under which pieces of a run are joined with judgments."""
 
+    judgments: Judgments
+    run: Run
+    ties: Ties
+    float32: bool
+    dedupe: bool
 
-def _in_order(run: Run, keys: _Keys, *, float32: bool, dedupe: bool) -> tuple[pl.DataFrame, _Scan]:
-    """Return the rows grouped by query and sorted by falling score, moving them only where they are not."""
-    frame = run.frame
-    scan = _scan(run, frame, keys, float32=float32)
-    queries = frame["query_id"].gather(scan.starts)
-    if queries.n_unique() < len(queries):
-        frame = frame.sort("query_id", maintain_order=True)
-        scan = _scan(run, frame, keys, float32=float32)
-    if len(scan.rising):
-        segment = np.unique(np.searchsorted(scan.starts, scan.rising, side="right") - 1)
-        bad = frame["query_id"].gather(scan.starts[segment]).implode()
-        is_bad = pl.col("query_id").is_in(bad)
-        score = pl.col("score").cast(pl.Float32) if float32 else pl.col("score")
-        mended = frame.filter(is_bad).sort("query_id", score, descending=[False, True], maintain_order=True)
-        frame = pl.concat([frame.filter(~is_bad), mended])
-        scan = _scan(run, frame, keys, float32=float32)
-    if len(scan.suspects):
-        suspects = frame[scan.suspects]
-        twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
-        if len(twice) and not dedupe:
-            place = run.source.label if run.source else None
-            raise Repeated(twice["query_id"][0], twice["doc_id"][0], "listed", path=place)
-        if len(twice):
-            frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-            scan = _scan(run, frame, keys, float32=float32)
-    return frame, scan
+    @cached_property
+    def keys(self) -> _Keys:
+        return _Keys(self.judgments)
 
+    def parts(self) -> list[_Part]:
+        """Join piece by piece; a run whose queries are not each in one place is put in order first."""
+        rows = self.run.rows
+        try:
+            found = self._each(_slices(rows) if isinstance(rows, pl.DataFrame) else rows.loaders())
+        except Unclean:
+            found = self._each(_slices(self.run.frame))
+        queries = [query for part in found for query in part.queries]
+        if len(set(queries)) < len(queries):
+            found = self._each(_slices(self.run.frame.sort("query_id", maintain_order=True)))
+        return found
 
-def _scan(run: Run, frame: pl.DataFrame, keys: _Keys, *, float32: bool) -> _Scan:
-    """Walk the rows once: where queries start, scores tie or rise, pairs repeat and judged documents stand."""
+    def _each(self, loaders: Sequence[Callable[[], pl.DataFrame]]) -> list[_Part]:
+        _ = self.keys  # made once, before there are threads
+        with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as workers:
+            return list(workers.map(lambda load: self._part(load()), loaders))
 
-    def walk(block: tuple[int, int]) -> tuple[Ints, ...]:
-        offset, part = block[0], frame.slice(block[0], block[1] - block[0])
-        query = part["query_id"].hash(keys.seed).to_numpy()
-        score = part["score"].to_numpy()
+    def _part(self, frame: pl.DataFrame) -> _Part:
+        """Bring rows into rank order and find the judged ones."""
+        frame, scan = self._in_order(frame)
+        pairs = self.judgments.pairs
+        rows, pool = _exact(pairs, frame) if len(scan.suspects) else _confirmed(pairs, frame, scan)
+        segment = np.searchsorted(scan.starts, rows, side="right") - 1
+        start = scan.starts[segment]
+        first, last = _tie_bounds(scan.tied, rows)
+        rank = rows if self.ties == "given" else _by_docid(frame, rows, first, last)
+        return _Part(
+            queries=frame["query_id"].gather(scan.starts).to_list(),
+            retrieved=np.diff(np.append(scan.starts, len(frame))),
+            score=frame["score"].to_numpy(),
+            row=rows,
+            segment=segment,
+            pool=pool,
+            rank=rank - start + 1,
+            tie_first=first - start + 1,
+            tie_last=last - start + 1,
+        )
+
+    def _in_order(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, _Scan]:
+        """Return the rows sorted by falling score without repeats, moving them only where they are not."""
+        scan = self._scan(frame)
+        if len(scan.rising):
+            score = pl.col("score").cast(pl.Float32) if self.float32 else pl.col("score")
+            frame = frame.sort("query_id", score, descending=[False, True], maintain_order=True)
+            scan = self._scan(frame)
+        if len(scan.suspects):
+            suspects = frame[scan.suspects]
+            twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
+            if len(twice) and not self.dedupe:
+                place = self.run.source.label if self.run.source else None
+                raise Repeated(twice["query_id"][0], twice["doc_id"][0], "listed", path=place)
+            if len(twice):
+                frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+                scan = self._scan(frame)
+        return frame, scan
+
+    def _scan(self, frame: pl.DataFrame) -> _Scan:
+        """Walk the rows once: where queries start, scores tie or rise, pairs repeat and judged documents stand."""
+        query = frame["query_id"].hash(self.keys.seed).to_numpy()
+        score = frame["score"].to_numpy()
         if not np.isfinite(score).all():
-            _refuse_score(run, part, score)
-        if float32:
+            _refuse_score(self.run, frame, score)
+        if self.float32:
             score = score.astype(np.float32)
         new = query[1:] != query[:-1]
-        start = np.append(0, np.flatnonzero(new) + 1)
+        starts = np.append(0, np.flatnonzero(new) + 1) if len(query) else np.zeros(0, np.int64)
         tied = np.flatnonzero((score[1:] == score[:-1]) & ~new)
         rising = np.flatnonzero((score[1:] > score[:-1]) & ~new)
-        key = query + part["doc_id"].hash(keys.seed + 1).to_numpy()
-        rows, pool, suspects = _match(key, keys.of_queries(query[start]), keys.pairs)
-        return start + offset, rows + offset, pool, tied + offset, rising + offset, suspects + offset
+        key = query + frame["doc_id"].hash(self.keys.seed + 1).to_numpy()
+        rows, pool, suspects = _match(key, self.keys.of_queries(query[starts]), self.keys.pairs)
+        return _Scan(starts, rows, pool, tied, rising, suspects)
 
-    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as workers:
-        parts = list(workers.map(walk, _blocks(frame["query_id"])))
-    nothing = np.zeros(0, np.int64)
-    return _Scan(*(np.concatenate([nothing, *(part[i] for part in parts)]) for i in range(6)))
+
+def _slices(frame: pl.DataFrame) -> list[Callable[[], pl.DataFrame]]:
+    """Cut rows into blocks that fit the processor's cache and end where a query ends."""
+    return [partial(frame.slice, start, end - start) for start, end in _blocks(frame["query_id"])]
 
 
 def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints]:

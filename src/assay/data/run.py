@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from assay.data.source import Source
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 
+class Unclean(Exception):
+    """A piece cannot be read by itself: read the whole."""
+
+
+class Pieces(Protocol):
+    """Rows of a run that were not read yet."""
+
+    def whole(self) -> pl.DataFrame:
+        """Read all rows."""
+
+    def loaders(self) -> Sequence[Callable[[], pl.DataFrame]]:
+        """Functions that each read some rows, in order; a query's adjacent rows are in one piece. May be `Unclean`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """Scores of (query, document) rows in the order they were given; the higher score ranks first.
 
-    `empty` names the queries that were asked and returned nothing.
+    Rows may be read piece by piece by those who can use them so, or all at once as `frame`. `empty` names the queries
+    that were asked and returned nothing.
     """
 
-    frame: pl.DataFrame
+    rows: pl.DataFrame | Pieces
     name: str = "run"
     source: Source | None = None
     empty: tuple[str, ...] = ()
@@ -41,6 +57,16 @@ class Run:
         rows = [(str(q), str(d), float(len(docs) - i)) for q, docs in lists.items() for i, d in enumerate(docs)]
         empty = tuple(str(q) for q, docs in lists.items() if not docs)
         return cls(pl.DataFrame(rows, schema=SCHEMA, orient="row"), name, empty=empty)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All rows."""
+        return self.rows if isinstance(self.rows, pl.DataFrame) else self.rows.whole()
+
+    @property
+    def has_chunks(self) -> bool:
+        """Say whether rows name a chunk besides its document; only tables can."""
+        return isinstance(self.rows, pl.DataFrame) and "chunk_id" in self.rows.columns
 
     def __len__(self) -> int:
         return len(self.frame)

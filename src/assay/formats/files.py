@@ -69,6 +69,19 @@ class Input:
             raise InputError("the file is empty", path=self.label, hint="expected at least one row")
         return data
 
+    @cached_property
+    def size(self) -> int:
+        """Number of bytes, unpacked."""
+        return len(self.data) if self.is_packed or self.path is None else self.path.stat().st_size
+
+    def part(self, start: int, end: int) -> bytes:
+        """Bytes from `start` up to `end`, unpacked."""
+        if self.is_packed or self.path is None:
+            return self.data[start:end]
+        with self.path.open("rb") as file:
+            file.seek(start)
+            return file.read(end - start)
+
     @property
     def text(self) -> str:
         """All text; a byte order mark is dropped and bytes that are not UTF-8 are refused with their line."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assay.formats import tables, trec
+from assay.formats import scan, tables, trec
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 from assay.formats.reading import read_judgments, read_run
 
 if TYPE_CHECKING:
-    from assay.formats.trec import Layout
+    from assay.formats.scan import Layout
 
 _TABLES = {"csv", "tsv", "jsonl", "parquet"}
 
@@ -22,7 +22,7 @@ def raw_judgments(place: str, *, kind: str | None, split: str) -> pl.DataFrame:
     source = Input.at(place)
     kind = format_of(source, kind)
     if kind == "trec":
-        return _raw_trec(source, trec.QRELS).select("query_id", "doc_id", "grade")
+        return _raw_trec(source, scan.QRELS).select("query_id", "doc_id", "grade")
     if kind in _TABLES:
         return tables.judged_rows(tables.read_table(source, kind), source.source, subtopics=False)[0]
     return read_judgments(place, kind=kind, split=split).frame
@@ -33,7 +33,7 @@ def raw_run(place: str, *, kind: str | None) -> pl.DataFrame:
     source = Input.at(place)
     kind = format_of(source, kind)
     if kind == "trec":
-        frame = _raw_trec(source, trec.RUN_WITH_RANK)
+        frame = _raw_trec(source, scan.RUN_WITH_RANK)
         return frame.with_columns(pl.col("rank").cast(pl.Float64, strict=False))
     frame = read_run(place, kind=kind).frame
     if kind in _TABLES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.data.source import Source
 from assay.errors import InputError, Repeated, UsageError, excerpt
-from assay.formats import columns, tables, trec
+from assay.formats import columns, scan, tables, trec
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, system_name
 from assay.formats.records import Records, records_of, rows_of
@@ -45,7 +46,7 @@ def as_run(data: Any) -> Run | Mapping[str, Mapping[str, float]]:
     if isinstance(data, Run):
         return data
     if isinstance(data, (str, PathLike)):
-        return read_run(data)
+        return open_run(data)
     if isinstance(data, Mapping):
         return _mapping_run(data)
     frame = tables.frame_from(data)
@@ -118,7 +119,7 @@ def read_judgments(
             )
         source, kind = Input.at(file), "tsv"
     if kind == "trec":
-        frame = trec.read_trec(source, trec.QRELS)
+        frame = trec.read_trec(source, scan.QRELS)
         groups = "subtopics" if subtopics else "none"
         try:
             return Judgments.of(frame, source=source.source, groups=groups, dedupe=dedupe)  # type: ignore[arg-type]
@@ -132,13 +133,19 @@ def read_judgments(
 
 def read_run(place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None) -> Run:
     """Read a run from a file; its format is found out unless `kind` names it."""
+    run = open_run(place, kind=kind, name=name)
+    return replace(run, rows=run.frame)
+
+
+def open_run(place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None) -> Run:
+    """Find out what a run file is; the rows of a TREC file are read, and its faults found, when they are used."""
     source = Input.at(place)
     kind = format_of(source, kind)
     name = name or system_name(source.label)
     if kind == "beir":
         raise InputError("this is a folder of judgments, not a run", path=source.label, hint="give a run file")
     if kind == "trec":
-        return Run(trec.read_trec(source, trec.RUN), name, source.source)
+        return Run(trec.RunPieces(source), name, source.source)
     if kind == "json":
         frame, empty = _json_frame(source, "score")
         return Run(frame, name, source.source, empty)

@@ -16,70 +16,38 @@ import polars as pl
 from assay.data.judgments import Judgments
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
+from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, kept, loaders, scan, separator_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assay.data.source import Source
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Which field of a line is what."""
+class RunPieces:
+    """Rows of a run file: read piece by piece while the file is clean, else all at once, line by line."""
 
-    kind: str
-    fields: tuple[str, ...]
-    number: str
-    least: int
-    expected: str
+    source: Input
 
+    def whole(self) -> pl.DataFrame:
+        """Read all rows, naming the line of whatever is wrong."""
+        return read_trec(self.source, RUN)
 
-QRELS = Layout("judgments", ("query_id", "subtopic", "doc_id", "grade"), "grade", 4, "query 0 document grade")
-_RUN_LINE = "query Q0 document rank score tag"
-RUN = Layout("a run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, _RUN_LINE)
-RUN_WITH_RANK = Layout("a run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, _RUN_LINE)
+    def loaders(self) -> list[Callable[[], pl.DataFrame]]:
+        """Functions that read one piece each."""
+        return loaders(self.source)
 
 
 def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataFrame:
     """Read a file into its named fields (fields starting with _ are left out); only `finite` numbers pass."""
-    frame = _scan(source, layout)
+    separator = separator_of(source.head, len(layout.fields))
+    place = BytesIO(source.data) if source.is_packed else source.path
+    assert place is not None
+    frame = None if separator is None else scan(place, separator, layout)
     if frame is not None and finite and not math.isfinite(frame[layout.number].sum()):
         frame = None
     return _by_line(source, layout, finite=finite) if frame is None else frame
-
-
-def _kept(layout: Layout) -> list[str]:
-    return [name for name in layout.fields if not name.startswith("_")]
-
-
-def _scan(source: Input, layout: Layout) -> pl.DataFrame | None:
-    """Scan a clean file; None when it is not clean."""
-    separator = _separator(source.head, len(layout.fields))
-    if separator is None:
-        return None
-    schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
-    place = BytesIO(source.data) if source.is_packed else source.path
-    assert place is not None
-    try:
-        scan = pl.scan_csv(place, separator=separator, has_header=False, schema=schema, quote_char=None)
-        frame = scan.select(_kept(layout)).collect(engine="streaming")
-    except pl.exceptions.PolarsError:
-        return None
-    clean = len(frame) > 0 and not any(frame.null_count().row(0))
-    # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them. A document called
-    # Q0 is a line with two blanks and a field missing.
-    odd = pl.col("query_id").str.starts_with("#").any() | (pl.col("doc_id") == "Q0").any()
-    return frame if clean and not frame.lazy().select(odd).collect().item() else None
-
-
-def _separator(head: bytes, fields: int) -> str | None:
-    """Find the one character that separates the fields of every line we can see."""
-    if b"\r" in head or b"\0" in head or head.startswith(b"\xef\xbb\xbf"):
-        return None
-    lines = head.split(b"\n")[:-1] or [head]
-    for separator in (b" ", b"\t"):
-        other = b"\t" if separator == b" " else b" "
-        if lines and all(line.count(separator) == fields - 1 and other not in line for line in lines[:200]):
-            return separator.decode()
-    return None
 
 
 def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
@@ -125,7 +93,7 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
             hint="remove the line or give it a finite number",
         )
     columns[layout.number] = number
-    return pl.DataFrame({name: columns[name] for name in _kept(layout)})
+    return pl.DataFrame({name: columns[name] for name in kept(layout)})
 
 
 def _check_ranks(source: Input, lines: pl.DataFrame, ranks: pl.Series) -> None:
@@ -136,7 +104,7 @@ def _check_ranks(source: Input, lines: pl.DataFrame, ranks: pl.Series) -> None:
             f"{excerpt(ranks.filter(wrong)[0])} stands where the rank should",
             path=source.label,
             line=lines["line"].filter(wrong)[0],
-            hint=f"expected: {_RUN_LINE}; ids must not contain blanks",
+            hint=f"expected: {RUN_LINE}; ids must not contain blanks",
         )
 
 

@@ -1,0 +1,116 @@
+"""Run files are read in pieces; wherever a piece ends, the numbers are those of the whole."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+import assay
+from assay.formats import scan
+from assay.formats.files import Input
+from assay.formats.reading import open_run
+
+MEASURES = ["map", "ndcg@3", "recip_rank", "P@5", "bpref", "num_ret"]
+
+
+@pytest.fixture(params=[1, 40, 200, 1000])
+def small_pieces(request, monkeypatch):
+    """Pieces of a few lines, looked for in windows that are too short at first."""
+    monkeypatch.setattr(scan, "_PIECE", request.param)
+    monkeypatch.setattr(scan, "_LOOK", 16)
+
+
+def make(seed: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    rng = random.Random(seed)
+    queries = [f"q{number}" for number in range(12)]
+    judgments = {q: {f"d{rng.randrange(30)}": rng.choice([-1, 0, 1, 2]) for _ in range(8)} for q in queries}
+    scores = [round(rng.random(), 1) for _ in range(40)]
+    run = {q: {f"d{d}": rng.choice(scores) for d in rng.sample(range(40), rng.randrange(1, 20))} for q in queries[2:]}
+    return judgments, run
+
+
+def lines(run: dict[str, dict[str, float]]) -> list[str]:
+    return [f"{q} Q0 {d} 1 {s} tag\n" for q, docs in run.items() for d, s in docs.items()]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pieces_give_the_numbers_of_dicts(tmp_path, small_pieces, seed):
+    judgments, run = make(seed)
+    path = tmp_path / "some.run"
+    path.write_text("".join(lines(run)))
+    assert assay.evaluate(judgments, path, MEASURES).to_dict() == assay.evaluate(judgments, run, MEASURES).to_dict()
+
+
+def test_queries_in_several_places_are_put_together(tmp_path, small_pieces):
+    judgments, run = make(7)
+    rows = lines(run)
+    random.Random(1).shuffle(rows)
+    path = tmp_path / "some.run"
+    path.write_text("".join(rows))
+    assert assay.evaluate(judgments, path, MEASURES).to_dict() == assay.evaluate(judgments, run, MEASURES).to_dict()
+
+
+def test_a_document_twice_in_different_pieces_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(scan, "_PIECE", 1)
+    path = tmp_path / "some.run"
+    path.write_text("a Q0 x 1 3 t\nb Q0 x 1 3 t\na Q0 x 2 1 t\n")
+    with pytest.raises(assay.InputError, match=r"document 'x' is listed twice for query 'a' \(lines 1 and 3\)"):
+        assay.evaluate({"a": {"x": 1}, "b": {"x": 1}}, path, ["map"])
+
+
+def test_a_fault_in_a_late_piece_is_named_by_its_line(tmp_path, small_pieces):
+    path = tmp_path / "some.run"
+    path.write_text("".join(f"q{i} Q0 d 1 {i} t\n" for i in range(300)) + "q300 Q0 d 1 nan t\n")
+    with pytest.raises(assay.InputError, match=r"some\.run:301: score 'nan' is not finite"):
+        assay.evaluate({"q1": {"d": 1}}, path, ["map"])
+
+
+def test_a_comment_in_a_late_piece_is_left_out(tmp_path, small_pieces):
+    path = tmp_path / "some.run"
+    path.write_text("".join(f"q{i} Q0 d 1 {i} t\n" for i in range(300)) + "# one two three four five\nq1 Q0 e 2 0 t\n")
+    assert assay.evaluate({"q1": {"e": 1}}, path, ["recip_rank"])["recip_rank"] == 0.5
+
+
+def test_pieces_hold_whole_queries_and_all_lines(tmp_path, small_pieces):
+    _, run = make(3)
+    path = tmp_path / "some.run"
+    path.write_text("".join(lines(run)).rstrip("\n"))
+    frames = [load() for load in scan.loaders(Input.at(path))]
+    queries = [list(dict.fromkeys(frame["query_id"])) for frame in frames]
+    assert list(itertools.chain.from_iterable(queries)) == list(run)
+    assert sum(map(len, frames)) == sum(map(len, run.values()))
+
+
+def test_what_was_read_ahead_is_used_once(tmp_path, monkeypatch):
+    judgments, run = make(4)
+    path = tmp_path / "some.run"
+    path.write_text("".join(lines(run)))
+    monkeypatch.setattr(scan, "_PIECE", 100)
+    scan.read_ahead(str(path))
+    assert len(scan._started[str(path)]) == scan._AHEAD
+    for _ in range(2):
+        opened = open_run(str(path))
+        assert (
+            assay.evaluate(judgments, opened, MEASURES).to_dict() == assay.evaluate(judgments, run, MEASURES).to_dict()
+        )
+        assert str(path) not in scan._started
+
+
+@pytest.mark.parametrize("text", ["", "one two\n", "a\tQ0 b 1 2 t\n", '{"q": {"d": 1}}'])
+def test_only_clean_runs_are_read_ahead(tmp_path, text):
+    path = tmp_path / "some.run"
+    path.write_text(text)
+    scan.read_ahead(str(path))
+    scan.read_ahead("-")
+    scan.read_ahead(str(tmp_path))
+    scan.read_ahead(str(tmp_path / "nowhere"))
+    assert not scan._started
+
+
+def test_read_run_finds_faults_at_once(tmp_path):
+    path = tmp_path / "some.run"
+    path.write_text("q Q0 d 1 1 t\nq Q0 e 1 x t\n")
+    with pytest.raises(assay.InputError, match=r"some\.run:2: score 'x' is not a number"):
+        assay.read_run(path)
