@@ -49,6 +49,7 @@ class Judgments:
         dedupe: bool = False,
         empty: tuple[str, ...] = (),
         complete: bool = False,
+        ordered: bool = False,
     ) -> Judgments:
         """Check and order a frame with columns query_id, doc_id, grade and, where there are groups, subtopic."""
         keys = ["query_id", "doc_id"] if groups == "none" else ["query_id", "doc_id", "subtopic"]
@@ -64,7 +65,8 @@ class Judgments:
             )
         if dedupe:
             frame = frame.unique(keys, keep="first", maintain_order=True)
-        frame = frame.sort(keys, maintain_order=True)
+        if not ordered:
+            frame = frame.sort(keys, maintain_order=True)
         twice = frame.filter(pl.all_horizontal(pl.col(key) == pl.col(key).shift(1) for key in keys))
         if len(twice):
             raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
@@ -75,17 +77,38 @@ class Judgments:
     @classmethod
     def from_dict(cls, grades: Mapping[object, Mapping[object, float]]) -> Judgments:
         """Take {query: {document: grade}}; ids become text; a query without documents has nothing relevant."""
-        sizes = [len(docs) for docs in grades.values()]
-        queries = [
-            name for query, size in zip(grades, sizes, strict=True) for name in itertools.repeat(str(query), size)
-        ]
-        docs = [doc if type(doc) is str else str(doc) for docs in grades.values() for doc in docs]
+        if {*map(type, grades), *map(type, itertools.chain.from_iterable(grades.values()))} <= {str}:
+            return cls._from_texts(grades)  # type: ignore[arg-type]
+        rows = [(str(query), str(doc), grade) for query, docs in grades.items() for doc, grade in docs.items()]
         try:
-            values = np.fromiter(itertools.chain.from_iterable(docs.values() for docs in grades.values()), np.float64)
+            values = np.fromiter((grade for _, _, grade in rows), np.float64)
         except (TypeError, ValueError):
             raise _wrong_grade(grades) from None
-        empty = tuple(str(query) for query, size in zip(grades, sizes, strict=True) if not size)
-        return cls.of(pl.DataFrame({"query_id": queries, "doc_id": docs, "grade": values}, schema=SCHEMA), empty=empty)
+        ids = {"query_id": [query for query, _, _ in rows], "doc_id": [doc for _, doc, _ in rows]}
+        empty = tuple(str(query) for query, docs in grades.items() if not docs)
+        return cls.of(pl.DataFrame({**ids, "grade": values}, schema=SCHEMA), empty=empty)
+
+    @classmethod
+    def _from_texts(cls, grades: Mapping[str, Mapping[str, float]]) -> Judgments:
+        """Take ids that are text: sorting them here, and numbering the rows on the way, saves a sort of the frame."""
+        docs: list[str] = []
+        values: list[float] = []
+        numbered: dict[str, dict[str, int]] = {}
+        for query in sorted(grades):
+            judged = grades[query]
+            ordered = sorted(judged)
+            numbered[query] = dict(zip(ordered, itertools.count(len(docs)), strict=False))
+            docs += ordered
+            values.extend(map(judged.__getitem__, ordered))
+        queries = list(itertools.chain.from_iterable(itertools.repeat(q, len(rows)) for q, rows in numbered.items()))
+        try:
+            grade = np.fromiter(values, np.float64, len(values))
+        except (TypeError, ValueError):
+            raise _wrong_grade(grades) from None
+        frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "grade": grade}, schema=SCHEMA)
+        found = cls.of(frame, empty=tuple(query for query in grades if not grades[query]), ordered=True)
+        found.__dict__["rows_by_query"] = {query: rows for query, rows in numbered.items() if rows}
+        return found
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -144,7 +167,7 @@ class Judgments:
         return sha256((self.frame.write_csv() + "\n".join(sorted(self.empty))).encode()).hexdigest()
 
 
-def _wrong_grade(grades: Mapping[object, Mapping[object, Any]]) -> InputError:
+def _wrong_grade(grades: Mapping[Any, Mapping[Any, Any]]) -> InputError:
     """Name the first grade that is not a number."""
     for query, docs in grades.items():
         for doc, grade in docs.items():
