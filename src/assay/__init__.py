@@ -14,8 +14,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.analysis.compare import Comparison, compare
+    from assay.analysis.decision import Rules
     from assay.analysis.evaluate import evaluate
+    from assay.analysis.fuse import fuse
     from assay.analysis.protocols import load_protocol
+    from assay.analysis.tuning import tune_fusion
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
@@ -28,8 +32,13 @@ if TYPE_CHECKING:
     from assay.measures.lists import overlap, rbo
 
 _HOMES = {
+    "Comparison": "assay.analysis.compare",
+    "compare": "assay.analysis.compare",
+    "Rules": "assay.analysis.decision",
     "evaluate": "assay.analysis.evaluate",
+    "fuse": "assay.analysis.fuse",
     "load_protocol": "assay.analysis.protocols",
+    "tune_fusion": "assay.analysis.tuning",
     "Judgments": "assay.data.judgments",
     "Protocol": "assay.data.protocol",
     "Ranking": "assay.data.ranking",
@@ -56,17 +65,21 @@ _HOMES = {
 
 __all__ = [
     "AssayError",
+    "Comparison",
     "InputError",
     "Judgments",
     "Measure",
     "NotComparable",
     "Protocol",
     "Ranking",
+    "Rules",
     "Run",
     "Scores",
     "UnknownName",
     "UsageError",
+    "compare",
     "evaluate",
+    "fuse",
     "load_protocol",
     "measure",
     "overlap",
@@ -76,6 +89,7 @@ __all__ = [
     "read_records",
     "read_result",
     "read_run",
+    "tune_fusion",
     "write_judgments",
     "write_result",
     "write_run",

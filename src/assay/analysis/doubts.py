@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from assay.data.scores import MISSING, UNDEFINED, UNJUDGED
+from assay.messages import Said, say
 
 if TYPE_CHECKING:
     from assay.data.scores import Scores
@@ -14,55 +15,57 @@ _EXAMPLES = 3
 _UNJUDGED_ALARM = 0.2
 
 
-def doubts(scores: Scores, *, complete: bool = False) -> tuple[str, ...]:
+def doubts(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
     """List the odd things about one system's scores; `complete` judgments have no gaps to warn of."""
     gaps = [] if complete else _unjudged(scores)
-    return (*_absent(scores), *_fewer(scores), *_tied(scores), *gaps, *_weighted(scores))
+    return (*_judged(scores), *_absent(scores), *_fewer(scores), *_tied(scores), *gaps, *_weighted(scores))
 
 
-def _absent(scores: Scores) -> list[str]:
+def _judged(scores: Scores) -> list[Said]:
+    if scores.uncalibrated:
+        return [say("doubt.uncalibrated", judge=scores.judge)]
+    return [say("doubt.calibrated", judge=scores.judge, how=scores.calibration)] if scores.judge else []
+
+
+def _absent(scores: Scores) -> list[Said]:
     out = []
-    for code, one, many, rule in (
-        (MISSING, "judged query is missing", "judged queries are missing", scores.protocol.missing),
-        (UNDEFINED, "query has no relevant document", "queries have no relevant document", scores.protocol.undefined),
-        (UNJUDGED, "query has no judgments", "queries have no judgments", "nowhere"),
+    for code, key, rule in (
+        (MISSING, "doubt.missing", scores.protocol.missing),
+        (UNDEFINED, "doubt.undefined", scores.protocol.undefined),
+        (UNJUDGED, "doubt.unjudged_query", "skip"),
     ):
         rows = (scores.status == code).any(axis=1)
         found = list(itertools.compress(scores.query_ids, rows))
         if found:
-            fate = {"zero": "as 0", "skip": "nowhere"}.get(rule, rule)
-            what = f"1 {one} and counts" if len(found) == 1 else f"{len(found):,} {many} and count"
-            out.append(f"{what} {fate}: {_some(found)}")
+            out.append(say(key, n=len(found), fate=say(f"fate.{rule}"), some=_some(found)))
     return out
 
 
-def _fewer(scores: Scores) -> list[str]:
+def _fewer(scores: Scores) -> list[Said]:
     """Name the means that stand on fewer queries than were judged."""
     by_number: dict[int, list[str]] = {}
     for label, counts in scores.counts.items():
         if counts.queries < scores.judged and not scores.definitions[label].startswith("coverage"):
             by_number.setdefault(counts.queries, []).append(label)
-    return [f"{_some(labels)}: over {number:,} of {scores.judged:,} queries" for number, labels in by_number.items()]
+    return [
+        say("doubt.fewer", labels=_some(labels), n=number, judged=scores.judged) for number, labels in by_number.items()
+    ]
 
 
-def _tied(scores: Scores) -> list[str]:
+def _tied(scores: Scores) -> list[Said]:
     label, counts = max(scores.counts.items(), key=lambda item: item[1].tied)
     if not counts.tied:
         return []
-    rule = {"docid": "document id", "given": "the order given"}.get(scores.protocol.ties, scores.protocol.ties)
-    many = "1 query hangs" if counts.tied == 1 else f"{counts.tied} queries hangs"
-    return [f"{label} of {many} on tied scores, broken by {rule}"]
+    return [say("doubt.tied", label=label, n=counts.tied, rule=say(f"rule.{scores.protocol.ties}"))]
 
 
-def _unjudged(scores: Scores) -> list[str]:
+def _unjudged(scores: Scores) -> list[Said]:
     """Warn where many documents behind a number were never judged; the shallowest cutoff says most."""
     shares = [(_depth(scores.definitions[label]), label, c.unjudged_share or 0.0) for label, c in scores.counts.items()]
     _, label, share = min(shares)
     if all(every == 1.0 for _, _, every in shares):
-        return ["no document of the run is judged: do both files use the same document ids? (see: assay check)"]
-    if share > _UNJUDGED_ALARM:
-        return [f"{share:.0%} of the documents behind {label} are unjudged and count as not relevant"]
-    return []
+        return [say("doubt.no_common")]
+    return [say("doubt.unjudged", share=share, label=label)] if share > _UNJUDGED_ALARM else []
 
 
 def _depth(definition: str) -> float:
@@ -70,8 +73,8 @@ def _depth(definition: str) -> float:
     return float(cut) if cut.isdigit() else float("inf")
 
 
-def _weighted(scores: Scores) -> list[str]:
-    return [] if scores.weights is None else ["means are weighted by query"]
+def _weighted(scores: Scores) -> list[Said]:
+    return [] if scores.weights is None else [say("doubt.weighted")]
 
 
 def _some(items: list[str]) -> str:

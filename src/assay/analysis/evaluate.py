@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import os
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.doubts import doubts
-from assay.analysis.protocols import CHOICES, load_protocol
+from assay.analysis.settings import Settings, need_subtopics
 from assay.data.folding import fold_run
 from assay.data.joining import rank_run
 from assay.data.mappings import rank_mapping
-from assay.data.protocol import POSITIVE
 from assay.data.run import Run
 from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
 from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.reading import as_judgments, as_records, as_run
 from assay.formats.trec import locate
-from assay.measures import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,12 +43,14 @@ def evaluate(
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
     dedupe: bool = False,
+    calibration: str = "",
     name: str | None = None,
 ) -> Scores:
     """Evaluate one run against judgments; both may be paths, dicts, frames or our own types.
 
     Without a run, `judgments` is a file of self-contained records (or a list of them) with a single system. Without
     measures, the protocol's are computed. Options given here override the protocol, and the result says so.
+    `calibration` says how far the judge behind the judgments agrees with people, if one made them.
     """
     if run is None:
         records = as_records(judgments)
@@ -73,134 +71,9 @@ def evaluate(
         undefined=undefined,
         fold=fold,
     )
-    return evaluate_run(judged, as_run(run), settings, chunks=chunks, weights=weights, dedupe=dedupe, name=name)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to compute and how: a protocol with everything filled in, and its measures bound to it."""
-
-    protocol: Protocol
-    measures: dict[str, Measure]
-    notes: tuple[str, ...] = ()
-    asked: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        judgments: Judgments,
-        measures: Sequence[str | Measure] | None,
-        protocol: str | Protocol,
-        **overrides: Any,
-    ) -> Settings:
-        """Apply overrides to a protocol and bind the measures that are asked for (or all of its own)."""
-        base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
-        given = {key: value for key, value in overrides.items() if value is not None}
-        for name in base.required:
-            if name not in given:
-                raise UsageError(f"protocol {base.name} needs --{name.replace('_', '-')}: it has no sensible default")
-        _check_choices(given)
-        changed = {key: value for key, value in given.items() if value != getattr(base, key)}
-        settled, notes = _settle_max_grade(replace(base, **given, overrides=changed), judgments)
-        settled = _settle_threshold(settled, judgments)
-        top = settled.max_grade if isinstance(settled.max_grade, (int, float)) else None
-        bound: dict[str, Measure] = {}
-        for label, measure in _labelled(settled, measures).items():
-            bound[label] = measure.bind(settled.defaults, min_relevance=settled.min_relevance, max_grade=top)
-            _check_scale(bound[label], judgments)
-        primary = settled.primary if settled.primary in bound else None
-        complete = {label: measure.text for label, measure in bound.items()}
-        return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(settled, measures))
-
-
-def _check_scale(measure: Measure, judgments: Judgments) -> None:
-    top = measure.arguments.get("max_grade")
-    if top is not None and judgments.max_grade > top:
-        raise InputError(
-            f"grade {judgments.max_grade:g} is above the scale of {measure}",
-            path=judgments.source.label if judgments.source else None,
-            hint=f"give max_grade={judgments.max_grade:g} or more",
-        )
-
-
-def _check_choices(given: Mapping[str, Any]) -> None:
-    for name, choices in CHOICES.items():
-        if name in given and given[name] not in choices:
-            raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(choices)}")
-
-
-def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, str]:
-    """Map the texts that measures were asked for by to their labels."""
-    found: dict[str, str] = {}
-    for given in measures or ():
-        label, measure = _resolved(protocol, given)
-        found |= {str(measure): label, str(given): label}
-    return found
-
-
-def _labelled(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, Measure]:
-    """Name the measures: by the protocol's labels, else by their canonical text."""
-    if measures is None:
-        return {label: parse(text) for label, text in protocol.measures.items()}
-    if isinstance(measures, str):
-        raise UsageError(f"measures must be a list, as in [{measures!r}]")
-    found: dict[str, Measure] = {}
-    for text in measures:
-        label, measure = _resolved(protocol, text)
-        if label in found:
-            raise UsageError(f"measure {label} is asked for twice")
-        found[label] = measure
-    if not found:
-        raise UsageError("no measure is asked for")
-    return found
-
-
-def _resolved(protocol: Protocol, text: str | Measure) -> tuple[str, Measure]:
-    """Read one measure; a label of the protocol has the protocol's definition."""
-    if isinstance(text, str) and text in protocol.measures:
-        try:
-            label = parse(text).text
-        except UsageError:
-            label = text
-        return label, parse(protocol.measures[text])
-    measure = parse(text)
-    return measure.text, measure
-
-
-def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:
-    """Let "any grade above 0" be the smallest such grade, at most 1: for whole grades the usual threshold."""
-    if protocol.min_relevance != POSITIVE:
-        if not math.isfinite(protocol.min_relevance):
-            raise UsageError("min_relevance must be a finite number")
-        return protocol
-    return replace(protocol, min_relevance=min(1.0, judgments.least_positive))
-
-
-def _settle_max_grade(protocol: Protocol, judgments: Judgments) -> tuple[Protocol, tuple[str, ...]]:
-    """Choose among the scales that a protocol offers the smallest that holds all grades of the file."""
-    if protocol.max_grade is None:
-        return protocol, ()
-    offered = protocol.max_grade if isinstance(protocol.max_grade, tuple) else (protocol.max_grade,)
-    fitting = [grade for grade in offered if grade >= judgments.max_grade]
-    if not fitting:
-        raise InputError(
-            f"grade {judgments.max_grade:g} is above the scale of protocol {protocol} (0 to {max(offered):g})",
-            path=judgments.source.label if judgments.source else None,
-            hint="use another protocol, or --max-grade",
-        )
-    if not isinstance(protocol.max_grade, tuple):
-        return protocol, ()
-    chosen = min(fitting)
-    note = (
-        f"protocol {protocol.name}: max_grade = {chosen:g}, as the judgments' largest grade is {judgments.max_grade:g}"
+    return evaluate_run(
+        judged, as_run(run), settings, chunks=chunks, weights=weights, dedupe=dedupe, calibration=calibration, name=name
     )
-    return replace(protocol, max_grade=chosen), (note,)
-
-
-def need_subtopics(measures: Sequence[str | Measure] | None, protocol: str | Protocol) -> bool:
-    """Tell whether any measure asked for reads the subtopics of judgments."""
-    base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
-    return any(measure.spec.needs_subtopics for measure in _labelled(base, measures).values())
 
 
 def evaluate_run(
@@ -211,6 +84,7 @@ def evaluate_run(
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
     dedupe: bool = False,
+    calibration: str = "",
     name: str | None = None,
 ) -> Scores:
     """Evaluate a run under settings that are already complete."""
@@ -218,7 +92,9 @@ def evaluate_run(
     inputs = [{"role": "judgments", **_origin(judgments)}, {"role": "run", **_origin(run)}]
     everything = any(measure.spec.over == "run" for measure in settings.measures.values())
     aligned = _weights(ranking, weights, everything=everything)
-    scores = replace(score(ranking, settings, aligned), judgments=judgments)
+    scores = replace(
+        score(ranking, settings, aligned), judgments=judgments, judge=judgments.judge, calibration=calibration
+    )
     return replace(
         scores,
         name=name or str(getattr(run, "name", "run")),
@@ -257,8 +133,7 @@ def rank(
             ranking = rank_mapping(judgments, run, ties=protocol.ties, float32=float32)
     else:
         notes = ()
-        whole = run if isinstance(run, Run) else Run.from_dict(run)  # type: ignore[arg-type]
-        folded = fold_run(whole, chunks, ties=protocol.ties, float32=float32)
+        folded = listed_run(run, protocol, chunks)
         ranking = rank_run(judgments, folded, ties="given", folded=protocol.fold == "after")
     if not (ranking.judged & ranking.in_run).any():
         raise InputError(
@@ -267,6 +142,16 @@ def rank(
             hint="check that both use the same query ids",
         )
     return ranking, notes
+
+
+def listed_run(
+    run: Run | Mapping[str, Mapping[str, float]], protocol: Protocol, chunks: Mapping[str, str] | str | None = None
+) -> Run:
+    """The lists that are evaluated: a run of chunks folded to documents where the protocol says so, else as it is."""
+    whole = run if isinstance(run, Run) else Run.from_dict(run)  # type: ignore[arg-type]
+    if protocol.fold is None or not (chunks is not None or whole.has_chunks):
+        return whole
+    return fold_run(whole, chunks, ties=protocol.ties, float32=protocol.scores == "float32")
 
 
 def _shown(data: Any) -> str:
@@ -315,6 +200,7 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
             undefined=int((status[:, i] == UNDEFINED).sum()),
             unjudged=int((status[:, i] == UNJUDGED).sum()),
             tied=int(tied.sum()),
+            short=0 if measure.k is None else int((kept & ranking.in_run & (ranking.retrieved < measure.k)).sum()),
             unjudged_share=_unjudged_share(ranking, measure.k, kept),
         )
     return Scores(

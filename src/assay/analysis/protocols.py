@@ -21,7 +21,9 @@ CHOICES = {
     "scores": ("float64", "float32"),
 }
 _TEXTS = ("name", "title", "description", "primary")
-_KEYS = (*_TEXTS, *CHOICES, "measures", "min_relevance", "max_grade", "required", "defaults", "k", "targets")
+_KEYS = (
+    *_TEXTS, *CHOICES, "measures", "headline", "min_relevance", "max_grade", "required", "defaults", "k", "targets",
+)  # fmt: skip
 
 
 def builtin_names() -> list[str]:
@@ -90,6 +92,7 @@ def _checked(raw: dict[str, Any]) -> Protocol:
         description=raw.get("description", "").strip(),
         measures={label: _definition(label, value) for label, value in measures.items()},
         primary=primary,
+        headline=_headline(raw.get("headline", []), measures),
         min_relevance=POSITIVE if raw.get("min_relevance") == "positive" else _number(raw, "min_relevance", 1.0),
         max_grade=_max_grade(raw),
         required=_required(raw.get("required", [])),
@@ -98,6 +101,15 @@ def _checked(raw: dict[str, Any]) -> Protocol:
         k=_cutoffs(raw.get("k", [])),
         targets=_targets(raw.get("targets", [])),
     )
+
+
+def _headline(names: Any, measures: dict[str, Any]) -> tuple[str, ...]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"headline = {names!r}: expected a list of labels")
+    for name in names:
+        if name not in measures:
+            raise UnknownName("headline measure", name, measures)
+    return tuple(names)
 
 
 def _definition(label: str, value: Any) -> str:
@@ -162,6 +174,12 @@ def _target(entry: dict[str, Any]) -> Target:
     except TypeError:
         known = ", ".join(Target.__dataclass_fields__)
         raise UsageError(f"targets: expected {known}, not {', '.join(entry)}") from None
+    for name in ("measure", "unit", "advice", "advice_zh"):
+        if not isinstance(getattr(target, name), str):
+            raise UsageError(f"targets: {name} must be text")
+    for name in ("below", "strict"):
+        if not isinstance(getattr(target, name), bool):
+            raise UsageError(f"targets: {target.measure}: {name} must be true or false")
     for number in (target.target, target.excellent):
         if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
             raise UsageError(f"targets: {target.measure}: {number!r} is not a number")

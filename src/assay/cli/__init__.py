@@ -14,6 +14,14 @@ from assay.errors import AssayError
 # name: (module, what --help says in the list of commands)
 _COMMANDS = {
     "evaluate": ("assay.cli.evaluate", "Score runs against judgments, or a file of records."),
+    "compare": ("assay.cli.compare", "Which system is better, by how much, and is it real."),
+    "sweep": ("assay.cli.sweep", "Measures against k, and which k to choose."),
+    "diagnose": ("assay.cli.diagnose", "Where a search fails, and what to do about it."),
+    "gate": ("assay.cli.gate", "An exit code for continuous integration."),
+    "judge": ("assay.cli.judge", "Judgments by a language model, within a budget."),
+    "cache": ("assay.cli.cache", "Look after the cache of paid answers."),
+    "calibrate": ("assay.cli.calibrate", "How far a judge agrees with people."),
+    "fuse": ("assay.cli.fuse", "Fuse several runs into one."),
     "check": ("assay.cli.check", "What is wrong or doubtful in judgments and runs."),
     "explain": ("assay.cli.explain", "One query's calculation, step by step."),
     "measures": ("assay.cli.measures", "List the measures, or show one's page."),

@@ -13,12 +13,14 @@ assay demo
 
 @click.command(name="demo", help=_HELP)
 def command() -> None:
-    """Evaluate the bundled runs and print the table."""
-    from assay.analysis.evaluate import Settings, evaluate_run
+    """Evaluate and compare the bundled runs."""
+    from assay.analysis.compare import compare
+    from assay.analysis.evaluate import evaluate_run
+    from assay.analysis.settings import Settings
     from assay.demo import collection
     from assay.formats.reading import read_judgments, read_run
-    from assay.report import evaluation
-    from assay.report.tables import terminal
+    from assay.report import comparison, evaluation
+    from assay.report.document import write
 
     place = collection()
     click.echo(
@@ -28,11 +30,16 @@ def command() -> None:
     judgments = read_judgments(place.judgments)
     settings = Settings.of(judgments, None, "graded-012")
     systems = [evaluate_run(judgments, read_run(path), settings) for path in place.runs]
-    click.echo(terminal(evaluation.means(systems)))
+    found = compare(systems, all_pairs=True)
+    click.echo(write(comparison.document(found, "graded-012", brief=True), "table"))
     click.echo("\n".join(evaluation.sentences(systems)))
     best = max(systems, key=lambda scores: scores["ndcg@10"])
+    label = best.inputs[1]["source"].label
     click.echo(
-        f"\nBest by the protocol's primary measure, ndcg@10: {best.name}. Try it on your own files:\n"
+        "\nTry it on your own files:\n"
         "  assay evaluate qrels.txt one.run another.run -m ndcg@10 -m recall@100\n"
-        f"  assay explain {place.judgments} {best.inputs[1]['source'].label} q01 -m ndcg@10"
+        "  assay compare qrels.txt one.run another.run -m ndcg@10\n"
+        "or look closer at this collection:\n"
+        f"  assay diagnose {place.judgments} {label} --queries {place.queries_file}\n"
+        f"  assay explain {place.judgments} {label} q01 -m ndcg@10"
     )

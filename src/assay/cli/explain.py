@@ -24,8 +24,8 @@ assay explain qrels.txt bm25.run q17 -m "average_precision(over='min_k')@5"
 @options.plain_rules
 def command(*, judgments: str, run: str, query: str, measure: str, **rules: Any) -> None:
     """Print the steps."""
-    from assay.analysis.evaluate import Settings
     from assay.analysis.explain import explain, rank_list
+    from assay.analysis.settings import Settings
     from assay.errors import InputError, excerpt
     from assay.formats.reading import read_judgments, read_run
     from assay.report.tables import Table, terminal

@@ -29,9 +29,44 @@ _RULES = [
     click.option("--undefined", type=click.Choice(["zero", "skip"]), help="Queries without relevant documents."),
     click.option("--fold", type=click.Choice(["after", "before"]), help="Fold chunks after or before the cut at k."),
     click.option("--chunk-map", metavar="FILE|PATTERN", help="Chunk to document: a file, or {doc}#{chunk}."),
+    click.option("--calibration", metavar="FILE", help="What assay calibrate found about the judge of the grades."),
     click.option("--dedupe", is_flag=True, help="Keep the highest ranked of repeated documents."),
     *_PLAIN[3:],
 ]
+
+
+lang = click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, envvar="ASSAY_LANG",
+    help="Language of messages and tables.",
+)  # fmt: skip
+FORMATS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+
+
+def output(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add where to write, in which format and in which language."""
+    for option in (
+        lang,
+        click.option(
+            "--format", "kind", type=click.Choice(list(dict.fromkeys(FORMATS.values()))), help="Output format."
+        ),
+        click.option("--output", "-o", metavar="FILE", help="Write to a file instead; its suffix sets the format."),
+    ):
+        function = option(function)
+    return function
+
+
+def given(*names: str) -> list[str]:
+    """Which of these options were typed, as they are typed."""
+    ctx = click.get_current_context()
+    typed = [name for name in names if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
+    return [f"--{name.replace('_', '-')}" for name in typed]
+
+
+RULES = (
+    "protocol", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "chunk_map", "dedupe",
+    "calibration",
+    "input_format", "split", "weights",
+)  # fmt: skip
 
 
 def rules(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,6 +74,29 @@ def rules(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_RULES):
         function = option(function)
     return function
+
+
+def rules_but_protocol(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that override a protocol, for a command with a protocol option of its own."""
+    for option in reversed(_RULES[1:]):
+        function = option(function)
+    return function
+
+
+def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
+    """Read NAME=VALUE texts."""
+    from assay.errors import UsageError
+
+    found = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise UsageError(f"{option} {text}: expected NAME=NUMBER")
+    return found
 
 
 def plain_rules(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -28,7 +28,8 @@ class Judgments:
     A negative grade means "pooled but not judged". With `subtopic` rows, a pair may have one row per subtopic;
     `groups` says whether these are aspects of a diversity task ("subtopics") or the OR-groups of gold given as an
     AND of ORs ("gold"), for which recall counts satisfied groups. `empty` queries were judged and have no document at
-    all; `complete` judgments name everything relevant, so that a document they leave out is not a gap.
+    all; `complete` judgments name everything relevant, so that a document they leave out is not a gap. `judge` names
+    the language model that made the grades, if one did.
     """
 
     frame: pl.DataFrame
@@ -37,6 +38,7 @@ class Judgments:
     notes: tuple[str, ...] = field(default=())
     empty: tuple[str, ...] = ()
     complete: bool = False
+    judge: str = ""
 
     @classmethod
     def of(
@@ -50,6 +52,7 @@ class Judgments:
         empty: tuple[str, ...] = (),
         complete: bool = False,
         ordered: bool = False,
+        judge: str = "",
     ) -> Judgments:
         """Check and order a frame with columns query_id, doc_id, grade and, where there are groups, subtopic."""
         keys = ["query_id", "doc_id"] if groups == "none" else ["query_id", "doc_id", "subtopic"]
@@ -72,7 +75,7 @@ class Judgments:
             raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
         if not len(frame) and not empty:
             raise InputError("there are no judgments", path=place, hint="expected at least one judged document")
-        return cls(frame, source, groups, notes, empty, complete)
+        return cls(frame, source, groups, notes, empty, complete, judge)
 
     @classmethod
     def from_dict(cls, grades: Mapping[object, Mapping[object, float]]) -> Judgments:

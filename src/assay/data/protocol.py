@@ -18,7 +18,7 @@ POSITIVE = float("-inf")  # stands for "any grade above 0" until the judgments a
 
 @dataclass(frozen=True)
 class Target:
-    """A value to reach, and one that is excellent.
+    """A value to reach, one that is excellent, and what to do when it is not reached.
 
     `below` is for quantities that should be small; `strict` means that the value itself is not enough.
     """
@@ -29,6 +29,13 @@ class Target:
     below: bool = False
     strict: bool = False
     unit: str = ""
+    advice: str = ""
+    advice_zh: str = ""
+
+    def reached(self, value: float, goal: float) -> bool:
+        """Say whether a value is as good as a goal (this target's, or its excellent one)."""
+        beyond = value < goal if self.below else value > goal
+        return beyond or (value == goal and not self.strict)
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,8 @@ class Protocol:
 
     `defaults` fills parameters of measures that do not give them; `required` names settings that have no sensible
     default and must be given by the user; `max_grade` may offer several, of which the smallest that fits is taken;
-    `overrides` lists the rules that the user changed.
+    `headline` names the measures that comparisons show when none are asked for (all, if empty); `overrides` lists the
+    rules that the user changed.
     """
 
     name: str
@@ -45,6 +53,7 @@ class Protocol:
     description: str = ""
     measures: Mapping[str, str] = field(default_factory=dict)
     primary: str | None = None
+    headline: tuple[str, ...] = ()
     min_relevance: float = 1.0
     max_grade: float | tuple[float, ...] | None = None
     required: tuple[str, ...] = ()

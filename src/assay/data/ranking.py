@@ -136,6 +136,12 @@ class Ranking:
             listed_position=None if self.listed_position is None else self.position[keep],
         )
 
+    def best(self) -> Ranking:
+        """Put the highest grades first: the best order of the documents that were retrieved."""
+        moved = self._keep(np.lexsort((-self.grade, self.query)))
+        rank = segments.ordinals(moved.query)
+        return replace(moved, rank=rank, position=rank, tie_first=rank, tie_last=rank)
+
     def cut(self, depth: int) -> Ranking:
         """Forget everything below a depth, as trec_eval -M does."""
         return replace(self._keep(self.rank <= depth), retrieved=np.minimum(self.retrieved, depth))

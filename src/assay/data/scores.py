@@ -29,13 +29,17 @@ _GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not mak
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries stand behind a mean, and how many do not and why."""
+    """How many queries stand behind a mean, and how many do not and why.
+
+    Of those in it, `tied` hang on the order of equal scores, `short` have fewer results than the cutoff.
+    """
 
     queries: int
     missing: int = 0
     undefined: int = 0
     unjudged: int = 0
     tied: int = 0
+    short: int = 0
     unjudged_share: float | None = None
 
 
@@ -45,6 +49,7 @@ class Scores:
 
     A cell has a value or NaN, and a status. NaN cells are in no mean; a judged query missing from the run has the value
     0 and the status `missing` unless the protocol leaves it out. Scores from a file know their judgments by digest.
+    `judge` names the language model behind the grades, `calibration` how far it agrees with people.
     """
 
     name: str
@@ -62,6 +67,13 @@ class Scores:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
+    judge: str = ""
+    calibration: str = ""
+
+    @property
+    def uncalibrated(self) -> bool:
+        """Say whether the grades are a language model's that nobody compared with people's."""
+        return bool(self.judge) and not self.calibration
 
     @property
     def judgments_digest(self) -> str:

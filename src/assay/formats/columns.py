@@ -16,6 +16,8 @@ SCORE = ("score", "similarity", "sim", "relevance_score", "retrieval_score")
 RANK = ("rank", "position", "pos")
 CHUNK = ("chunk_id", "chunk", "chunkid", "passage_id")
 SUBTOPIC = ("subtopic", "subtopic_id", "aspect", "intent", "iteration", "iter")
+SYSTEM = ("system", "variant", "name", "run")
+DESCRIPTION = ("description", "label", "text", "what")
 WEIGHT = ("weight", "traffic", "count", "frequency", "volume")
 
 

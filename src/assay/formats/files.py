@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Any
 
 from assay.data.source import Source
 from assay.errors import InputError
@@ -111,6 +112,17 @@ class Input:
         """File suffix without .gz, in lower case."""
         name = self.label.lower().removesuffix(".gz")
         return "" if self.path is None else Path(name).suffix
+
+
+def read_toml(place: str) -> dict[str, Any]:
+    """Read a TOML file."""
+    import tomllib
+
+    source = Input.at(place)
+    try:
+        return tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"not valid TOML: {error}", path=place) from None
 
 
 @lru_cache(maxsize=1)

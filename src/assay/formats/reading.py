@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -120,9 +120,10 @@ def read_judgments(
         source, kind = Input.at(file), "tsv"
     if kind == "trec":
         frame = trec.read_trec(source, scan.QRELS)
-        groups = "subtopics" if subtopics else "none"
+        groups: Literal["subtopics", "none"] = "subtopics" if subtopics else "none"
         try:
-            return Judgments.of(frame, source=source.source, groups=groups, dedupe=dedupe)  # type: ignore[arg-type]
+            judge = trec.judge_of(source)
+            return Judgments.of(frame, source=source.source, groups=groups, dedupe=dedupe, judge=judge)
         except Repeated as error:
             raise trec.locate(source.source, error) from None
     if kind == "json":
@@ -223,7 +224,7 @@ def read_chunk_map(place: str) -> Mapping[str, str] | str:
     chunk = columns.find(frame.columns, columns.CHUNK, path=source.label, needed="chunk maps")
     doc = columns.find(frame.columns, columns.DOC, path=source.label, needed="chunk maps")
     assert chunk and doc
-    return dict(zip(_once(frame[chunk], source.label), frame[doc].cast(pl.String), strict=True))
+    return dict(zip(once(frame[chunk], source.label), frame[doc].cast(pl.String), strict=True))
 
 
 def read_weights(place: str) -> dict[str, float]:
@@ -239,10 +240,26 @@ def read_weights(place: str) -> dict[str, float]:
     query = columns.find(frame.columns, columns.QUERY, path=source.label, needed="weights")
     weight = columns.find(frame.columns, columns.WEIGHT, path=source.label, needed="weights")
     assert query and weight
-    return dict(zip(_once(frame[query], source.label), tables.numbers(frame, weight, source.label), strict=True))
+    return dict(zip(once(frame[query], source.label), tables.numbers(frame, weight, source.label), strict=True))
 
 
-def _once(ids: pl.Series, label: str) -> pl.Series:
+def read_labels(place: str) -> dict[str, str]:
+    """Read descriptions of systems from a file of two columns (system, description) or a JSON object."""
+    source = Input.at(place)
+    kind = format_of(source, None)
+    if kind == "json":
+        data = _json(source)
+        if not isinstance(data, dict):
+            raise InputError("expected {system: description}", path=source.label)
+        return {name: str(text) for name, text in data.items()}
+    frame = tables.read_table(source, "csv" if kind == "trec" else kind)
+    system = columns.find(frame.columns, columns.SYSTEM, path=source.label, needed="descriptions")
+    text = columns.find(frame.columns, columns.DESCRIPTION, path=source.label, needed="descriptions")
+    assert system and text
+    return dict(zip(once(frame[system], source.label), frame[text].cast(pl.String), strict=True))
+
+
+def once(ids: pl.Series, label: str) -> pl.Series:
     """Refuse the same id twice: only one of the rows could count."""
     twice = ids.filter(ids.is_duplicated())
     if len(twice):

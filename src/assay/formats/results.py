@@ -13,19 +13,27 @@ import numpy as np
 from assay.data.protocol import Protocol, Target
 from assay.data.scores import SCORED, STATUSES, Counts, Scores
 from assay.errors import InputError, NotComparable, UsageError
+from assay.formats.files import Input
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.formats.files import Input
+    from collections.abc import Mapping, Sequence
 
 SCHEMA = 1
+_OPENING = 200
 
 
 def result_dict(
-    systems: Sequence[Scores], *, command: str, warnings: Sequence[str] = (), seed: int | None = None
+    systems: Sequence[Scores],
+    *,
+    command: str,
+    warnings: Sequence[str] = (),
+    seed: int | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Lay out an evaluation as plain values; its systems must share judgments and have names of their own."""
+    """Lay out an evaluation as plain values; its systems must share judgments and have names of their own.
+
+    `more` holds what a command found out beyond the values: a comparison, a diagnosis ...
+    """
     if not systems:
         raise UsageError("there is no system to write")
     names = [scores.name for scores in systems]
@@ -43,6 +51,8 @@ def result_dict(
         "protocol": systems[0].protocol.to_dict(),
         "inputs": _inputs(systems),
         "judgments": systems[0].judgments_digest,
+        "judge": systems[0].judge,
+        "calibration": systems[0].calibration,
         "seed": seed,
         "systems": [_system(scores) for scores in systems],
         "per_query": {
@@ -52,6 +62,7 @@ def result_dict(
             **({"weights": _weights(systems[0])} if systems[0].weights is not None else {}),
         },
         "warnings": list(warnings),
+        **(more or {}),
     }
 
 
@@ -115,6 +126,23 @@ def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
+def read_calibration(place: str) -> tuple[str, str]:
+    """Read which judge a calibration is about, and how far it agrees with people."""
+    source = Input.at(place)
+    try:
+        data = json.loads(source.text)["calibration"]
+        return str(data["judge"]), str(data["stamp"])
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            "this is not a calibration", path=place, hint="make one: assay calibrate ... -o FILE"
+        ) from None
+
+
+def is_result(source: Input) -> bool:
+    """Tell a result file by its schema, which stands at its beginning."""
+    return source.path is not None and source.path.is_file() and b'"schema"' in source.head[:_OPENING]
+
+
 def read_result(source: Input) -> list[Scores]:
     """Read the systems of a result file."""
     try:
@@ -161,6 +189,8 @@ def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
         aggregates=system["aggregates"],
         weights=None if weights is None else np.array([weights.get(query, 0.0) for query in ids]),
         judgments=data["judgments"],
+        judge=data.get("judge", ""),
+        calibration=data.get("calibration", ""),
     )
 
 

@@ -104,7 +104,12 @@ def judgments_of(frame: pl.DataFrame, source: Source | None, *, subtopics: bool,
     """Interpret a frame's columns as judgments."""
     picked, notes = judged_rows(frame, source, subtopics=subtopics)
     groups: Literal["subtopics", "none"] = "subtopics" if subtopics else "none"
-    return Judgments.of(picked, source=source, groups=groups, notes=notes, dedupe=dedupe)
+    return Judgments.of(picked, source=source, groups=groups, notes=notes, dedupe=dedupe, judge=_judges(frame))
+
+
+def _judges(frame: pl.DataFrame) -> str:
+    """Name the language models that made the grades, where a column `judge` does."""
+    return ", ".join(frame["judge"].drop_nulls().cast(pl.String).unique().sort()) if "judge" in frame.columns else ""
 
 
 def judged_rows(frame: pl.DataFrame, source: Source | None, *, subtopics: bool) -> tuple[pl.DataFrame, tuple[str, ...]]:

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
     from assay.data.source import Source
 
+JUDGE_LINE = "# judge: "
+
+
+def judge_of(source: Input) -> str:
+    """Name the language model that made the judgments, if the first line does."""
+    first = source.head.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    return first.removeprefix(JUDGE_LINE).strip() if first.startswith(JUDGE_LINE) else ""
+
 
 @dataclass(frozen=True)
 class RunPieces:

@@ -14,6 +14,7 @@ from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.files import Input, write_atomically
 from assay.formats.results import read_result as _read_result
 from assay.formats.results import result_dict, to_json
+from assay.formats.trec import JUDGE_LINE
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +47,19 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
         part = pl.col("subtopic") if judgments.groups != "none" else pl.lit("0")
         grade = pl.when(pl.col("grade") == pl.col("grade").round()).then(pl.col("grade").cast(pl.Int64).cast(pl.String))
         frame = frame.select("query_id", part.alias("0"), "doc_id", grade.otherwise(pl.col("grade").cast(pl.String)))
-    _write(place, _encode(frame, kind, "grade", place))
+    if judgments.judge:
+        _write(place, _stamped(frame, kind, judgments.judge, place))
+    else:
+        _write(place, _encode(frame, kind, "grade", place))
+
+
+def _stamped(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[str]) -> bytes:
+    """Let the file say which language model made its grades: a comment in TREC files, a column in tables."""
+    if kind == "json":
+        raise UsageError("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
+    if kind == "trec":
+        return f"{JUDGE_LINE}{judge}\n".encode() + _encode(frame, kind, "grade", place)
+    return _encode(frame.with_columns(judge=pl.lit(judge)), kind, "grade", place)
 
 
 def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:

@@ -326,7 +326,7 @@ def rbp(
     return (1 - p) * ranking.total(worth * p ** (ranking.rank - 1.0), ranking.within(k))
 
 
-@measure(needs_relevant=False, swap_safe=False)
+@measure(needs_relevant=False, swap_safe=False, lower_is_better=True)
 def rbp_residual(
     ranking: Ranking, k: int | None, *, p: float = 0.8, tail: Literal["always", "trec"] = "always"
 ) -> Floats:

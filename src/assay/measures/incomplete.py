@@ -99,7 +99,7 @@ def judged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retri
     return ratio(ranking.count(ranking.within(k) & ranking.is_judged), divisor)
 
 
-@measure(cutoff="required", needs_relevant=False, swap_safe=False)
+@measure(cutoff="required", needs_relevant=False, swap_safe=False, lower_is_better=True)
 def unjudged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
     """Share of the top k that has not been judged.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from assay.data.run import Run
 from assay.errors import UsageError
 from assay.formats.reading import as_run
@@ -72,9 +74,14 @@ def _pairs(first: Any, second: Any) -> dict[str, tuple[list[str], list[str]]]:
 
 
 def _ranked(data: Any) -> Mapping[str, list[str]]:
-    """Order each query's documents as trec_eval does; runs may be given in any form that evaluate takes."""
+    """Take runs in any form that evaluate takes."""
     found = as_run(data)
-    run = found if isinstance(found, Run) else Run.from_dict(found)  # type: ignore[arg-type]
+    return ranked_lists(found if isinstance(found, Run) else Run.from_dict(found))  # type: ignore[arg-type]
+
+
+def ranked_lists(run: Run, depth: int | None = None) -> dict[str, list[str]]:
+    """Order each query's documents as trec_eval does, down to a depth."""
     frame = run.frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
-    grouped = frame.group_by("query_id", maintain_order=True).agg("doc_id")
-    return dict(zip(grouped["query_id"], grouped["doc_id"].to_list(), strict=True))
+    docs = pl.col("doc_id") if depth is None else pl.col("doc_id").head(depth)
+    grouped = frame.group_by("query_id", maintain_order=True).agg(docs)
+    return dict(zip(grouped["query_id"].to_list(), grouped["doc_id"].to_list(), strict=True))

@@ -47,6 +47,7 @@ class Spec:
     ideal_is_one: bool = False
     swap_safe: bool = True
     order_free: bool = False
+    lower_is_better: bool = False
     expected: Function | Literal["itself"] | None = None
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
@@ -164,6 +165,7 @@ def measure(
     ideal_is_one: bool = ...,
     swap_safe: bool = ...,
     order_free: bool = ...,
+    lower_is_better: bool = ...,
     expected: Function | Literal["itself"] | None = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import TYPE_CHECKING
 
 from assay.data.scores import STATUSES
-from assay.report.tables import Table, clean
+from assay.messages import say
+from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,33 +15,41 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
 
 _WIDE = 8  # more measures than this read better as rows
-_WIDTH = 110
 
 
 def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = False) -> Table:
     """One row per system, or per measure when there are many (never, if `upright`)."""
-    labels = systems[0].labels
-    rows = [
+    labels: tuple[str, ...] = systems[0].labels
+    rows: list[tuple[str, ...]] = [
         (
             scores.name,
             *(number(scores[label], whole=scores.aggregates.get(label) == "sum", exact=exact) for label in labels),
         )
         for scores in systems
     ]
-    table = Table(("system", *labels), tuple(rows))
+    table = Table((say("column.system"), *labels), tuple(rows))
+    table = table.stamped(say("doubt.stamp")) if stamp(systems) else table
     return table.transposed() if len(labels) > _WIDE and not upright else table
 
 
 def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
     """One row per system and query, with the status where a value was not simply scored."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for scores in systems:
         whole = [scores.aggregates.get(label) == "sum" for label in scores.labels]
         for query, values, codes in zip(scores.query_ids, scores.values, scores.status, strict=True):
             cells = [number(float(v), whole=w, exact=exact) for v, w in zip(values, whole, strict=True)]
             odd = sorted({STATUSES[code] for code in codes if code})
             rows.append((scores.name, query, *cells, ", ".join(odd)))
-    return Table(("system", "query", *systems[0].labels, "status"), tuple(rows), names=2)
+    headers = (say("column.system"), say("column.query"), *systems[0].labels, say("column.status"))
+    table = Table(headers, tuple(rows), names=2)
+    return table.stamped(say("doubt.stamp")) if stamp(systems) else table
+
+
+def stamp(systems: Sequence[Scores]) -> str:
+    """Say so where a language model made the grades and nobody compared them with people's."""
+    judge = next((scores.judge for scores in systems if scores.uncalibrated), None)
+    return "" if judge is None else say("doubt.uncalibrated", judge=judge)
 
 
 def number(value: float, *, whole: bool = False, exact: bool = False) -> str:
@@ -56,17 +64,16 @@ def number(value: float, *, whole: bool = False, exact: bool = False) -> str:
 def sentences(systems: Sequence[Scores]) -> list[str]:
     """Say what stands behind the numbers and what a careful reader should know."""
     first = systems[0]
-    lines = [f"{first.judged:,} judged {'query' if first.judged == 1 else 'queries'}, protocol {first.protocol}"]
+    lines: list[str] = [say("doubt.judged", n=first.judged, protocol=str(first.protocol))]
     named = _definitions(first)
     if named:
-        text = "definitions: " + "; ".join(named)
-        lines += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        lines.append(say("doubt.definitions", text="; ".join(named)))
     shared = [text for text in first.warnings if all(text in scores.warnings for scores in systems)]
     if len(systems) > 1:
-        lines += [f"all systems: {clean(text)}" for text in shared]
+        lines += [say("doubt.of_all", text=text) for text in shared]
     for scores in systems:
         own = [text for text in scores.warnings if len(systems) == 1 or text not in shared]
-        lines += [f"{clean(scores.name)}: {clean(text)}" for text in own]
+        lines += [say("doubt.of_one", system=scores.name, text=text) for text in own]
     return list(dict.fromkeys([*lines, *(note for scores in systems for note in scores.notes)]))
 
 

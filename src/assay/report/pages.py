@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 from assay.data.protocol import POSITIVE
 from assay.measures import ALIASES, REGISTRY, parse
 from assay.measures.registry import SHARED_PARAMETERS
+from assay.report.diagnosis import goal
 from assay.report.tables import Table, render
 
 if TYPE_CHECKING:
-    from assay.data.protocol import Protocol, Target
+    from assay.data.protocol import Protocol
     from assay.measures import Spec
 
 SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
@@ -107,6 +108,8 @@ def _properties(spec: Spec) -> str:
     words.append(
         {"mean": "averaged", "sum": "summed", "geometric": "averaged geometrically"}[spec.aggregate] + " over queries"
     )
+    if spec.lower_is_better:
+        words.append("lower is better")
     if spec.expected:
         words.append("has an expected value over ties")
     return "; ".join(words)
@@ -117,14 +120,6 @@ def _wrapped(text: str, indent: str = "", further: str | None = None) -> list[st
     return textwrap.wrap(
         joined, _WIDTH, initial_indent=indent, subsequent_indent=indent if further is None else further
     )
-
-
-def _goal(target: Target, value: float | None) -> str:
-    if value is None:
-        return ""
-    sign = ("<" if target.below else ">") + ("" if target.strict else "=")
-    shown = f"${value:g}" if target.unit == "$" else f"{value:g} {target.unit}".rstrip()
-    return f"{sign} {shown}"
 
 
 def protocol_page(protocol: Protocol) -> str:
@@ -138,6 +133,6 @@ def protocol_page(protocol: Protocol) -> str:
     lines += [f"  {key} = {value}" for key, value in rules.items() if value is not None]
     lines += ["", render(Table(("label", "definition"), tuple(protocol.measures.items()), names=2), "table").rstrip()]
     if protocol.targets:
-        rows = tuple((t.measure, _goal(t, t.target), _goal(t, t.excellent)) for t in protocol.targets)
+        rows = tuple((t.measure, goal(t, t.target), goal(t, t.excellent)) for t in protocol.targets)
         lines += ["", render(Table(("target for", "target", "excellent"), rows, names=1), "table").rstrip()]
     return "\n".join(lines) + "\n"

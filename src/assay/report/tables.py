@@ -6,8 +6,13 @@ import csv
 import io
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from assay.messages import Lang, say, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Format = Literal["table", "markdown", "latex", "csv"]
 
@@ -17,29 +22,67 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\N{DAGGER}": r"\textdagger{}", "\N{DOUBLE DAGGER}": r"\textdaggerdbl{}",
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A number or name with what is said about it: set in bold, and marked by letters or daggers."""
+
+    text: str
+    mark: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True)
 class Table:
-    """Text cells under headers; the first `names` columns are names, the rest numbers and aligned right."""
+    """Cells under headers; the first `names` columns and those of `texts` are words, the rest right-aligned numbers."""
 
     headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str | Cell, ...], ...]
     caption: str = ""
     names: int = 1
+    texts: tuple[int, ...] = ()
+
+    def is_text(self, column: int) -> bool:
+        """Say whether a column holds words."""
+        return column < self.names or column in self.texts
 
     def transposed(self) -> Table:
-        """Swap rows and columns (of a table with one column of names)."""
-        columns = list(zip(*([self.headers[:1], *[row[:1] for row in self.rows]]), strict=True))
+        """Swap rows and columns (of a table with one column of names) whose rows are systems."""
         body = [(header, *(row[i] for row in self.rows)) for i, header in enumerate(self.headers)][1:]
-        first = "measure" if columns and columns[0][0] == "system" else self.headers[0]
-        return Table((first, *(row[0] for row in self.rows)), tuple(body), self.caption)
+        return Table((say("column.measure"), *(_plain(row[0]).text for row in self.rows)), tuple(body), self.caption)
+
+    def stamped(self, stamp: str) -> Table:
+        """Add a column that says the same in every row."""
+        rows = tuple((*row, stamp) for row in self.rows)
+        return replace(
+            self, headers=(*self.headers, say("column.judge")), rows=rows, texts=(*self.texts, len(self.headers))
+        )
+
+    def told(self, lang: Lang) -> Table:
+        """Put all texts into a language."""
+
+        def cell(given: str | Cell) -> Cell:
+            found = _plain(given)
+            return replace(found, text=tell(found.text, lang), mark=tell(found.mark, lang))
+
+        return replace(
+            self,
+            headers=tuple(tell(header, lang) for header in self.headers),
+            rows=tuple(tuple(map(cell, row)) for row in self.rows),
+            caption=tell(self.caption, lang),
+        )
 
 
-def render(table: Table, kind: Format) -> str:
+def _plain(cell: str | Cell) -> Cell:
+    return cell if isinstance(cell, Cell) else Cell(cell)
+
+
+def render(table: Table, kind: Format, lang: Lang = "en") -> str:
     """Write a table in the given form."""
-    return {"table": terminal, "markdown": markdown, "latex": latex, "csv": as_csv}[kind](table)
+    return {"table": terminal, "markdown": markdown, "latex": latex, "csv": as_csv}[kind](table.told(lang))
 
 
 def width(text: str) -> int:
@@ -55,49 +98,81 @@ def clean(text: str) -> str:
 
 
 def terminal(table: Table) -> str:
-    """Align columns with two blanks between them, under a rule."""
-    rows = [tuple(map(clean, row)) for row in (table.headers, *table.rows)]
+    """Align columns with two blanks between them, under a rule; marks stand in a column of their own."""
+    body = [[_plain(cell) for cell in row] for row in table.rows]
+    marks = [max((width(clean(row[i].mark)) for row in body), default=0) for i in range(len(table.headers))]
+    marked = [[_marked(cell, mark) for cell, mark in zip(row, marks, strict=True)] for row in body]
+    rows = [[clean(header) for header in table.headers], *marked]
     widths = [max(width(row[i]) for row in rows) for i in range(len(table.headers))]
     lines = []
     for row in rows:
         cells = [
-            cell + " " * (size - width(cell)) if i < table.names else " " * (size - width(cell)) + cell
+            cell + " " * (size - width(cell)) if table.is_text(i) else " " * (size - width(cell)) + cell
             for i, (cell, size) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     rule = "  ".join("-" * size for size in widths)
-    head = [table.caption] if table.caption else []
+    head = [clean(table.caption)] if table.caption else []
     return "\n".join([*head, lines[0], rule, *lines[1:]]) + "\n"
+
+
+def _marked(cell: Cell, size: int) -> str:
+    mark = clean(cell.mark)
+    return clean(cell.text) + (" " + mark + " " * (size - width(mark)) if size else "")
 
 
 def markdown(table: Table) -> str:
     """Write a pipe table."""
 
-    def line(cells: tuple[str, ...]) -> str:
-        return "| " + " | ".join(clean(cell).replace("|", r"\|") for cell in cells) + " |"
+    def cell(given: str | Cell) -> str:
+        found = _plain(given)
+        text = clean(found.text).replace("|", r"\|")
+        return (f"**{text}**" if found.strong and text else text) + (f" {clean(found.mark)}" if found.mark else "")
 
-    marks = "|" + "|".join("---" if i < table.names else "---:" for i in range(len(table.headers))) + "|"
+    def line(cells: Sequence[str | Cell]) -> str:
+        return "| " + " | ".join(map(cell, cells)) + " |"
+
+    marks = "|" + "|".join("---" if table.is_text(i) else "---:" for i in range(len(table.headers))) + "|"
     head = [f"**{clean(table.caption)}**", ""] if table.caption else []
     return "\n".join([*head, line(table.headers), marks, *map(line, table.rows)]) + "\n"
 
 
 def latex(table: Table) -> str:
-    """Write a booktabs tabular."""
+    """Write a booktabs tabular; marks are superscripts."""
 
-    def line(cells: tuple[str, ...]) -> str:
-        return " & ".join("".join(_LATEX.get(char, char) for char in clean(cell)) for cell in cells) + r" \\"
+    def cell(given: str | Cell) -> str:
+        found = _plain(given)
+        text = latex_text(found.text)
+        mark = rf"\textsuperscript{{{latex_text(found.mark)}}}" if found.mark else ""
+        return (rf"\textbf{{{text}}}" if found.strong and text else text) + mark
 
-    shape = "l" * table.names + "r" * (len(table.headers) - table.names)
+    def line(cells: Sequence[str | Cell]) -> str:
+        return " & ".join(map(cell, cells)) + r" \\"
+
+    shape = "".join("l" if table.is_text(i) else "r" for i in range(len(table.headers)))
+    head = [rf"% {clean(table.caption)}"] if table.caption else []
     body = [rf"\begin{{tabular}}{{{shape}}}", r"\toprule", line(table.headers), r"\midrule", *map(line, table.rows)]
-    return "\n".join([*body, r"\bottomrule", r"\end{tabular}"]) + "\n"
+    return "\n".join([*head, *body, r"\bottomrule", r"\end{tabular}"]) + "\n"
+
+
+def latex_text(text: str) -> str:
+    """Escape a text for LaTeX."""
+    return "".join(_LATEX.get(char, char) for char in clean(text))
 
 
 def as_csv(table: Table) -> str:
-    """Write CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    """Write CSV; a text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    A column whose cells carry marks is followed by a column of them.
+    """
+    body = [[_plain(cell) for cell in row] for row in table.rows]
+    marked = [any(row[i].mark for row in body) for i in range(len(table.headers))]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    for row in (table.headers, *table.rows):
-        writer.writerow([_harmless(cell) for cell in row])
+    heads = [Cell(header, f"{header} marks") for header in table.headers]
+    for row in (heads, *body):
+        cells = [(cell.text, cell.mark) if more else (cell.text,) for cell, more in zip(row, marked, strict=True)]
+        writer.writerow([_harmless(text) for pair in cells for text in pair])
     return out.getvalue()
 
 

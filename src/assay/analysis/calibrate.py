@@ -1,0 +1,217 @@
+"""How far a judge's grades can be trusted: agreement with people, bias, noise, and what it means for systems."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.evaluate import evaluate_run
+from assay.analysis.settings import Settings
+from assay.errors import InputError
+from assay.messages import Said, say
+from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
+from assay.stats.alpha import krippendorff_alpha
+from assay.stats.intervals import Interval, mean_interval
+from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from assay.data.judgments import Judgments
+    from assay.data.protocol import Protocol
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+    from assay.data.segments import Floats
+
+LEAST, ENOUGH = 50, 100
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How far the judge is from the people at one of their grades, on average."""
+
+    grade: float
+    pairs: int
+    mean: Interval
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How much a judge differs from itself: pairs asked several times, the share with different grades, mean spread."""
+
+    judge: str
+    pairs: int
+    differing: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A system's mean by people alone, by the judge alone, and the judge's corrected by the people's."""
+
+    system: str
+    measure: str
+    labelled: int
+    queries: int
+    human: float | None
+    judge: float
+    corrected: PredictionPowered
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Everything that was found out about a judge on pairs that people graded too."""
+
+    judge: str
+    pairs: int
+    queries: int
+    exact: float
+    kappa: Agreement
+    alpha: Agreement
+    spearman: Agreement
+    confusion: Confusion
+    bias: Interval
+    biases: tuple[Bias, ...]
+    noise: tuple[Noise, ...]
+    ranking: Agreement | None
+    systems: tuple[Corrected, ...]
+    warnings: tuple[Said, ...]
+
+    @property
+    def stamp(self) -> str:
+        """What stands beside numbers made with this judge."""
+        value = "" if self.kappa.value is None else f"kappa {self.kappa.value:.2f} "
+        return f"{value}on {self.pairs} labels"
+
+
+def calibrate(
+    judged: Judgments,
+    human: Judgments,
+    *,
+    runs: Sequence[Run] = (),
+    measures: Sequence[str] | None = None,
+    protocol: str | Protocol = "trec",
+    votes: Sequence[Mapping[str, float | str]] = (),
+    seed: int = 0,
+    **overrides: object,
+) -> Calibration:
+    """Compare a judge's grades with people's on the pairs that both graded; at least 50 are needed."""
+    queries, theirs, ours = _common(judged, human)
+    if len(theirs) < LEAST:
+        raise InputError(
+            f"only {len(theirs)} pairs are graded by both the judge and people: at least {LEAST} are needed",
+            path=human.source.label if human.source else None,
+            hint=f"label more pairs; {ENOUGH} or more give useful intervals",
+        )
+    options = {"groups": queries, "n_resamples": _RESAMPLES, "rng": seed}
+
+    def scored(judgments: Judgments, run: Run) -> Scores:
+        return evaluate_run(judgments, run, Settings.of(judgments, measures, protocol, **overrides))
+
+    corrected = _systems(judged, human, runs, scored)
+    return Calibration(
+        judge=judged.judge or "judge",
+        pairs=len(theirs),
+        queries=len(set(queries)),
+        exact=float(np.mean(ours == theirs)),
+        kappa=kappa(ours, theirs, **options),  # type: ignore[arg-type]
+        alpha=krippendorff_alpha(np.stack([ours, theirs], axis=1), **options),  # type: ignore[arg-type]
+        spearman=spearman(ours, theirs, **options),  # type: ignore[arg-type]
+        confusion=confusion_matrix(theirs, ours),
+        bias=mean_interval(ours - theirs),
+        biases=tuple(
+            Bias(float(grade), int((theirs == grade).sum()), mean_interval((ours - theirs)[theirs == grade]))
+            for grade in np.unique(theirs)
+        ),
+        noise=_noise(votes),
+        ranking=_ranking(corrected),
+        systems=corrected,
+        warnings=_warnings(theirs, ours, queries),
+    )
+
+
+def _common(judged: Judgments, human: Judgments) -> tuple[list[str], Floats, Floats]:
+    """Pairs with a grade of both; negative ones are none."""
+    ours, theirs = judged.by_query, human.by_query
+    rows = [
+        (query, theirs[query][doc], ours[query][doc])
+        for query in sorted(set(ours) & set(theirs))
+        for doc in sorted(set(ours[query]) & set(theirs[query]))
+        if ours[query][doc] >= 0 and theirs[query][doc] >= 0
+    ]
+    return [row[0] for row in rows], np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+
+
+def _warnings(theirs: Floats, ours: Floats, queries: Sequence[str]) -> tuple[Said, ...]:
+    found = []
+    if len(theirs) < ENOUGH:
+        found.append(say("calibrate.few", n=len(theirs), enough=ENOUGH))
+    if theirs.max() != ours.max() and (theirs.max() <= ours.max() / 2 or ours.max() <= theirs.max() / 2):
+        found.append(say("calibrate.scales", human=float(theirs.max()), judge=float(ours.max())))
+    if len(set(queries)) < LEAST / 5:
+        found.append(say("calibrate.few_queries", n=len(set(queries))))
+    return tuple(found)
+
+
+def _noise(votes: Sequence[Mapping[str, float | str]]) -> tuple[Noise, ...]:
+    """Spread of each judge's repeated grades of the same pair."""
+    groups: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for vote in votes:
+        if vote.get("grade") is not None:
+            pair = (str(vote["query_id"]), str(vote["doc_id"]))
+            groups.setdefault(str(vote["judge"]), {}).setdefault(pair, []).append(float(vote["grade"]))
+    found = []
+    for name, pairs in sorted(groups.items()):
+        repeated = [grades for grades in pairs.values() if len(grades) > 1]
+        if repeated:
+            spread = [float(np.var(grades, ddof=1)) for grades in repeated]
+            differing = sum(len(set(grades)) > 1 for grades in repeated) / len(repeated)
+            found.append(Noise(name, len(repeated), differing, math.sqrt(math.fsum(spread) / len(spread))))
+    return tuple(found)
+
+
+def _systems(
+    judged: Judgments, human: Judgments, runs: Sequence[Run], scored: Callable[[Judgments, Run], Scores]
+) -> tuple[Corrected, ...]:
+    """Correct each system's means; the unit is the query, and one counts as labelled if people graded all its pairs."""
+    complete = {
+        query
+        for query, docs in judged.by_query.items()
+        if query in human.by_query and set(docs) <= set(human.by_query[query])
+    }
+    found = []
+    for run in runs:
+        by_judge, by_people = scored(judged, run), scored(human, run)
+        found += [_corrected(by_judge, by_people, label, complete) for label in by_judge.labels]
+    return tuple(found)
+
+
+def _corrected(by_judge: Scores, by_people: Scores, label: str, complete: set[str]) -> Corrected:
+    mine = dict(zip(by_judge.query_ids, by_judge.column(label), strict=True))
+    theirs = dict(zip(by_people.query_ids, by_people.column(label), strict=True))
+    both = [query for query in mine if query in complete and not math.isnan(theirs.get(query, math.nan))]
+    rest = [value for query, value in mine.items() if query not in set(both) and not math.isnan(value)]
+    labels = [theirs[query] for query in both]
+    return Corrected(
+        system=by_judge.name,
+        measure=label,
+        labelled=len(both),
+        queries=len(both) + len(rest),
+        human=math.fsum(labels) / len(labels) if labels else None,
+        judge=by_judge[label],
+        corrected=prediction_powered_mean(labels, [mine[query] for query in both], rest),
+    )
+
+
+def _ranking(systems: Sequence[Corrected]) -> Agreement | None:
+    """Do people and the judge order the systems alike: Kendall's tau over systems, of the first measure."""
+    first = [row for _, group in itertools.groupby(systems, key=lambda row: row.system) for row in [next(group)]]
+    known = [(row.human, row.judge) for row in first if row.human is not None]
+    if len(known) < 3:  # noqa: PLR2004
+        return None
+    return kendall_tau([pair[0] for pair in known], [pair[1] for pair in known])

@@ -1,0 +1,265 @@
+"""Which system is better, by how much, and is it real: systems against a baseline, measure by measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.comparable import Aligned, aligned
+from assay.analysis.decision import Rules, Verdict, decide
+from assay.analysis.reviewer import concerns
+from assay.errors import UnknownName, UsageError
+from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
+from assay.stats.intervals import Interval, mean_intervals, relative_interval
+from assay.stats.letters import compact_letters
+from assay.stats.moments import moments
+from assay.stats.multiplicity import adjust
+from assay.stats.power import detectable_difference
+from assay.stats.signflip import sign_flip
+from assay.stats.ttests import paired_t
+from assay.stats.tukey import randomised_tukey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.scores import Scores
+    from assay.data.segments import Floats
+
+
+_MOVERS = 5
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A query whose value changed."""
+
+    query_id: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One system against the baseline on one measure.
+
+    `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest difference
+    that so many queries show with 80 % probability. `at_least_smallest` says whether the whole interval lies beyond the
+    smallest effect that matters.
+    """
+
+    system: str
+    measure: str
+    difference: Interval
+    relative: Interval
+    t_pvalue: float | None
+    pvalue: float
+    exact: bool
+    adjusted: float
+    effect_size: float | None
+    superiority: float | None
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+    verdict: Verdict
+    improves: bool
+    at_least_smallest: bool
+    gained: tuple[Mover, ...]
+    lost: tuple[Mover, ...]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of systems on one measure by the randomised Tukey HSD; systems that share a letter do not differ."""
+
+    measure: str
+    pvalues: tuple[tuple[float, ...], ...]
+    letters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for."""
+
+    baseline: str
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: int
+    weighted: bool
+    rules: Rules
+    means: dict[str, tuple[Interval, ...]]
+    contrasts: tuple[Contrast, ...]
+    pairs: tuple[Pairs, ...] = ()
+    best: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def contrast(self, system: str, measure: str) -> Contrast:
+        """Find one system's contrast on one measure."""
+        for found in self.contrasts:
+            if found.system == system and found.measure == measure:
+                return found
+        raise UnknownName("contrast", f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts])
+
+
+def compare(
+    systems: Sequence[Scores],
+    measures: Sequence[str] | None = None,
+    *,
+    baseline: str | None = None,
+    rules: Rules | None = None,
+    all_pairs: bool = False,
+) -> Comparison:
+    """Compare systems with a baseline (the first unless named) over the measures they share, or those named."""
+    rules = rules or Rules()
+    ordered = _baseline_first(systems, baseline)
+    data = aligned(ordered, measures)
+    if not len(data.query_ids):
+        raise UsageError("no query has values of all systems")
+    means = {
+        label: mean_intervals(
+            data.values[:, i],
+            weights=data.weights,
+            method=rules.interval,
+            confidence_level=rules.confidence_level,
+            n_resamples=rules.n_resamples,
+            rng=rules.seed,
+        )
+        for i, label in enumerate(data.labels)
+    }
+    return Comparison(
+        baseline=data.names[0],
+        systems=data.names,
+        measures=data.labels,
+        queries=len(data.query_ids),
+        weighted=data.weights is not None,
+        rules=rules,
+        means=means,
+        contrasts=_contrasts(data, rules),
+        pairs=_pairs(data, rules) if all_pairs else (),
+        best=tuple(_best(data, i) for i in range(len(data.labels))),
+        warnings=concerns(ordered, data, rules, all_pairs=all_pairs),
+    )
+
+
+def _baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Scores]:
+    names = [scores.name for scores in systems]
+    if baseline is None:
+        return list(systems)
+    if baseline not in names:
+        raise UnknownName("baseline", baseline, names)
+    return sorted(systems, key=lambda scores: scores.name != baseline)
+
+
+def _best(data: Aligned, measure: int) -> str:
+    means = [float(np.average(column, weights=data.weights)) for column in np.nan_to_num(data.values[:, measure]).T]
+    return data.names[int(np.argmax(np.array(means) * data.signs()[measure]))]
+
+
+def _contrasts(data: Aligned, rules: Rules) -> tuple[Contrast, ...]:
+    """Test every system on every measure in one pass; the columns are measures x systems."""
+    differences = data.values[:, :, 1:] - data.values[:, :, :1]
+    rows, labels, systems = differences.shape
+    test = sign_flip(
+        differences.reshape(rows, labels * systems),
+        weights=data.weights,
+        n_resamples=rules.n_resamples,
+        rng=rules.seed,
+    )
+    pvalues = test.pvalue.reshape(labels, systems)
+    adjusted = _adjusted(pvalues, rules)
+    exact = test.exact.reshape(labels, systems)
+    return tuple(
+        _contrast(data, rules, i, j, (float(pvalues[i, j]), float(adjusted[i, j]), bool(exact[i, j])))
+        for i in range(labels)
+        for j in range(systems)
+    )
+
+
+def _adjusted(pvalues: Floats, rules: Rules) -> Floats:
+    if rules.family == "all":
+        return adjust(pvalues.ravel(), method=rules.correction).reshape(pvalues.shape)
+    return np.stack([adjust(row, method=rules.correction) for row in pvalues])
+
+
+def _contrast(data: Aligned, rules: Rules, measure: int, system: int, tested: tuple[float, float, bool]) -> Contrast:
+    after, before = data.values[:, measure, system + 1], data.values[:, measure, 0]
+    change = after - before
+    sign = float(data.signs()[measure])
+    better = sign * change
+    options = {"weights": data.weights, "confidence_level": rules.confidence_level}
+    t_test = paired_t(change, **options)  # type: ignore[arg-type]
+    outcomes = wins_ties_losses(better)
+    interval = t_test.interval if rules.interval == "t" else _bootstrapped(change, data, rules)
+    verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights)
+    return Contrast(
+        system=data.names[system + 1],
+        measure=data.labels[measure],
+        difference=interval,
+        relative=relative_interval(after, before, **options),  # type: ignore[arg-type]
+        t_pvalue=t_test.pvalue,
+        pvalue=tested[0],
+        exact=tested[2],
+        adjusted=tested[1],
+        effect_size=cohen_dz(change, weights=data.weights).value,
+        superiority=superiority(better, weights=data.weights).value,
+        wins=outcomes.wins,
+        ties=outcomes.ties,
+        losses=outcomes.losses,
+        detectable=_detectable(change, data, rules),
+        verdict=verdict,
+        improves=sign * (t_test.estimate or 0.0) > 0,
+        at_least_smallest=_beyond(interval, rules.smallest_effect),
+        gained=_movers(data, better, before, after),
+        lost=_movers(data, -better, before, after),
+    )
+
+
+def _detectable(change: Floats, data: Aligned, rules: Rules) -> float | None:
+    spread = moments(change, data.weights)
+    if not spread.deviation:
+        return None
+    return detectable_difference(spread.deviation, spread.effective_n, alpha=rules.alpha).difference
+
+
+def _bootstrapped(change: Floats, data: Aligned, rules: Rules) -> Interval:
+    return mean_intervals(
+        change[:, None],
+        weights=data.weights,
+        method="bca",
+        confidence_level=rules.confidence_level,
+        n_resamples=rules.n_resamples,
+        rng=rules.seed,
+    )[0]
+
+
+def _beyond(interval: Interval, smallest: float) -> bool:
+    return (
+        interval.low is not None
+        and interval.high is not None
+        and (interval.low >= smallest or interval.high <= -smallest)
+    )
+
+
+def _movers(data: Aligned, gain: Floats, before: Floats, after: Floats) -> tuple[Mover, ...]:
+    """The queries that gained most, in falling order; queries that did not gain are none of them."""
+    known = np.nan_to_num(gain, nan=0.0)
+    order = np.argsort(-known, kind="stable")[:_MOVERS]
+    return tuple(
+        Mover(data.query_ids[row], float(before[row]), float(after[row])) for row in order.tolist() if known[row] > 0
+    )
+
+
+def _pairs(data: Aligned, rules: Rules) -> tuple[Pairs, ...]:
+    cube = data.values.transpose(0, 2, 1)
+    found = randomised_tukey(
+        cube, weights=data.weights, confidence_level=rules.confidence_level, n_resamples=rules.n_resamples,
+        rng=rules.seed,
+    )  # fmt: skip
+    pairs = []
+    for i, label in enumerate(data.labels):
+        order = np.argsort(-found.mean[i] * data.signs()[i], kind="stable").tolist()
+        marks = compact_letters(found.pvalue[i] <= rules.alpha, order)
+        pairs.append(Pairs(label, tuple(tuple(map(float, row)) for row in found.pvalue[i]), tuple(marks)))
+    return tuple(pairs)

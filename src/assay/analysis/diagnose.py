@@ -1,0 +1,301 @@
+"""Where a search fails, and what to do about it: targets, stages, slices, the worst queries."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from assay.analysis.evaluate import listed_run, rank, score
+from assay.analysis.explain import rank_list
+from assay.data.scores import UNDEFINED
+from assay.errors import UsageError
+from assay.measures import parse
+from assay.messages import say
+from assay.stats.intervals import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.explain import Listed
+    from assay.analysis.settings import Settings
+    from assay.data.judgments import Judgments
+    from assay.data.protocol import Protocol, Target
+    from assay.data.ranking import Ranking
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+    from assay.data.segments import Floats
+    from assay.formats.queries import Queries
+
+Status = Literal["excellent", "ok", "low", "unmeasured"]
+Stage = Literal["missing", "not_retrieved", "below_k", "partly", "complete", "no_relevant"]
+STAGES: tuple[Stage, ...] = ("missing", "not_retrieved", "below_k", "partly", "complete", "no_relevant")
+FAILED = frozenset({"missing", "not_retrieved", "below_k"})
+
+_WORST = 10
+_ABOVE = 5
+_BINS = 3
+_DISTINCT = 8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A target and whether it was reached; `advice` is empty where it was."""
+
+    target: Target
+    value: float | None
+    status: Status
+    advice: str
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Queries that share a value of an attribute: their mean, and how many of them failed."""
+
+    attribute: str
+    value: str
+    queries: int
+    mean: Interval
+    failed: int
+
+
+@dataclass(frozen=True)
+class Worst:
+    """One of the worst queries: what stands above its first relevant document (or on top, if it has none)."""
+
+    query_id: str
+    value: float
+    stage: Stage | None
+    first_relevant: int | None
+    relevant: int | None
+    above: tuple[Listed, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All that is known about why one system's numbers are what they are."""
+
+    system: str
+    measure: str
+    k: int
+    queries: int
+    protocol: Protocol
+    findings: tuple[Finding, ...]
+    stages: dict[Stage, tuple[str, ...]]
+    slices: tuple[Slice, ...]
+    worst: tuple[Worst, ...]
+    judge: str = ""
+
+
+def findings(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
+    """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
+    known = {**scores.mean(), **(measured or {})}
+    return tuple(_finding(target, known.get(target.measure)) for target in scores.protocol.targets)
+
+
+def _finding(target: Target, value: float | None) -> Finding:
+    if value is None or value != value:  # noqa: PLR0124
+        return Finding(target, None, "unmeasured", "")
+    if target.excellent is not None and target.reached(value, target.excellent):
+        return Finding(target, value, "excellent", "")
+    if target.reached(value, target.target):
+        return Finding(target, value, "ok", "")
+    advice = say("text.either", en=target.advice, zh=target.advice_zh or target.advice) if target.advice else ""
+    return Finding(target, value, "low", advice)
+
+
+def diagnose(
+    judgments: Judgments,
+    run: Run,
+    settings: Settings,
+    *,
+    k: int | None = None,
+    queries: Queries | None = None,
+    chunks: Mapping[str, str] | str | None = None,
+    dedupe: bool = False,
+    measured: Mapping[str, float] | None = None,
+    calibration: str = "",
+) -> Diagnosis:
+    """Diagnose one run with its lists; `judge` is named where its grades are not calibrated."""
+    ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
+    scores = score(ranking, settings)
+    label = chosen(scores, None)
+    depth = k or parse(scores.definitions[label]).k or 10
+    threshold = settings.protocol.min_relevance
+    stage = _stages(ranking, threshold, depth)
+    first = _first_relevant(ranking, threshold)
+    lowest = _lowest(scores, label)
+    lists = _lists(
+        judgments, listed_run(run, settings.protocol, chunks), settings.protocol, [query for _, query in lowest]
+    )
+    texts = queries.texts() if queries else {}
+    return Diagnosis(
+        system=run.name,
+        measure=label,
+        k=depth,
+        queries=scores.judged,
+        protocol=settings.protocol,
+        findings=findings(scores, measured),
+        stages=_grouped(stage),
+        slices=_slices(scores, label, queries, stage),
+        worst=tuple(
+            Worst(
+                query_id=query,
+                value=float(scores.column(label)[row]),
+                stage=stage[query],
+                first_relevant=first[row],
+                relevant=int(ranking.num_relevant(threshold)[row]),
+                above=_above(lists.get(query, []), threshold),
+                text=texts.get(query, ""),
+            )
+            for row, query in lowest
+        ),
+        judge="" if calibration else judgments.judge,
+    )
+
+
+def diagnose_scores(
+    scores: Scores,
+    *,
+    measure: str | None = None,
+    queries: Queries | None = None,
+    measured: Mapping[str, float] | None = None,
+) -> Diagnosis:
+    """Diagnose scores without their lists, as a result file has them: targets, slices and the worst queries."""
+    label = chosen(scores, measure)
+    texts = queries.texts() if queries else {}
+    worst = [
+        Worst(query, float(scores.column(label)[row]), None, None, None, (), texts.get(query, ""))
+        for row, query in _lowest(scores, label)
+    ]
+    return Diagnosis(
+        system=scores.name,
+        measure=label,
+        k=parse(scores.definitions[label]).k or 10,
+        queries=scores.judged,
+        protocol=scores.protocol,
+        findings=findings(scores, measured),
+        stages={},
+        slices=_slices(scores, label, queries, {}),
+        worst=tuple(worst),
+        judge=scores.judge if scores.uncalibrated else "",
+    )
+
+
+def chosen(scores: Scores, measure: str | None) -> str:
+    """The measure to sort queries by: the one named, the protocol's primary one, or the first mean."""
+    if measure is not None:
+        scores.column(measure)
+        return measure
+    if scores.protocol.primary in scores.labels:
+        return scores.protocol.primary
+    means = [label for label in scores.labels if scores.aggregates.get(label, "mean") == "mean"]
+    if not means:
+        raise UsageError("none of the measures is a mean over queries")
+    return means[0]
+
+
+def _lowest(scores: Scores, label: str) -> list[tuple[int, str]]:
+    """Rows and ids of the queries with the lowest values, in that order; undefined ones are not failures."""
+    values = np.where(scores.status[:, scores.labels.index(label)] == UNDEFINED, np.nan, scores.column(label))
+    order = np.argsort(values, kind="stable")[: min(_WORST, int((~np.isnan(values)).sum()))]
+    return [(row, scores.query_ids[row]) for row in order.tolist()]
+
+
+def _stages(ranking: Ranking, threshold: float, k: int) -> dict[str, Stage]:
+    """Say of every judged query how far its relevant documents got."""
+    relevant = ranking.relevant(threshold)
+    total = ranking.num_relevant(threshold)
+    found, top = ranking.count(relevant), ranking.count(relevant & ranking.within(k))
+    rules = [
+        ("no_relevant", total == 0),
+        ("missing", ~ranking.in_run),
+        ("not_retrieved", found == 0),
+        ("below_k", top == 0),
+        ("partly", top < np.minimum(total, k)),
+    ]
+    codes = np.select([mask for _, mask in rules], list(range(len(rules))), default=len(rules))
+    names: list[Stage] = [*(name for name, _ in rules), "complete"]  # type: ignore[list-item]
+    return {query: names[codes[i]] for i, query in enumerate(ranking.query_ids) if ranking.judged[i]}
+
+
+def _grouped(stage: Mapping[str, Stage]) -> dict[Stage, tuple[str, ...]]:
+    return {name: tuple(query for query, found in stage.items() if found == name) for name in STAGES}
+
+
+def _first_relevant(ranking: Ranking, threshold: float) -> list[int | None]:
+    rows = np.flatnonzero(ranking.relevant(threshold))
+    first: list[int | None] = [None] * len(ranking)
+    for query, rank_ in zip(ranking.query[rows][::-1].tolist(), ranking.rank[rows][::-1].tolist(), strict=True):
+        first[query] = rank_
+    return first
+
+
+def _lists(judgments: Judgments, run: Run, protocol: Protocol, queries: Sequence[str]) -> dict[str, list[Listed]]:
+    """Ranked lists of some queries."""
+    rows = run.frame.filter(pl.col("query_id").is_in(list(queries))).select("query_id", "doc_id", "score")
+    docs: dict[str, list[tuple[str, float]]] = {}
+    for query, doc, value in rows.iter_rows():
+        docs.setdefault(query, []).append((doc, value))
+    given, single = protocol.ties == "given" or protocol.fold is not None, protocol.scores == "float32"
+    return {
+        query: rank_list(judgments, query, found, given=given, single=single)
+        for query, found in docs.items()
+        if query in judgments.by_query
+    }
+
+
+def _above(listed: Sequence[Listed], threshold: float) -> tuple[Listed, ...]:
+    """The first few documents above the first relevant one."""
+    unwanted = itertools.takewhile(lambda doc: doc.grade is None or doc.grade < max(threshold, 0.0), listed)
+    return tuple(itertools.islice(unwanted, _ABOVE))
+
+
+def _slices(scores: Scores, label: str, queries: Queries | None, stage: Mapping[str, Stage]) -> tuple[Slice, ...]:
+    """Mean of the measure for every value of every attribute, the weakest first within an attribute."""
+    if queries is None:
+        return ()
+    values = scores.column(label)
+    row_of = {query: row for row, query in enumerate(scores.query_ids) if not np.isnan(values[row])}
+    frame = queries.frame.filter(pl.col("query_id").is_in(list(row_of)))
+
+    def part(attribute: str, value: str, ids: Sequence[str]) -> Slice:
+        rows = [row_of[query] for query in ids]
+        weights = None if scores.weights is None else scores.weights[rows]
+        failed = sum(stage.get(query) in FAILED if stage else values[row_of[query]] == 0 for query in ids)
+        return Slice(attribute, value, len(ids), mean_interval(values[rows], weights=weights), int(failed))
+
+    found: list[Slice] = []
+    for attribute in queries.attributes:
+        groups = _groups(frame[attribute], frame["query_id"].to_list())
+        if 1 < len(groups) <= max(_DISTINCT, len(frame) // 4):
+            parts = [part(attribute, value, ids) for value, ids in groups.items()]
+            found += sorted(parts, key=lambda one: one.mean.estimate or 0.0)
+    return tuple(found)
+
+
+def _groups(column: pl.Series, ids: Sequence[str]) -> dict[str, list[str]]:
+    """Queries by value; a number with many values is cut into three ranges of about as many queries."""
+    texts = column.cast(pl.String).fill_null("")
+    numbers = texts.cast(pl.Float64, strict=False)
+    names = texts.to_list()
+    if numbers.null_count() == 0 and numbers.n_unique() > _DISTINCT:
+        names = _ranges(numbers.to_numpy())
+    groups: dict[str, list[str]] = {}
+    for query, name in zip(ids, names, strict=True):
+        groups.setdefault(name, []).append(query)
+    return groups
+
+
+def _ranges(numbers: Floats) -> list[str]:
+    cuts = np.unique(np.quantile(numbers, [i / _BINS for i in range(1, _BINS)], method="lower"))
+    bounds = [None, *cuts.tolist(), None]
+    names = [
+        f"> {low:g}" if high is None else f"<= {high:g}" if low is None else f"> {low:g}, <= {high:g}"
+        for low, high in itertools.pairwise(bounds)
+    ]
+    return [names[place] for place in np.searchsorted(cuts, numbers).tolist()]

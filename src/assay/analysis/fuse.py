@@ -1,0 +1,233 @@
+"""From several runs to one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import polars as pl
+
+from assay.analysis.fusion import check_parameters, method_of, methods_with
+from assay.analysis.normalisation import NORMS, lifted, norm_of
+from assay.analysis.overlay import lay_out
+from assay.data.run import Run
+from assay.errors import InputError, UnknownName, UsageError, excerpt
+from assay.formats.reading import as_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assay.analysis.fusion import Method
+    from assay.analysis.normalisation import Norm
+    from assay.analysis.overlay import Lists, Overlay, Ties
+    from assay.data.segments import Floats
+
+Unlisted = Literal["lowest", "zero"]
+Weights = Sequence[float] | Mapping[str, float]
+
+_TIED_ALARM = 0.2
+_ROWS = {"query": pl.Int64, "doc": pl.Int64, "score": pl.Float64}
+
+
+def fuse(
+    runs: Sequence[Any] | Mapping[str, Any],
+    method: str = "rrf",
+    *,
+    norm: str | None = None,
+    weights: Weights | None = None,
+    depth: int | None = None,
+    top: int | None = 1000,
+    ties: Ties = "docid",
+    unlisted: Unlisted = "lowest",
+    dedupe: bool = False,
+    name: str | None = None,
+    **params: float,
+) -> Run:
+    """Fuse runs into one; each may be a path, a dict, a frame or a `Run`, and a dict of them names them.
+
+    `norm` is min-max for methods that use scores. `depth` is how much of each list is used, `top` how many documents
+    of a query are kept. Documents that a run with negative scores does not list count like its lowest one, or as 0
+    (`unlisted`). `params` are the method's: k of rrf, phi of rbc, nu of log_isr. The result's `notes` name queries
+    that some runs lack.
+    """
+    given = named_runs(runs)
+    fusion = Fusion.of(method, norm, weights, [run.name for run in given], unlisted=unlisted, params=params)
+    check_sizes(depth=depth, top=top, ties=ties)
+    lists = lay_out(given, ties=ties, depth=depth, dedupe=dedupe)
+    notes = [note for run in given for note in run.notes]
+    return fuse_lists(lists, fusion, top=top, name=name or fusion.method.name, notes=notes)
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """How to fuse: a method with its parameters, the normalisation before it and the weights of the runs."""
+
+    method: Method
+    norm: Norm | None
+    params: Mapping[str, float]
+    weights: tuple[float, ...] | None = None
+    unlisted: Unlisted = "lowest"
+
+    @classmethod
+    def of(
+        cls, method: str, norm: str | None, weights: Weights | None, names: Sequence[str], *,
+        unlisted: Unlisted = "lowest", params: Mapping[str, float] | None = None,
+    ) -> Fusion:  # fmt: skip
+        """Check that everything fits together; `names` are those of the runs."""
+        chosen = method_of(method)
+        given = dict(params or {})
+        check_parameters(chosen, given)
+        if unlisted not in {"lowest", "zero"}:
+            raise UsageError(f"unlisted = {unlisted!r}: expected one of lowest, zero")
+        before = _norm(chosen, norm)
+        return cls(chosen, before, {**chosen.parameters, **given}, _weights(chosen, weights, names), unlisted)
+
+    def scores(self, lists: Overlay) -> Floats:
+        """Fused score of every row."""
+        if self.weights is not None:
+            lists = replace(lists, weights=np.array(self.weights))
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused by name in `ranked`
+            if self.norm is not None:
+                score = self.norm.function(lists)
+                lift = self.method.sums and self.unlisted == "lowest"
+                lists = replace(lists, score=lifted(lists, score) if lift else score)
+            return self.method.function(lists, **self.params)
+
+    def __str__(self) -> str:
+        words = [f"{key}={value:g}" for key, value in self.params.items()]
+        words += [f"norm={self.norm.name}"] if self.norm else []
+        return self.method.name + (f" ({', '.join(words)})" if words else "")
+
+
+def fuse_lists(lists: Lists, fusion: Fusion, *, top: int | None, name: str, notes: Iterable[str] = ()) -> Run:
+    """Fuse lists that are already laid out; a run of weight 0 is left out as if it had not been given."""
+    lists, fusion, left_out = without_idle(lists, fusion)
+    frame, tied = ranked(lists, fusion, lists.overlays(), top)
+    asked = lists.query_ids.filter(lists.asked)
+    empty = asked.filter(~asked.is_in(frame["query_id"].unique().implode())).to_list()
+    said = [*notes, *(f"{idle} has weight 0 and is left out" for idle in left_out), *lists.gaps()]
+    if tied > _TIED_ALARM * len(frame):
+        said.append(f"{tied / len(frame):.0%} of the fused scores are tied: their order is that of document ids")
+    return Run(frame, name, empty=tuple(empty), notes=tuple(said))
+
+
+def without_idle(lists: Lists, fusion: Fusion) -> tuple[Lists, Fusion, list[str]]:
+    """Leave out runs of weight 0, and name them."""
+    if fusion.weights is None or all(fusion.weights):
+        return lists, fusion, []
+    kept = [i for i, weight in enumerate(fusion.weights) if weight]
+    idle = [name for name, weight in zip(lists.names, fusion.weights, strict=True) if not weight]
+    return lists.only(runs=kept), replace(fusion, weights=tuple(fusion.weights[i] for i in kept)), idle
+
+
+def ranked(lists: Lists, fusion: Fusion, overlays: Iterable[Overlay], top: int | None) -> tuple[pl.DataFrame, int]:
+    """Fused lists in the order that evaluation gives them, and how many documents share their score with a neighbour.
+
+    Equal scores are written by falling document id, which is how evaluation breaks ties, by id or as given.
+    """
+    rows = pl.concat([pl.DataFrame(schema=_ROWS), *(_best(part, fusion.scores(part), top) for part in overlays)])
+    odd = rows.filter(~pl.col("score").is_finite())
+    if len(odd):
+        where = excerpt(lists.query_ids[odd["query"][0]])
+        raise UsageError(f"the scores of query {where} are too large for {fusion}: use another --norm than none")
+    query, score = rows["query"].to_numpy(), rows["score"].to_numpy()
+    same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
+    tied = int((np.append(same, False) | np.append(False, same)).sum()) if len(rows) else 0
+    ids = {"query_id": lists.query_ids.gather(rows["query"]), "doc_id": lists.doc_ids.gather(rows["doc"])}
+    return pl.DataFrame({**ids, "score": score}), tied
+
+
+def _best(overlay: Overlay, scores: Floats, top: int | None) -> pl.DataFrame:
+    rows = pl.DataFrame({"query": overlay.query, "doc": overlay.doc, "score": scores + 0.0})
+    rows = rows.sort(["query", "score", "doc"], descending=[False, True, True])
+    if top is None:
+        return rows
+    place = np.arange(len(rows)) - np.repeat(overlay.starts, np.diff(np.append(overlay.starts, len(rows))))
+    return rows.filter(place < top)
+
+
+def named_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
+    """Read runs and give each a name of its own."""
+    if not isinstance(runs, (Mapping, Sequence)) or isinstance(runs, str):
+        raise UsageError(f"runs must be a list of runs or a dict that names them, not {type(runs).__name__}")
+    pairs: list[tuple[str | None, Any]] = list(runs.items()) if isinstance(runs, Mapping) else [(None, r) for r in runs]
+    found = []
+    for number, (name, data) in enumerate(pairs, 1):
+        run = as_run(data)
+        whole = run if isinstance(run, Run) else _copied(run)
+        own = whole.name if whole.name != "run" else f"run{number}"
+        found.append(replace(whole, name=name or own))
+    if not found:
+        raise UsageError("there is no run to fuse")
+    names = [run.name for run in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two runs are called {twice!r}: give them names, as in NAME=FILE (Python: a dict of runs)")
+    return found
+
+
+def _copied(scores: Mapping[Any, Mapping[Any, Any]]) -> Run:
+    try:
+        return Run.from_dict(scores)
+    except (TypeError, ValueError):
+        for query, docs in scores.items():
+            for doc, score in docs.items():
+                if not isinstance(score, (int, float, np.number)):
+                    place = f"query {excerpt(query)}, document {excerpt(doc)}"
+                    raise InputError(f"score {excerpt(score)} of {place} is not a number") from None
+        raise
+
+
+def check_sizes(*, depth: Any, top: Any, ties: str) -> None:
+    """Refuse depths below 1 and unknown rules of ties."""
+    for name, value in (("depth", depth), ("top", top)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
+            raise UsageError(f"{name} = {value}: expected a whole number from 1 on")
+    if ties not in {"docid", "given"}:
+        raise UsageError(f"ties = {ties!r}: expected one of docid, given")
+
+
+def _norm(method: Method, norm: str | None) -> Norm | None:
+    """Take the normalisation that is asked for, else min-max where scores are used."""
+    chosen = norm_of(norm) if norm is not None else None
+    if method.uses == "scores":
+        return chosen or NORMS["min-max"]
+    if chosen is not None and chosen.name != "none":
+        raise UsageError(f"{method.name} looks at ranks only: --norm {chosen.name} would change nothing")
+    return None
+
+
+def _weights(method: Method, given: Weights | None, names: Sequence[str]) -> tuple[float, ...] | None:
+    if given is None:
+        if method.weights == "must":
+            raise UsageError(
+                f"{method.name} needs weights: --weights 0.7,0.3, --weight NAME=0.7 for each run, or --tune"
+            )
+        return None
+    if method.weights == "no":
+        takers = methods_with(lambda one: one.weights != "no")
+        raise UsageError(f"{method.name} takes no weights; methods that do: {takers}")
+    if isinstance(given, Mapping):
+        given = _by_name(given, names)
+    if len(given) != len(names):
+        raise UsageError(f"{len(given)} weights for {len(names)} runs")
+    try:
+        found = tuple(float(weight) for weight in given)
+    except (TypeError, ValueError):
+        raise UsageError("weights must be numbers") from None
+    if not all(np.isfinite(found)) or min(found) < 0 or not any(found):
+        raise UsageError("weights must be finite and not negative, and at least one must be above 0")
+    return found
+
+
+def _by_name(given: Mapping[str, float], names: Sequence[str]) -> list[float]:
+    """Bring weights into the order of the runs; every run needs one."""
+    stranger = next((name for name in given if name not in names), None)
+    if stranger is not None:
+        raise UnknownName("run", stranger, names, hint=f"the runs are {', '.join(names)}")
+    lacking = next((name for name in names if name not in given), None)
+    if lacking is not None:
+        raise UsageError(f"run {lacking} has no weight: give every run one, 0 to leave it out")
+    return [given[name] for name in names]

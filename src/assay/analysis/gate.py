@@ -1,0 +1,200 @@
+"""A gate: targets and "not worse than the baseline" as a decision for continuous integration."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.analysis.comparable import aligned, direction
+from assay.errors import InputError, UnknownName, UsageError
+from assay.messages import Said, say
+from assay.stats.intervals import Interval, mean_interval
+from assay.stats.moments import NO_SPREAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from assay.data.protocol import Target
+    from assay.data.scores import Scores
+
+Outcome = Literal["passed", "failed", "inconclusive"]
+MARGIN = 0.01
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The mean must be at least `at_least` (at most `at_most`); with `sure`, so must the end of its interval."""
+
+    measure: str
+    at_least: float | None = None
+    at_most: float | None = None
+    strict: bool = False
+    sure: bool = False
+    alpha: float = ALPHA
+
+
+@dataclass(frozen=True)
+class NotWorse:
+    """The mean must not be lower than the baseline's by `margin` or more (higher, where lower is better)."""
+
+    measure: str
+    baseline: Scores
+    margin: float = MARGIN
+    alpha: float = ALPHA
+
+
+Rule = Threshold | NotWorse
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule's outcome, with the number it stands on."""
+
+    name: str
+    measure: str
+    outcome: Outcome
+    value: float
+    interval: Interval | None
+    message: Said
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Outcomes of all rules for one system."""
+
+    system: str
+    checks: tuple[Check, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of any rule."""
+        found = {check.outcome for check in self.checks}
+        return "failed" if "failed" in found else "inconclusive" if "inconclusive" in found else "passed"
+
+
+def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
+    """Hold one system's scores against rules."""
+    if not rules:
+        raise UsageError("the gate has no rule: use --fail-under, --not-worse-than, --targets or --rules")
+    checks = [_threshold(scores, rule) if isinstance(rule, Threshold) else _not_worse(scores, rule) for rule in rules]
+    return Gate(scores.name, tuple(checks))
+
+
+def _label(scores: Scores, measure: str) -> str:
+    label = measure if measure in scores.labels else scores.asked.get(measure, measure)
+    if label not in scores.labels:
+        raise UnknownName("measure of the gate", measure, scores.labels, hint=f"{scores.name} has {_some(scores)}")
+    return label
+
+
+def _some(scores: Scores) -> str:
+    return ", ".join(scores.labels[:8]) + (" ..." if len(scores.labels) > 8 else "")  # noqa: PLR2004
+
+
+def _threshold(scores: Scores, rule: Threshold) -> Check:
+    label = _label(scores, rule.measure)
+    value = scores[label]
+    below = rule.at_most is not None
+    goal = rule.at_most if rule.at_most is not None else rule.at_least
+    if goal is None or math.isnan(value):
+        raise UsageError(f"{rule.measure}: there is no {'value' if goal is not None else 'threshold'} to check")
+    interval = None
+    outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
+    if rule.sure and scores.aggregates.get(label, "mean") == "mean":
+        interval = mean_interval(scores.column(label), weights=scores.weights, confidence_level=1 - 2 * rule.alpha)
+        outcome = _sure(interval, goal, below=below, strict=rule.strict)
+    sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
+    message = say(f"gate.{outcome}_threshold", measure=rule.measure, value=value, sign=sign, goal=goal)
+    return Check(f"{rule.measure} {sign} {goal:g}", rule.measure, outcome, value, interval, message)
+
+
+def _reaches(value: float, goal: float, *, below: bool, strict: bool) -> bool:
+    beyond = value < goal if below else value > goal
+    return beyond or (value == goal and not strict)
+
+
+def _sure(interval: Interval, goal: float, *, below: bool, strict: bool) -> Outcome:
+    """Pass or fail when the whole interval does; one query alone decides nothing."""
+    if interval.low is None or interval.high is None:
+        return "inconclusive"
+    worst, best = (interval.high, interval.low) if below else (interval.low, interval.high)
+    if _reaches(worst, goal, below=below, strict=strict):
+        return "passed"
+    return "inconclusive" if _reaches(best, goal, below=below, strict=strict) else "failed"
+
+
+def _not_worse(scores: Scores, rule: NotWorse) -> Check:
+    """Non-inferiority: pass when the difference is surely above -margin, fail when it is surely not."""
+    if rule.margin < 0:
+        raise UsageError(f"margin {rule.margin:g}: expected a number from 0 on")
+    label = _label(scores, rule.measure)
+    pair = [replace(rule.baseline, name=f"{rule.baseline.name} (baseline)"), scores]
+    data = aligned(pair, [label])
+    change = (data.values[:, 0, 1] - data.values[:, 0, 0]) * direction(data.definitions[label])
+    interval = mean_interval(change, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
+    outcome = _non_inferior(interval, rule.margin)
+    assert interval.estimate is not None
+    message = say(
+        f"gate.{outcome}_baseline", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
+        margin=rule.margin, low=_number(interval.low), high=_number(interval.high),
+    )  # fmt: skip
+    name = f"{rule.measure} not worse than {rule.baseline.name} by {rule.margin:g}"
+    return Check(name, rule.measure, outcome, interval.estimate, interval, message)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+def _non_inferior(interval: Interval, margin: float) -> Outcome:
+    if interval.low is None or interval.high is None:
+        return "inconclusive"
+    if interval.reason == NO_SPREAD:  # every query moved by the same amount, most often by nothing
+        return "passed" if interval.low >= -margin else "failed"
+    if interval.low > -margin:
+        return "passed"
+    return "failed" if interval.high < -margin else "inconclusive"
+
+
+def target_rules(targets: Sequence[Target], scores: Scores) -> list[Rule]:
+    """Make rules of a protocol's targets, of those that the scores have values for."""
+    return [
+        Threshold(t.measure, at_most=t.target, strict=t.strict)
+        if t.below
+        else Threshold(t.measure, at_least=t.target, strict=t.strict)
+        for t in targets
+        if t.measure in scores.labels
+    ]
+
+
+_KEYS = ("measure", "at_least", "at_most", "strict", "sure", "not_worse_than", "margin", "alpha")
+
+
+def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[Rule]:
+    """Check the rules of a TOML file; `baseline` reads the scores that a rule compares with."""
+    entries = raw.get("rule") if isinstance(raw, dict) else None
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise InputError("no rules", path=place, hint='expected [[rule]] with measure = "ndcg@10", at_least = 0.85')
+    try:
+        return [_rule(entry, baseline) for entry in entries]
+    except UsageError as error:
+        raise InputError(str(error), path=place) from None
+
+
+def _rule(entry: Mapping[str, Any], baseline: Callable[[str], Scores]) -> Rule:
+    for key, value in entry.items():
+        if key not in _KEYS:
+            raise UnknownName("key of a rule", key, _KEYS)
+        wanted: tuple[type, ...] = (str,) if key in {"measure", "not_worse_than"} else (int, float)
+        wanted = (bool,) if key in {"strict", "sure"} else wanted
+        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+            raise UsageError(f"rule: {key} = {value!r}: expected {'text' if str in wanted else wanted[-1].__name__}")
+    kinds = [key for key in ("at_least", "at_most", "not_worse_than") if key in entry]
+    if "measure" not in entry or len(kinds) != 1:
+        raise UsageError("a rule needs a measure and one of at_least, at_most, not_worse_than")
+    rest = {key: value for key, value in entry.items() if key != "not_worse_than"}
+    if kinds == ["not_worse_than"]:
+        return NotWorse(baseline=baseline(entry["not_worse_than"]), **rest)
+    return Threshold(**rest)

@@ -1,0 +1,126 @@
+"""Lists against lists: how far rankings differ, and what any reranker could make of the same candidates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.evaluate import rank, score
+from assay.data.scores import aggregate
+from assay.measures.lists import ranked_lists, rbo_lists
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.compare import Comparison
+    from assay.analysis.settings import Settings
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+    from assay.stats.intervals import Interval
+
+_DEPTH = 100  # rank-biased overlap at p = .9 gives the ranks below a weight of 0.00003
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How much a system's lists are like the baseline's, averaged over queries.
+
+    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker.
+    """
+
+    system: str
+    overlap: float
+    k: int
+    rbo: float
+    from_candidates: float
+
+    @property
+    def reranks(self) -> bool:
+        """Say whether the system only orders the baseline's documents anew."""
+        return self.from_candidates == 1.0
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Retrieved against reranked on one measure: the lift, and the ceiling that the candidates allow.
+
+    `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` is the rule
+    that a reranker pays above a relative gain, None for measures the rule does not speak of.
+    """
+
+    system: str
+    measure: str
+    before: float
+    after: float
+    relative: Interval
+    ceiling: float
+    reached: float | None
+    headroom: float | None
+    pays: bool | None
+
+
+def likeness(baseline: Run, system: Run, k: int = 10) -> Likeness:
+    """Compare two runs list by list, over the queries of either."""
+    first, second = ranked_lists(baseline, _DEPTH), ranked_lists(system, _DEPTH)
+    queries = sorted({*first, *second})
+    pairs = [(first.get(query, []), second.get(query, [])) for query in queries]
+    overlaps = [_overlap(a, b, k) for a, b in pairs]
+    rbos = [rbo_lists(a, b, 0.9) for a, b in pairs]
+    return Likeness(
+        system.name, math.fsum(overlaps) / len(pairs), k, math.fsum(rbos) / len(pairs), _contained(baseline, system)
+    )
+
+
+def _overlap(a: Sequence[str], b: Sequence[str], k: int) -> float:
+    depth = min(k, max(len(a), len(b)))
+    return len(set(a[:k]) & set(b[:k])) / depth if depth else 1.0
+
+
+def _contained(baseline: Run, system: Run) -> float:
+    """Share of the system's (query, document) rows that are rows of the baseline too."""
+    ids = ["query_id", "doc_id"]
+    rows = system.frame.select(ids)
+    return len(rows.join(baseline.frame.select(ids), on=ids, how="semi")) / max(len(rows), 1)
+
+
+def ceilings(
+    judgments: Judgments, candidates: Run, settings: Settings, *, weights: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Mean of each measure if every candidate list were in its best order; only for measures that order can only help.
+
+    Chunks folded after the cut are left out: their best order depends on which chunks share a document.
+    """
+    ranking, _ = rank(judgments, candidates, settings.protocol, dedupe=True)
+    fitting = {label: m for label, m in settings.measures.items() if m.spec.swap_safe and m.spec.aggregate == "mean"}
+    if not fitting or ranking.expected or ranking.listed_position is not None:
+        return {}
+    best = score(ranking.best(), type(settings)(settings.protocol, fitting))
+    aligned = None if weights is None else np.array([weights.get(query, 0.0) for query in best.query_ids])
+    return {
+        label: aggregate(best.column(label), ~np.isnan(best.column(label)), "mean", aligned) for label in best.labels
+    }
+
+
+def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], primary: str | None) -> tuple[Lift, ...]:
+    """Say what a reranker made of its candidates, measure by measure."""
+    found = []
+    for label, ceiling in limits.items():
+        if label not in comparison.measures:
+            continue
+        contrast = comparison.contrast(system, label)
+        before = comparison.means[label][0].estimate
+        after = comparison.means[label][comparison.systems.index(system)].estimate
+        assert before is not None and after is not None
+        gain = contrast.relative.estimate
+        found.append(
+            Lift(
+                system, label, before, after, contrast.relative, ceiling,
+                reached=after / ceiling if ceiling else None,
+                headroom=(after - before) / (ceiling - before) if ceiling > before else None,
+                pays=None if label != primary or gain is None else gain > comparison.rules.worth,
+            )
+        )  # fmt: skip
+    return tuple(found)

@@ -1,0 +1,79 @@
+"""What a careful reviewer would raise about a comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.messages import Said, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from assay.analysis.comparable import Aligned
+    from assay.analysis.decision import Rules
+    from assay.data.scores import Scores
+
+_FEW_QUERIES = 50
+_UNJUDGED = 0.2
+_UNEVEN = 0.1
+_SMALL_MEAN = 0.05
+_SHORT = 0.2
+
+
+def concerns(systems: Sequence[Scores], data: Aligned, rules: Rules, *, all_pairs: bool) -> tuple[Said, ...]:
+    """List doubts about the comparison as a whole; what concerns one system alone is in its own warnings."""
+    general = [*_judged(systems), *_few(data), *_multiple(data, rules, all_pairs=all_pairs), *_small(data)]
+    return (*general, *_unjudged(systems, data), *_short(systems, data))
+
+
+def _judged(systems: Sequence[Scores]) -> Iterator[Said]:
+    if any(scores.uncalibrated for scores in systems):
+        yield say("doubt.uncalibrated", judge=next(scores.judge for scores in systems if scores.uncalibrated))
+
+
+def _few(data: Aligned) -> Iterator[Said]:
+    if len(data.query_ids) < _FEW_QUERIES:
+        yield say("concern.few_queries", n=len(data.query_ids), enough=_FEW_QUERIES)
+
+
+def _multiple(data: Aligned, rules: Rules, *, all_pairs: bool) -> Iterator[Said]:
+    measures, systems = len(data.labels), len(data.names) - 1
+    if rules.correction == "none" and measures * systems > 1:
+        yield say("concern.uncorrected", n=measures * systems)
+    elif rules.family == "systems" and measures > 1:
+        kind = "concern.each_measure_pairs" if all_pairs else "concern.each_measure"
+        yield say(kind, n=measures)
+
+
+def _small(data: Aligned) -> Iterator[Said]:
+    """Relative gains of a small mean look large and say little."""
+    found = [
+        label for i, label in enumerate(data.labels) if 0 < abs(float(np.nanmean(data.values[:, i, 0]))) < _SMALL_MEAN
+    ]
+    if found:
+        yield say("concern.small_mean", labels=found, least=_SMALL_MEAN)
+
+
+def _unjudged(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
+    """Unjudged documents hurt the newer system more: it finds what nobody pooled."""
+    for label in data.labels:
+        shares = [scores.counts[label].unjudged_share for scores in systems]
+        known = [share for share in shares if share is not None]
+        if len(known) == len(shares) and max(known) > _UNJUDGED and max(known) - min(known) > _UNEVEN:
+            most, least = known.index(max(known)), known.index(min(known))
+            yield say(
+                "concern.unjudged", label=label, most=systems[most].name, share=max(known),
+                least=systems[least].name, other=min(known),
+            )  # fmt: skip
+            return
+
+
+def _short(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
+    for scores in systems:
+        for label in data.labels:
+            counts = scores.counts[label]
+            if counts.queries and counts.short > _SHORT * counts.queries:
+                yield say("concern.short", system=scores.name, n=counts.short, of=counts.queries, label=label)
+                break

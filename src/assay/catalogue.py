@@ -1,0 +1,380 @@
+"""Every message in English and Chinese: key -> (English, Chinese)."""
+
+from __future__ import annotations
+
+CATALOGUE: dict[str, tuple[str, str]] = {
+    "text.either": ("{en}", "{zh}"),
+    # Headers of tables
+    "column.system": ("system", "系统"),
+    "column.measure": ("measure", "指标"),
+    "column.judge": ("judge", "评审模型"),
+    "column.query": ("query", "查询"),
+    "column.status": ("status", "状态"),
+    "column.mean": ("mean", "均值"),
+    "column.interval": ("{level:.0%} interval", "{level:.0%} 置信区间"),
+    "column.difference": ("difference", "差值"),
+    "column.relative": ("relative", "相对变化"),
+    "column.p": ("p", "p 值"),
+    "column.p_corrected": ("p ({name})", "p 值（{name}）"),
+    "column.effect_size": ("d_z", "效应量 d_z"),
+    "column.outcomes": ("wins/ties/losses", "胜/平/负"),
+    "column.verdict": ("verdict", "结论"),
+    "column.variant": ("variant", "变体"),
+    "column.description": ("description", "说明"),
+    "column.before": ("before", "之前"),
+    "column.after": ("after", "之后"),
+    "column.change": ("change", "变化"),
+    "column.retrieved": ("retrieved", "检索"),
+    "column.reranked": ("reranked", "重排后"),
+    "column.ceiling": ("ceiling", "上限"),
+    "column.reached": ("of ceiling", "达到上限"),
+    "column.headroom": ("of headroom", "占提升空间"),
+    "column.overlap": ("overlap@{k}", "重合度@{k}"),
+    "column.rbo": ("RBO (p = .9)", "RBO（p = .9）"),
+    "column.contained": ("from the baseline's lists", "来自基线列表"),
+    "column.k": ("k", "k"),
+    "column.value": ("value", "数值"),
+    "column.target": ("target", "目标"),
+    "column.excellent": ("excellent", "优秀"),
+    "column.advice": ("advice", "建议"),
+    "column.stage": ("stage", "阶段"),
+    "column.queries": ("queries", "查询数"),
+    "column.share": ("share", "占比"),
+    "column.examples": ("for example", "例如"),
+    "column.attribute": ("attribute", "属性"),
+    "column.failed": ("failed", "失败"),
+    "column.first": ("first relevant", "首个相关"),
+    "column.above": ("above it", "排在其前"),
+    "column.text": ("text", "文本"),
+    "column.rule": ("rule", "规则"),
+    "column.outcome": ("outcome", "结果"),
+    "column.detail": ("detail", "详情"),
+    "column.for_f1": ("best F1", "F1 最佳"),
+    "column.for_recall": ("recall >= {target:g}", "召回率 >= {target:g}"),
+    "column.for_answers": ("question answering", "问答"),
+    "column.for_survey": ("survey", "综述"),
+    # Statuses and outcomes
+    "status.excellent": ("excellent", "优秀"),
+    "status.ok": ("OK", "OK"),
+    "status.low": ("low", "偏低"),
+    "status.high": ("high", "偏高"),
+    "status.unmeasured": ("not measured", "未测量"),
+    "outcome.passed": ("passed", "通过"),
+    "outcome.failed": ("failed", "未通过"),
+    "outcome.inconclusive": ("inconclusive", "无法判定"),
+    "verdict.better": ("better", "更好"),
+    "verdict.worse": ("worse", "更差"),
+    "verdict.equivalent": ("equivalent", "等效"),
+    "verdict.inconclusive": ("inconclusive", "无法判定"),
+    "verdict.baseline": ("baseline", "基线"),
+    # What stands behind an evaluation
+    "doubt.judged": ("{n:,} judged {n:query|queries}, protocol {protocol}", "{n:,} 个已标注查询，协议 {protocol}"),
+    "doubt.missing": (
+        "{n:,} judged {n:query is|queries are} missing and {n:counts|count} {fate}: {some}",
+        "{n:,} 个已标注查询在结果中缺失，{fate}：{some}",
+    ),
+    "doubt.undefined": (
+        "{n:,} {n:query has|queries have} no relevant document and {n:counts|count} {fate}: {some}",
+        "{n:,} 个查询没有相关文档，{fate}：{some}",
+    ),
+    "doubt.unjudged_query": (
+        "{n:,} {n:query has|queries have} no judgments and {n:counts|count} nowhere: {some}",
+        "{n:,} 个查询没有标注，不计入：{some}",
+    ),
+    "fate.zero": ("as 0", "按 0 计"),
+    "fate.skip": ("nowhere", "不计入"),
+    "doubt.fewer": ("{labels}: over {n:,} of {judged:,} queries", "{labels}：基于 {judged:,} 个查询中的 {n:,} 个"),
+    "doubt.tied": (
+        "{label} of {n} {n:query|queries} hangs on tied scores, broken by {rule}",
+        "有 {n} 个查询的 {label} 取决于同分文档的顺序（按{rule}排序）",
+    ),
+    "rule.docid": ("document id", "文档 ID"),
+    "rule.given": ("the order given", "给定顺序"),
+    "rule.expected": ("expected", "期望值"),
+    "doubt.no_common": (
+        "no document of the run is judged: do both files use the same document ids? (see: assay check)",
+        "结果中没有任何已标注文档：两个文件的文档 ID 是否一致？（见 assay check）",
+    ),
+    "doubt.unjudged": (
+        "{share:.0%} of the documents behind {label} are unjudged and count as not relevant",
+        "{label} 涉及的文档有 {share:.0%} 未标注，按不相关计",
+    ),
+    "doubt.uncalibrated": (
+        "uncalibrated judge: the grades are those of {judge}, not compared with people's (see: assay calibrate)",
+        "未校准的评审模型：等级由 {judge} 给出，未与人工标注比较（见 assay calibrate）",
+    ),
+    "doubt.calibrated": (
+        "the grades are those of {judge}, which agrees with people by {how}",
+        "等级由 {judge} 给出，与人工标注的一致性：{how}",
+    ),
+    "doubt.stamp": ("uncalibrated judge", "未校准的评审模型"),
+    "doubt.weighted": ("means are weighted by query", "均值按查询权重加权"),
+    "doubt.definitions": ("definitions: {text}", "定义：{text}"),
+    "doubt.of_all": ("all systems: {text}", "所有系统：{text}"),
+    "doubt.of_one": ("{system}: {text}", "{system}：{text}"),
+    # Comparisons
+    "compare.means": (
+        "Means over {n:,} queries, protocol {protocol}; {marks}",
+        "基于 {n:,} 个查询的均值，协议 {protocol}；{marks}",
+    ),
+    "compare.daggers": (
+        "\u2020 better and \u2021 worse than {baseline} (permutation test, {correction}, p <= {alpha:g}).",
+        "\u2020 优于、\u2021 劣于 {baseline}（置换检验，{correction}，p <= {alpha:g}）。",
+    ),
+    "compare.letters": (
+        "systems that share a letter do not differ (randomised Tukey HSD, p <= {alpha:g}).",
+        "字母相同的系统之间没有显著差异（随机化 Tukey HSD，p <= {alpha:g}）。",
+    ),
+    "compare.best": ("Best {measure}: {system} ({value:.4f}).", "{measure} 最佳：{system}（{value:.4f}）。"),
+    "compare.best_like": (
+        "Best {measure}: {system} ({value:.4f}); it does not differ from {others}.",
+        "{measure} 最佳：{system}（{value:.4f}），与 {others} 没有显著差异。",
+    ),
+    "compare.against": ("{measure}: against {baseline}", "{measure}：与 {baseline} 比较"),
+    "compare.better": (
+        "{system} is better than {baseline} in {measure}, by {by:+.4f} {interval}{small}.",
+        "{system} 的 {measure} 优于 {baseline}，差值 {by:+.4f} {interval}{small}。",
+    ),
+    "compare.worse": (
+        "{system} is worse than {baseline} in {measure}, by {by:+.4f} {interval}{small}.",
+        "{system} 的 {measure} 劣于 {baseline}，差值 {by:+.4f} {interval}{small}。",
+    ),
+    "compare.equivalent": (
+        "{system} and {baseline} are equivalent in {measure}: {by:+.4f} {interval} is too small to matter.",
+        "{system} 与 {baseline} 的 {measure} 等效：差值 {by:+.4f} {interval} 小到无关紧要。",
+    ),
+    "compare.inconclusive": (
+        "{system} and {baseline}: no conclusion on {measure}; the difference is {by:+.4f} {interval}{power}.",
+        "{system} 与 {baseline} 的 {measure} 无法判定：差值 {by:+.4f} {interval}{power}。",
+    ),
+    "compare.maybe_small": (
+        ", perhaps by less than {smallest:g}, the smallest that matters",
+        "，但可能小于有意义的最小差值 {smallest:g}",
+    ),
+    "compare.power": (
+        ", and {n:,} queries show {detectable:.4f} or more with 80 % probability",
+        "；{n:,} 个查询以 80 % 的概率只能检出 {detectable:.4f} 以上的差值",
+    ),
+    "compare.nothing": ("", ""),
+    "compare.lifts": ("What {system} makes of the candidates of {baseline}", "{system} 对 {baseline} 候选的重排效果"),
+    "compare.pays": (
+        "{measure} gains {gain:+.1%} {interval}: more than the {worth:.0%} above which a reranker pays.",
+        "{measure} 提升 {gain:+.1%} {interval}：超过重排划算的门槛 {worth:.0%}。",
+    ),
+    "compare.pays_not": (
+        "{measure} gains {gain:+.1%} {interval}: not more than the {worth:.0%} above which a reranker pays.",
+        "{measure} 提升 {gain:+.1%} {interval}：未超过重排划算的门槛 {worth:.0%}。",
+    ),
+    "compare.ceiling": (
+        "The ceiling is the best order of the same candidates: no reranker can do better with them.",
+        "上限为同一批候选的最佳排序：任何重排器都无法超过。",
+    ),
+    "compare.likeness": ("How far the lists differ from those of {baseline}", "与 {baseline} 列表的差异"),
+    "compare.movers": ("Queries that moved most: {system}, {measure}", "变化最大的查询：{system}，{measure}"),
+    "compare.ablation": ("Ablation against {baseline}", "消融实验（对照 {baseline}）"),
+    "compare.warnings": ("What a reviewer would ask", "审稿人会问"),
+    "compare.settings": (
+        "Permutation test with {n:,} resamples, seed {seed}; differences below {smallest:g} do not matter.",
+        "置换检验，{n:,} 次重采样，种子 {seed}；小于 {smallest:g} 的差值视为无意义。",
+    ),
+    "correction.holm": ("Holm", "Holm"),
+    "correction.bonferroni": ("Bonferroni", "Bonferroni"),
+    "correction.benjamini-hochberg": ("Benjamini-Hochberg", "Benjamini-Hochberg"),
+    "correction.none": ("not corrected", "未校正"),
+    # What a reviewer would raise
+    "concern.few_queries": (
+        "only {n} {n:query|queries}: below {enough}, tests are rough and most differences cannot be shown",
+        "只有 {n} 个查询：少于 {enough} 个时，区间与检验较粗略，多数差异无法检出",
+    ),
+    "concern.uncorrected": (
+        "{n} tests without correction: one in twenty of equal systems looks different (use --correction holm)",
+        "{n} 次检验未做多重校正：相同系统中每二十次就有一次看似不同（请用 --correction holm）",
+    ),
+    "concern.each_measure": (
+        "{n} measures, each corrected by itself: name one primary measure beforehand, or use --family all",
+        "{n} 个指标各自校正：请事先指定一个主指标，或使用 --family all",
+    ),
+    "concern.each_measure_pairs": (
+        "{n} measures, each tested by itself: name one primary measure beforehand",
+        "{n} 个指标各自检验：请事先指定一个主指标",
+    ),
+    "concern.small_mean": (
+        "{labels}: the baseline's mean is below {least:g}, so relative changes look large and say little",
+        "{labels}：基线均值低于 {least:g}，相对变化看似很大但意义有限",
+    ),
+    "concern.unjudged": (
+        "{label}: {share:.0%} of the documents of {most} are unjudged, {other:.0%} of {least}: that favours {least}",
+        "{label}：{most} 有 {share:.0%} 的文档未标注，{least} 为 {other:.0%}：对 {least} 有利",
+    ),
+    "concern.short": (
+        "{system}: {n:,} of {of:,} queries have fewer results than the cutoff of {label}",
+        "{system}：{of:,} 个查询中有 {n:,} 个的结果数少于 {label} 的截断",
+    ),
+    # Judging
+    "judge.plan": (
+        "{pairs:,} {pairs:pair|pairs} for {judges}: {calls:,} {calls:call|calls}, {cached:,} more in the cache",
+        "{pairs:,} 对待评，评审模型 {judges}：需调用 {calls:,} 次，缓存中已有 {cached:,} 次",
+    ),
+    "judge.tokens": (
+        "about {prompt:,} prompt tokens, at most {completion:,} completion tokens",
+        "约 {prompt:,} 个提示词元，至多 {completion:,} 个生成词元",
+    ),
+    "judge.price": ("at most {cost:.4f} {currency}", "至多 {cost:.4f} {currency}"),
+    "judge.no_price": (
+        "the price is not known: give a file with --prices",
+        "价格未知：请用 --prices 提供价格文件",
+    ),
+    "judge.done": (
+        "{pairs:,} {pairs:pair|pairs}: {scored:,} judged, {failed:,} failed{reasons}",
+        "{pairs:,} 对：已评 {scored:,}，失败 {failed:,}{reasons}",
+    ),
+    "judge.spent": (
+        "{calls:,} {calls:call|calls}, {cached:,} answers from the cache, {tokens:,} tokens, {money}",
+        "调用 {calls:,} 次，缓存 {cached:,} 次，{tokens:,} 个词元，{money}",
+    ),
+    "judge.money": ("{cost:.4f} {currency}", "{cost:.4f} {currency}"),
+    "judge.money_maybe": (
+        "{cost:.4f} {currency} and up to {possible:.4f} more for calls without an answer",
+        "{cost:.4f} {currency}，未获回应的调用可能另计 {possible:.4f}",
+    ),
+    "judge.money_unknown": ("cost unknown", "费用未知"),
+    "judge.cut": (
+        "{n:,} {n:document was|documents were} cut to {limit:,} characters",
+        "{n:,} 篇文档截断为 {limit:,} 个字符",
+    ),
+    "judge.again": (
+        "Run the same command again to judge the rest: what was answered is not paid twice.",
+        "再次运行同一命令即可评完其余部分：已得到的回答不会重复付费。",
+    ),
+    # Calibration
+    "calibrate.title": (
+        "{judge} against people: {pairs:,} pairs of {queries:,} queries",
+        "{judge} 与人工标注：{queries:,} 个查询的 {pairs:,} 对",
+    ),
+    "calibrate.kappa": ("quadratic-weighted kappa", "二次加权 kappa"),
+    "calibrate.alpha": ("Krippendorff's alpha (ordinal)", "Krippendorff alpha（有序）"),
+    "calibrate.spearman": ("Spearman correlation", "Spearman 相关"),
+    "calibrate.exact": ("same grade", "等级相同"),
+    "calibrate.bias": ("judge - people, mean", "评审模型减人工，均值"),
+    "calibrate.confusion": ("People's grade (rows) and the judge's", "人工等级（行）与评审模型等级"),
+    "calibrate.biases": ("Bias by grade", "各等级的偏差"),
+    "calibrate.noise": ("The same pair asked again", "同一对重复评审"),
+    "calibrate.systems": ("Means corrected by people's grades", "以人工等级校正的均值"),
+    "calibrate.ranking": (
+        "Kendall's tau of the systems' means under both: {value:.2f}",
+        "两种标注下系统均值的 Kendall tau：{value:.2f}",
+    ),
+    "calibrate.few": (
+        "only {n} labels: below {enough} the intervals are wide",
+        "只有 {n} 个人工标注：少于 {enough} 个时区间较宽",
+    ),
+    "calibrate.few_queries": (
+        "the labels come from only {n} queries: labels of more queries say more",
+        "标注只来自 {n} 个查询：来自更多查询的标注更有说服力",
+    ),
+    "calibrate.scales": (
+        "people's highest grade is {human:g}, the judge's {judge:g}: are these the same scale?",
+        "人工最高等级为 {human:g}，评审模型为 {judge:g}：是否为同一等级？",
+    ),
+    "calibrate.labelled": (
+        "A query counts as labelled when people graded all its pairs that the judge graded.",
+        "某查询中评审模型评过的文档全部有人工等级时，才算已标注查询。",
+    ),
+    "column.pairs": ("pairs", "对数"),
+    "column.grade": ("grade", "等级"),
+    "column.bias": ("judge - people", "评审模型减人工"),
+    "column.differing": ("differing", "不一致"),
+    "column.deviation": ("deviation", "标准差"),
+    "column.people": ("people", "人工"),
+    "column.labelled": ("labelled", "已标注查询"),
+    "column.corrected": ("corrected", "校正后"),
+    # Sweeps
+    "sweep.title": ("{measure} against k", "{measure} 随 k 的变化"),
+    "sweep.choices": ("Which k", "选择 k"),
+    "sweep.f1": ("{system}: F1 is highest at k = {k}.", "{system}：k = {k} 时 F1 最高。"),
+    "sweep.recall": (
+        "{system}: recall reaches {target:g} at k = {k}.",
+        "{system}：k = {k} 时召回率达到 {target:g}。",
+    ),
+    "sweep.no_recall": (
+        "{system}: recall does not reach {target:g} at any k tried (highest {value:.4f} at k = {k}).",
+        "{system}：所试的 k 均未使召回率达到 {target:g}（最高 {value:.4f}，k = {k}）。",
+    ),
+    "sweep.answers": (
+        "{system}: question answering wants k = 3 to 5 and precision: k = {k}.",
+        "{system}：问答宜取 k = 3–5，重精确率：k = {k}。",
+    ),
+    "sweep.survey": (
+        "{system}: survey tasks want k = 10 to 20 and recall: k = {k}.",
+        "{system}：综述类任务宜取 k = 10–20，重召回率：k = {k}。",
+    ),
+    "sweep.bands": (
+        "Means over {n:,} queries with {level:.0%} intervals, protocol {protocol}.",
+        "基于 {n:,} 个查询的均值与 {level:.0%} 置信区间，协议 {protocol}。",
+    ),
+    # Diagnosis
+    "diagnose.title": ("{system}: {n:,} queries, protocol {protocol}", "{system}：{n:,} 个查询，协议 {protocol}"),
+    "diagnose.targets": ("Targets", "目标"),
+    "diagnose.no_targets": (
+        "Protocol {protocol} has no targets; --protocol rag and rerank have some.",
+        "协议 {protocol} 没有目标值；--protocol rag 与 rerank 有。",
+    ),
+    "diagnose.stages": ("Where it fails, at k = {k}", "失败在哪里（k = {k}）"),
+    "diagnose.slices": ("{measure} by kind of query", "按查询类别的 {measure}"),
+    "diagnose.worst": ("The worst queries by {measure}", "{measure} 最差的查询"),
+    "diagnose.nothing_relevant": ("not retrieved", "未检索到"),
+    "diagnose.advice": ("{measure} {value:.4f}: {advice}", "{measure} {value:.4f}：{advice}"),
+    "diagnose.all_reached": ("All measured targets are reached.", "所有已测量的目标均已达到。"),
+    "diagnose.not_retrieved": (
+        "{n} {n:query finds|queries find} nothing relevant at any depth: better retrieval helps, reranking cannot.",
+        "{n} 个查询在任何深度都未检索到相关文档：需改进检索，重排无济于事。",
+    ),
+    "diagnose.below_k": (
+        "{n} {n:query has|queries have} relevant documents below rank {k} only: a reranker or a larger k helps.",
+        "{n} 个查询的相关文档都排在第 {k} 位之后：重排或增大 k 会有帮助。",
+    ),
+    "diagnose.slice": (
+        "{attribute} = {value} is weakest: {mean:.4f} over {n} queries.",
+        "{attribute} = {value} 最弱：{n} 个查询的均值为 {mean:.4f}。",
+    ),
+    "diagnose.judged_mark": (
+        "After a document its grade, ? where it was not judged.",
+        "文档后为其等级，? 表示未标注。",
+    ),
+    "stage.missing": ("missing from the run", "结果中缺失"),
+    "stage.not_retrieved": ("nothing relevant retrieved", "未检索到相关文档"),
+    "stage.below_k": ("relevant below k only", "相关文档排在 k 之后"),
+    "stage.partly": ("some relevant in the top k", "前 k 中有部分相关文档"),
+    "stage.complete": ("all that fit in the top k", "前 k 已尽数命中"),
+    "stage.no_relevant": ("no relevant document exists", "没有相关文档"),
+    # Gates
+    "gate.title": ("Gate for {system}: {outcome}", "{system} 的质量门：{outcome}"),
+    "gate.passed_threshold": (
+        "{measure} is {value:.4f} ({sign} {goal:g})",
+        "{measure} 为 {value:.4f}（{sign} {goal:g}）",
+    ),
+    "gate.failed_threshold": (
+        "{measure} is {value:.4f}, not {sign} {goal:g}",
+        "{measure} 为 {value:.4f}，未达到 {sign} {goal:g}",
+    ),
+    "gate.inconclusive_threshold": (
+        "{measure} is {value:.4f}: too few queries to say that it is {sign} {goal:g}",
+        "{measure} 为 {value:.4f}：查询太少，无法断定 {sign} {goal:g}",
+    ),
+    "gate.passed_baseline": (
+        "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: not worse by {margin:g}",
+        "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：未变差 {margin:g}",
+    ),
+    "gate.failed_baseline": (
+        "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by over {margin:g}",
+        "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：变差超过 {margin:g}",
+    ),
+    "gate.inconclusive_baseline": (
+        "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by {margin:g} or not",
+        "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：是否变差 {margin:g} 无法判定",
+    ),
+    "gate.open": (
+        "An inconclusive rule does not stop anything; --strict makes it fail.",
+        "无法判定的规则不会拦截；使用 --strict 可使其失败。",
+    ),
+}  # fmt: skip

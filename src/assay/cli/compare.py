@@ -1,0 +1,156 @@
+"""`assay compare`: which system is better, by how much, and is it real."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import inputs, options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.analysis.compare import Comparison
+    from assay.analysis.listwise import Lift, Likeness
+    from assay.cli.inputs import Job
+    from assay.data.scores import Scores
+    from assay.messages import Lang
+
+_HELP = """Compare RUNs with a BASELINE under the same JUDGMENTS, or the systems of result files.
+
+\b
+assay compare qrels.txt bm25.run dense.run hybrid.run -m ndcg@10 -m recall@100
+assay compare qrels.txt retrieved.run reranked.run --protocol rerank
+assay compare qrels.txt *.run --all-pairs --brief --format latex
+assay compare before.json after.json --smallest-effect 0.02
+assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol graded-012
+"""
+
+
+@click.command(name="compare", help=_HELP)
+@click.argument("first", metavar="JUDGMENTS|RESULT")
+@click.argument("others", nargs=-1, required=True, metavar="[NAME=]RUN|RESULT...")
+@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
+@click.option("--baseline", metavar="NAME", help="The system to compare with; the first unless named.")
+@click.option("--all-pairs", is_flag=True, help="Test all pairs of systems (randomised Tukey HSD).")
+@click.option("--smallest-effect", type=float, default=0.01, show_default=True, help="Differences below do not matter.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals.")
+@click.option(
+    "--correction",
+    type=click.Choice(["holm", "bonferroni", "benjamini-hochberg", "none"]),
+    default="holm",
+    show_default=True,
+    help="For testing several systems.",
+)
+@click.option(
+    "--family",
+    type=click.Choice(["systems", "all"]),
+    default="systems",
+    show_default=True,
+    help="What is corrected together: the systems of a measure, or all measures too.",
+)
+@click.option(
+    "--interval", type=click.Choice(["t", "bca"]), default="t", show_default=True, help="Student or bootstrap."
+)
+@click.option("--resamples", type=int, default=10_000, show_default=True, help="Of permutation tests and bootstrap.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")
+@click.option("--worth", type=float, default=0.15, show_default=True, help="Relative gain above which a reranker pays.")
+@click.option("--labels", metavar="FILE", help="Descriptions of the systems (system, description): an ablation table.")
+@click.option("--brief", is_flag=True, help="Only the table of means, the best systems and the doubts.")
+@options.rules
+@click.option("--weights", metavar="FILE", help="Query weights (query_id, weight).")
+@options.output
+def command(
+    *, first: str, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
+    labels: str | None, brief: bool, output: str | None, kind: str | None, lang: Lang, weights: str | None, **rest: Any,
+) -> None:  # fmt: skip
+    """Compare and print."""
+    from assay.analysis.compare import compare
+    from assay.analysis.decision import Rules
+    from assay.report import comparison as report
+
+    rules = Rules(
+        n_resamples=rest.pop("resamples"),
+        **{
+            name: rest.pop(name)
+            for name in ("smallest_effect", "alpha", "correction", "family", "interval", "seed", "worth")
+        },
+    )
+    job = None
+    if inputs.is_result(options.named(first)[1]):
+        systems = inputs.results((first, *others))
+    else:
+        job = inputs.prepare(first, others, list(measures) or None, weights, brief=True, **rest)
+        systems = job.scores()
+    found = compare(systems, list(measures) or None, baseline=baseline, rules=rules, all_pairs=all_pairs)
+    lists, gains = ((), ()) if job is None or brief else _lists(job, found)
+    kind = kind or options.format_for(output, options.FORMATS)
+    if kind == "json":
+        options.emit(_json(systems, found, lists, gains), output)
+        return
+    from assay.report.document import write
+
+    if kind == "csv":
+        from assay.report.evaluation import stamp
+
+        options.emit(write(report.rows(found), "csv", lang, stamp=stamp(systems)), output)
+        return
+    document = report.document(
+        found, str(systems[0].protocol), brief=brief, descriptions=_descriptions(labels, found), lists=lists,
+        gains=gains, notes=_notes(systems),
+    )  # fmt: skip
+    options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
+
+
+def _lists(job: Job, found: Comparison) -> tuple[Sequence[Likeness], Sequence[Sequence[Lift]]]:
+    """Set the lists of every run beside the baseline's; runs that only reorder its documents get a ceiling."""
+    from assay.analysis.evaluate import listed_run
+    from assay.analysis.listwise import ceilings, lifts, likeness
+
+    runs = {run.name: listed_run(run, job.settings.protocol, job.chunks) for run in job.runs()}
+    base = runs[found.baseline]
+    alike = [likeness(base, runs[name]) for name in found.systems[1:]]
+    if not any(one.reranks for one in alike) or job.chunks is not None:
+        return alike, ()
+    limits = ceilings(job.judgments, base, job.settings, weights=job.weights)
+    primary = job.settings.protocol.primary or found.measures[0]
+    return alike, [lifts(found, one.system, limits, primary) for one in alike if one.reranks]
+
+
+def _notes(systems: list[Scores]) -> list[str]:
+    from assay.report import evaluation
+
+    return evaluation.sentences(systems)[1:]
+
+
+def _descriptions(place: str | None, found: Comparison) -> dict[str, str] | None:
+    if place is None:
+        return None
+    from assay.errors import UnknownName
+    from assay.formats.reading import read_labels
+
+    descriptions = read_labels(place)
+    for name in descriptions:
+        if name not in found.systems:
+            raise UnknownName(f"system in {place}", name, found.systems)
+    return descriptions
+
+
+def _json(systems: list[Scores], found: Comparison, lists: Sequence[Likeness], gains: Sequence[Sequence[Lift]]) -> str:
+    from dataclasses import asdict
+
+    from assay.formats.results import result_dict, to_json
+    from assay.report.comparison import verdict
+
+    told = [str(verdict(found, contrast)) for contrast in found.contrasts]
+    more = {
+        "comparison": asdict(found),
+        "verdicts": told,
+        "lists": [asdict(one) for one in lists],
+        "lifts": [asdict(lift) for group in gains for lift in group],
+    }
+    warnings = [*map(str, found.warnings), *_notes(systems)]
+    return to_json(
+        result_dict(systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed, more=more)
+    )

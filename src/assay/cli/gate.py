@@ -1,0 +1,151 @@
+"""`assay gate`: an exit code for continuous integration."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import inputs, options
+
+if TYPE_CHECKING:
+    from assay.analysis.gate import Gate, Rule
+    from assay.data.scores import Scores
+    from assay.messages import Lang
+
+_HELP = """Let a change pass only if the numbers of a RESULT (or of RUNs under JUDGMENTS) are good enough.
+
+Exits with 1 when a rule fails. A rule that cannot be decided passes with a warning, or fails with --strict.
+
+\b
+assay gate result.json --fail-under ndcg@10=0.85
+assay gate qrels.txt new.run --not-worse-than baseline.json --margin 0.01 -m ndcg@10
+assay gate result.json --rules gate.toml --junit gate.xml --format markdown
+assay gate qrels.txt new.run --protocol rerank --targets
+"""
+
+
+@click.command(name="gate", help=_HELP)
+@click.argument("judgments", metavar="RESULT|JUDGMENTS")
+@click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
+@click.option("-m", "--measure", "measures", multiple=True, help="Measures of --not-worse-than; the primary one.")
+@click.option("--fail-under", multiple=True, metavar="MEASURE=VALUE", help="The mean must be at least this.")
+@click.option("--fail-over", multiple=True, metavar="MEASURE=VALUE", help="The mean must be at most this.")
+@click.option("--sure", is_flag=True, help="The whole interval must reach the value, not the mean alone.")
+@click.option("--not-worse-than", "baseline", metavar="RESULT|RUN", help="Compare with a baseline, query by query.")
+@click.option("--margin", type=float, default=0.01, show_default=True, help="A loss below this is tolerated.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of a wrong decision.")
+@click.option("--targets", is_flag=True, help="Check the targets of the protocol.")
+@click.option("--rules", "rules_file", metavar="FILE", help="Rules in a TOML file.")
+@click.option("--strict", is_flag=True, help="A rule that cannot be decided fails.")
+@click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
+@options.rules
+@options.output
+def command(
+    *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], strict: bool, junit: str | None,
+    output: str | None, kind: str | None, lang: Lang, **rest: Any,
+) -> None:  # fmt: skip
+    """Decide, print, exit."""
+    from assay.analysis.gate import gate
+    from assay.report import diagnosis as report
+    from assay.report.document import write
+    from assay.report.evaluation import stamp
+
+    names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file")
+    asked = {name: rest.pop(name) for name in names}
+    wanted = [*measures, *(text.partition("=")[0] for text in (*asked["fail_under"], *asked["fail_over"]))]
+    if inputs.is_result(options.named(judgments)[1]):
+        systems, score = inputs.results((judgments, *runs)), None
+    else:
+        job = inputs.prepare(judgments, runs, _measures(wanted, asked), None, brief=True, **rest)
+        systems, score = job.scores(), partial(inputs.score_at, job)
+    gates = [gate(scores, _rules(scores, list(measures), asked, score)) for scores in systems]
+    kind = kind or options.format_for(output, options.FORMATS)
+    judged = stamp(systems)
+    if kind == "json":
+        options.emit(_json(gates, judged), output)
+    else:
+        blocks = [block for one in gates for block in report.gate(one)]
+        options.emit(write(blocks, kind, lang, stamp=judged), output)  # type: ignore[arg-type]
+    if junit:
+        from assay.report.junit import junit as as_xml
+
+        options.emit(as_xml(gates, strict=strict), junit)
+    outcomes = {one.outcome for one in gates}
+    if "failed" in outcomes or ("inconclusive" in outcomes and strict):
+        sys.exit(1)
+
+
+def _measures(wanted: list[str], asked: dict[str, Any]) -> list[str] | None:
+    """What to compute: the measures of the rules, or everything where rules may name anything."""
+    return list(dict.fromkeys(wanted)) if wanted and not asked["targets"] and not asked["rules_file"] else None
+
+
+def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: Any) -> list[Rule]:
+    """Put the rules of the command line and of a file together."""
+    from assay.analysis.diagnose import chosen
+    from assay.analysis.gate import NotWorse, Threshold, target_rules
+    from assay.errors import UsageError
+
+    more: dict[str, Any] = {"sure": asked["sure"], "alpha": asked["alpha"]}
+    rules: list[Rule] = [
+        Threshold(name, at_least=value, **more)
+        for name, value in options.numbers(asked["fail_under"], "--fail-under").items()
+    ]
+    rules += [
+        Threshold(name, at_most=value, **more)
+        for name, value in options.numbers(asked["fail_over"], "--fail-over").items()
+    ]
+    if asked["targets"]:
+        found = target_rules(scores.protocol.targets, scores)
+        if not found:
+            raise UsageError(f"protocol {scores.protocol.name} has no targets that {scores.name} has values for")
+        rules += found
+    if asked["baseline"]:
+        base = _baseline(asked["baseline"], scores, score)
+        for measure in measures or [chosen(scores, None)]:
+            rules.append(NotWorse(measure, base, asked["margin"], asked["alpha"]))
+    return rules + _from_file(asked["rules_file"], scores, score)
+
+
+def _from_file(place: str | None, scores: Scores, score: Any) -> list[Rule]:
+    if place is None:
+        return []
+    from pathlib import Path
+
+    from assay.analysis.gate import read_rules
+    from assay.formats.files import read_toml
+
+    folder = Path(place).parent
+    return read_rules(read_toml(place), place, lambda name: _baseline(str(folder / name), scores, score))
+
+
+def _baseline(place: str, scores: Scores, score: Any) -> Scores:
+    """Read the baseline: a result file with one system (or one of the same name), or a run."""
+    from assay.errors import UsageError
+
+    if not inputs.is_result(place):
+        if score is None:
+            raise UsageError(f"{place} is not a result file: with a result, the baseline must be one too")
+        found: Scores = score(place)
+        return found
+    systems = inputs.results((place,), check=False)
+    if len(systems) == 1:
+        return systems[0]
+    same = [one for one in systems if one.name == scores.name]
+    if not same:
+        raise UsageError(f"{place} holds {', '.join(one.name for one in systems)}, none called {scores.name}")
+    return same[0]
+
+
+def _json(gates: list[Gate], judged: str) -> str:
+    import json
+    from dataclasses import asdict
+
+    plain = [{"system": one.system, "outcome": one.outcome, "checks": list(map(asdict, one.checks))} for one in gates]
+    return (
+        json.dumps({"schema": 1, "gates": plain, "warnings": [judged] if judged else []}, ensure_ascii=False, indent=1)
+        + "\n"
+    )

@@ -1,0 +1,207 @@
+"""Reading what commands are given: judgments with runs, a file of records, or result files."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from assay.analysis.settings import Settings
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+    from assay.formats.records import Records
+
+
+def command_line() -> str:
+    """Tell how this program was called, without the path of the program."""
+    return " ".join(["assay", *sys.argv[1:]])
+
+
+@dataclass(frozen=True)
+class Job:
+    """Judgments that were read, runs to be read, and the settings under which they are evaluated."""
+
+    judgments: Judgments
+    settings: Settings
+    places: tuple[tuple[str, str], ...] = ()
+    records: Records | None = None
+    chunks: Mapping[str, str] | str | None = None
+    weights: Mapping[str, float] | None = None
+    dedupe: bool = False
+    calibration: str = ""
+    input_format: str | None = None
+
+    def runs(self) -> Iterator[Run]:
+        """Open the runs one after the other, showing how far we are."""
+        from assay.formats.reading import open_run
+
+        kind = None if self.input_format == "beir" else self.input_format
+        if self.records is not None:
+            yield from options.with_progress(self.records.runs, "evaluating")
+            return
+        for name, path in options.with_progress(self.places, "evaluating"):
+            yield open_run(path, kind=kind, name=name)
+
+    def score(self, run: Run) -> Scores:
+        """Evaluate one run."""
+        from assay.analysis.evaluate import evaluate_run
+
+        return evaluate_run(
+            self.judgments,
+            run,
+            self.settings,
+            chunks=self.chunks,
+            weights=self.weights,
+            dedupe=self.dedupe,
+            calibration=self.calibration,
+        )
+
+    def scores(self) -> list[Scores]:
+        """Evaluate every run."""
+        return [self.score(run) for run in self.runs()]
+
+
+def prepare(
+    judgments: str,
+    runs: tuple[str, ...],
+    measures: list[str] | None,
+    weights: str | None,
+    *,
+    protocol: str,
+    chunk_map: str | None,
+    dedupe: bool,
+    input_format: str | None,
+    split: str,
+    calibration: str | None = None,
+    brief: bool = False,
+    **overrides: Any,
+) -> Job:
+    """Read the judgments and settle what is computed; with `brief`, a protocol's few main measures by default."""
+    if runs:
+        from assay.formats.scan import read_ahead
+
+        read_ahead(options.named(runs[0])[1])
+    from assay.analysis.settings import Settings
+    from assay.errors import UsageError
+    from assay.formats.reading import read_chunk_map, read_weights
+
+    if [judgments, *(options.named(run)[1] for run in runs)].count("-") > 1:
+        raise UsageError("standard input can be read for one file only")
+    if brief and measures is None:
+        measures = headline(protocol)
+    read, records = _judgments(
+        judgments, runs, measures, protocol, dedupe=dedupe, input_format=input_format, split=split
+    )
+    if records is not None and records.unnamed and overrides.get("ties") is None:
+        overrides["ties"] = "given"
+    return Job(
+        judgments=read,
+        settings=Settings.of(read, measures, protocol, **overrides),
+        places=tuple(_named_once(runs)),
+        records=records,
+        chunks=read_chunk_map(chunk_map) if chunk_map else None,
+        weights=read_weights(weights) if weights else None,
+        dedupe=dedupe,
+        calibration=_calibration(calibration, read) if calibration else "",
+        input_format=input_format,
+    )
+
+
+def _calibration(place: str, judgments: Judgments) -> str:
+    """Read how far a judge agrees with people; it must be the judge of these judgments."""
+    from assay.errors import NotComparable
+    from assay.formats.results import read_calibration
+
+    judge, stamp = read_calibration(place)
+    if judge != judgments.judge:
+        raise NotComparable(f"{place} is about {judge}, the judgments were made by {judgments.judge or 'people'}")
+    return stamp
+
+
+def is_result(place: str) -> bool:
+    """Tell a result file from judgments."""
+    from assay.formats.files import Input
+    from assay.formats.results import is_result as tells
+
+    return place != "-" and Path(place).is_file() and tells(Input.at(place))
+
+
+def results(places: tuple[str, ...], *, check: bool = True) -> list[Scores]:
+    """Read the systems of result files; NAME=FILE renames the system of a file that has one.
+
+    With `check`, options that shape an evaluation are refused: it was done when the file was written.
+    """
+    from dataclasses import replace
+
+    from assay.errors import UsageError
+    from assay.formats.writing import read_result
+
+    typed = options.given(*options.RULES)
+    if typed and check:
+        raise UsageError(f"{typed[0]} has no effect on result files: they were made under their own rules")
+    found: list[Scores] = []
+    for name, path in map(options.named, places):
+        systems = read_result(path)
+        if name is not None and len(systems) > 1:
+            raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
+        found += [replace(scores, name=name or scores.name) for scores in systems]
+    return found
+
+
+def headline(protocol: str) -> list[str] | None:
+    """The few main measures of a protocol, or all of them."""
+    from assay.analysis.protocols import load_protocol
+
+    return list(load_protocol(protocol).headline) or None
+
+
+def read_runs(places: tuple[str, ...]) -> list[Run]:
+    """Read runs, each under a name of its own."""
+    from assay.formats.reading import read_run
+
+    return [read_run(path, name=name) for name, path in _named_once(places)]
+
+
+def score_at(job: Job, place: str) -> Scores:
+    """Evaluate one more run under the settings of a job."""
+    from assay.formats.files import system_name
+    from assay.formats.reading import open_run
+
+    name, path = options.named(place)
+    return job.score(open_run(path, name=name or system_name(path)))
+
+
+def _judgments(
+    judgments: str, runs: tuple[str, ...], measures: list[str] | None, protocol: str, *,
+    dedupe: bool, input_format: str | None, split: str,
+) -> tuple[Judgments, Records | None]:  # fmt: skip
+    """Read judgments, or a file of records when no run is given."""
+    from assay.analysis.settings import need_subtopics
+    from assay.formats.reading import read_judgments, read_records
+
+    if runs:
+        kind = None if input_format in {None, "trec"} or Path(judgments).is_dir() else input_format
+        subtopics = need_subtopics(measures, protocol)
+        return read_judgments(judgments, kind=kind, subtopics=subtopics, split=split, dedupe=dedupe), None
+    records = read_records(judgments, kind=input_format)
+    return records.judgments, records
+
+
+def _named_once(runs: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Name every run; two of the same name would hide each other."""
+    from assay.errors import UsageError
+    from assay.formats.files import system_name
+
+    pairs = [(name or system_name(path), path) for name, path in map(options.named, runs)]
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two runs are called {twice!r}: give them names, as in NAME=FILE")
+    return pairs

@@ -1,0 +1,290 @@
+"""`assay judge`: judgments by a language model, within a budget."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import inputs, options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from assay.judge.panel import Verdict
+    from assay.judge.relevance import Pair, Question
+    from assay.llm.client import Client
+    from assay.llm.progress import Progress
+    from assay.messages import Lang
+
+_HELP = """Let a language model grade the top documents of RUNs (or the pairs of a file) and write judgments.
+
+The model is behind an OpenAI-compatible server: DashScope, OpenAI, vLLM, Ollama ... Answers are kept in a cache, so
+the same command run again goes on where it stopped and pays nothing twice.
+
+\b
+assay judge bm25.run dense.run --queries queries.jsonl --documents docs.jsonl --depth 10 \\
+    --url https://dashscope.aliyuncs.com/compatible-mode/v1 --model qwen-plus --scale 0-3 \\
+    --max-cost 1.00 -o judged.qrels
+assay judge --pairs pairs.jsonl --url http://127.0.0.1:11434/v1 --model qwen3:8b --dry-run
+assay judge --pairs pairs.jsonl --model a --model b --repeats 3 --combine mean -o judged.jsonl --details why.jsonl
+"""
+
+
+@click.command(name="judge", help=_HELP)
+@click.argument("runs", nargs=-1, metavar="[RUN...]")
+@click.option("--queries", metavar="FILE", help="Queries with their texts.")
+@click.option("--documents", metavar="FILE", help="Documents with their texts, or a BEIR folder.")
+@click.option("--depth", type=click.IntRange(min=1), default=10, show_default=True, help="Pool the top of each run.")
+@click.option("--pairs", metavar="FILE", help="Pairs instead of runs: query, document (query_id, doc_id).")
+@click.option("--known", metavar="FILE", help="Judgments that exist: their pairs are not judged again.")
+@click.option("--url", envvar="ASSAY_BASE_URL", metavar="URL", help="Base URL of the server (or ASSAY_BASE_URL).")
+@click.option("--model", "models", multiple=True, envvar="ASSAY_MODEL", metavar="NAME[@URL]", help="May be repeated.")
+@click.option("--key-env", default="", metavar="NAME", help="Environment variable that holds the key.")
+@click.option("--key-file", metavar="FILE", help="File that holds the key.")
+@click.option("--scale", default="0-3", show_default=True, metavar="NAME|FILE", help="0-1, 0-2, 0-3, 0-10 or a rubric.")
+@click.option("--text-lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Of the prompt.")
+@click.option("--prompt", default="relevance", metavar="FILE", help="A prompt of your own (.md).")
+@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Ask each judge so often.")
+@click.option(
+    "--combine", type=click.Choice(["vote", "mean"]), default="vote", show_default=True, help="Several votes."
+)
+@click.option("--weighted", is_flag=True, help="Weight grades by their probabilities, where the server gives them.")
+@click.option("--max-chars", type=click.IntRange(min=1), default=20_000, show_default=True, help="Of a document.")
+@click.option("--max-cost", type=float, help="Stop before more than this is spent.")
+@click.option("--currency", default="USD", show_default=True, help="Of --max-cost.")
+@click.option("--prices", metavar="FILE", help="Prices of your own (TOML).")
+@click.option("--rpm", type=float, help="Most requests per minute.")
+@click.option("--tpm", type=float, help="Most tokens per minute.")
+@click.option("--concurrency", type=click.IntRange(min=1), default=32, show_default=True, help="Most calls at once.")
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one call.")
+@click.option("--deadline", type=float, help="Seconds for everything.")
+@click.option("--cache", metavar="FILE", help="Where answers are kept; the user's cache unless named.")
+@click.option("--no-cache", is_flag=True, help="Keep no answers: a stopped run starts over.")
+@click.option("--dry-run", is_flag=True, help="Only say what it would cost.")
+@click.option("--output", "-o", metavar="FILE", help="Judgments: .qrels, .jsonl, .csv, .tsv or .parquet.")
+@click.option("--details", metavar="FILE", help="Every verdict with its reasons and votes (.jsonl).")
+@options.lang
+def command(
+    *, runs: tuple[str, ...], dry_run: bool, output: str | None, details: str | None, lang: Lang, **rest: Any
+) -> None:
+    """Judge and write."""
+    from assay.errors import UsageError
+
+    if output is None and not dry_run:
+        raise UsageError("say where the judgments go: -o judged.qrels (or --dry-run to see the price)")
+    if rest["no_cache"] and rest["cache"]:
+        raise UsageError("--cache and --no-cache exclude each other")
+    pairs = _pairs(runs, rest)
+    question = _question(rest)
+    clients = _clients(rest)
+    try:
+        if dry_run:
+            _estimate(pairs, question, clients, rest["repeats"], lang)
+            return
+        verdicts, spent = _judge(pairs, question, clients, rest)
+    finally:
+        for client in clients.values():
+            client.close()
+    assert output is not None
+    _write(verdicts, _name(question, list(clients), rest), output, details)
+    _summary(verdicts, spent, pairs, rest, lang)
+    if any(verdict.status == "failed" for verdict in verdicts):
+        sys.exit(1)
+
+
+def _pairs(runs: tuple[str, ...], rest: dict[str, Any]) -> list[Pair]:
+    """Find out what to judge."""
+    from assay.errors import UsageError
+    from assay.formats.documents import read_documents, read_pairs
+    from assay.formats.queries import read_queries
+    from assay.formats.reading import read_judgments
+    from assay.judge.pooling import pairs_of, pool, unjudged
+    from assay.judge.relevance import Pair
+
+    if bool(runs) == bool(rest["pairs"]):
+        raise UsageError("give runs with --queries and --documents, or --pairs")
+    if rest["pairs"]:
+        found = [Pair(*row) for row in read_pairs(rest["pairs"])]
+    else:
+        if not rest["queries"] or not rest["documents"]:
+            raise UsageError("runs hold ids only: give the texts with --queries and --documents")
+        ids = pool(inputs.read_runs(runs), rest["depth"])
+        found = pairs_of(ids, read_queries(rest["queries"]).texts(), read_documents(rest["documents"]))
+    if rest["known"]:
+        found = unjudged(found, read_judgments(rest["known"]))
+    if not found:
+        raise UsageError("there is nothing to judge")
+    return found
+
+
+def _question(rest: dict[str, Any]) -> Question:
+    from assay.judge.prompting import load_prompt
+    from assay.judge.relevance import NEEDED, Question
+    from assay.judge.rubric import load_rubric
+
+    prompt = load_prompt(rest["prompt"], rest["text_lang"], needed=NEEDED)
+    # Repeating a question at temperature 0 would only repeat the answer.
+    temperature = 0.0 if rest["repeats"] == 1 else 1.0
+    rubric = load_rubric(rest["scale"], rest["text_lang"])
+    return Question(prompt, rubric, rest["max_chars"], weighted=rest["weighted"], temperature=temperature)
+
+
+def _clients(rest: dict[str, Any]) -> dict[str, Client]:
+    """Make a client for every model; the money is shared out among them evenly."""
+    from assay.errors import UsageError
+    from assay.llm import Cache, Client, Limits, Patience
+
+    if not rest["models"]:
+        raise UsageError("name a model: --model qwen-plus (or ASSAY_MODEL)")
+    if len(set(rest["models"])) < len(rest["models"]):
+        raise UsageError("a model is named twice: use --repeats to ask it more than once")
+    cache = None if rest["no_cache"] else Cache(rest["cache"])
+    limits = Limits(concurrency=rest["concurrency"], requests_per_minute=rest["rpm"], tokens_per_minute=rest["tpm"])
+    found = {}
+    for text in rest["models"]:
+        model, _, url = text.partition("@")
+        url = url or rest["url"]
+        if not url:
+            raise UsageError(f"where is {model}? Give --url (or ASSAY_BASE_URL)")
+        budget = None if rest["max_cost"] is None else rest["max_cost"] / len(rest["models"])
+        found[model] = Client(
+            url, model, key_file=rest["key_file"], key_env=rest["key_env"], cache=cache, prices=rest["prices"],
+            budget=budget, currency=rest["currency"], limits=limits, patience=Patience(timeout=rest["timeout"]),
+        )  # fmt: skip
+    return found
+
+
+def _estimate(pairs: Sequence[Pair], question: Question, clients: dict[str, Client], repeats: int, lang: Lang) -> None:
+    from assay.messages import say, tell
+
+    for name, client in clients.items():
+        plan = client.estimate(question.request(pair, repeat) for pair in pairs for repeat in range(repeats))
+        price = (
+            say("judge.no_price") if plan.cost is None else say("judge.price", cost=plan.cost, currency=plan.currency)
+        )
+        lines = [
+            say("judge.plan", pairs=len(pairs), judges=name, calls=plan.calls, cached=plan.cached),
+            say("judge.tokens", prompt=plan.prompt_tokens, completion=plan.completion_tokens),
+            price,
+        ]
+        for line in lines:
+            click.echo(tell(line, lang))
+
+
+def _judge(
+    pairs: list[Pair], question: Question, clients: dict[str, Client], rest: dict[str, Any]
+) -> tuple[list[Verdict], dict[str, Progress]]:
+    from assay.judge.panel import judge
+
+    last: dict[str, Progress] = {}
+    show = _bar()
+
+    def note(name: str, now: Progress) -> None:
+        last[name] = now
+        show(name, now)
+
+    found = judge(
+        pairs, clients, question, repeats=rest["repeats"], combine=rest["combine"], progress=note,
+        deadline=rest["deadline"],
+    )  # fmt: skip
+    try:
+        return list(found), last
+    finally:
+        if sys.stderr.isatty():
+            click.echo("\r" + " " * 100 + "\r", err=True, nl=False)
+
+
+def _bar() -> Callable[[str, Progress], None]:
+    """Show how far we are, at most ten times a second and only on a terminal."""
+    import time
+
+    shown = 0.0
+
+    def show(name: str, now: Progress) -> None:
+        nonlocal shown
+        if not sys.stderr.isatty() or time.monotonic() - shown < 0.1:  # noqa: PLR2004
+            return
+        shown = time.monotonic()
+        total = now.total or now.done
+        filled = 24 * now.done // max(total, 1)
+        left = (
+            "" if now.seconds_left is None else f"  {int(now.seconds_left) // 60}:{int(now.seconds_left) % 60:02} left"
+        )
+        money = "" if now.unpriced else f"  {now.cost:.4f} {now.currency}"
+        bar = f"{name} [{'#' * filled}{'.' * (24 - filled)}] {now.done}/{total}  {now.rate:.1f}/s{money}{left}"
+        click.echo(f"\r{bar[:100]:<100}", err=True, nl=False)
+
+    return show
+
+
+def _write(verdicts: list[Verdict], judge: str, output: str, details: str | None) -> None:
+    """Write judgments of what was judged, and every verdict with its reasons; nothing that changes from run to run."""
+    import json
+    from dataclasses import asdict, replace
+
+    from assay.data.judgments import Judgments
+    from assay.errors import UsageError
+    from assay.formats.files import write_atomically
+    from assay.formats.writing import write_judgments
+
+    grades: dict[object, dict[object, float]] = {}
+    for verdict in verdicts:
+        if verdict.grade is not None:
+            grades.setdefault(verdict.query_id, {})[verdict.doc_id] = verdict.grade
+    if details:
+        lines = (json.dumps(asdict(verdict), ensure_ascii=False) for verdict in verdicts)
+        write_atomically(details, "\n".join(lines) + "\n")
+    if not grades:
+        first = verdicts[0]
+        raise UsageError(f"no pair could be judged ({first.reason}): {first.explanation}")
+    write_judgments(replace(Judgments.from_dict(grades), judge=judge), output)
+    click.echo(f"wrote {output}" + (f" and {details}" if details else ""), err=True)
+
+
+def _name(question: Question, models: Sequence[str], rest: dict[str, Any]) -> str:
+    """Name the judge: what must be the same for its grades to be comparable."""
+    several = rest["repeats"] > 1 or len(models) > 1
+    how = f", {rest['repeats']} x {rest['combine']}" if several else ""
+    weighted = ", weighted" if question.weighted else ""
+    return f"{' + '.join(models)} ({question.prompt.version}, scale {question.rubric.name}{how}{weighted})"
+
+
+def _summary(
+    verdicts: list[Verdict], spent: dict[str, Progress], pairs: list[Pair], rest: dict[str, Any], lang: Lang
+) -> None:
+    from collections import Counter
+
+    from assay.messages import say, tell
+
+    reasons = Counter(verdict.reason for verdict in verdicts if verdict.status == "failed")
+    listed = ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))
+    scored = len(verdicts) - sum(reasons.values())
+    lines = [
+        say(
+            "judge.done", pairs=len(verdicts), scored=scored, failed=sum(reasons.values()),
+            reasons=f" ({listed})" if listed else "",
+        )
+    ]  # fmt: skip
+    lines += [_money(now) for now in spent.values()]
+    long = sum(len(pair.document) > rest["max_chars"] for pair in pairs)
+    if long:
+        lines.append(say("judge.cut", n=long, limit=rest["max_chars"]))
+    if reasons and not rest["no_cache"]:
+        lines.append(say("judge.again"))
+    for line in lines:
+        click.echo(tell(line, lang), err=True)
+
+
+def _money(now: Progress) -> Any:
+    from assay.messages import say
+
+    if now.unpriced:
+        money = say("judge.money_unknown")
+    elif now.possible_cost:
+        money = say("judge.money_maybe", cost=now.cost, possible=now.possible_cost, currency=now.currency)
+    else:
+        money = say("judge.money", cost=now.cost, currency=now.currency)
+    tokens = now.prompt_tokens + now.completion_tokens
+    return say("judge.spent", calls=now.calls, cached=now.cached, tokens=tokens, money=money)

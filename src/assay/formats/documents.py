@@ -1,0 +1,73 @@
+"""Documents with their texts, and pairs of queries and documents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from assay.errors import InputError, excerpt
+from assay.formats import columns, tables
+from assay.formats.detect import format_of
+from assay.formats.files import Input
+from assay.formats.reading import once
+
+if TYPE_CHECKING:
+    import os
+
+_IDS = ("doc_id", "docid", "doc-id", "docno", "_id", "id", "document_id", "pid", "passage_id", "chunk_id")
+_TEXTS = ("text", "contents", "content", "body", "passage", "document", "doc")
+_TITLES = ("title", "headline")
+
+
+def read_documents(place: str | os.PathLike[str]) -> dict[str, str]:
+    """Read documents as {id: text} from JSON lines, CSV, TSV, Parquet or a BEIR folder; a title comes first."""
+    source = Input.at(place)
+    if source.path is not None and source.path.is_dir():
+        source = Input.at(source.path / "corpus.jsonl")
+    frame = _table(source)
+    ids = columns.find(frame.columns, _IDS, path=source.label, needed="documents")
+    assert ids is not None
+    rest = [name for name in frame.columns if name != ids]
+    text = columns.find(rest, _TEXTS, path=source.label, needed="documents")
+    title = columns.find(rest, _TITLES, path=source.label)
+    assert text is not None
+    body = frame[text].cast(pl.String).fill_null("")
+    if title is not None:
+        heads = frame[title].cast(pl.String).fill_null("")
+        body = pl.Series([f"{head}\n\n{rest}" if head else rest for head, rest in zip(heads, body, strict=True)])
+    return dict(zip(once(frame[ids], source.label).to_list(), body.to_list(), strict=True))
+
+
+def read_pairs(place: str | os.PathLike[str]) -> list[tuple[str, str, str, str]]:
+    """Read pairs to judge: rows of query id, document id, query text and document text (ids default to the texts)."""
+    source = Input.at(place)
+    frame = _table(source)
+    names = {name.lower(): name for name in frame.columns}
+
+    def column(*known: str) -> list[Any] | None:
+        found = next((names[name] for name in known if name in names), None)
+        return None if found is None else frame[found].cast(pl.String).to_list()
+
+    query, document = column("query", "question", "query_text"), column(*_TEXTS, "document_text")
+    if query is None or document is None:
+        raise InputError(
+            f"no texts of queries and documents among {', '.join(map(excerpt, frame.columns[:8]))}",
+            path=source.label,
+            hint="expected columns query and document, and query_id and doc_id",
+        )
+    query_ids, doc_ids = column("query_id", "qid", "q_id") or query, column(*_IDS) or document
+    rows = list(zip(query_ids, doc_ids, query, document, strict=True))
+    for number, row in enumerate(rows, 1):
+        if any(value is None for value in row):
+            raise InputError(f"row {number} lacks a text or an id", path=source.label, hint="fill it in or remove it")
+    return rows
+
+
+def _table(source: Input) -> pl.DataFrame:
+    kind = format_of(source, None)
+    if kind == "trec":
+        kind = "csv" if source.suffix == ".csv" else "tsv"
+    if kind == "json":
+        raise InputError("expected .jsonl, .csv, .tsv or .parquet", path=source.label, hint="one object a line")
+    return tables.read_table(source, kind)

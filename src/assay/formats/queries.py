@@ -1,0 +1,62 @@
+"""Queries with their attributes: a text, and whatever else is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assay.errors import InputError
+from assay.formats import columns, tables
+from assay.formats.detect import format_of
+from assay.formats.files import Input
+from assay.formats.reading import once
+
+if TYPE_CHECKING:
+    import os
+
+IDS = ("query_id", "qid", "q_id", "query-id", "queryid", "_id", "id", "topic_id", "question_id")
+TEXTS = ("text", "query", "question", "title", "user_input")
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """One row per query: `query_id`, `text` where it is known, and attributes under their own names."""
+
+    frame: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    @property
+    def attributes(self) -> list[str]:
+        """Names of the columns besides id and text that hold plain values."""
+        plain = [name for name, kind in self.frame.schema.items() if not kind.is_nested()]
+        return [name for name in plain if name not in {"query_id", "text"}]
+
+    def texts(self) -> dict[str, str]:
+        """Text of each query that has one."""
+        if "text" not in self.frame.columns:
+            return {}
+        pairs = zip(self.frame["query_id"].to_list(), self.frame["text"].to_list(), strict=True)
+        return {query: text for query, text in pairs if text is not None}
+
+
+def read_queries(place: str | os.PathLike[str]) -> Queries:
+    """Read a table of queries: JSON lines, CSV, TSV or Parquet with a query id and any other columns."""
+    source = Input.at(place)
+    kind = format_of(source, None)
+    if kind == "trec" and source.suffix in {".tsv", ".txt", ".csv"}:
+        kind = "csv" if source.suffix == ".csv" else "tsv"
+    if kind not in {"csv", "tsv", "jsonl", "parquet"}:
+        raise InputError(
+            "queries are read from .jsonl, .csv, .tsv or .parquet", path=source.label, hint="with a column query_id"
+        )
+    frame = tables.read_table(source, kind)
+    query = columns.find(frame.columns, IDS, path=source.label, needed="queries")
+    text = columns.find([name for name in frame.columns if name != query], TEXTS, path=source.label)
+    assert query is not None
+    named = {query: "query_id"} | ({text: "text"} if text else {})
+    frame = frame.rename(named).with_columns(query_id=once(frame[query], source.label))
+    if text:
+        frame = frame.with_columns(pl.col("text").cast(pl.String))
+    return Queries(frame, columns.notes({"query_id": query, "text": text}))

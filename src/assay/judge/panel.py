@@ -1,0 +1,95 @@
+"""A panel of judges: each pair is put to every judge as often as asked, and the votes become one verdict."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import UsageError
+from assay.judge.relevance import Pair, Question, Vote, vote_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from assay.llm.adapters import Completes
+    from assay.llm.progress import Progress
+
+Combine = Literal["vote", "mean"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a pair: exactly one status, with a reason when it failed."""
+
+    query_id: str
+    doc_id: str
+    status: Literal["scored", "failed"]
+    reason: str
+    grade: float | None
+    explanation: str
+    votes: tuple[Vote, ...]
+
+
+def judge(
+    pairs: Sequence[Pair],
+    judges: Mapping[str, Completes],
+    question: Question,
+    *,
+    repeats: int = 1,
+    combine: Combine = "vote",
+    progress: Callable[[str, Progress], object] | None = None,
+    deadline: float | None = None,
+) -> Iterator[Verdict]:
+    """Put every pair to every judge; verdicts come in the order of the pairs, whenever all their votes are in."""
+    _check(pairs, repeats)
+    if not judges:
+        raise UsageError("there is no judge")
+    votes: list[list[Vote]] = [[] for _ in pairs]
+    done = 0
+    for name, client in judges.items():  # one after the other: judges mostly share a server's limits
+        requests = (question.request(pair, repeat) for pair, repeat in itertools.product(pairs, range(repeats)))
+        report = None if progress is None else partial(progress, name)
+        replies = client.complete_many(requests, total=len(pairs) * repeats, progress=report, deadline=deadline)
+        for number, reply in replies:
+            votes[number // repeats].append(vote_of(reply, question, name, number % repeats))
+            while done < len(pairs) and len(votes[done]) == len(judges) * repeats:
+                yield verdict(pairs[done], votes[done], combine)
+                votes[done] = []
+                done += 1
+
+
+def _check(pairs: Sequence[Pair], repeats: int) -> None:
+    if repeats < 1:
+        raise UsageError(f"{repeats} repeats: expected 1 or more")
+    ids = Counter((pair.query_id, pair.doc_id) for pair in pairs)
+    twice = next((key for key, count in ids.items() if count > 1), None)
+    if twice is not None:
+        raise UsageError(f"document {twice[1]!r} is to be judged twice for query {twice[0]!r}")
+
+
+def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> Verdict:
+    """Combine votes: most of them must have a grade, otherwise the pair failed for the commonest reason."""
+    ordered = tuple(sorted(votes, key=lambda vote: (vote.judge, vote.repeat)))
+    scored = [vote for vote in ordered if vote.grade is not None]
+    if 2 * len(scored) < len(ordered) or not scored:
+        reasons = Counter(vote.reason for vote in ordered if vote.grade is None)
+        reason = min(reasons, key=lambda name: (-reasons[name], name))
+        message = next(vote.explanation for vote in ordered if vote.reason == reason)
+        return Verdict(pair.query_id, pair.doc_id, "failed", reason, None, message, ordered)
+    grades = [vote.grade for vote in scored if vote.grade is not None]
+    grade = math.fsum(grades) / len(grades) if combine == "mean" else _majority(grades)
+    nearest = min(scored, key=lambda vote: abs((vote.grade or 0.0) - grade))
+    return Verdict(pair.query_id, pair.doc_id, "scored", "", grade, nearest.explanation, ordered)
+
+
+def _majority(grades: Sequence[float]) -> float:
+    """The commonest grade; of several, the one nearest to the median, and of two such the lower."""
+    counts = Counter(grades)
+    most = max(counts.values())
+    middle = statistics.median(grades)
+    return min((grade for grade, count in counts.items() if count == most), key=lambda g: (abs(g - middle), g))

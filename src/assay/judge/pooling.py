@@ -1,0 +1,48 @@
+"""Which pairs to judge: the top k of several runs, or what a file lists, less what is judged already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assay.errors import InputError, excerpt
+from assay.judge.relevance import Pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+
+
+def pool(runs: Iterable[Run], depth: int) -> list[tuple[str, str]]:
+    """Pairs that stand in the first `depth` ranks of any run, each once, in the order of ids."""
+    tops = [
+        run.frame.select("query_id", "doc_id", "score")
+        .sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+        .group_by("query_id", maintain_order=True)
+        .head(depth)
+        .select("query_id", "doc_id")
+        for run in runs
+    ]
+    found = pl.concat(tops).unique().sort(["query_id", "doc_id"])
+    return list(found.iter_rows())
+
+
+def pairs_of(ids: Iterable[tuple[str, str]], queries: Mapping[str, str], documents: Mapping[str, str]) -> list[Pair]:
+    """Give pairs their texts; a query or document without one is an error that names it."""
+    found = []
+    for query, doc in ids:
+        if query not in queries:
+            raise InputError(f"query {excerpt(query)} has no text", hint="give every query of the runs a text")
+        if doc not in documents:
+            raise InputError(f"document {excerpt(doc)} has no text", hint="give every pooled document a text")
+        found.append(Pair(query, doc, queries[query], documents[doc]))
+    return found
+
+
+def unjudged(pairs: Iterable[Pair], known: Judgments) -> list[Pair]:
+    """Leave out pairs that are judged already; a negative grade is no judgment."""
+    grades = known.by_query
+    return [pair for pair in pairs if grades.get(pair.query_id, {}).get(pair.doc_id, -1.0) < 0]

@@ -1,0 +1,129 @@
+"""Rubrics: a scale of grades and what each of them means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import InputError, UnknownName, excerpt
+from assay.formats.files import read_toml
+
+if TYPE_CHECKING:
+    from assay.messages import Lang
+
+_MOST = 101
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """Whole grades with their meanings; a grade without one lies between its neighbours."""
+
+    name: str
+    grades: tuple[int, ...]
+    meanings: dict[int, str]
+
+    @property
+    def low(self) -> int:
+        """The lowest grade."""
+        return self.grades[0]
+
+    @property
+    def high(self) -> int:
+        """The highest grade."""
+        return self.grades[-1]
+
+    def text(self) -> str:
+        """Write the rubric as the lines of a prompt."""
+        return "\n".join(f"- {grade}: {self.meanings[grade]}" for grade in self.grades if grade in self.meanings)
+
+    def schema(self) -> dict[str, Any]:
+        """Shape of a verdict: the reason comes first, so that the grade follows from it."""
+        return {
+            "type": "object",
+            "properties": {
+                "reason": {"type": "string"},
+                "grade": {"type": "integer", "enum": list(self.grades)},
+            },
+            "required": ["reason", "grade"],
+            "additionalProperties": False,
+        }
+
+
+_SCALES: dict[str, dict[Lang, dict[int, str]]] = {
+    "0-1": {
+        "en": {0: "not relevant: does not help with the query", 1: "relevant: helps with the query"},
+        "zh": {0: "不相关：对查询没有帮助", 1: "相关：对查询有帮助"},
+    },
+    "0-2": {
+        "en": {
+            0: "not relevant: does not help with the query",
+            1: "partly relevant: helps with part of the query, or only indirectly",
+            2: "highly relevant: answers the query directly and well",
+        },
+        "zh": {
+            0: "不相关：对查询没有帮助",
+            1: "部分相关：只回答了查询的一部分，或只有间接帮助",
+            2: "高度相关：直接而充分地回答了查询",
+        },
+    },
+    "0-3": {
+        "en": {
+            0: "irrelevant: has nothing to do with the query",
+            1: "related: on the subject, but does not answer the query",
+            2: "highly relevant: answers the query, though incompletely or among other matter",
+            3: "perfectly relevant: devoted to the query and answers it",
+        },
+        "zh": {
+            0: "不相关：与查询无关",
+            1: "有关联：主题相关，但没有回答查询",
+            2: "高度相关：回答了查询，但不完整或夹杂其他内容",
+            3: "完全相关：专门针对查询并给出回答",
+        },
+    },
+    "0-10": {
+        "en": {
+            0: "has nothing to do with the query",
+            2: "on a neighbouring subject; of no use for the query",
+            4: "on the subject; touches the query without answering it",
+            6: "answers part of the query, or answers it indirectly",
+            8: "answers the query well, with small gaps",
+            10: "answers the query completely and directly",
+        },
+        "zh": {
+            0: "与查询毫无关系",
+            2: "主题相近，但对查询没有用处",
+            4: "主题相同，涉及查询但没有回答",
+            6: "回答了查询的一部分，或间接回答",
+            8: "较好地回答了查询，略有欠缺",
+            10: "完整而直接地回答了查询",
+        },
+    },
+}
+
+
+def load_rubric(name: str, lang: Lang = "en") -> Rubric:
+    """Take a built-in scale (0-1, 0-2, 0-3, 0-10) or a rubric file."""
+    if name in _SCALES:
+        meanings = _SCALES[name][lang]
+        return Rubric(name, tuple(range(max(meanings) + 1)), meanings)
+    if not name.endswith(".toml"):
+        raise UnknownName("scale", name, _SCALES, hint=f"there are {', '.join(_SCALES)}, or a .toml file")
+    return _checked(read_toml(name), name)
+
+
+def _checked(raw: dict[str, Any], place: str) -> Rubric:
+    hint = 'expected name = "..." and [grades] with lines such as 0 = "not relevant"'
+    entries = raw.get("grades")
+    unknown = [key for key in raw if key not in {"name", "grades"}]
+    if unknown or not isinstance(entries, dict) or not isinstance(raw.get("name"), str):
+        raise InputError(
+            f"not a rubric{f': unknown key {excerpt(unknown[0])}' if unknown else ''}", path=place, hint=hint
+        )
+    meanings: dict[int, str] = {}
+    for key, text in entries.items():
+        if not key.removeprefix("-").isdigit() or not isinstance(text, str) or not text.strip():
+            raise InputError(f"grade {excerpt(key)} = {excerpt(text)}", path=place, hint=hint)
+        meanings[int(key)] = text.strip()
+    if not 2 <= len(meanings) <= _MOST or min(meanings) < 0:  # noqa: PLR2004
+        raise InputError("a rubric has two grades or more, from 0 on", path=place, hint=hint)
+    return Rubric(raw["name"], tuple(sorted(meanings)), dict(sorted(meanings.items())))

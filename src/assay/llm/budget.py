@@ -1,0 +1,83 @@
+"""Money: what was spent, what may have been, what is set aside for calls under way, and the limit of it all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Money so far: surely spent, possibly spent (calls without an answer), set aside, and the limit."""
+
+    spent: float
+    possible: float
+    held: float
+    limit: float | None
+    currency: str
+    unpriced_calls: int
+
+
+class Ledger:
+    """Sets aside the most a call can cost before it is sent, so that the limit is never overshot.
+
+    A call that does not fit while others are under way waits for what they leave over; one that does not fit
+    with nothing under way never will.
+    """
+
+    def __init__(self, limit: float | None, currency: str) -> None:
+        self.limit, self.currency = limit, currency
+        self.spent = self.possible = self.held = 0.0
+        self.unpriced_calls = 0
+        self._holders = 0
+        self._waiting: deque[tuple[float, asyncio.Future[bool]]] = deque()
+
+    @property
+    def spending(self) -> Spending:
+        """Money so far."""
+        return Spending(self.spent, self.possible, self.held, self.limit, self.currency, self.unpriced_calls)
+
+    async def hold(self, amount: float) -> bool:
+        """Set an amount aside, waiting for money to come back; False when it will never fit."""
+        if not self._waiting and self._fits(amount):
+            self._set_aside(amount)
+            return True
+        if not self._holders:
+            return False
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append((amount, answer))
+        return await answer
+
+    def settle(self, held: float, *, spent: float = 0.0, possible: float = 0.0) -> None:
+        """Return what was set aside, less what it cost."""
+        self._holders -= 1
+        self.held = self.held - held if self._holders else 0.0
+        self.spent += spent
+        self.possible += possible
+        self._serve()
+
+    def forget_calls(self) -> None:
+        """Let go of what was set aside for calls that are not this process's any more."""
+        self.held, self._holders = 0.0, 0
+        self._waiting.clear()
+
+    def _set_aside(self, amount: float) -> None:
+        self.held += amount
+        self._holders += 1
+
+    def _fits(self, amount: float) -> bool:
+        total = self.spent + self.possible + self.held + amount
+        return self.limit is None or total <= self.limit * (1 + 1e-9)
+
+    def _serve(self) -> None:
+        while self._waiting:
+            amount, answer = self._waiting[0]
+            fits = self._fits(amount)
+            if not fits and self._holders:
+                return
+            self._waiting.popleft()
+            if fits:
+                self._set_aside(amount)
+            if not answer.done():
+                answer.set_result(fits)

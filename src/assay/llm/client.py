@@ -1,0 +1,361 @@
+"""A client of servers that speak OpenAI's protocol: one question, or many at once with the answers as they come."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Sized
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+from assay.errors import UsageError
+from assay.llm import tokens
+from assay.llm.budget import Ledger, Spending
+from assay.llm.cache import Cache
+from assay.llm.engine import Engine, Patience, Settings
+from assay.llm.hosts import Address
+from assay.llm.jobs import Chat, Embed
+from assay.llm.keys import find_key, wrapped
+from assay.llm.loop import LoopThread
+from assay.llm.pacing import Limits
+from assay.llm.prices import PriceTable
+from assay.llm.progress import Tally
+from assay.llm.records import Cost, Reply, Request, Usage, digest, failed
+from assay.llm.runs import Basket, Run
+from assay.llm.wire import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from assay.llm.jobs import Job
+    from assay.llm.keys import Key
+    from assay.llm.progress import Progress
+
+_CHUNK = 256  # requests looked up in the cache together
+_AHEAD = 1024  # requests that may wait for an answer at the same time
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What requests will cost: those already in the cache, and tokens and money of the rest.
+
+    `prompt_tokens` is an estimate, `completion_tokens` and `cost` are upper ends (every answer as long as allowed);
+    `cost` is None when a price or a bound is not known.
+    """
+
+    requests: int
+    cached: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    currency: str
+
+
+class Client:
+    """A language model on a server.
+
+    >>> with Client("http://127.0.0.1:11434/v1", "qwen3:8b") as client:  # doctest: +SKIP
+    ...     client.complete(Request.asking("What is 2 + 2?")).text
+    '4'
+
+    The key comes from the environment (ASSAY_API_KEY, or the vendor's variable), or as `key`, `key_file`, `key_env`.
+    `budget` is money that is never overshot: the most a call can cost is set aside before it is sent; it holds for this
+    process. Failures are no exceptions: each reply has a status and, when it failed, a reason. Safe to use from several
+    threads, in notebooks and after a fork.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        key: str | Key | None = None,
+        key_file: str | os.PathLike[str] | None = None,
+        key_env: str = "",
+        headers: Mapping[str, str] | None = None,
+        cache: Cache | str | os.PathLike[str] | None = None,
+        prices: PriceTable | str | os.PathLike[str] | None = None,
+        budget: float | None = None,
+        currency: str = "USD",
+        limits: Limits | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        secret, key = wrapped(key), None
+        if isinstance(secret, UsageError):
+            raise secret
+        if not model:
+            raise UsageError("name a model")
+        if budget is not None and not budget > 0:
+            raise UsageError(f"budget = {budget}: expected an amount of money above 0")
+        address = Address.of(base_url)
+        self._own_cache = cache is not None and not isinstance(cache, Cache)
+        self._settings = Settings(
+            address=address,
+            model=model,
+            key=find_key(address, key=secret, file=key_file, env=key_env),
+            headers=_checked_headers(headers or {}),
+            cache=cache if isinstance(cache, Cache) or cache is None else Cache(cache),
+            prices=prices if isinstance(prices, PriceTable) else PriceTable.load(*([] if prices is None else [prices])),
+            limits=limits or Limits(),
+            patience=patience or Patience(),
+        )
+        self._ledger = Ledger(budget, currency)
+        if budget is not None:
+            self._check_budget()
+        self._calls = 0
+        self._start()
+        _CLIENTS.add(self)
+
+    def _check_budget(self) -> None:
+        settings = self._settings
+        price = settings.prices.price(settings.address, settings.model)
+        if price is None:
+            raise UsageError(
+                f"a budget needs a price, and that of {settings.model} on {settings.address.host} is not known:"
+                " give a file of prices"
+            )
+        if price.currency != self._ledger.currency:
+            raise UsageError(
+                f"the budget is in {self._ledger.currency}, the price of {settings.model} in {price.currency}"
+            )
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._thread: LoopThread | None = None
+        self._engine: Engine | None = None
+
+    def __repr__(self) -> str:
+        settings = vars(self).get("_settings")  # not there yet when a traceback shows a failed start
+        return "Client()" if settings is None else f"Client({settings.address.url!r}, {settings.model!r})"
+
+    @property
+    def host(self) -> str:
+        """Host, port and path of the server, as they stand in the cache's keys."""
+        return self._settings.address.label
+
+    @property
+    def model(self) -> str:
+        """The model that is asked unless a request names another."""
+        return self._settings.model
+
+    @property
+    def spending(self) -> Spending:
+        """Money so far."""
+        return self._ledger.spending
+
+    @property
+    def calls(self) -> int:
+        """HTTP calls so far."""
+        return self._calls + (0 if self._engine is None else self._engine.calls)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a user should know: so far, why the cache is off if it is."""
+        cache = self._settings.cache
+        return (cache.trouble,) if cache is not None and cache.trouble else ()
+
+    # Asking -----------------------------------------------------------------------------------------------------------
+
+    def complete(self, request: Request, *, deadline: float | None = None) -> Reply:
+        """Ask one question and wait for what becomes of it, at most `deadline` seconds."""
+        return next(reply for _, reply in self.complete_many([request], deadline=deadline))
+
+    def complete_many(
+        self,
+        requests: Iterable[Request],
+        *,
+        total: int | None = None,
+        progress: Callable[[Progress], object] | None = None,
+        deadline: float | None = None,
+    ) -> Iterator[tuple[int, Reply]]:
+        """Ask many questions at once; gives (number, reply) as they come, exactly one for each request.
+
+        Requests are taken as they are needed. `progress` is called after each reply; `deadline` bounds the whole run,
+        in seconds. A caller that goes away early stops what is not yet sent; what is under way is paid for and goes
+        into the cache.
+        """
+        size = len(requests) if total is None and isinstance(requests, Sized) else total
+        jobs = ((self._key(request), self._job(request)) for request in requests)
+        tally = Tally(size, self._ledger.currency)
+        for number, reply in self._served(jobs, deadline):
+            tally.count(reply)
+            if progress is not None:
+                progress(tally.progress)
+            yield number, reply
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        model: str = "",
+        dimensions: int | None = None,
+        batch: int = 10,
+        deadline: float | None = None,
+    ) -> list[Reply]:
+        """Turn texts into vectors: a reply for each, the vector in `data`. Each text is cached by itself.
+
+        `batch` texts go into one call; DashScope allows 10, OpenAI 2,048.
+        """
+        name = model or self.model
+        keys = [digest({"host": self.host, "model": name, "text": text, "dimensions": dimensions}) for text in texts]
+        text_of = dict(zip(keys, texts, strict=True))
+        found = self._cached(list(text_of))
+        missing = [key for key in text_of if key not in found]
+        groups = [missing[start : start + batch] for start in range(0, len(missing), batch)]
+        jobs = (
+            (digest({"batch": group}), Embed(Embedding(tuple(text_of[key] for key in group), name, dimensions)))
+            for group in groups
+        )
+        for number, reply in self._served(jobs, deadline, keep=False):
+            found |= self._parted(reply, groups[number], name)
+        return [found[key] for key in keys]
+
+    def estimate(self, requests: Iterable[Request]) -> Estimate:
+        """Say what requests will cost, without sending any."""
+        count = calls = prompt = completion = 0
+        cost: float | None = 0.0
+        settings = self._settings
+        for chunk in _chunks(requests):
+            keys = {self._key(request): request for request in chunk}
+            cached = self._cached(list(keys))
+            count += len(chunk)
+            for request in (request for key, request in keys.items() if key not in cached):
+                price = settings.prices.price(settings.address, request.model or settings.model)
+                size, limit = tokens.estimated_prompt(request), request.max_tokens
+                most = None if price is None or limit is None else price.most(size, limit)
+                cost = None if cost is None or most is None else cost + most
+                calls, prompt, completion = calls + 1, prompt + size, completion + (limit or 0)
+        return Estimate(count, count - calls, calls, prompt, completion, cost, self._ledger.currency)
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    def _key(self, request: Request) -> str:
+        return request.fingerprint(self.host, self.model)
+
+    def _job(self, request: Request) -> Job:
+        return Chat(request, request.model or self.model, self._settings.address.vendor)
+
+    def _cached(self, keys: Sequence[str]) -> dict[str, Reply]:
+        return {} if self._settings.cache is None else self._settings.cache.get_many(keys)
+
+    def _served(
+        self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True
+    ) -> Iterator[tuple[int, Reply]]:
+        thread, engine = self._running()
+        run = Run()
+        if deadline is not None:
+            thread.later(deadline, partial(run.end, failed("deadline", "the time of the run is over")))
+        basket = Basket(run)
+        number = waiting = 0
+        try:
+            for chunk in _chunks(jobs):
+                found = self._cached([key for key, _ in chunk]) if keep else {}
+                new: list[tuple[str, Job, Callable[[Reply], None]]] = []
+                for key, job in chunk:
+                    if key in found:
+                        yield number, found[key]
+                    else:
+                        new.append((key, job, partial(basket.add, number)))
+                    number += 1
+                if not thread.soon(_submit_all, engine, run, new, keep):
+                    for _, _, deliver in new:
+                        deliver(failed("cancelled", "the client was closed"))
+                waiting += len(new)
+                while waiting > _AHEAD:
+                    some = basket.take()
+                    waiting -= len(some)
+                    yield from some
+            while waiting:
+                some = basket.take()
+                waiting -= len(some)
+                yield from some
+        finally:
+            thread.soon(run.end, failed("cancelled", "the caller went away"))
+
+    def _parted(self, reply: Reply, keys: list[str], model: str) -> dict[str, Reply]:
+        """Share the reply of a batch among its texts; tokens and money count at the first."""
+        parts = {
+            key: replace(reply, data=reply.data[place] if reply.ok else None, key=key)
+            if not place
+            else replace(
+                reply, data=reply.data[place] if reply.ok else None, key=key, usage=Usage(), calls=0, cost=Cost()
+            )
+            for place, key in enumerate(keys)
+        }
+        cache = self._settings.cache
+        if cache is not None and reply.ok:
+            for done in [cache.put(key, part, host=self.host, model=model) for key, part in parts.items()]:
+                done.result()
+        return parts
+
+    def _running(self) -> tuple[LoopThread, Engine]:
+        if self._pid != os.getpid():
+            # After a fork the thread, the connections and the calls under way are the parent's.
+            self._start()
+            self._ledger.forget_calls()
+        with self._lock:
+            if self._thread is None or self._engine is None:
+                self._calls = self.calls
+                self._thread = LoopThread("assay-llm")
+                self._engine = self._thread.wait(_started(self._settings, self._ledger))
+            return self._thread, self._engine
+
+    def close(self) -> None:
+        """Send nothing more, wait for the answers that are under way, and close the connections."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None and self._engine is not None:
+            thread.wait(self._engine.close())
+            thread.stop()
+        if self._own_cache and self._settings.cache is not None:
+            self._settings.cache.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+async def _started(settings: Settings, ledger: Ledger) -> Engine:
+    return Engine(settings, ledger)
+
+
+def _submit_all(
+    engine: Engine,
+    run: Run,
+    items: list[tuple[str, Job, Callable[[Reply], None]]],
+    keep: bool,  # noqa: FBT001 - of a callback
+) -> None:
+    for key, job, deliver in items:
+        engine.submit(run, key, job, deliver, keep=keep)
+
+
+def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
+    source = iter(items)
+    while chunk := list(islice(source, _CHUNK)):
+        yield chunk
+
+
+def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    for name, value in headers.items():
+        if not (name + value).isascii() or not (name + value).isprintable():
+            raise UsageError(f"header {name!r}: only plain characters can be sent")
+    return dict(headers)
+
+
+_CLIENTS: weakref.WeakSet[Client] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    for client in list(_CLIENTS):
+        client.close()

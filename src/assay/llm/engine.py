@@ -1,0 +1,360 @@
+"""From a request to its reply: places, money and time before a call, the policy after it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+import traceback
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from assay.llm.pacing import Pacer
+from assay.llm.policy import POLICY, Complaint, Kind, adapted, complaint_of, kind_of, retry_after
+from assay.llm.records import Cost, Reply, Usage, failed
+from assay.llm.runs import Flight, Run, Waiter
+from assay.llm.structured import RUNGS
+from assay.llm.transport import Exchange, Transport
+from assay.llm.wire import Traits, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from assay.llm.budget import Ledger
+    from assay.llm.cache import Cache
+    from assay.llm.hosts import Address
+    from assay.llm.jobs import Job
+    from assay.llm.keys import Key
+    from assay.llm.pacing import Limits
+    from assay.llm.prices import Price, PriceTable
+    from assay.llm.records import Rung
+
+_log = logging.getLogger("assay.llm")
+_RECENT = 4096  # replies remembered between the moment they are committed and everybody's look into the cache
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds for one HTTP call, for an item from its first call on, before a second attempt, at most between two."""
+
+    timeout: float = 60.0
+    deadline: float = 300.0
+    backoff: float = 0.5
+    longest_wait: float = 60.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a client was told."""
+
+    address: Address
+    model: str
+    key: Key | None
+    headers: Mapping[str, str] = field(repr=False)
+    cache: Cache | None
+    prices: PriceTable
+    limits: Limits
+    patience: Patience
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What one call came to: the kind of failure (None: an answer), and what is known of the reply."""
+
+    kind: Kind | None
+    reply: Reply
+    wait: float | None = None
+    complaint: Complaint | None = None
+
+
+class Engine:
+    """Serves requests on an event loop; every method runs there."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self.settings, self.ledger = settings, ledger
+        self.calls = 0
+        self._closed = False
+        patience = settings.patience
+        self._pacer = Pacer(settings.limits, longest_wait=patience.longest_wait, backoff=patience.backoff)
+        self._transport = Transport(settings.address, settings.key, settings.headers)
+        self._flights: dict[str, Flight] = {}
+        self._tasks: dict[asyncio.Task[None], Flight] = {}
+        self._recent: OrderedDict[str, Reply] = OrderedDict()
+        # Answers that were paid for and are not on disk yet: never more than calls in flight, however slow the disk is.
+        self._unstored = asyncio.Semaphore(settings.limits.concurrency)
+        self._traits: dict[str, Traits] = {}
+        self._prices: dict[tuple[str, int], Price | None] = {}
+
+    def submit(self, run: Run, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
+        """Let a caller wait for a request, which flies once for everybody who asks the same at the same time."""
+        if self._closed or key in self._recent:
+            deliver(_CLOSED if self._closed else self._recent[key])
+            return
+        flight = self._flights.get(key)
+        joined = flight is not None
+        if flight is None:
+            flight = Flight(key, job, keep)
+        waiter = Waiter(run, flight, deliver, shared=joined)
+        flight.waiters.append(waiter)
+        if run.over is not None:
+            waiter.tell(run.over)
+        elif not joined:
+            self._flights[key] = flight
+            task = asyncio.get_running_loop().create_task(self._fly(flight))
+            self._tasks[task] = flight
+            task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        flight = self._tasks.pop(task)
+        if self._flights.get(flight.key) is flight:
+            del self._flights[flight.key]
+
+    async def close(self) -> None:
+        """Tell everybody who has not been sent, wait for what is under way, and close the connections."""
+        self._closed = True
+        for flight in list(self._tasks.values()):
+            if not flight.sending:
+                flight.tell(_CLOSED)
+        while under_way := [task for task, flight in self._tasks.items() if flight.sending]:
+            await asyncio.wait(under_way)
+        for task, flight in list(self._tasks.items()):
+            flight.tell(_CLOSED)
+            task.cancel()
+        await self._transport.close()
+
+    # One request ------------------------------------------------------------------------------------------------------
+
+    async def _fly(self, flight: Flight) -> None:
+        try:
+            outcome = await self._answered(flight)
+            reply = replace(
+                outcome.reply, calls=flight.calls, cost=None if flight.unpriced else flight.cost, usage=flight.usage,
+                key=flight.key, dropped=tuple(sorted(self._known(flight.job.model).dropped)), seconds=flight.seconds,
+                repaired=outcome.reply.ok and "unfit" in flight.tries,
+            )  # fmt: skip
+            try:
+                await self._keep(flight, outcome.kind, reply)
+            finally:
+                if flight.unstored:
+                    self._unstored.release()
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not leave callers waiting
+            # As text: a handler that shows local variables must not find the key in them.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("a fault in assay: %s\n%s", type(error).__name__, where)
+            outcome = _Outcome(None, failed("error", f"a fault in assay: {type(error).__name__}"))
+            reply = outcome.reply
+        self._flights.pop(flight.key, None)
+        stops = outcome.kind is not None and POLICY[outcome.kind].action == "stop"
+        for run in {waiter.run for waiter in flight.waiters}:
+            run.note(reply, final=stops)
+        flight.sending = False
+        flight.tell(reply)
+
+    async def _keep(self, flight: Flight, kind: Kind | None, reply: Reply) -> None:
+        cache = self.settings.cache
+        if cache is None or not flight.keep or not (reply.ok or (kind is not None and POLICY[kind].keep)):
+            return
+        done = cache.put(flight.key, reply, host=self.settings.address.label, model=flight.job.model)
+        if await asyncio.wrap_future(done):
+            self._recent[flight.key] = replace(reply, cached=True, calls=0, cost=Cost())
+            if len(self._recent) > _RECENT:
+                self._recent.popitem(last=False)
+
+    async def _answered(self, flight: Flight) -> _Outcome:
+        job = flight.job
+        rung: Rung = ""
+        while True:
+            known = self._known(job.model)
+            traits = replace(known, rung=rung) if rung else known
+            outcome = await self._call(flight, job, traits)
+            if outcome.kind is None:
+                if rung and outcome.reply.ok:  # the server ignored the higher rung: remember
+                    self._traits[job.model] = replace(self._known(job.model), rung=rung)
+                return outcome
+            rule = POLICY[outcome.kind]
+            tries = flight.tries[outcome.kind] = flight.tries.get(outcome.kind, 0) + 1
+            if rule.action in {"stop", "record"} or tries >= rule.attempts:
+                return _ended(outcome)
+            if rule.action == "adapt":
+                if not self._adapt(job, traits, outcome):
+                    return _ended(outcome)
+            elif rule.action == "repair":
+                rung = _next_rung(traits, outcome)
+                job = job.repaired(outcome.reply)
+            elif not await self._rested(flight, outcome, tries):
+                return _late(outcome)
+
+    def _adapt(self, job: Job, traits: Traits, outcome: _Outcome) -> bool:
+        if self._known(job.model) != traits:
+            return True  # another request has learnt it meanwhile
+        new = adapted(traits, outcome.complaint or Complaint(), job.body(traits))
+        if new is not None:
+            self._traits[job.model] = new
+        return new is not None
+
+    async def _rested(self, flight: Flight, outcome: _Outcome, tries: int) -> bool:
+        """Wait before the next attempt; False when there is no time for it."""
+        patience = self.settings.patience
+        wait = 0.0  # who is throttled pauses with everybody
+        if outcome.kind != "throttled":
+            wait = min(outcome.wait or 0.0, patience.longest_wait) or self._pacer.backoff(tries)
+        if time.monotonic() + wait > flight.started + patience.deadline:
+            return False
+        flight.sending = False
+        await asyncio.sleep(wait)
+        return True
+
+    # One call ---------------------------------------------------------------------------------------------------------
+
+    async def _call(self, flight: Flight, job: Job, traits: Traits) -> _Outcome:
+        gate = self._pacer.gate
+        await gate.enter()
+        try:
+            if not flight.wanted:
+                return _GONE
+            held = await self._hold(job)
+            if isinstance(held, Reply):
+                return _Outcome(None, held)
+            try:
+                outcome = await self._sent(flight, job, traits, held)
+            except BaseException:
+                self.ledger.settle(held)
+                raise
+            if outcome.kind == "throttled":
+                self._pacer.throttled(flight.last_sent, outcome.wait)
+            elif outcome.reply.ok or outcome.kind in _ALIVE:
+                self._pacer.answered()
+            if outcome.reply.ok and flight.keep and self.settings.cache is not None:
+                await self._unstored.acquire()
+                flight.unstored = True
+            return outcome
+        finally:
+            gate.leave()
+
+    async def _sent(self, flight: Flight, job: Job, traits: Traits, held: float) -> _Outcome:
+        spot = await self._pacer.leave_with(job.weight if self._pacer.counts_tokens else 0.0)
+        left = flight.started + self.settings.patience.deadline - time.monotonic() if flight.started else float("inf")
+        if not flight.wanted or left <= 0:
+            self.ledger.settle(held)
+            return (
+                _Outcome(None, failed("deadline", "its time was over before it could be sent again"))
+                if left <= 0
+                else _GONE
+            )
+        flight.sending = True
+        flight.started = flight.started or time.monotonic()
+        flight.calls += 1
+        self.calls += 1
+        exchange = await self._transport.post(
+            job.path, encoded(job.body(traits)), timeout=min(self.settings.patience.timeout, left)
+        )
+        flight.last_sent, flight.seconds = exchange.sent, exchange.seconds
+        outcome = self._understood(job, traits, exchange)
+        self._settle(flight, job, outcome, held)
+        if spot is not None:
+            self._pacer.used(spot, _used(outcome, job))
+        return outcome
+
+    def _understood(self, job: Job, traits: Traits, exchange: Exchange) -> _Outcome:
+        if exchange.failure is not None:
+            return _Outcome(exchange.failure, failed("network", exchange.message))
+        answer = self._json(exchange.body)
+        complaint = complaint_of(answer)
+        if exchange.status == HTTPStatus.OK and complaint is None:
+            if not isinstance(answer, dict):
+                return _Outcome("garbage", failed("garbage", "the answer is not JSON"))
+            return _Outcome(*job.read(answer, traits))
+        complaint = complaint or Complaint()
+        kind = kind_of(exchange.status, complaint, self.settings.address.vendor)
+        message = f"HTTP {exchange.status}: {complaint.message[:300] or 'no explanation'}"
+        wait = retry_after(exchange.headers, time.time())
+        return _Outcome(kind, failed(POLICY[kind].reason, message), wait, complaint)
+
+    def _json(self, body: bytes) -> Any:
+        text = body.decode("utf-8", errors="replace")
+        try:
+            return json.loads(self.settings.key.hide(text) if self.settings.key is not None else text)
+        except (ValueError, RecursionError):
+            return None
+
+    # Money ------------------------------------------------------------------------------------------------------------
+
+    def _price(self, model: str) -> Price | None:
+        day = datetime.now(tz=UTC).date()
+        if (model, day.toordinal()) not in self._prices:
+            self._prices[model, day.toordinal()] = self.settings.prices.price(self.settings.address, model, day=day)
+        return self._prices[model, day.toordinal()]
+
+    async def _hold(self, job: Job) -> float | Reply:
+        """Set aside the most the call can cost; without a budget, nothing."""
+        if self.ledger.limit is None:
+            await self.ledger.hold(0.0)
+            return 0.0
+        price, bounds = self._price(job.model), job.bounds
+        most = None if price is None or bounds is None else price.most(*bounds)
+        if price is None or most is None:
+            what = "its max_tokens is not set" if bounds is None else f"the price of {job.model} is not known"
+            return failed("budget", f"a budget is set, but {what}")
+        if price.currency != self.ledger.currency:
+            return failed(
+                "budget", f"the budget is in {self.ledger.currency}, the price of {job.model} in {price.currency}"
+            )
+        if not await self.ledger.hold(most):
+            return failed("budget", f"the rest of the budget may not suffice: the call can cost {most:.6f}")
+        return most
+
+    def _settle(self, flight: Flight, job: Job, outcome: _Outcome, held: float) -> None:
+        price, usage = self._price(job.model), outcome.reply.usage
+        spent = possible = 0.0
+        if usage.prompt_tokens or usage.completion_tokens:
+            flight.usage += usage
+            amount = None if price is None else price.cost(usage)
+            if amount is None:
+                flight.unpriced = True
+                self.ledger.unpriced_calls += 1
+            spent = amount or 0.0
+        elif outcome.kind is not None and POLICY[outcome.kind].charged:
+            bounds = job.bounds or (int(job.weight), int(job.weight))
+            most = None if price is None else price.most(*bounds)
+            flight.unpriced = flight.unpriced or most is None
+            possible = most or 0.0
+        self.ledger.settle(held, spent=spent, possible=possible)
+        if price is not None:
+            flight.cost += Cost(spent, possible, price.currency, estimated=usage.estimated or possible > 0)
+
+    def _known(self, model: str) -> Traits:
+        return self._traits.setdefault(model, Traits())
+
+
+_CLOSED = failed("cancelled", "the client was closed", cost=Cost())
+_GONE = _Outcome(None, failed("cancelled", "nobody waits for it any more"))
+# The server works, whatever it thinks of the request.
+_ALIVE = {"filtered", "refused", "truncated", "empty", "unfit", "too_long", "unsupported", "request"}
+
+
+def _used(outcome: _Outcome, job: Job) -> float:
+    usage: Usage = outcome.reply.usage
+    if usage.prompt_tokens:
+        return usage.prompt_tokens + usage.completion_tokens
+    return job.weight if outcome.kind is not None and POLICY[outcome.kind].charged else 0.0
+
+
+def _ended(outcome: _Outcome) -> _Outcome:
+    assert outcome.kind is not None
+    reason = POLICY[outcome.kind].reason
+    return replace(outcome, reply=replace(outcome.reply, status="failed", reason=reason))
+
+
+def _late(outcome: _Outcome) -> _Outcome:
+    message = f"no time for another attempt; the last one: {outcome.reply.message or outcome.kind}"
+    return replace(outcome, reply=replace(outcome.reply, status="failed", reason="deadline", message=message))
+
+
+def _next_rung(traits: Traits, outcome: _Outcome) -> Rung:
+    """A server that binds the model to JSON cannot give none: if there is none, it ignored what it was told."""
+    ignored = "no JSON object" in outcome.reply.message and traits.rung != RUNGS[-1]
+    return RUNGS[RUNGS.index(traits.rung) + 1] if ignored else ""

@@ -1,0 +1,113 @@
+"""What is known about the hosts that serve language models, and how an address is read."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Literal
+from urllib.parse import urlsplit
+
+from assay.errors import UsageError, excerpt
+
+# How thinking is switched: by a field of DashScope's, of the chat template (vLLM, llama.cpp), of DeepSeek's and Z.ai's.
+Switch = Literal["enable_thinking", "chat_template_kwargs", "thinking", "none"]
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """A company's hosts and what is peculiar to them."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    key_env: str = ""
+    top_logprobs: int = 20
+    thinking: Switch = "none"
+    # DashScope answers `insufficient_quota` when the tokens of a minute are used up, and recovers within a minute.
+    quota_is_throttling: bool = False
+
+
+VENDORS = (
+    Vendor(
+        "dashscope",
+        ("dashscope*.aliyuncs.com", "*.dashscope.aliyuncs.com", "*.maas.aliyuncs.com"),
+        "DASHSCOPE_API_KEY",
+        top_logprobs=5,
+        thinking="enable_thinking",
+        quota_is_throttling=True,
+    ),
+    Vendor("openai", ("api.openai.com", "*.api.openai.com"), "OPENAI_API_KEY"),
+    Vendor("deepseek", ("api.deepseek.com",), "DEEPSEEK_API_KEY", thinking="thinking"),
+    Vendor("moonshot", ("api.moonshot.cn", "api.moonshot.ai"), "MOONSHOT_API_KEY"),
+    Vendor("zai", ("api.z.ai",), "ZAI_API_KEY", thinking="thinking"),
+    Vendor("mistral", ("api.mistral.ai",), "MISTRAL_API_KEY"),
+    Vendor("google", ("generativelanguage.googleapis.com",), "GEMINI_API_KEY"),
+)
+LOCAL = Vendor("local", thinking="chat_template_kwargs")
+OTHER = Vendor("", thinking="chat_template_kwargs")
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is: scheme, host, port and the path that comes before /chat/completions."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @classmethod
+    def of(cls, base_url: str) -> Address:
+        """Read a base URL such as https://dashscope.aliyuncs.com/compatible-mode/v1."""
+        example = "expected something like https://api.openai.com/v1 or http://127.0.0.1:11434/v1"
+        try:
+            parts = urlsplit(base_url.strip())
+            port = parts.port
+        except ValueError:
+            raise UsageError(f"base URL {excerpt(base_url)} cannot be read: {example}") from None
+        if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
+            # Not quoted in the message: what stands there may be a secret.
+            raise UsageError(f"the base URL must not carry a user, a password or a query: {example}")
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise UsageError(f"base URL {excerpt(base_url)} is not an address: {example}")
+        path = parts.path.rstrip("/").removesuffix("/chat/completions").removesuffix("/embeddings")
+        return cls(parts.scheme, parts.hostname.lower(), port or (443 if parts.scheme == "https" else 80), path)
+
+    @property
+    def label(self) -> str:
+        """Host, port and path: what tells one server from another."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}{self.path}"
+
+    @property
+    def url(self) -> str:
+        """Write the address again."""
+        return f"{self.scheme}://{self.label}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Say whether the server is this machine."""
+        return is_loopback(self.host)
+
+    @property
+    def is_private(self) -> bool:
+        """Say whether the server stands in a network of one's own, as far as its name tells."""
+        try:
+            return ipaddress.ip_address(self.host).is_private
+        except ValueError:
+            return is_loopback(self.host) or "." not in self.host or self.host.endswith((".local", ".internal", ".lan"))
+
+    @property
+    def vendor(self) -> Vendor:
+        """What is known about the host."""
+        if self.is_loopback:
+            return LOCAL
+        return next((vendor for vendor in VENDORS if any(fnmatch(self.host, p) for p in vendor.hosts)), OTHER)
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether a host name or number means this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")

@@ -1,0 +1,221 @@
+"""What is asked of a language model and what comes back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from assay.errors import UsageError, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Status = Literal["ok", "failed"]
+# Why a reply failed. The policy (see `policy`) says which kind of failure ends in which reason.
+Reason = Literal[
+    "",  # it did not fail
+    "filtered",  # a content filter withheld prompt or answer
+    "refused",  # the model declined
+    "truncated",  # the answer was cut at max_tokens
+    "empty",  # an answer without text
+    "parse",  # no JSON that fits the schema, after one repair attempt
+    "too_long",  # the prompt does not fit the model
+    "request",  # the server does not accept the request
+    "model",  # no such model or address
+    "key",  # the key is wrong or not allowed
+    "quota",  # the account has no money left
+    "budget",  # the budget of this client is used up
+    "throttled",  # too many requests, in spite of waiting
+    "timeout",  # no complete answer in time
+    "deadline",  # the run's or the item's time is over
+    "network",  # no connection, or it broke
+    "server",  # the server failed
+    "garbage",  # an answer that is not of this protocol: HTML, cut JSON
+    "cancelled",  # the caller went away before it was sent
+    "error",  # a user's own function raised an error
+]
+REASONS = get_args(Reason)
+Rung = Literal["", "json_schema", "json_object", "fenced"]
+_SHAPING = ("temperature", "max_tokens", "top_p", "seed", "stop", "schema", "logprobs", "thinking", "extra")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a language model; everything that shapes the answer is in it.
+
+    `messages` are dicts with role and content. `schema` asks for a JSON object of that shape; `logprobs` for the
+    probabilities of that many alternatives per token; `repeat` tells repeated questions apart, `prompt_version`
+    versions of one prompt. `extra` goes into the body as it is.
+    """
+
+    messages: Sequence[Mapping[str, Any]]
+    model: str = ""
+    temperature: float | None = 0.0
+    max_tokens: int | None = 1024
+    top_p: float | None = None
+    seed: int | None = None
+    stop: Sequence[str] = ()
+    schema: Mapping[str, Any] | None = None
+    logprobs: int | None = None
+    thinking: bool | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    prompt_version: str = ""
+    repeat: int = 0
+
+    def __post_init__(self) -> None:
+        messages = tuple(self.messages)
+        if not messages or not all(isinstance(message, Mapping) for message in messages):
+            raise UsageError('messages: expected a list such as [{"role": "user", "content": "..."}]')
+        for message in messages:
+            if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), (str, list, tuple)):
+                raise UsageError(f"message {excerpt(message)}: expected role and content")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise UsageError(f"max_tokens = {self.max_tokens}: expected a number from 1 on, or None")
+        if self.schema is not None and self.schema.get("type") != "object":
+            raise UsageError('schema: expected a JSON schema with "type": "object"')
+        object.__setattr__(self, "messages", messages)
+        object.__setattr__(self, "stop", tuple(self.stop))
+
+    @classmethod
+    def asking(cls, text: str, *, system: str = "", **options: Any) -> Request:
+        """Make a request of a plain text."""
+        before = [{"role": "system", "content": system}] if system else []
+        return cls([*before, {"role": "user", "content": text}], **options)
+
+    @property
+    def contents(self) -> list[Any]:
+        """Contents of the messages."""
+        return [message["content"] for message in self.messages]
+
+    def fingerprint(self, host: str, model: str) -> str:
+        """SHA-256 of everything that shapes the answer: the key in the cache."""
+        parts = {name: getattr(self, name) for name in _SHAPING}
+        return digest({"host": host, "model": self.model or model, "messages": self.messages, **parts,
+                       "prompt_version": self.prompt_version, "repeat": self.repeat})  # fmt: skip
+
+
+def digest(value: Mapping[str, Any]) -> str:
+    """SHA-256 of a value written as JSON in one certain way."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", errors="backslashreplace")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of a call; `estimated` when the server did not say."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Money of a call: what it surely cost, and what calls without an answer may have cost on top of that."""
+
+    amount: float = 0.0
+    possible: float = 0.0
+    currency: str = "USD"
+    estimated: bool = False
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.amount + other.amount,
+            self.possible + other.possible,
+            self.currency,
+            estimated=self.estimated or other.estimated,
+        )
+
+
+@dataclass(frozen=True)
+class TokenLogprob:
+    """A token of the answer, its log probability, and the likeliest alternatives with theirs."""
+
+    token: str
+    logprob: float
+    top: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What became of a request: exactly one status, with a reason when it failed.
+
+    `data` is the JSON object when a schema was given (or an embedding's vector), `rung` how it was asked for, `cost`
+    the money of this run (None: the price is unknown; 0 for an answer from the cache), `calls` the HTTP calls made.
+    `dropped` names parameters that the server does not accept; they were left out.
+    """
+
+    status: Status
+    reason: Reason = ""
+    message: str = ""
+    text: str = ""
+    reasoning: str = ""
+    data: Any = None
+    rung: Rung = ""
+    repaired: bool = False
+    finish_reason: str = ""
+    model: str = ""
+    logprobs: tuple[TokenLogprob, ...] | None = None
+    dropped: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost: Cost | None = None
+    calls: int = 0
+    seconds: float = 0.0
+    cached: bool = False
+    shared: bool = False
+    key: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Say whether there is an answer."""
+        return self.status == "ok"
+
+
+def failed(reason: Reason, message: str, **known: Any) -> Reply:
+    """Make a reply that failed."""
+    return Reply("failed", reason, message, **known)
+
+
+# What a reply was made by, as opposed to what it says, is not kept in the cache.
+_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key")
+
+
+def to_json(reply: Reply) -> str:
+    """Write a reply for the cache."""
+    plain = {name: value for name, value in vars(reply).items() if name not in _PASSING}
+    plain["usage"] = vars(reply.usage)
+    if reply.logprobs is not None:
+        plain["logprobs"] = [vars(token) for token in reply.logprobs]
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which no file can hold
+        return json.dumps(plain, separators=(",", ":"))
+    return text
+
+
+def from_json(text: str, key: str) -> Reply | None:
+    """Read a reply of the cache; None when it cannot be read."""
+    try:
+        plain = json.loads(text)
+        plain["usage"] = Usage(**plain["usage"])
+        plain["dropped"] = tuple(plain["dropped"])
+        if plain["logprobs"] is not None:
+            plain["logprobs"] = tuple(TokenLogprob(**token) for token in plain["logprobs"])
+        return Reply(**plain, cost=Cost(), cached=True, key=key)
+    except (ValueError, TypeError, KeyError):
+        return None

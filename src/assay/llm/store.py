@@ -1,0 +1,79 @@
+"""The cache's file: an SQLite database with JSON values, opened so that several processes may share it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from assay.errors import InputError
+
+_APPLICATION = 0x41535359  # "ASSY": tells our file from any other database
+_VERSION = 1
+# Older versions can corrupt a database in WAL mode (sqlite.org/wal.html#walresetbug).
+_SAFE_WAL = (3, 51, 3)
+_TABLE = """
+CREATE TABLE IF NOT EXISTS replies (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    value TEXT NOT NULL,
+    sum TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    host TEXT NOT NULL,
+    model TEXT NOT NULL,
+    created REAL NOT NULL
+)"""
+
+
+def default_path() -> Path:
+    """Where the cache is unless a path is given: ASSAY_CACHE, else the user's cache folder."""
+    if os.environ.get("ASSAY_CACHE"):
+        return Path(os.environ["ASSAY_CACHE"])
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "assay" / "llm.sqlite"
+
+
+def connect(path: Path, *, patience: float) -> sqlite3.Connection:
+    """Open the file, making it if need be; raises sqlite3.Error, OSError, or InputError for another program's."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # What was judged may be confidential: the file is its owner's alone.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    connection.execute("BEGIN IMMEDIATE")
+    application, version = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+        connection.execute(_TABLE)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+    elif application != _APPLICATION:
+        raise InputError("this is a database of another program", path=str(path), hint="name another file")
+    elif version != _VERSION:
+        raise InputError(f"the cache has version {version}, this assay reads {_VERSION}", path=str(path))
+    connection.execute("COMMIT")
+    wanted = "wal" if sqlite3.sqlite_version_info >= _SAFE_WAL else "delete"
+    if mode != wanted:
+        mode = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
+    if mode == "wal" != wanted:
+        raise InputError("another process keeps the file in WAL mode, which this SQLite may corrupt", path=str(path))
+    # After a crash of the machine WAL may lose the last answers but never the file; a killed process loses nothing.
+    connection.execute(f"PRAGMA synchronous = {'NORMAL' if wanted == 'wal' else 'FULL'}")
+
+
+def used_bytes(connection: sqlite3.Connection) -> int:
+    """Bytes of the file that hold data."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    return int((pages - free) * size)

@@ -1,0 +1,145 @@
+"""One HTTP call: bytes out, bytes back, and what kind of failure it was if there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies, proxy_bypass
+
+from assay.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx2
+
+    from assay.llm.hosts import Address
+    from assay.llm.keys import Key
+    from assay.llm.policy import Kind
+
+_LARGEST = 32 << 20  # bytes of an answer
+_CONNECTING = 10.0  # seconds
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What came back from one call: status, headers and body, or the kind of failure."""
+
+    sent: float
+    seconds: float = 0.0
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    failure: Kind | None = None
+    message: str = ""
+
+
+class Transport:
+    """Calls to one server, each on a lane of its own.
+
+    A lane is a connection pool of one. Searching one large pool costs more with every connection, and a lane on which a
+    call failed can be thrown away whole.
+    """
+
+    def __init__(self, address: Address, key: Key | None, headers: Mapping[str, str]) -> None:
+        import httpx2
+
+        self._httpx = httpx2
+        self._address = address
+        self._verify: Any = httpx2.create_ssl_context() if address.scheme == "https" else False
+        self._proxy = None if address.is_loopback else _proxy(address)
+        self._headers = _headers(address, key, headers)
+        self._urls: dict[str, httpx2.URL] = {}
+        self._free: list[httpx2.AsyncHTTPTransport] = []
+
+    async def post(self, path: str, body: bytes, *, timeout: float) -> Exchange:  # noqa: ASYNC109 - part of the message
+        """Send a body and read the whole answer within the timeout, or say how that failed."""
+        sent = time.monotonic()
+        lane = self._free.pop() if self._free else self._lane()
+        try:
+            async with asyncio.timeout(timeout):
+                response = await lane.handle_async_request(self._request(path, body, timeout))
+                content = await _content(response)
+        except BaseException as error:
+            await _close(lane)
+            if not isinstance(error, Exception):
+                raise
+            kind, message = self._kind(error)
+            return Exchange(sent, time.monotonic() - sent, failure=kind, message=message)
+        self._free.append(lane)
+        seconds = time.monotonic() - sent
+        return Exchange(sent, seconds, response.status_code, response.headers, content)
+
+    def _request(self, path: str, body: bytes, timeout: float) -> httpx2.Request:
+        url = self._urls.get(path)
+        if url is None:
+            url = self._urls[path] = self._httpx.URL(self._address.url + path)
+        waits = {"connect": min(timeout, _CONNECTING), "read": timeout, "write": timeout, "pool": None}
+        headers = [*self._headers, (b"Content-Length", str(len(body)).encode())]
+        return self._httpx.Request("POST", url, headers=headers, content=body, extensions={"timeout": waits})
+
+    def _lane(self) -> httpx2.AsyncHTTPTransport:
+        one = self._httpx.Limits(max_connections=1, max_keepalive_connections=1)
+        try:
+            return self._httpx.AsyncHTTPTransport(verify=self._verify, limits=one, proxy=self._proxy)
+        except ImportError as error:
+            raise UsageError(f"the proxy of the environment cannot be used: {error}") from None
+
+    def _kind(self, error: Exception) -> tuple[Kind, str]:
+        httpx = self._httpx
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)):
+            return "unreachable", f"no connection to {self._address.label}"
+        if isinstance(error, (TimeoutError, httpx.TimeoutException)):
+            return "slow", "no complete answer in time"
+        if isinstance(error, (httpx.DecodingError, _TooLarge)):
+            return "garbage", "the answer cannot be unpacked" if isinstance(error, httpx.DecodingError) else str(error)
+        return "broken", f"the connection broke ({type(error).__name__})"
+
+    async def close(self) -> None:
+        """Close all connections."""
+        while self._free:
+            await _close(self._free.pop())
+
+
+class _TooLarge(Exception):
+    """An answer without end."""
+
+
+async def _content(response: httpx2.Response) -> bytes:
+    parts, size = [], 0
+    packed = "content-encoding" in response.headers
+    async for part in response.aiter_bytes() if packed else response.aiter_raw():
+        size += len(part)
+        if size > _LARGEST:
+            raise _TooLarge(f"the answer is larger than {_LARGEST >> 20} MB")
+        parts.append(part)
+    await response.aclose()
+    return b"".join(parts)
+
+
+async def _close(lane: httpx2.AsyncHTTPTransport) -> None:
+    with suppress(Exception):  # whatever a broken connection says at its end, it is gone
+        await lane.aclose()
+
+
+def _headers(address: Address, key: Key | None, more: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    default = 443 if address.scheme == "https" else 80
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    found = {
+        "Host": host if address.port == default else f"{host}:{address.port}",
+        "Content-Type": "application/json",
+        "Accept": "application/json",
+        "User-Agent": "assay",
+    }
+    if key is not None:
+        found["Authorization"] = f"Bearer {key.reveal()}"
+    found |= more
+    return [(name.encode("ascii"), value.encode("ascii")) for name, value in found.items()]
+
+
+def _proxy(address: Address) -> str | None:
+    proxies = getproxies()
+    return None if proxy_bypass(address.host) else proxies.get(address.scheme) or proxies.get("all")

@@ -1,0 +1,267 @@
+"""What a comparison looks like: the table for a paper, the details of each measure, verdicts, doubts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from assay.messages import Said, say
+from assay.report.document import Block, Heading, Lines
+from assay.report.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.compare import Comparison, Contrast, Mover
+    from assay.analysis.listwise import Lift, Likeness
+    from assay.stats.intervals import Interval
+
+_BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
+_TINY = 0.0001
+
+
+def summary(comparison: Comparison, *, exact: bool = False) -> Table:
+    """One row per system, one column per measure; the best in bold, marks for what differs."""
+    rows: list[tuple[str | Cell, ...]] = [
+        (name, *(_mean(comparison, label, place, exact=exact) for label in comparison.measures))
+        for place, name in enumerate(comparison.systems)
+    ]
+    return Table((say("column.system"), *comparison.measures), tuple(rows))
+
+
+def _mean(comparison: Comparison, label: str, place: int, *, exact: bool) -> Cell:
+    value = comparison.means[label][place].estimate
+    name = comparison.systems[place]
+    best = comparison.best[comparison.measures.index(label)]
+    return Cell(number(value, exact=exact), _mark(comparison, label, name), strong=name == best)
+
+
+def _mark(comparison: Comparison, label: str, name: str) -> str:
+    for pairs in comparison.pairs:
+        if pairs.measure == label:
+            return pairs.letters[comparison.systems.index(name)]
+    if name == comparison.baseline:
+        return ""
+    contrast = comparison.contrast(name, label)
+    if contrast.adjusted > comparison.rules.alpha or not contrast.difference.estimate:
+        return ""
+    return _BETTER if contrast.improves else _WORSE
+
+
+def number(value: float | None, *, signed: bool = False, exact: bool = False) -> str:
+    """Show a value with four decimals, nothing for no value."""
+    if value is None or math.isnan(value):
+        return ""
+    return repr(value) if exact else f"{value:+.4f}" if signed else f"{value:.4f}"
+
+
+def between(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
+    """Show an interval's ends."""
+    if interval.low is None or interval.high is None:
+        return ""
+    form = "+.1%" if percent else "+.4f" if signed else ".4f"
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def pvalue(value: float | None) -> str:
+    """Show a p-value; it is never 0."""
+    if value is None:
+        return ""
+    return f"< {_TINY:g}" if value < _TINY else f"{value:.4f}"
+
+
+def details(comparison: Comparison, label: str) -> Table:
+    """Everything about one measure: one row per system, the baseline first."""
+    level = comparison.rules.confidence_level
+    headers = (
+        say("column.system"), say("column.mean"), say("column.interval", level=level), say("column.difference"),
+        say("column.interval", level=level), say("column.relative"), say("column.p"),
+        say("column.p_corrected", name=say(f"correction.{comparison.rules.correction}")), say("column.effect_size"),
+        say("column.outcomes"), say("column.verdict"),
+    )  # fmt: skip
+    rows: list[tuple[str, ...]] = []
+    for place, name in enumerate(comparison.systems):
+        mean = comparison.means[label][place]
+        left = (name, number(mean.estimate), between(mean))
+        if place == 0:
+            rows.append((*left, "", "", "", "", "", "", "", say("verdict.baseline")))
+        else:
+            rows.append((*left, *_contrast(comparison.contrast(name, label))))
+    return Table(
+        headers, tuple(rows), caption=say("compare.against", measure=label, baseline=comparison.baseline), texts=(10,)
+    )
+
+
+def _contrast(contrast: Contrast) -> tuple[str, ...]:
+    relative = contrast.relative.estimate
+    return (
+        number(contrast.difference.estimate, signed=True),
+        between(contrast.difference, signed=True),
+        "" if relative is None else f"{relative:+.1%}",
+        pvalue(contrast.pvalue),
+        pvalue(contrast.adjusted),
+        "" if contrast.effect_size is None else f"{contrast.effect_size:+.2f}",
+        f"{contrast.wins}/{contrast.ties}/{contrast.losses}",
+        say(f"verdict.{contrast.verdict}"),
+    )
+
+
+def verdict(comparison: Comparison, contrast: Contrast) -> Said:
+    """Say in one sentence what came out of one contrast."""
+    rules = comparison.rules
+    small = contrast.verdict in {"better", "worse"} and not contrast.at_least_smallest
+    power = contrast.verdict == "inconclusive" and contrast.detectable is not None
+    return say(
+        f"compare.{contrast.verdict}",
+        system=contrast.system,
+        baseline=comparison.baseline,
+        measure=contrast.measure,
+        by=contrast.difference.estimate or 0.0,
+        interval=between(contrast.difference, signed=True),
+        smallest=rules.smallest_effect,
+        small=say("compare.maybe_small", smallest=rules.smallest_effect) if small else "",
+        power=say("compare.power", n=comparison.queries, detectable=contrast.detectable) if power else "",
+    )
+
+
+def best(comparison: Comparison) -> list[Said]:
+    """Name the best system of each measure and, where all pairs were tested, those it does not differ from."""
+    found = []
+    for label, name in zip(comparison.measures, comparison.best, strict=True):
+        place = comparison.systems.index(name)
+        value = comparison.means[label][place].estimate
+        like = [
+            other
+            for pairs in comparison.pairs
+            if pairs.measure == label
+            for other, p in zip(comparison.systems, pairs.pvalues[place], strict=True)
+            if other != name and p > comparison.rules.alpha
+        ]
+        key = "compare.best_like" if like else "compare.best"
+        found.append(say(key, measure=label, system=name, value=value, others=like))
+    return found
+
+
+def heading(comparison: Comparison, protocol: str) -> Said:
+    """Say what the table of means shows."""
+    rules = comparison.rules
+    if comparison.pairs:
+        marks = say("compare.letters", alpha=rules.alpha)
+    else:
+        correction = say(f"correction.{rules.correction}")
+        marks = say("compare.daggers", baseline=comparison.baseline, correction=correction, alpha=rules.alpha)
+    return say("compare.means", n=comparison.queries, protocol=protocol, marks=marks)
+
+
+def movers(comparison: Comparison, contrast: Contrast) -> Table | None:
+    """The queries that gained and lost most."""
+
+    def row(mover: Mover) -> tuple[str, ...]:
+        change = mover.after - mover.before
+        return (mover.query_id, number(mover.before), number(mover.after), number(change, signed=True))
+
+    rows = [*map(row, contrast.gained), *map(row, reversed(contrast.lost))]
+    if not rows:
+        return None
+    caption = say("compare.movers", system=contrast.system, measure=contrast.measure)
+    headers = (say("column.query"), comparison.baseline, contrast.system, say("column.change"))
+    return Table(headers, tuple(rows), caption=caption)
+
+
+def lifts(comparison: Comparison, found: Sequence[Lift]) -> list[Block]:
+    """Retrieved against reranked, with the ceiling of the candidates."""
+    if not found:
+        return []
+    rows = tuple(
+        (
+            lift.measure, number(lift.before), number(lift.after), _percent(lift.relative.estimate, signed=True),
+            number(lift.ceiling), _percent(lift.reached), _percent(lift.headroom),
+        )
+        for lift in found
+    )  # fmt: skip
+    headers = tuple(
+        say(f"column.{name}")
+        for name in ("measure", "retrieved", "reranked", "relative", "ceiling", "reached", "headroom")
+    )
+    caption = say("compare.lifts", system=found[0].system, baseline=comparison.baseline)
+    rule = [
+        say(
+            "compare.pays" if lift.pays else "compare.pays_not", measure=lift.measure, gain=lift.relative.estimate,
+            interval=between(lift.relative, percent=True), worth=comparison.rules.worth,
+        )
+        for lift in found
+        if lift.pays is not None
+    ]  # fmt: skip
+    return [Table(headers, rows, caption=caption), Lines((*rule, say("compare.ceiling")))]
+
+
+def _percent(value: float | None, *, signed: bool = False) -> str:
+    return "" if value is None else f"{value:+.1%}" if signed else f"{value:.1%}"
+
+
+def likeness(comparison: Comparison, found: Sequence[Likeness]) -> Table:
+    """How far each system's lists differ from the baseline's."""
+    rows = tuple((one.system, f"{one.overlap:.1%}", f"{one.rbo:.4f}", f"{one.from_candidates:.1%}") for one in found)
+    headers = (
+        say("column.system"), say("column.overlap", k=found[0].k), say("column.rbo"), say("column.contained"),
+    )  # fmt: skip
+    return Table(headers, rows, caption=say("compare.likeness", baseline=comparison.baseline))
+
+
+def ablation(comparison: Comparison, descriptions: Mapping[str, str]) -> Table:
+    """Variants of one system with what each leaves out."""
+    plain = summary(comparison)
+    rows = tuple((row[0], descriptions.get(str(row[0]), ""), *row[1:]) for row in plain.rows)
+    headers = (say("column.variant"), say("column.description"), *comparison.measures)
+    caption = say("compare.ablation", baseline=comparison.baseline)
+    return Table(headers, rows, caption=caption, names=2)
+
+
+def rows(comparison: Comparison) -> list[Block]:
+    """Every contrast as one row with exact numbers, for a spreadsheet."""
+    headers = (
+        "measure", "system", "baseline", "mean", "baseline_mean", "difference", "low", "high", "relative",
+        "relative_low", "relative_high", "t_pvalue", "pvalue", "adjusted", "d_z", "superiority", "wins", "ties",
+        "losses", "verdict",
+    )  # fmt: skip
+    body = []
+    for c in comparison.contrasts:
+        mean = comparison.means[c.measure][comparison.systems.index(c.system)].estimate
+        numbers = (
+            mean, comparison.means[c.measure][0].estimate, c.difference.estimate, c.difference.low, c.difference.high,
+            c.relative.estimate, c.relative.low, c.relative.high, c.t_pvalue, c.pvalue, c.adjusted, c.effect_size,
+            c.superiority,
+        )  # fmt: skip
+        exact = [number(value, exact=True) for value in numbers]
+        outcome = (str(c.wins), str(c.ties), str(c.losses), c.verdict)
+        body.append((c.measure, c.system, comparison.baseline, *exact, *outcome))
+    return [Table(headers, tuple(body), names=3)]
+
+
+def document(
+    comparison: Comparison,
+    protocol: str,
+    *,
+    brief: bool = False,
+    descriptions: Mapping[str, str] | None = None,
+    lists: Sequence[Likeness] = (),
+    gains: Sequence[Sequence[Lift]] = (),
+    notes: Sequence[str] = (),
+) -> list[Block]:
+    """Put a comparison together, the most important part first."""
+    head = ablation(comparison, descriptions) if descriptions else summary(comparison)
+    blocks: list[Block] = [head, Lines((heading(comparison, protocol), *best(comparison)))]
+    if not brief:
+        blocks += [details(comparison, label) for label in comparison.measures]
+        blocks.append(Lines(tuple(verdict(comparison, contrast) for contrast in comparison.contrasts)))
+        for found in gains:
+            blocks += lifts(comparison, found)
+        if lists:
+            blocks.append(likeness(comparison, lists))
+        tables = [movers(comparison, c) for c in comparison.contrasts if c.measure == comparison.measures[0]]
+        blocks += [table for table in tables if table is not None]
+    rules = comparison.rules
+    settled = say("compare.settings", n=rules.n_resamples, seed=rules.seed, smallest=rules.smallest_effect)
+    if comparison.warnings:
+        blocks += [Heading(say("compare.warnings")), Lines(comparison.warnings, listed=True)]
+    return [*blocks, Lines((settled, *notes))]

@@ -1,0 +1,176 @@
+"""What a diagnosis, a sweep and a gate look like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import Said, say
+from assay.report.comparison import between, number
+from assay.report.document import Block, Heading, Lines
+from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from assay.analysis.diagnose import Diagnosis, Finding, Worst
+    from assay.analysis.gate import Gate
+    from assay.analysis.sweep import Choice, Sweep
+    from assay.data.protocol import Target
+
+_EXAMPLES = 4
+_TEXT = 40
+
+
+def goal(target: Target, value: float | None) -> str:
+    """Show a value that a target asks for."""
+    if value is None:
+        return ""
+    sign = ("<" if target.below else ">") + ("" if target.strict else "=")
+    shown = f"${value:g}" if target.unit == "$" else f"{value:g} {target.unit}".rstrip()
+    return f"{sign} {shown}"
+
+
+def diagnosis(found: Diagnosis) -> list[Block]:
+    """Targets with advice, stages of failure, slices, the worst queries."""
+    title = say("diagnose.title", system=found.system, n=found.queries, protocol=str(found.protocol))
+    return [Heading(title), *_targets(found), *_stages(found), *_slices(found), *_worst(found)]
+
+
+def _targets(found: Diagnosis) -> list[Block]:
+    if not found.findings:
+        return [Lines((say("diagnose.no_targets", protocol=found.protocol.name),))]
+    rows = tuple(_finding(finding) for finding in found.findings)
+    headers = tuple(say(f"column.{name}") for name in ("measure", "value", "target", "excellent", "status", "advice"))
+    low = [finding for finding in found.findings if finding.status == "low"]
+    ends = () if low else (say("diagnose.all_reached"),)
+    return [Table(headers, rows, caption=say("diagnose.targets"), texts=(4, 5)), Lines(ends)]
+
+
+def _finding(finding: Finding) -> tuple[str, ...]:
+    target = finding.target
+    status = "high" if finding.status == "low" and target.below else finding.status
+    value = "" if finding.value is None else f"{finding.value:.4f}" if not target.unit else f"{finding.value:g}"
+    return (
+        target.measure, value, goal(target, target.target), goal(target, target.excellent),
+        say(f"status.{status}"), finding.advice,
+    )  # fmt: skip
+
+
+def _stages(found: Diagnosis) -> list[Block]:
+    if not found.stages:
+        return []
+    total = sum(len(queries) for queries in found.stages.values())
+    rows = tuple(
+        (
+            say(f"stage.{stage}"), str(len(queries)), f"{len(queries) / total:.1%}",
+            ", ".join(queries[:_EXAMPLES]) + (" ..." if len(queries) > _EXAMPLES else ""),
+        )
+        for stage, queries in found.stages.items()
+        if queries
+    )  # fmt: skip
+    headers = tuple(say(f"column.{name}") for name in ("stage", "queries", "share", "examples"))
+    advice = [
+        say(f"diagnose.{stage}", n=len(found.stages[stage]), k=found.k)
+        for stage in ("not_retrieved", "below_k")
+        if found.stages[stage]
+    ]
+    return [Table(headers, rows, caption=say("diagnose.stages", k=found.k), texts=(3,)), Lines(tuple(advice))]
+
+
+def _slices(found: Diagnosis) -> list[Block]:
+    if not found.slices:
+        return []
+    rows = tuple(
+        (s.attribute, s.value, str(s.queries), number(s.mean.estimate), between(s.mean), str(s.failed))
+        for s in found.slices
+    )
+    level = found.slices[0].mean.confidence_level
+    headers = (
+        say("column.attribute"), say("column.value"), say("column.queries"), say("column.mean"),
+        say("column.interval", level=level), say("column.failed"),
+    )  # fmt: skip
+    return [Table(headers, rows, caption=say("diagnose.slices", measure=found.measure), names=2)]
+
+
+def _worst(found: Diagnosis) -> list[Block]:
+    if not found.worst:
+        return []
+    with_lists = any(one.stage is not None for one in found.worst)
+    with_text = any(one.text for one in found.worst)
+    headers: list[str] = [say("column.query"), *([say("column.text")] if with_text else []), found.measure]
+    if with_lists:
+        headers += [say("column.first"), say("column.above")]
+    rows = tuple(_worst_row(one, with_text=with_text, with_lists=with_lists) for one in found.worst)
+    caption = say("diagnose.worst", measure=found.measure)
+    table = Table(tuple(headers), rows, caption, names=2 if with_text else 1, texts=(len(headers) - 1,) * with_lists)
+    return [table, Lines((say("diagnose.judged_mark"),) if with_lists else ())]
+
+
+def _worst_row(one: Worst, *, with_text: bool, with_lists: bool) -> tuple[str, ...]:
+    row: list[str] = [one.query_id]
+    if with_text:
+        row.append(one.text if len(one.text) <= _TEXT else one.text[: _TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}")
+    row.append(number(one.value))
+    if with_lists:
+        missing = say("stage.missing") if one.stage == "missing" else say("diagnose.nothing_relevant")
+        row.append(missing if one.first_relevant is None else str(one.first_relevant))
+        row.append(", ".join(f"{doc.doc_id} ({'?' if doc.grade is None else f'{doc.grade:g}'})" for doc in one.above))
+    return tuple(row)
+
+
+def sweep(found: Sweep, protocol: str) -> list[Block]:
+    """A table per measure, k across; then which k to choose."""
+    blocks: list[Block] = []
+    for measure in found.measures:
+        rows = [
+            (
+                system,
+                *(f"{number(p.estimate)} {between(p)}".strip() for p in found.curve(system, measure).points),
+            )
+            for system in found.systems
+        ]
+        headers = (say("column.system"), *(f"k = {k}" for k in found.k))
+        blocks.append(Table(headers, tuple(rows), caption=say("sweep.title", measure=measure)))
+    blocks.append(Lines((say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=protocol),)))
+    blocks.append(Heading(say("sweep.choices")))
+    blocks.append(Lines(tuple(line for choice in found.choices for line in _choice(found, choice)), listed=True))
+    return blocks
+
+
+def _choice(found: Sweep, choice: Choice) -> list[Said]:
+    system = choice.system
+    lines = [say("sweep.f1", system=system, k=choice.f1)]
+    if choice.recall is not None:
+        lines.append(say("sweep.recall", system=system, target=found.recall_target, k=choice.recall))
+    else:
+        curve = found.curve(system, "recall")
+        value, k = max((point.estimate or 0.0, -k) for point, k in zip(curve.points, curve.k, strict=True))
+        lines.append(say("sweep.no_recall", system=system, target=found.recall_target, value=value, k=-k))
+    if choice.answers is not None:
+        lines.append(say("sweep.answers", system=system, k=choice.answers))
+    if choice.survey is not None:
+        lines.append(say("sweep.survey", system=system, k=choice.survey))
+    return lines
+
+
+def sweep_points(found: Sweep) -> Table:
+    """One row per system, measure and k: the data of a chart."""
+    rows = tuple(
+        (curve.system, curve.measure, str(k), *(_exact(value) for value in (p.estimate, p.low, p.high)))
+        for curve in found.curves
+        for k, p in zip(curve.k, curve.points, strict=True)
+    )
+    return Table(("system", "measure", "k", "mean", "low", "high"), rows, names=2)
+
+
+def _exact(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def gate(found: Gate) -> list[Block]:
+    """Rules with their outcomes."""
+    title = say("gate.title", system=found.system, outcome=say(f"outcome.{found.outcome}"))
+    rows = tuple((check.name, say(f"outcome.{check.outcome}"), check.message) for check in found.checks)
+    headers = (say("column.rule"), say("column.outcome"), say("column.detail"))
+    open_rules = any(check.outcome == "inconclusive" for check in found.checks)
+    return [
+        Heading(title), Table(headers, rows, names=3), Lines((say("gate.open"),) if open_rules else ()),
+    ]  # fmt: skip

@@ -1,0 +1,63 @@
+"""Statistics: arrays in, frozen records out; randomness only through `rng`, a seed."""
+
+from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
+from assay.stats.alpha import krippendorff_alpha
+from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
+from assay.stats.inputs import paired_differences
+from assay.stats.intervals import Interval, mean_interval, mean_intervals, proportion_interval, relative_interval
+from assay.stats.letters import compact_letters
+from assay.stats.moments import Moments, moments
+from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, holm
+from assay.stats.power import Power, detectable_difference, paired_power, sample_size
+from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
+from assay.stats.signflip import SignFlip, sign_flip
+from assay.stats.signs import McNemar, SignTest, mcnemar, sign_test, wilcoxon
+from assay.stats.ttests import Equivalence, TTest, equivalence, paired_t
+from assay.stats.tukey import Tukey, randomised_tukey
+
+__all__ = [
+    "Agreement",
+    "Confusion",
+    "Effect",
+    "Equivalence",
+    "Interval",
+    "McNemar",
+    "Moments",
+    "Power",
+    "PredictionPowered",
+    "SignFlip",
+    "SignTest",
+    "TTest",
+    "Tukey",
+    "WinsTiesLosses",
+    "adjust",
+    "benjamini_hochberg",
+    "bonferroni",
+    "cohen_dz",
+    "compact_letters",
+    "confusion_matrix",
+    "detectable_difference",
+    "equivalence",
+    "holm",
+    "kappa",
+    "kendall_tau",
+    "krippendorff_alpha",
+    "mcnemar",
+    "mean_interval",
+    "mean_intervals",
+    "moments",
+    "paired_differences",
+    "paired_power",
+    "paired_t",
+    "prediction_powered_mean",
+    "proportion_interval",
+    "randomised_tukey",
+    "relative_interval",
+    "sample_size",
+    "sign_flip",
+    "sign_test",
+    "spearman",
+    "superiority",
+    "wilcoxon",
+    "wins_ties_losses",
+]

@@ -1,0 +1,185 @@
+"""Agreement of two raters: confusion matrix, weighted kappa, rank correlations, with bootstrap intervals on request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from assay.errors import UsageError
+from assay.stats.bootstrap import percentile_limits
+from assay.stats.inputs import Floats, Ints, check_choice, check_share, vector, whole
+from assay.stats.intervals import Interval
+from assay.stats.moments import near_1
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+Weighting = Literal["quadratic", "linear", "none"]
+
+NO_PAIRS = "no pair has both values"
+ONE_PAIR = "one pair alone has no order"
+CONSTANT = "the values do not vary"
+UNSTABLE = "more than one resample in ten has no variation"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """An agreement coefficient over n pairs (or units); None, with the reason, where it cannot be computed.
+
+    `interval` is there when resamples were asked for.
+    """
+
+    value: float | None
+    method: str
+    n: int
+    interval: Interval | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """`counts[i, j]` pairs have `values[i]` from the first rater and `values[j]` from the second."""
+
+    values: tuple[float, ...]
+    counts: Ints
+    n: int
+
+
+def confusion_matrix(first: ArrayLike, second: ArrayLike) -> Confusion:
+    """Count every combination of values; a pair with a NaN is left out."""
+    a, b, _ = pairs(first, second, None)
+    values, cells = _cells(a, b)
+    counts = np.bincount(cells, minlength=len(values) ** 2).reshape(len(values), len(values))
+    return Confusion(tuple(values.tolist()), counts, len(a))
+
+
+def kappa(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    weighting: Weighting = "quadratic",
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 0,
+    rng: int = 0,
+) -> Agreement:
+    """Cohen's kappa: 1 - disagreement/disagreement expected by chance (Cohen 1968).
+
+    A pair disagrees by the square of the difference of its values, by its size, or by 1 ("none"). Values may be any
+    numbers. `groups` are drawn whole for the interval. Undefined when all values of both raters are one and the same.
+    """
+    check_choice(weighting, Weighting, "weighting")
+    a, b, labels = pairs(first, second, groups)
+    values, cells = _cells(a, b)
+    apart = np.abs(np.subtract.outer(near_1(values), near_1(values)))
+    distance = {"quadratic": apart**2, "linear": apart, "none": np.sign(apart)}[weighting]
+
+    def statistic(repeats: Ints) -> float | None:
+        counts = np.bincount(cells, weights=repeats, minlength=distance.size).reshape(distance.shape)
+        expected = float(counts.sum(axis=1) @ distance @ counts.sum(axis=0)) / counts.sum()
+        return 1 - float((distance * counts).sum()) / expected if expected else None
+
+    method = f"kappa ({weighting})" if weighting != "none" else "kappa"
+    reason = NO_PAIRS if not len(a) else CONSTANT
+    return with_interval(statistic, labels, method, reason, (confidence_level, n_resamples, rng))
+
+
+def kendall_tau(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 0,
+    rng: int = 0,
+) -> Agreement:
+    """Kendall's tau-b, which corrects for ties. Undefined when one side does not vary."""
+    from scipy.stats import kendalltau
+
+    a, b, labels = pairs(first, second, groups)
+
+    def statistic(repeats: Ints) -> float | None:
+        x, y = np.repeat(a, repeats), np.repeat(b, repeats)
+        return float(kendalltau(x, y).statistic) if _varied(x, y) else None
+
+    return with_interval(statistic, labels, "tau-b", _why(a), (confidence_level, n_resamples, rng))
+
+
+def spearman(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 0,
+    rng: int = 0,
+) -> Agreement:
+    """Spearman's rho: Pearson's correlation of ranks, tied values sharing their mean rank."""
+    from scipy.stats import rankdata
+
+    a, b, labels = pairs(first, second, groups)
+
+    def statistic(repeats: Ints) -> float | None:
+        x, y = np.repeat(a, repeats), np.repeat(b, repeats)
+        return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1]) if _varied(x, y) else None
+
+    return with_interval(statistic, labels, "spearman", _why(a), (confidence_level, n_resamples, rng))
+
+
+def pairs(first: ArrayLike, second: ArrayLike, groups: ArrayLike | None) -> tuple[Floats, Floats, Ints]:
+    """Pairs that have both values, and the number of the group that each belongs to (its own, without groups)."""
+    a, b = vector(first, "first"), vector(second, "second")
+    if len(a) != len(b):
+        raise UsageError(f"paired values need one length, not {len(a)} and {len(b)}")
+    present = ~(np.isnan(a) | np.isnan(b))
+    return a[present], b[present], numbered(groups, present)
+
+
+def numbered(groups: ArrayLike | None, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
+    """Number the groups of the rows that are present from 0 on; without groups each row is one."""
+    if groups is None:
+        return np.arange(int(present.sum()))
+    labels = np.asarray(groups)
+    if labels.shape != present.shape:
+        raise UsageError(f"{len(present)} row(s) need as many groups, not {labels.size}")
+    return np.unique(labels[present], return_inverse=True)[1].astype(np.int64)
+
+
+def with_interval(
+    statistic: Callable[[Ints], float | None],
+    groups: Ints,
+    method: str,
+    reason: str,
+    resampling: tuple[float, int, int],
+) -> Agreement:
+    """Value of the statistic, and its percentile interval over resampled groups if resamples are asked for."""
+    confidence_level, n_resamples, rng = resampling
+    check_share(confidence_level, "confidence_level")
+    n, n_resamples, seed = len(groups), whole(n_resamples, "n_resamples", least=0), whole(rng, "rng", least=0)
+    value = statistic(np.ones(n, dtype=np.int64)) if n else None
+    if value is None:
+        return Agreement(None, method, n, None, reason)
+    if not n_resamples:
+        return Agreement(value, method, n)
+    limits = percentile_limits(statistic, groups, confidence_level=confidence_level, n_resamples=n_resamples, rng=seed)
+    low, high = limits or (None, None)
+    why = "" if limits else UNSTABLE
+    return Agreement(value, method, n, Interval(value, low, high, confidence_level, "percentile", n, why))
+
+
+def _cells(a: Floats, b: Floats) -> tuple[Floats, Ints]:
+    """All values that occur, in order, and the cell of each pair in the matrix over them."""
+    values, places = np.unique(np.concatenate([a, b]), return_inverse=True)
+    return values, places[: len(a)] * len(values) + places[len(a) :]
+
+
+def _varied(a: Floats, b: Floats) -> bool:
+    return bool(np.ptp(a) > 0 and np.ptp(b) > 0)
+
+
+def _why(a: Floats) -> str:
+    return NO_PAIRS if not len(a) else ONE_PAIR if len(a) == 1 else CONSTANT

@@ -1,0 +1,95 @@
+"""Input of every statistic, checked once: floats, NaN for what is absent, nothing infinite."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.errors import InputError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Alternative = Literal["two-sided", "greater", "less"]
+
+# Values closer than this, relative to the largest, count as equal: that is how far rounding can part equal numbers.
+EQUAL = 1e-12
+# A p-value below the smallest normal float is shown as that float: p is never 0.
+SMALLEST_P = float(np.finfo(np.float64).tiny)
+
+
+def table(values: ArrayLike, name: str, *, dimensions: int) -> Floats:
+    """Copy to an array of floats with so many dimensions; NaN is kept, infinity is refused."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers: {error}") from error
+    if found.ndim != dimensions:
+        raise UsageError(f"{name} must have {dimensions} dimension(s), not {found.ndim}")
+    if np.isinf(found).any():
+        raise InputError(f"{name} must be finite", hint="use NaN for a value that is absent")
+    return found
+
+
+def vector(values: ArrayLike, name: str = "values") -> Floats:
+    """Copy to a one-dimensional array of finite floats or NaN."""
+    return table(values, name, dimensions=1)
+
+
+def checked_weights(weights: ArrayLike | None, n: int) -> Floats | None:
+    """Weights divided by the largest one, or None for equal weights."""
+    if weights is None:
+        return None
+    found = vector(weights, "weights")
+    if len(found) != n:
+        raise UsageError(f"{n} value(s) need as many weights, not {len(found)}")
+    if np.isnan(found).any() or (found < 0).any():
+        raise InputError("weights must be numbers from 0 on")
+    largest = float(found.max(initial=0.0))
+    if n and largest == 0:
+        raise InputError("at least one weight must be above 0")
+    return None if np.all(found == largest) else found / largest
+
+
+def paired_differences(values: ArrayLike, baseline: ArrayLike) -> Floats:
+    """Subtract the baseline; what differs by rounding only (1e-12 relative) is 0, a pair with a NaN is NaN."""
+    a, b = np.array(values, dtype=np.float64), np.array(baseline, dtype=np.float64)
+    if a.shape != b.shape:
+        raise UsageError(f"paired values need one shape, not {a.shape} and {b.shape}")
+    if np.isinf(a).any() or np.isinf(b).any():
+        raise InputError("paired values must be finite", hint="use NaN for a value that is absent")
+    found: Floats = a - b
+    found[np.abs(found) <= EQUAL * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    return found
+
+
+def check_share(value: float, name: str) -> None:
+    """Refuse a confidence level, an alpha or a power that is not strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise UsageError(f"{name} must lie between 0 and 1, not {value}")
+
+
+def whole(value: int, name: str, *, least: int) -> int:
+    """Take a whole number: of resamples or threads, from 1 on, or a seed, from 0 on."""
+    try:
+        found = operator.index(value)
+    except TypeError as error:
+        raise UsageError(f"{name} must be a whole number, not {type(value).__name__}") from error
+    if found < least:
+        raise UsageError(f"{name} must be at least {least}, not {found}")
+    return found
+
+
+def check_choice(value: str, choices: Any, name: str) -> None:
+    """Refuse a word that is none of a Literal's."""
+    known: Iterable[str] = get_args(choices)
+    if value not in known:
+        raise UnknownName(name, value, known, hint=f"one of {', '.join(known)}")

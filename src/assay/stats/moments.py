@@ -1,0 +1,117 @@
+"""Mean of a sample, plain or weighted, with its standard error and degrees of freedom."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.stats.inputs import EQUAL, Floats, Ints, checked_weights, vector
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+NO_VALUES = "there are no values"
+ONE_VALUE = "one value alone tells nothing about its spread"
+ONE_WEIGHT = "one value carries more than 99 % of the weight"
+NO_SPREAD = "the values do not vary"
+
+# With less than this for all the others, a weighted sample is one value, and the formulas lose their digits.
+_LEAST_REST = 0.01
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What a sample tells about its mean.
+
+    Without values everything is None; without a spread that can be judged (one value, or one that carries nearly all
+    the weight) only the mean is known; `reason` says so. Values that do not vary have a standard error of 0, with a
+    reason too. `effective_n` is the number of equally weighted values that would be worth as much (Kish): 1/sum(u^2).
+    """
+
+    n: int
+    mean: float | None = None
+    deviation: float | None = None
+    standard_error: float | None = None
+    df: float | None = None
+    effective_n: float = 0.0
+    reason: str = ""
+
+
+def sample(values: ArrayLike, weights: ArrayLike | None = None) -> tuple[Floats, Floats | None]:
+    """Keep values that are present and have a weight; the shares of the weights sum to 1, None if all are equal."""
+    x = vector(values)
+    w = checked_weights(weights, len(x))
+    present = ~np.isnan(x)
+    if w is None:
+        return x[present], None
+    present &= w > 0
+    x, w = x[present], w[present]
+    return (x, None) if not len(w) or np.all(w == w[0]) else (x, w / exact_sum(w))
+
+
+def moments(values: ArrayLike, weights: ArrayLike | None = None) -> Moments:
+    """Mean with its standard error; NaN and weight 0 leave a value out.
+
+    Weights say how much each value matters; they are not repetition counts. With shares u = w/sum(w) and m = sum(u x):
+
+        SE^2 = sum(u^2 (x - m)^2) / (1 - 2 sum(u^3)/sum(u^2) + sum(u^2))
+
+    The numerator is the usual linearised variance of a ratio, so it stays right when values with large weights vary
+    more than others; the denominator makes it unbiased when they do not. For equal weights SE = s/sqrt(n).
+    Degrees of freedom are Satterthwaite's for the same quadratic form x'Ax: tr(A)^2 / tr(A^2), which is n - 1 for equal
+    weights (Bell & McCaffrey 2002).
+    """
+    x, shares = sample(values, weights)
+    return moments_of(x, shares)
+
+
+def moments_of(x: Floats, shares: Floats | None) -> Moments:
+    """Take the moments of a clean sample, as `sample` gives it."""
+    n = len(x)
+    if n == 0:
+        return Moments(0, reason=NO_VALUES)
+    effective = float(n) if shares is None else 1 / exact_sum(shares**2)
+    scale = int(scale_of(x))
+    x = np.ldexp(x, -scale)
+    mean = exact_sum(x) / n if shares is None else exact_sum(x * shares)
+    if n == 1 or (shares is not None and 1 - float(shares.max()) < _LEAST_REST):
+        return Moments(n, math.ldexp(mean, scale), effective_n=effective, reason=ONE_VALUE if n == 1 else ONE_WEIGHT)
+    if np.ptp(x) <= EQUAL * np.abs(x).max():
+        return Moments(n, math.ldexp(mean, scale), 0.0, 0.0, float(n - 1), effective, NO_SPREAD)
+    deviation, error, df = _plain(x, mean) if shares is None else _weighted(x, mean, shares)
+    return Moments(n, math.ldexp(mean, scale), math.ldexp(deviation, scale), math.ldexp(error, scale), df, effective)
+
+
+def exact_sum(x: Floats) -> float:
+    """Sum without rounding on the way, so the order of values does not matter (a list is summed much faster)."""
+    return math.fsum(x.tolist())
+
+
+def scale_of(x: Floats) -> Ints:
+    """Power of two next to the largest value along the first axis: divided by it, no square overflows or vanishes."""
+    exponents: Ints = np.frexp(np.abs(x).max(axis=0, initial=0.0))[1].astype(np.int64)
+    return exponents
+
+
+def near_1(x: Floats) -> Floats:
+    """Values divided by the power of two next to the largest."""
+    return np.ldexp(x, -scale_of(x))
+
+
+def _plain(x: Floats, mean: float) -> tuple[float, float, float]:
+    n = len(x)
+    deviation = math.sqrt(exact_sum((x - mean) ** 2) / (n - 1))
+    return deviation, deviation / math.sqrt(n), float(n - 1)
+
+
+def _weighted(x: Floats, mean: float, u: Floats) -> tuple[float, float, float]:
+    squares = (x - mean) ** 2
+    u2, u3, u4, u5 = (exact_sum(u**power) for power in (2, 3, 4, 5))
+    trace = u2 - 2 * u3 + u2**2
+    trace_of_square = u4 - 4 * u5 + 4 * u2 * u4 + 2 * u3**2 - 4 * u2**2 * u3 + u2**4
+    error = math.sqrt(exact_sum(u**2 * squares) * u2 / trace)
+    deviation = math.sqrt(exact_sum(u * squares) / (1 - u2))
+    return deviation, error, min(max(trace**2 / trace_of_square, 1.0), float(len(x) - 1))

@@ -1,0 +1,144 @@
+"""Power of the paired t test: what a sample of this size can show, and how large one must be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.errors import UsageError
+from assay.stats.inputs import Alternative, check_choice, check_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOO_FEW = "a t test needs at least two values"
+NO_DEVIATION = "the differences do not vary"
+OTHER_SIDE = "there is no difference on the side of the alternative"
+TOO_MANY = "no sample of a reasonable size shows so small a difference"
+
+_LEAST_N = 2
+_MOST_N = 2**40
+
+
+@dataclass(frozen=True)
+class Power:
+    """One design: difference, standard deviation of the differences, number of pairs, and the power it has.
+
+    What cannot be computed is None, with the reason. `n` may be an effective number of pairs.
+    """
+
+    difference: float | None
+    deviation: float
+    n: float | None
+    power: float | None
+    alpha: float
+    alternative: Alternative
+    reason: str = ""
+
+
+def paired_power(
+    difference: float, deviation: float, *, n: float, alpha: float = 0.05, alternative: Alternative = "two-sided"
+) -> Power:
+    """Probability that a paired t test over n pairs is significant when the true mean difference is `difference`."""
+    _check(deviation, alpha, alternative)
+    if n < _LEAST_N or deviation == 0:
+        return Power(difference, deviation, n, None, alpha, alternative, NO_DEVIATION if n >= _LEAST_N else TOO_FEW)
+    power = _power(_toward(difference, alternative) / deviation, n, alpha, _tails(alternative))
+    return Power(difference, deviation, n, power, alpha, alternative)
+
+
+def detectable_difference(
+    deviation: float, n: float, *, power: float = 0.8, alpha: float = 0.05, alternative: Alternative = "two-sided"
+) -> Power:
+    """Smallest true difference that a paired t test over n pairs finds with this power (80 % by default).
+
+    It is positive, for "less" negative.
+    """
+    from scipy.optimize import brentq
+
+    _check(deviation, alpha, alternative)
+    _check_power(power, alpha)
+    if n < _LEAST_N or deviation == 0:
+        return Power(None, deviation, n, power, alpha, alternative, NO_DEVIATION if n >= _LEAST_N else TOO_FEW)
+
+    def lacking(effect: float) -> float:
+        return _power(effect, n, alpha, _tails(alternative)) - power
+
+    most = 1.0
+    while lacking(most) < 0:
+        most *= 2
+    effect = float(brentq(lacking, 0.0, most, xtol=1e-15, rtol=1e-14))
+    return Power(math.copysign(effect, _toward(1.0, alternative)) * deviation, deviation, n, power, alpha, alternative)
+
+
+def sample_size(
+    difference: float,
+    deviation: float,
+    *,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    alternative: Alternative = "two-sided",
+) -> Power:
+    """Smallest number of pairs with which a paired t test finds this difference with at least this power."""
+    _check(deviation, alpha, alternative)
+    _check_power(power, alpha)
+    effect = _toward(difference, alternative)
+
+    def enough(n: int) -> bool:
+        return _power(effect / deviation, n, alpha, _tails(alternative)) >= power
+
+    reason = NO_DEVIATION if deviation == 0 else OTHER_SIDE if effect <= 0 else "" if enough(_MOST_N) else TOO_MANY
+    n = None if reason else _smallest(enough)
+    return Power(difference, deviation, n, power, alpha, alternative, reason)
+
+
+def _smallest(enough: Callable[[int], bool]) -> int:
+    """Smallest n from 2 on that is enough, when every larger one is."""
+    most = _LEAST_N
+    while not enough(most):
+        most *= 2
+    least = most // 2  # not enough, or below 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return most
+
+
+def _power(effect: float, n: float, alpha: float, tails: int) -> float:
+    """Chance that t, noncentral by effect * sqrt(n), leaves the central range on the side (or sides) tested."""
+    from scipy.special import stdtrit
+
+    df, away = n - 1, effect * math.sqrt(n)
+    critical = float(stdtrit(df, 1 - alpha / tails))
+    return sum(_beyond(critical, df, side * away) for side in (1, -1)[:tails])
+
+
+def _beyond(critical: float, df: float, noncentrality: float) -> float:
+    """Upper tail of the noncentral t distribution; far out, where the library has no number, it is 0 or 1."""
+    from scipy.special import nctdtr
+
+    below = float(nctdtr(df, noncentrality, critical))
+    return float(noncentrality > 0) if math.isnan(below) else 1 - below
+
+
+def _toward(difference: float, alternative: Alternative) -> float:
+    """How far the difference lies on the side that is tested."""
+    return {"two-sided": abs(difference), "greater": difference, "less": -difference}[alternative]
+
+
+def _tails(alternative: Alternative) -> int:
+    return 2 if alternative == "two-sided" else 1
+
+
+def _check(deviation: float, alpha: float, alternative: Alternative) -> None:
+    check_choice(alternative, Alternative, "alternative")
+    check_share(alpha, "alpha")
+    if not 0 <= deviation < math.inf:
+        raise UsageError(f"the standard deviation must be a number from 0 on, not {deviation}")
+
+
+def _check_power(power: float, alpha: float) -> None:
+    check_share(power, "power")
+    if power <= alpha:
+        raise UsageError(f"power must be above alpha = {alpha}, not {power}: no difference at all has alpha")

@@ -1,0 +1,147 @@
+"""What a fake server was asked and what it says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LETTERS_A_TOKEN = 4
+_DIMENSIONS = 8
+
+
+@dataclass(frozen=True)
+class Received:
+    """A request as it arrived: its number, the time (time.monotonic), path, headers and body."""
+
+    number: int
+    at: float
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The JSON of the body; nothing if it is not an object."""
+        try:
+            value = json.loads(self.raw)
+        except ValueError:
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    @property
+    def text(self) -> str:
+        """All text of the messages, or of the input."""
+        body = self.body
+        if "messages" in body:
+            return "\n".join(str(message.get("content", "")) for message in body["messages"])
+        return "\n".join(self.inputs)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Texts of an embeddings request."""
+        value = self.body.get("input", [])
+        return [value] if isinstance(value, str) else [str(text) for text in value]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server does about a request: by default, a well-formed answer with this text.
+
+    status, headers, body: an answer of another kind; `body` is sent as it is (text, bytes, or JSON data).
+    delay: seconds before anything is sent. drip: seconds between single bytes of the body.
+    cut: only so many bytes of the body are sent, then the connection closes, though the header promised them all.
+    broken: "reset" breaks the connection off instead of answering, "close" closes it, "stall" never answers.
+    usage: token counts, or None to leave them out; by default a token is four letters.
+    logprobs: (token, log probability, {alternative: log probability}) of each token.
+    """
+
+    text: str | None = "OK"
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Any = None
+    delay: float = 0.0
+    drip: float = 0.0
+    cut: int | None = None
+    broken: Literal["", "reset", "close", "stall"] = ""
+    reasoning: str | None = None
+    refusal: str | None = None
+    finish_reason: str | None = "stop"
+    usage: Mapping[str, Any] | Literal["counted"] | None = "counted"
+    logprobs: Sequence[tuple[str, float, Mapping[str, float]]] | None = None
+
+    @classmethod
+    def error(cls, status: int, message: str = "", **known: Any) -> Answer:
+        """An error as OpenAI writes it; code, type and param may be given, and headers."""
+        headers = known.pop("headers", {})
+        return cls(status=status, headers=headers, body={"error": {"message": message, **known}})
+
+    def content(self, received: Received) -> bytes:
+        """Bytes of the body."""
+        if isinstance(self.body, bytes):
+            return self.body
+        if isinstance(self.body, str):
+            return self.body.encode()
+        data = self.body if self.body is not None else self._made(received)
+        return json.dumps(data, ensure_ascii=False).encode()
+
+    def _made(self, received: Received) -> dict[str, Any]:
+        return embeddings(received) if received.path.endswith("/embeddings") else self._completion(received)
+
+    def _completion(self, received: Received) -> dict[str, Any]:
+        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        if self.reasoning is not None:
+            message["reasoning_content"] = self.reasoning
+        if self.refusal is not None:
+            message["refusal"] = self.refusal
+        choice = {"index": 0, "message": message, "finish_reason": self.finish_reason, "logprobs": self._logprobs()}
+        made: dict[str, Any] = {
+            "id": f"fake-{received.number}",
+            "object": "chat.completion",
+            "model": received.body.get("model", ""),
+            "choices": [choice],
+        }
+        if self.usage is not None:
+            counted = _counted(received.text, (self.reasoning or "") + (self.text or ""))
+            made["usage"] = counted if self.usage == "counted" else dict(self.usage)
+        return made
+
+    def _logprobs(self) -> dict[str, Any] | None:
+        if self.logprobs is None:
+            return None
+        rows = [
+            {"token": token, "logprob": value, "top_logprobs": [{"token": t, "logprob": v} for t, v in top.items()]}
+            for token, value, top in self.logprobs
+        ]
+        return {"content": rows}
+
+
+def _counted(prompt: str, answer: str) -> dict[str, int]:
+    asked, said = math.ceil(len(prompt) / _LETTERS_A_TOKEN), math.ceil(len(answer) / _LETTERS_A_TOKEN)
+    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+
+
+def embeddings(received: Received) -> dict[str, Any]:
+    """Unit vectors made from a hash of each text: equal texts have equal vectors."""
+    texts = received.inputs
+    size = received.body.get("dimensions") or _DIMENSIONS
+    rows = [{"object": "embedding", "index": i, "embedding": vector(text, size)} for i, text in enumerate(texts)]
+    return {
+        "object": "list",
+        "data": rows,
+        "model": received.body.get("model", ""),
+        "usage": _counted("".join(texts), "") | {"completion_tokens": 0},
+    }
+
+
+def vector(text: str, size: int = _DIMENSIONS) -> list[float]:
+    """A unit vector made from a hash of the text."""
+    raw = hashlib.shake_256(text.encode("utf-8", errors="replace")).digest(2 * size)
+    values = [int.from_bytes(raw[2 * i : 2 * i + 2], "big") / 32767.5 - 1 for i in range(size)]
+    length = math.sqrt(math.fsum(x * x for x in values)) or 1.0
+    return [x / length for x in values]

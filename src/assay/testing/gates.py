@@ -1,0 +1,56 @@
+"""Gates inside a test suite."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from assay.analysis.diagnose import chosen
+from assay.analysis.gate import ALPHA, MARGIN, NotWorse, Rule, Threshold, gate
+from assay.errors import UsageError
+from assay.formats.writing import read_result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.gate import Gate
+    from assay.data.scores import Scores
+
+
+def assert_gate(
+    scores: Scores,
+    *,
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    not_worse_than: Scores | str | os.PathLike[str] | None = None,
+    measures: Sequence[str] | None = None,
+    margin: float = MARGIN,
+    alpha: float = ALPHA,
+    strict: bool = False,
+) -> Gate:
+    """Fail the test unless the scores pass; the message names every rule that did not.
+
+    `not_worse_than` is a baseline's scores or result file, compared on `measures` (the primary one unless named). A
+    rule that cannot be decided passes, or fails where `strict`.
+    """
+    rules: list[Rule] = [Threshold(measure, at_least=value, alpha=alpha) for measure, value in (at_least or {}).items()]
+    rules += [Threshold(measure, at_most=value, alpha=alpha) for measure, value in (at_most or {}).items()]
+    if not_worse_than is not None:
+        base = _baseline(not_worse_than, scores)
+        rules += [NotWorse(measure, base, margin, alpha) for measure in measures or [chosen(scores, None)]]
+    found = gate(scores, rules)
+    bad = [c for c in found.checks if c.outcome == "failed" or (strict and c.outcome == "inconclusive")]
+    if bad:
+        raise AssertionError(f"{scores.name}: " + "; ".join(str(check.message) for check in bad))
+    return found
+
+
+def _baseline(given: Scores | str | os.PathLike[str], scores: Scores) -> Scores:
+    if not isinstance(given, (str, os.PathLike)):
+        return given
+    systems = read_result(given)
+    same = systems if len(systems) == 1 else [one for one in systems if one.name == scores.name]
+    if not same:
+        held = ", ".join(one.name for one in systems)
+        raise UsageError(f"{os.fspath(given)} holds {held}, none called {scores.name}")
+    return same[0]

