@@ -67,6 +67,18 @@ def test_the_readmes_python_works(tmp_path):
     assert done.stdout == "{\"ndcg(gain='exp')@10\": 1.0, 'first_grade': 2.0}\n"
 
 
+def test_the_documents_python_works(tmp_path):
+    (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
+    for name, expected in (("comparing", ""), ("judging", "3.0 on the point\n")):
+        blocks = re.findall(
+            r"```python\n(.*?)```", (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", blocks[0]], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.stderr, done.stdout) == ("", expected)
+
+
 def test_the_readmes_records_can_be_read(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     from assay.formats.reading import read_records
