@@ -12,7 +12,6 @@ The command line prints any of them as one line and exits with 2. Anything else 
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,6 +51,8 @@ class UnknownName(UsageError):
     """A name that does not exist; the message offers the nearest ones that do."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+        from difflib import get_close_matches
+
         by_lower = {word.lower(): word for word in known}
         near = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
         offer = f"; did you mean {', '.join(by_lower[word] for word in near)}?" if near else ""

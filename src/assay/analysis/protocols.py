@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,8 +30,8 @@ def builtin_names() -> list[str]:
     return sorted(item.name.removesuffix(".toml") for item in _folder().iterdir() if item.name.endswith(".toml"))
 
 
-def _folder() -> Any:
-    return files("assay.analysis") / "protocols"
+def _folder() -> Path:
+    return Path(__file__).parent / "protocols"
 
 
 @lru_cache(maxsize=32)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
-import tempfile
-import zlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -61,6 +58,9 @@ class Input:
     @cached_property
     def data(self) -> bytes:
         """All bytes, unpacked."""
+        import gzip
+        import zlib
+
         try:
             raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
             data = gzip.decompress(raw) if raw[:2] == _GZIP else raw
@@ -137,6 +137,8 @@ def _why(error: Exception) -> str:
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Write a file completely or not at all."""
+    import tempfile
+
     target = Path(path)
     raw = data.encode() if isinstance(data, str) else data
     try:
