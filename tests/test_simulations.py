@@ -192,7 +192,7 @@ def test_prediction_powered_intervals_cover_the_mean(n, noise, weighted, count):
         judge = truth**2 + rng.normal(0, noise, n + 1000)  # biased, and not on one line with the truth
         weights = rng.lognormal(0, 0.4, n + 1000) if weighted else np.ones(n + 1000)
         found = prediction_powered_mean(
-            truth[:n], judge[:n], judge[n:], weights=weights[:n], unlabelled_weights=weights[n:]
+            truth[:n], judge[:n], unlabelled=judge[n:], weights=weights[:n], unlabelled_weights=weights[n:]
         )
         covered += not found.interval.excludes(2 / 3)
         classical = mean_interval(truth[:n], weights=weights[:n])

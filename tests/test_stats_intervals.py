@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import subprocess
 import sys
+from dataclasses import is_dataclass
 
 import numpy as np
 import pytest
@@ -248,6 +250,11 @@ def test_bca_limits_exist_at_the_edges():
     assert 0 <= low <= high < 1  # every resample lies above the estimate: the limits go to the lower end
     low, high = bca(drawn, 100.0, np.array([0.0, 0, 0, -1]), 0.95)
     assert 98 < low <= high <= 99
+    even = np.array([0.0, 1, 0, 1])
+    for estimate, share in ((-1.0, 0.005), (100.0, 0.995)):  # half a resample is the least that can lie below or above
+        bias = scipy.stats.norm.ppf(share)
+        expected = [np.quantile(drawn, scipy.stats.norm.cdf(2 * bias + z)) for z in scipy.stats.norm.ppf([0.25, 0.75])]
+        assert bca(drawn, estimate, even, 0.5) == pytest.approx(tuple(expected), rel=1e-9)
     assert bca(drawn, 1e9, np.array([0.0] * 999 + [-1]), 1 - 1e-12)[1] == 99.0
 
 
@@ -440,3 +447,17 @@ def test_importing_the_statistics_loads_no_scipy():
 def test_every_public_name_of_the_statistics_exists():
     assert all(getattr(stats, name) is not None for name in stats.__all__)
     assert stats.__all__ == sorted(stats.__all__)
+
+
+def test_records_are_frozen():
+    records = [value for name in stats.__all__ if is_dataclass(value := getattr(stats, name))]
+    assert len(records) == 14
+    assert all(record.__dataclass_params__.frozen for record in records)
+    assert not any(record.__dataclass_params__.eq for record in (stats.SignFlip, stats.Tukey, stats.Confusion))
+
+
+@pytest.mark.parametrize("name", [name for name in stats.__all__ if inspect.isfunction(getattr(stats, name))])
+def test_options_are_named(name):
+    parameters = inspect.signature(getattr(stats, name)).parameters.values()
+    assert all(p.kind is p.KEYWORD_ONLY for p in list(parameters)[2:])
+    assert all(p.kind is not p.POSITIONAL_ONLY for p in parameters)

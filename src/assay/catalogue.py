@@ -21,8 +21,6 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "column.verdict": ("verdict", "结论"),
     "column.variant": ("variant", "变体"),
     "column.description": ("description", "说明"),
-    "column.before": ("before", "之前"),
-    "column.after": ("after", "之后"),
     "column.change": ("change", "变化"),
     "column.retrieved": ("retrieved", "检索"),
     "column.reranked": ("reranked", "重排后"),
@@ -32,7 +30,6 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "column.overlap": ("overlap@{k}", "重合度@{k}"),
     "column.rbo": ("RBO (p = .9)", "RBO（p = .9）"),
     "column.contained": ("from the baseline's lists", "来自基线列表"),
-    "column.k": ("k", "k"),
     "column.value": ("value", "数值"),
     "column.target": ("target", "目标"),
     "column.excellent": ("excellent", "优秀"),
@@ -49,10 +46,6 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "column.rule": ("rule", "规则"),
     "column.outcome": ("outcome", "结果"),
     "column.detail": ("detail", "详情"),
-    "column.for_f1": ("best F1", "F1 最佳"),
-    "column.for_recall": ("recall >= {target:g}", "召回率 >= {target:g}"),
-    "column.for_answers": ("question answering", "问答"),
-    "column.for_survey": ("survey", "综述"),
     # Statuses and outcomes
     "status.excellent": ("excellent", "优秀"),
     "status.ok": ("OK", "OK"),
@@ -122,21 +115,21 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "\u2020 优于、\u2021 劣于 {baseline}（置换检验，{correction}，p <= {alpha:g}）。",
     ),
     "compare.letters": (
-        "systems that share a letter do not differ (randomised Tukey HSD, p <= {alpha:g}).",
+        "systems that share a letter are not shown to differ (randomised Tukey HSD, p <= {alpha:g}).",
         "字母相同的系统之间没有显著差异（随机化 Tukey HSD，p <= {alpha:g}）。",
     ),
     "compare.best": ("Best {measure}: {system} ({value:.4f}).", "{measure} 最佳：{system}（{value:.4f}）。"),
     "compare.best_like": (
-        "Best {measure}: {system} ({value:.4f}); it does not differ from {others}.",
+        "Best {measure}: {system} ({value:.4f}); it is not shown to differ from {others}.",
         "{measure} 最佳：{system}（{value:.4f}），与 {others} 没有显著差异。",
     ),
     "compare.against": ("{measure}: against {baseline}", "{measure}：与 {baseline} 比较"),
     "compare.better": (
-        "{system} is better than {baseline} in {measure}, by {by:+.4f} {interval}{small}.",
+        "{system} is better than {baseline} in {measure}: {by:+.4f} {interval}{small}.",
         "{system} 的 {measure} 优于 {baseline}，差值 {by:+.4f} {interval}{small}。",
     ),
     "compare.worse": (
-        "{system} is worse than {baseline} in {measure}, by {by:+.4f} {interval}{small}.",
+        "{system} is worse than {baseline} in {measure}: {by:+.4f} {interval}{small}.",
         "{system} 的 {measure} 劣于 {baseline}，差值 {by:+.4f} {interval}{small}。",
     ),
     "compare.equivalent": (
@@ -155,7 +148,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         ", and {n:,} queries show {detectable:.4f} or more with 80 % probability",
         "；{n:,} 个查询以 80 % 的概率只能检出 {detectable:.4f} 以上的差值",
     ),
-    "compare.nothing": ("", ""),
+    "compare.matrix": (
+        "{measure}: p of every pair (randomised Tukey HSD)",
+        "{measure}：各对系统的 p 值（随机化 Tukey HSD）",
+    ),
     "compare.lifts": ("What {system} makes of the candidates of {baseline}", "{system} 对 {baseline} 候选的重排效果"),
     "compare.pays": (
         "{measure} gains {gain:+.1%} {interval}: more than the {worth:.0%} above which a reranker pays.",
@@ -220,6 +216,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "约 {prompt:,} 个提示词元，至多 {completion:,} 个生成词元",
     ),
     "judge.price": ("at most {cost:.4f} {currency}", "至多 {cost:.4f} {currency}"),
+    "judge.over": (
+        "that may be more than the {limit:.4f} {currency} allowed: running it again judges the rest",
+        "可能超过允许的 {limit:.4f} {currency}：未评部分可再次运行完成",
+    ),
     "judge.no_price": (
         "the price is not known: give a file with --prices",
         "价格未知：请用 --prices 提供价格文件",
@@ -243,8 +243,8 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "{n:,} 篇文档截断为 {limit:,} 个字符",
     ),
     "judge.again": (
-        "Run the same command again to judge the rest: what was answered is not paid twice.",
-        "再次运行同一命令即可评完其余部分：已得到的回答不会重复付费。",
+        "Run the same command again to judge the rest: no answer is paid twice (--max-cost is for each run).",
+        "再次运行同一命令即可评完其余部分：已得到的回答不会重复付费（--max-cost 按每次运行计）。",
     ),
     # Calibration
     "calibrate.title": (
@@ -264,6 +264,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "Kendall's tau of the systems' means under both: {value:.2f}",
         "两种标注下系统均值的 Kendall tau：{value:.2f}",
     ),
+    "calibrate.poor": (
+        "kappa {value:.2f} is below {least:g}: these grades cannot stand in for people's, and the stamp stays",
+        "kappa {value:.2f} 低于 {least:g}：这些等级不能代替人工标注，“未校准”标记保留",
+    ),
     "calibrate.few": (
         "only {n} labels: below {enough} the intervals are wide",
         "只有 {n} 个人工标注：少于 {enough} 个时区间较宽",
@@ -274,7 +278,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     ),
     "calibrate.scales": (
         "people's highest grade is {human:g}, the judge's {judge:g}: are these the same scale?",
-        "人工最高等级为 {human:g}，评审模型为 {judge:g}：是否为同一等级？",
+        "人工最高等级为 {human:g}，评审模型为 {judge:g}：是否为同一等级标准？",
     ),
     "calibrate.labelled": (
         "A query counts as labelled when people graded all its pairs that the judge graded.",
@@ -323,8 +327,15 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "diagnose.slices": ("{measure} by kind of query", "按查询类别的 {measure}"),
     "diagnose.worst": ("The worst queries by {measure}", "{measure} 最差的查询"),
     "diagnose.nothing_relevant": ("not retrieved", "未检索到"),
-    "diagnose.advice": ("{measure} {value:.4f}: {advice}", "{measure} {value:.4f}：{advice}"),
     "diagnose.all_reached": ("All measured targets are reached.", "所有已测量的目标均已达到。"),
+    "diagnose.limit": (
+        "No system can have more than {limit:.4f} in {measure} here: see recall(capped=true).",
+        "此处任何系统的 {measure} 都不超过 {limit:.4f}：可看按可容纳数计算的 recall(capped=true)。",
+    ),
+    "diagnose.missing": (
+        "{n} judged {n:query is|queries are} missing from the run: find out why before anything else.",
+        "{n} 个已标注查询在结果中缺失：请先查明原因。",
+    ),
     "diagnose.not_retrieved": (
         "{n} {n:query finds|queries find} nothing relevant at any depth: better retrieval helps, reranking cannot.",
         "{n} 个查询在任何深度都未检索到相关文档：需改进检索，重排无济于事。",
@@ -333,9 +344,13 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "{n} {n:query has|queries have} relevant documents below rank {k} only: a reranker or a larger k helps.",
         "{n} 个查询的相关文档都排在第 {k} 位之后：重排或增大 k 会有帮助。",
     ),
-    "diagnose.slice": (
-        "{attribute} = {value} is weakest: {mean:.4f} over {n} queries.",
-        "{attribute} = {value} 最弱：{n} 个查询的均值为 {mean:.4f}。",
+    "diagnose.lacking": (
+        "{n:,} of {of:,} judged queries have no attributes and are in no slice.",
+        "{of:,} 个已标注查询中有 {n:,} 个没有属性，不在任何分组中。",
+    ),
+    "diagnose.left_out": (
+        "Not sliced by {names}: one value only, or too many.",
+        "未按 {names} 分组：只有一个取值，或取值过多。",
     ),
     "diagnose.judged_mark": (
         "After a document its grade, ? where it was not judged.",
@@ -372,6 +387,10 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "gate.inconclusive_baseline": (
         "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by {margin:g} or not",
         "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：是否变差 {margin:g} 无法判定",
+    ),
+    "gate.open_fails": (
+        "A rule that cannot be decided fails here (--strict).",
+        "无法判定的规则在此视为未通过（--strict）。",
     ),
     "gate.open": (
         "An inconclusive rule does not stop anything; --strict makes it fail.",

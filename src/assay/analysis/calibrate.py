@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from assay.analysis.evaluate import evaluate_run
 from assay.analysis.settings import Settings
+from assay.data.judgments import Judgments
 from assay.errors import InputError
 from assay.messages import Said, say
 from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
@@ -21,13 +23,13 @@ from assay.stats.prediction_powered import PredictionPowered, prediction_powered
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.data.segments import Floats
 
 LEAST, ENOUGH = 50, 100
+POOR = 0.4  # below this kappa, a judge's grades are too far from people's to stand in for them
 _RESAMPLES = 2000
 
 
@@ -52,14 +54,14 @@ class Noise:
 
 @dataclass(frozen=True)
 class Corrected:
-    """A system's mean by people alone, by the judge alone, and the judge's corrected by the people's."""
+    """A system's mean over the labelled queries by people and by the judge, and over all queries, corrected."""
 
     system: str
     measure: str
     labelled: int
     queries: int
     human: float | None
-    judge: float
+    judge: float | None
     corrected: PredictionPowered
 
 
@@ -83,6 +85,11 @@ class Calibration:
     warnings: tuple[Said, ...]
 
     @property
+    def poor(self) -> bool:
+        """Say whether the judge is too far from people to stand in for them."""
+        return self.kappa.value is None or bool(self.kappa.value < POOR)
+
+    @property
     def stamp(self) -> str:
         """What stands beside numbers made with this judge."""
         value = "" if self.kappa.value is None else f"kappa {self.kappa.value:.2f} "
@@ -101,6 +108,7 @@ def calibrate(
     **overrides: object,
 ) -> Calibration:
     """Compare a judge's grades with people's on the pairs that both graded; at least 50 are needed."""
+    _check(judged, human)
     queries, theirs, ours = _common(judged, human)
     if len(theirs) < LEAST:
         raise InputError(
@@ -110,8 +118,12 @@ def calibrate(
         )
     options = {"groups": queries, "n_resamples": _RESAMPLES, "rng": seed}
 
+    # What a protocol settles by the grades it sees must be the same for both.
+    grades = pl.concat([judged.pairs, human.pairs])
+    settings = Settings.of(Judgments.of(grades, dedupe=True), measures, protocol, **overrides)
+
     def scored(judgments: Judgments, run: Run) -> Scores:
-        return evaluate_run(judgments, run, Settings.of(judgments, measures, protocol, **overrides))
+        return evaluate_run(judgments, run, settings)
 
     corrected = _systems(judged, human, runs, scored)
     return Calibration(
@@ -135,6 +147,18 @@ def calibrate(
     )
 
 
+def _check(judged: Judgments, human: Judgments) -> None:
+    place = human.source.label if human.source else None
+    if human.judge:
+        raise InputError(
+            f"these are no people's grades: {human.judge} made them",
+            path=place,
+            hint="the judge comes first, then people",
+        )
+    if not set(judged.query_ids) & set(human.query_ids):
+        raise InputError("the judge and the people have no query in common", path=place, hint="check the query ids")
+
+
 def _common(judged: Judgments, human: Judgments) -> tuple[list[str], Floats, Floats]:
     """Pairs with a grade of both; negative ones are none."""
     ours, theirs = judged.by_query, human.by_query
@@ -149,6 +173,9 @@ def _common(judged: Judgments, human: Judgments) -> tuple[list[str], Floats, Flo
 
 def _warnings(theirs: Floats, ours: Floats, queries: Sequence[str]) -> tuple[Said, ...]:
     found = []
+    agreement = kappa(ours, theirs).value
+    if agreement is None or agreement < POOR:
+        found.append(say("calibrate.poor", value=agreement or 0.0, least=POOR))
     if len(theirs) < ENOUGH:
         found.append(say("calibrate.few", n=len(theirs), enough=ENOUGH))
     if theirs.max() != ours.max() and (theirs.max() <= ours.max() / 2 or ours.max() <= theirs.max() / 2):
@@ -187,7 +214,8 @@ def _systems(
     found = []
     for run in runs:
         by_judge, by_people = scored(judged, run), scored(human, run)
-        found += [_corrected(by_judge, by_people, label, complete) for label in by_judge.labels]
+        means = [label for label in by_judge.labels if by_judge.aggregates.get(label, "mean") == "mean"]
+        found += [_corrected(by_judge, by_people, label, complete) for label in means]
     return tuple(found)
 
 
@@ -203,15 +231,15 @@ def _corrected(by_judge: Scores, by_people: Scores, label: str, complete: set[st
         labelled=len(both),
         queries=len(both) + len(rest),
         human=math.fsum(labels) / len(labels) if labels else None,
-        judge=by_judge[label],
-        corrected=prediction_powered_mean(labels, [mine[query] for query in both], rest),
+        judge=math.fsum(mine[query] for query in both) / len(both) if both else None,
+        corrected=prediction_powered_mean(labels, [mine[query] for query in both], unlabelled=rest),
     )
 
 
 def _ranking(systems: Sequence[Corrected]) -> Agreement | None:
     """Do people and the judge order the systems alike: Kendall's tau over systems, of the first measure."""
     first = [row for _, group in itertools.groupby(systems, key=lambda row: row.system) for row in [next(group)]]
-    known = [(row.human, row.judge) for row in first if row.human is not None]
+    known = [(row.human, row.judge) for row in first if row.human is not None and row.judge is not None]
     if len(known) < 3:  # noqa: PLR2004
         return None
     return kendall_tau([pair[0] for pair in known], [pair[1] for pair in known])

@@ -40,6 +40,27 @@ class Aligned:
         return np.array([direction(self.definitions[label]) for label in self.labels])
 
 
+def label_of(scores: Scores, measure: object) -> str:
+    """Find the label of a measure by that label, by what it was asked for with, or by any name of its definition."""
+    text = str(measure)
+    if text in scores.labels:
+        return text
+    if text in scores.asked:
+        return scores.asked[text]
+    try:
+        wanted = parse(measure)  # type: ignore[arg-type]
+    except UsageError:
+        wanted = None
+    for label, definition in scores.definitions.items():
+        if wanted is not None and wanted.text in {label, definition}:
+            return label
+    raise UnknownName("measure", text, scores.labels, hint=f"{scores.name} has {_some(scores.labels)}")
+
+
+def _some(labels: Sequence[str]) -> str:
+    return ", ".join(labels[:8]) + (" ..." if len(labels) > 8 else "")  # noqa: PLR2004
+
+
 def direction(definition: str) -> float:
     """1 if a higher value of the measure is better, -1 if a lower one is."""
     try:
@@ -52,15 +73,21 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     """Align systems for comparison, over the measures named or all that can be compared."""
     if len(systems) < 2:  # noqa: PLR2004
         raise UsageError("a comparison needs two systems or more")
+    if isinstance(labels, str):
+        raise UsageError(f"measures must be a list, as in [{labels!r}]")
     names = [scores.name for scores in systems]
     if len(set(names)) < len(names):
-        raise UsageError(f"two systems are called {max(names, key=names.count)!r}: give each a name of its own")
+        twice = max(names, key=names.count)
+        raise UsageError(
+            f"two systems are called {twice!r}: name them, as in new=FILE on the command line or name='new' in Python"
+        )
     first = systems[0]
     chosen = _labels(systems, labels)
     for other in systems[1:]:
         _check(first, other, chosen)
     queries = first.query_ids if all(s.query_ids == first.query_ids for s in systems) else _union(systems)
-    stacked = np.stack([_values(scores, queries, chosen) for scores in systems], axis=2)
+    twins = [[_twin(scores, first, label) or label for label in chosen] for scores in systems]
+    stacked = np.stack([_values(s, queries, labels) for s, labels in zip(systems, twins, strict=True)], axis=2)
     _check_queries(queries, chosen, names, stacked)
     rows: Bools = np.asarray(~np.isnan(stacked).all(axis=(1, 2)))
     return Aligned(
@@ -77,11 +104,11 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
     """Labels to compare: means only, as totals and geometric means are not sums of differences of queries."""
     first = systems[0]
     if asked is not None:
-        found = [label if label in first.labels else first.asked.get(label, label) for label in asked]
+        found = [label_of(first, measure) for measure in asked]
         for label in found:
             for scores in systems:
-                if label not in scores.labels:
-                    raise UnknownName(f"measure in {scores.name}", label, scores.labels)
+                if _twin(scores, first, label) is None:
+                    label_of(scores, label)
             if first.aggregates.get(label, "mean") != "mean":
                 kind = first.aggregates[label]
                 raise UsageError(f"{label} is a {kind} over queries, not a mean, and cannot be tested query by query")
@@ -89,11 +116,33 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
     shared = [
         label
         for label in first.labels
-        if all(label in other.labels for other in systems) and first.aggregates.get(label, "mean") == "mean"
+        if all(_twin(other, first, label) is not None for other in systems)
+        and first.aggregates.get(label, "mean") == "mean"
+        and not (first.definitions[label].startswith("coverage") and _runs_differ(systems, label))
     ]
     if not shared:
-        raise NotComparable(f"{first.name} and {systems[1].name} have no measure in common that is a mean over queries")
+        held = "; ".join(f"{scores.name} has {_some(scores.labels)}" for scores in systems)
+        raise NotComparable(f"the systems have no measure in common that is a mean over queries: {held}")
     return tuple(shared)
+
+
+def _twin(scores: Scores, first: Scores, label: str) -> str | None:
+    """Find a system's column of the same definition, whatever its label; of the same label, if there is none."""
+    definition = first.definitions[label]
+    if scores.definitions.get(label) == definition:
+        return label
+    same = [name for name, text in scores.definitions.items() if text == definition]
+    return same[0] if same else label if label in scores.labels else None
+
+
+def _runs_differ(systems: Sequence[Scores], label: str) -> bool:
+    """Coverage is averaged over the run's own queries: systems that answered different ones cannot be compared."""
+    answered = []
+    for scores in systems:
+        twin = _twin(scores, systems[0], label)
+        values = scores.column(twin or label)
+        answered.append({query for query, value in zip(scores.query_ids, values, strict=True) if not np.isnan(value)})
+    return any(found != answered[0] for found in answered)
 
 
 def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
@@ -105,15 +154,23 @@ def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
         if theirs[rule] != value:
             raise NotComparable(f"{pair} were evaluated under different rules: {rule} = {value} and {theirs[rule]}")
     for label in labels:
-        if first.definitions[label] != other.definitions[label]:
+        twin = _twin(other, first, label)
+        assert twin is not None
+        if first.definitions[label] != other.definitions[twin]:
             raise NotComparable(
-                f"{label} of {first.name} is {first.definitions[label]}, of {other.name} {other.definitions[label]}:"
+                f"{label} of {first.name} is {first.definitions[label]}, of {other.name} {other.definitions[twin]}:"
                 " these are different measures"
             )
-    if (first.weights is None) != (other.weights is None) or (
-        first.weights is not None and _weight_map(first) != _weight_map(other)
-    ):
+    if not _same_weights(first, other):
         raise NotComparable(f"{pair} were evaluated with different query weights")
+
+
+def _same_weights(first: Scores, other: Scores) -> bool:
+    """Compare the weights of the queries that both have."""
+    if first.weights is None or other.weights is None:
+        return first.weights is other.weights
+    mine, theirs = _weight_map(first), _weight_map(other)
+    return all(mine.get(query, 0.0) == theirs.get(query, 0.0) for query in set(first.query_ids) & set(other.query_ids))
 
 
 def _weight_map(scores: Scores) -> dict[str, float]:
@@ -149,5 +206,5 @@ def _check_queries(queries: list[str], labels: Sequence[str], names: list[str], 
             some = ", ".join(queries[row] for row in odd[:_SHOWN]) + (" ..." if len(odd) > _SHOWN else "")
             raise NotComparable(
                 f"{label} stands on different queries: {lacking} has no value for {len(odd)} that {having} has"
-                f" ({some}); evaluate with --missing zero and --undefined zero"
+                f" ({some}); evaluate both with --missing zero and --undefined zero, or leave {label} out"
             )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.comparable import Aligned, aligned
 from assay.analysis.decision import Rules, Verdict, decide
 from assay.analysis.reviewer import concerns
+from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
+from assay.measures import parse
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
+from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_intervals, relative_interval
 from assay.stats.letters import compact_letters
 from assay.stats.moments import moments
@@ -24,7 +27,6 @@ from assay.stats.tukey import randomised_tukey
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.data.scores import Scores
     from assay.data.segments import Floats
 
 
@@ -96,11 +98,18 @@ class Comparison:
     warnings: tuple[str, ...] = ()
 
     def contrast(self, system: str, measure: str) -> Contrast:
-        """Find one system's contrast on one measure."""
+        """Find one system's contrast on one measure, by its label or any of its names."""
         for found in self.contrasts:
-            if found.system == system and found.measure == measure:
+            if found.system == system and (found.measure == measure or _canonical(measure) == found.measure):
                 return found
         raise UnknownName("contrast", f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts])
+
+
+def _canonical(measure: str) -> str:
+    try:
+        return parse(measure).text
+    except UsageError:
+        return measure
 
 
 def compare(
@@ -110,9 +119,15 @@ def compare(
     baseline: str | None = None,
     rules: Rules | None = None,
     all_pairs: bool = False,
+    **changes: Any,
 ) -> Comparison:
-    """Compare systems with a baseline (the first unless named) over the measures they share, or those named."""
-    rules = rules or Rules()
+    """Compare systems with a baseline (the first unless named) over the measures they share, or those named.
+
+    Rules may be given one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`.
+    """
+    rules = _rules(rules, changes)
+    if not isinstance(systems, (list, tuple)) or not all(isinstance(scores, Scores) for scores in systems):
+        raise UsageError("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)")
     ordered = _baseline_first(systems, baseline)
     data = aligned(ordered, measures)
     if not len(data.query_ids):
@@ -143,6 +158,14 @@ def compare(
     )
 
 
+def _rules(rules: Rules | None, changes: dict[str, Any]) -> Rules:
+    known = {entry.name for entry in fields(Rules)}
+    for name in changes:
+        if name not in known:
+            raise UnknownName("rule", name, known)
+    return replace(rules or Rules(), **changes)
+
+
 def _baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Scores]:
     names = [scores.name for scores in systems]
     if baseline is None:
@@ -159,7 +182,9 @@ def _best(data: Aligned, measure: int) -> str:
 
 def _contrasts(data: Aligned, rules: Rules) -> tuple[Contrast, ...]:
     """Test every system on every measure in one pass; the columns are measures x systems."""
-    differences = data.values[:, :, 1:] - data.values[:, :, :1]
+    differences = np.stack(
+        [paired_differences(data.values[:, :, j], data.values[:, :, 0]) for j in range(1, len(data.names))], axis=2
+    )
     rows, labels, systems = differences.shape
     test = sign_flip(
         differences.reshape(rows, labels * systems),
@@ -171,7 +196,9 @@ def _contrasts(data: Aligned, rules: Rules) -> tuple[Contrast, ...]:
     adjusted = _adjusted(pvalues, rules)
     exact = test.exact.reshape(labels, systems)
     return tuple(
-        _contrast(data, rules, i, j, (float(pvalues[i, j]), float(adjusted[i, j]), bool(exact[i, j])))
+        _contrast(
+            data, rules, (i, j), differences[:, i, j], (float(pvalues[i, j]), float(adjusted[i, j]), bool(exact[i, j]))
+        )
         for i in range(labels)
         for j in range(systems)
     )
@@ -183,9 +210,11 @@ def _adjusted(pvalues: Floats, rules: Rules) -> Floats:
     return np.stack([adjust(row, method=rules.correction) for row in pvalues])
 
 
-def _contrast(data: Aligned, rules: Rules, measure: int, system: int, tested: tuple[float, float, bool]) -> Contrast:
+def _contrast(
+    data: Aligned, rules: Rules, place: tuple[int, int], change: Floats, tested: tuple[float, float, bool]
+) -> Contrast:
+    measure, system = place
     after, before = data.values[:, measure, system + 1], data.values[:, measure, 0]
-    change = after - before
     sign = float(data.signs()[measure])
     better = sign * change
     options = {"weights": data.weights, "confidence_level": rules.confidence_level}

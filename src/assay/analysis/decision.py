@@ -42,6 +42,8 @@ class Rules:
             raise UsageError(f"alpha = {self.alpha:g}: expected a number between 0 and 0.5")
         if self.smallest_effect <= 0:
             raise UsageError(f"smallest effect {self.smallest_effect:g}: expected a number above 0")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed}: expected a whole number from 0 on")
         if self.n_resamples < 1:
             raise UsageError(f"{self.n_resamples} resamples: expected 1 or more")
 
@@ -61,6 +63,9 @@ def decide(change: Floats, rules: Rules, *, adjusted: float, sign: float, weight
         return "equivalent" if len(present) >= _ENOUGH_TIES else "inconclusive"
     same = equivalence(change, rules.smallest_effect, weights=weights, alpha=rules.alpha)
     if same.pvalue is not None and same.pvalue <= rules.alpha:
+        return "equivalent"
+    constant = same.pvalue is None and len(present) >= _ENOUGH_TIES
+    if constant and abs(same.estimate or 0.0) < rules.smallest_effect:
         return "equivalent"
     if adjusted > rules.alpha or not same.estimate:
         return "inconclusive"

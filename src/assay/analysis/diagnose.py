@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -89,12 +89,25 @@ class Diagnosis:
     slices: tuple[Slice, ...]
     worst: tuple[Worst, ...]
     judge: str = ""
+    limits: dict[str, float] = field(default_factory=dict)
 
 
 def findings(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
     """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
     known = {**scores.mean(), **(measured or {})}
     return tuple(_finding(target, known.get(target.measure)) for target in scores.protocol.targets)
+
+
+def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
+    """The highest mean that any system could reach, for recall: k documents cannot hold more than k relevant ones."""
+    found = {}
+    for label, measure in settings.measures.items():
+        if measure.name == "recall" and measure.k is not None and not measure.arguments.get("capped"):
+            relevant = ranking.num_relevant(measure.arguments["min_relevance"])
+            some = ranking.judged & (relevant > 0)
+            shares = np.minimum(relevant[some], measure.k) / relevant[some]
+            found[label] = float(shares.sum() / max(int(ranking.judged.sum()), 1))
+    return found
 
 
 def _finding(target: Target, value: float | None) -> Finding:
@@ -124,14 +137,13 @@ def diagnose(
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = score(ranking, settings)
     label = chosen(scores, None)
-    depth = k or parse(scores.definitions[label]).k or 10
+    depth = k or cutoff_of(scores, label)
     threshold = settings.protocol.min_relevance
     stage = _stages(ranking, threshold, depth)
     first = _first_relevant(ranking, threshold)
     lowest = _lowest(scores, label)
-    lists = _lists(
-        judgments, listed_run(run, settings.protocol, chunks), settings.protocol, [query for _, query in lowest]
-    )
+    listed = listed_run(run, settings.protocol, chunks, dedupe=dedupe)
+    lists = _lists(judgments, listed, settings.protocol, [query for _, query in lowest])
     texts = queries.texts() if queries else {}
     return Diagnosis(
         system=run.name,
@@ -155,6 +167,7 @@ def diagnose(
             for row, query in lowest
         ),
         judge="" if calibration else judgments.judge,
+        limits=_limits(ranking, settings),
     )
 
 
@@ -175,7 +188,7 @@ def diagnose_scores(
     return Diagnosis(
         system=scores.name,
         measure=label,
-        k=parse(scores.definitions[label]).k or 10,
+        k=cutoff_of(scores, label),
         queries=scores.judged,
         protocol=scores.protocol,
         findings=findings(scores, measured),
@@ -184,6 +197,14 @@ def diagnose_scores(
         worst=tuple(worst),
         judge=scores.judge if scores.uncalibrated else "",
     )
+
+
+def cutoff_of(scores: Scores, label: str) -> int:
+    """The cutoff of a measure; 10 for one that has none or that this session does not know."""
+    try:
+        return parse(scores.definitions[label]).k or 10
+    except UsageError:
+        return 10
 
 
 def chosen(scores: Scores, measure: str | None) -> str:

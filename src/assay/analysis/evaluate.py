@@ -145,10 +145,24 @@ def rank(
 
 
 def listed_run(
-    run: Run | Mapping[str, Mapping[str, float]], protocol: Protocol, chunks: Mapping[str, str] | str | None = None
+    run: Run | Mapping[str, Mapping[str, float]],
+    protocol: Protocol,
+    chunks: Mapping[str, str] | str | None = None,
+    *,
+    dedupe: bool = False,
 ) -> Run:
-    """The lists that are evaluated: a run of chunks folded to documents where the protocol says so, else as it is."""
+    """The lists that are evaluated: chunks folded to documents where the protocol says so, repeats left out."""
     whole = run if isinstance(run, Run) else Run.from_dict(run)  # type: ignore[arg-type]
+    if dedupe:
+        frame = whole.frame.sort("score", descending=True, maintain_order=True)
+        kept = frame.unique(
+            [name for name in ("query_id", "chunk_id", "doc_id") if name in frame.columns], keep="first"
+        )
+        ids = ["query_id", "doc_id", "score"]
+        whole = replace(
+            whole,
+            rows=whole.frame.join(kept.select(ids), on=ids, how="semi").unique(ids, keep="first", maintain_order=True),
+        )
     if protocol.fold is None or not (chunks is not None or whole.has_chunks):
         return whole
     return fold_run(whole, chunks, ties=protocol.ties, float32=protocol.scores == "float32")

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.analysis.comparable import aligned, direction
+from assay.analysis.comparable import aligned, direction, label_of
 from assay.errors import InputError, UnknownName, UsageError
 from assay.messages import Said, say
+from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval
 from assay.stats.moments import NO_SPREAD
 
@@ -66,6 +67,7 @@ class Gate:
 
     system: str
     checks: tuple[Check, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:
@@ -76,25 +78,21 @@ class Gate:
 
 def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
     """Hold one system's scores against rules."""
+    for rule in rules:
+        if not 0 < rule.alpha < 0.5:  # noqa: PLR2004
+            raise UsageError(f"alpha = {rule.alpha:g}: expected a number between 0 and 0.5")
     if not rules:
-        raise UsageError("the gate has no rule: use --fail-under, --not-worse-than, --targets or --rules")
+        raise UsageError(
+            "the gate has no rule: give a threshold (--fail-under), a baseline (--not-worse-than), --targets or --rules"
+        )
     checks = [_threshold(scores, rule) if isinstance(rule, Threshold) else _not_worse(scores, rule) for rule in rules]
-    return Gate(scores.name, tuple(checks))
-
-
-def _label(scores: Scores, measure: str) -> str:
-    label = measure if measure in scores.labels else scores.asked.get(measure, measure)
-    if label not in scores.labels:
-        raise UnknownName("measure of the gate", measure, scores.labels, hint=f"{scores.name} has {_some(scores)}")
-    return label
-
-
-def _some(scores: Scores) -> str:
-    return ", ".join(scores.labels[:8]) + (" ..." if len(scores.labels) > 8 else "")  # noqa: PLR2004
+    bases = {rule.baseline.name: rule.baseline for rule in rules if isinstance(rule, NotWorse)}
+    doubts = [*scores.warnings, *(say("doubt.of_one", system=n, text=t) for n, b in bases.items() for t in b.warnings)]
+    return Gate(scores.name, tuple(checks), tuple(doubts))
 
 
 def _threshold(scores: Scores, rule: Threshold) -> Check:
-    label = _label(scores, rule.measure)
+    label = label_of(scores, rule.measure)
     value = scores[label]
     below = rule.at_most is not None
     goal = rule.at_most if rule.at_most is not None else rule.at_least
@@ -127,15 +125,16 @@ def _sure(interval: Interval, goal: float, *, below: bool, strict: bool) -> Outc
 
 def _not_worse(scores: Scores, rule: NotWorse) -> Check:
     """Non-inferiority: pass when the difference is surely above -margin, fail when it is surely not."""
-    if rule.margin < 0:
+    if not rule.margin >= 0:
         raise UsageError(f"margin {rule.margin:g}: expected a number from 0 on")
-    label = _label(scores, rule.measure)
+    label = label_of(scores, rule.measure)
     pair = [replace(rule.baseline, name=f"{rule.baseline.name} (baseline)"), scores]
     data = aligned(pair, [label])
-    change = (data.values[:, 0, 1] - data.values[:, 0, 0]) * direction(data.definitions[label])
+    change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * direction(data.definitions[label])
     interval = mean_interval(change, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
     outcome = _non_inferior(interval, rule.margin)
-    assert interval.estimate is not None
+    if interval.estimate is None:
+        raise UsageError(f"{rule.measure}: no query has a value of both {scores.name} and {rule.baseline.name}")
     message = say(
         f"gate.{outcome}_baseline", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
         margin=rule.margin, low=_number(interval.low), high=_number(interval.high),
@@ -158,12 +157,12 @@ def _non_inferior(interval: Interval, margin: float) -> Outcome:
     return "failed" if interval.high < -margin else "inconclusive"
 
 
-def target_rules(targets: Sequence[Target], scores: Scores) -> list[Rule]:
+def target_rules(targets: Sequence[Target], scores: Scores, *, sure: bool = False, alpha: float = ALPHA) -> list[Rule]:
     """Make rules of a protocol's targets, of those that the scores have values for."""
     return [
-        Threshold(t.measure, at_most=t.target, strict=t.strict)
+        Threshold(t.measure, at_most=t.target, strict=t.strict, sure=sure, alpha=alpha)
         if t.below
-        else Threshold(t.measure, at_least=t.target, strict=t.strict)
+        else Threshold(t.measure, at_least=t.target, strict=t.strict, sure=sure, alpha=alpha)
         for t in targets
         if t.measure in scores.labels
     ]

@@ -10,10 +10,10 @@ import numpy as np
 
 from assay.analysis.evaluate import rank, score
 from assay.data.scores import aggregate
-from assay.measures.lists import ranked_lists, rbo_lists
+from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from assay.analysis.compare import Comparison
     from assay.analysis.settings import Settings
@@ -56,27 +56,22 @@ class Lift:
     before: float
     after: float
     relative: Interval
-    ceiling: float
+    ceiling: float | None
     reached: float | None
     headroom: float | None
     pays: bool | None
 
 
-def likeness(baseline: Run, system: Run, k: int = 10) -> Likeness:
-    """Compare two runs list by list, over the queries of either."""
-    first, second = ranked_lists(baseline, _DEPTH), ranked_lists(system, _DEPTH)
+def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) -> Likeness:
+    """Compare two runs list by list, over the queries of either; `given` keeps the order of equal scores."""
+    first, second = ranked_lists(baseline, _DEPTH, given=given), ranked_lists(system, _DEPTH, given=given)
     queries = sorted({*first, *second})
     pairs = [(first.get(query, []), second.get(query, [])) for query in queries]
-    overlaps = [_overlap(a, b, k) for a, b in pairs]
+    overlaps = [overlap_lists(a, b, k) for a, b in pairs]
     rbos = [rbo_lists(a, b, 0.9) for a, b in pairs]
     return Likeness(
         system.name, math.fsum(overlaps) / len(pairs), k, math.fsum(rbos) / len(pairs), _contained(baseline, system)
     )
-
-
-def _overlap(a: Sequence[str], b: Sequence[str], k: int) -> float:
-    depth = min(k, max(len(a), len(b)))
-    return len(set(a[:k]) & set(b[:k])) / depth if depth else 1.0
 
 
 def _contained(baseline: Run, system: Run) -> float:
@@ -87,13 +82,18 @@ def _contained(baseline: Run, system: Run) -> float:
 
 
 def ceilings(
-    judgments: Judgments, candidates: Run, settings: Settings, *, weights: Mapping[str, float] | None = None
+    judgments: Judgments,
+    candidates: Run,
+    settings: Settings,
+    *,
+    chunks: Mapping[str, str] | str | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
     """Mean of each measure if every candidate list were in its best order; only for measures that order can only help.
 
     Chunks folded after the cut are left out: their best order depends on which chunks share a document.
     """
-    ranking, _ = rank(judgments, candidates, settings.protocol, dedupe=True)
+    ranking, _ = rank(judgments, candidates, settings.protocol, chunks=chunks, dedupe=True)
     fitting = {label: m for label, m in settings.measures.items() if m.spec.swap_safe and m.spec.aggregate == "mean"}
     if not fitting or ranking.expected or ranking.listed_position is not None:
         return {}
@@ -105,21 +105,20 @@ def ceilings(
 
 
 def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], primary: str | None) -> tuple[Lift, ...]:
-    """Say what a reranker made of its candidates, measure by measure."""
+    """Say what a reranker made of its candidates, measure by measure; a ceiling is not known for every measure."""
     found = []
-    for label, ceiling in limits.items():
-        if label not in comparison.measures:
-            continue
+    for label in comparison.measures:
         contrast = comparison.contrast(system, label)
         before = comparison.means[label][0].estimate
         after = comparison.means[label][comparison.systems.index(system)].estimate
-        assert before is not None and after is not None
-        gain = contrast.relative.estimate
+        if before is None or after is None:
+            continue
+        ceiling, gain = limits.get(label), contrast.relative.estimate
         found.append(
             Lift(
                 system, label, before, after, contrast.relative, ceiling,
                 reached=after / ceiling if ceiling else None,
-                headroom=(after - before) / (ceiling - before) if ceiling > before else None,
+                headroom=(after - before) / (ceiling - before) if ceiling is not None and ceiling > before else None,
                 pays=None if label != primary or gain is None else gain > comparison.rules.worth,
             )
         )  # fmt: skip

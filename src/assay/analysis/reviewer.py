@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.comparable import Aligned
     from assay.analysis.decision import Rules
-    from assay.data.scores import Scores
+    from assay.data.scores import Counts, Scores
 
 _FEW_QUERIES = 50
 _UNJUDGED = 0.2
@@ -56,10 +56,15 @@ def _small(data: Aligned) -> Iterator[Said]:
         yield say("concern.small_mean", labels=found, least=_SMALL_MEAN)
 
 
+def _counts(scores: Scores, definition: str) -> Counts:
+    """Counts behind a measure, whatever its label in this system."""
+    return next(scores.counts[label] for label, text in scores.definitions.items() if text == definition)
+
+
 def _unjudged(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     """Unjudged documents hurt the newer system more: it finds what nobody pooled."""
     for label in data.labels:
-        shares = [scores.counts[label].unjudged_share for scores in systems]
+        shares = [_counts(scores, data.definitions[label]).unjudged_share for scores in systems]
         known = [share for share in shares if share is not None]
         if len(known) == len(shares) and max(known) > _UNJUDGED and max(known) - min(known) > _UNEVEN:
             most, least = known.index(max(known)), known.index(min(known))
@@ -73,7 +78,7 @@ def _unjudged(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
 def _short(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     for scores in systems:
         for label in data.labels:
-            counts = scores.counts[label]
+            counts = _counts(scores, data.definitions[label])
             if counts.queries and counts.short > _SHORT * counts.queries:
                 yield say("concern.short", system=scores.name, n=counts.short, of=counts.queries, label=label)
                 break

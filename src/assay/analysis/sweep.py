@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.evaluate import evaluate_run
+from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.errors import UsageError
+from assay.measures import parse
 from assay.stats.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
@@ -83,18 +85,30 @@ def sweep(
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
     dedupe: bool = False,
+    calibration: str = "",
     **overrides: object,
 ) -> Sweep:
-    """Evaluate runs at several k; precision, recall and F1 are always among the measures."""
+    """Evaluate runs at several k; precision, recall and F1 are computed too, as the choice of k needs them."""
     cutoffs = _cutoffs(k)
-    names = tuple(dict.fromkeys([*(_plain(name) for name in measures), "precision", "recall", "f1"]))
-    asked = [f"{name}@{cut}" for name in names for cut in cutoffs]
-    settings = Settings.of(judgments, asked, protocol, **overrides)
-    found = tuple(evaluate_run(judgments, run, settings, chunks=chunks, weights=weights, dedupe=dedupe) for run in runs)
-    curves = tuple(_curve(scores, name, cutoffs, 1 - alpha) for scores in found for name in names)
+    shown = tuple(dict.fromkeys(_plain(name) for name in measures))
+    names = tuple(dict.fromkeys([*shown, "precision", "recall", "f1"]))
+    if not 0 < alpha < 0.5:  # noqa: PLR2004
+        raise UsageError(f"alpha = {alpha:g}: expected a number between 0 and 0.5")
+    if not 0 < recall_target <= 1:
+        raise UsageError(f"recall target {recall_target:g}: expected a share, as in 0.7")
+    base = load_protocol(protocol) if isinstance(protocol, str) else protocol
+    asked = {name: [_asked(base, name, cut) for cut in cutoffs] for name in names}
+    settings = Settings.of(judgments, [text for texts in asked.values() for text in texts], base, **overrides)
+    options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
+    found = tuple(evaluate_run(judgments, run, settings, **options) for run in runs)
+    curves = tuple(
+        Curve(scores.name, name, cutoffs, _points(scores, texts, 1 - alpha))
+        for scores in found
+        for name, texts in asked.items()
+    )
     return Sweep(
         k=cutoffs,
-        measures=names,
+        measures=shown,
         systems=tuple(scores.name for scores in found),
         curves=curves,
         choices=tuple(_choice(scores.name, curves, recall_target) for scores in found),
@@ -114,14 +128,20 @@ def _cutoffs(k: Sequence[int]) -> tuple[int, ...]:
 def _plain(name: str) -> str:
     if "@" in name:
         raise UsageError(f"{name}: a sweep sets the cutoffs itself, so leave out @k")
-    return name
+    return str(parse(f"{name}@1")).removesuffix("@1")
 
 
-def _curve(scores: Scores, name: str, cutoffs: tuple[int, ...], level: float) -> Curve:
-    labels = [scores.asked[f"{name}@{cut}"] for cut in cutoffs]
-    columns = np.stack([scores.column(label) for label in labels], axis=1)
-    points = mean_intervals(columns, weights=scores.weights, confidence_level=level)
-    return Curve(scores.name, name, cutoffs, points)
+def _asked(protocol: Protocol, name: str, cut: int) -> str:
+    """A measure at a cutoff as the protocol defines it, also where it does so at other cutoffs only."""
+    if f"{name}@{cut}" in protocol.measures:
+        return f"{name}@{cut}"
+    other = [text for label, text in protocol.measures.items() if label.rpartition("@")[0] == name]
+    return f"{other[0].rpartition('@')[0]}@{cut}" if other else f"{name}@{cut}"
+
+
+def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interval, ...]:
+    columns = np.stack([scores.column(scores.asked[text]) for text in asked], axis=1)
+    return mean_intervals(columns, weights=scores.weights, confidence_level=level)
 
 
 def _choice(system: str, curves: Sequence[Curve], recall_target: float) -> Choice:

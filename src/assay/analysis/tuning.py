@@ -98,6 +98,8 @@ def tune_fusion(
     judged = as_judgments(judgments, subtopics=need_subtopics([measure], protocol), dedupe=dedupe)
     given_order = "given" if ties == "given" else None
     settings = Settings.of(judged, [measure], protocol, min_relevance=min_relevance, ties=given_order)
+    if next(iter(settings.measures.values())).spec.lower_is_better:
+        raise UsageError(f"{measure} should be small: tune on a measure that should be large")
     given = named_runs(runs)
     names = [run.name for run in given]
     start = _start(method, norm, weights, names, unlisted=unlisted, params=params)

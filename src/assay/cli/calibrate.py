@@ -41,25 +41,29 @@ def command(
 ) -> None:  # fmt: skip
     """Calibrate and print."""
     from assay.analysis.calibrate import calibrate
+    from assay.errors import UsageError
     from assay.formats.reading import read_judgments
     from assay.report.calibration import calibration
     from assay.report.document import write
 
+    if [judge, human, *runs].count("-") > 1:
+        raise UsageError("standard input can be read for one file only")
     split, form = rules.pop("split"), rules.pop("input_format")
     protocol = rules.pop("protocol")
     wanted = list(measures) or inputs.headline(protocol)
     found = calibrate(
         read_judgments(judge, kind=form, split=split), read_judgments(human, kind=form, split=split),
-        runs=inputs.read_runs(runs), measures=wanted, protocol=protocol, votes=_votes(votes), seed=seed, **rules,
+        runs=inputs.read_runs(runs, form), measures=wanted, protocol=protocol, votes=_votes(votes), seed=seed, **rules,
     )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
-        import json
         from dataclasses import asdict
 
-        plain = {**asdict(found), "stamp": found.stamp}
+        from assay.formats.results import to_json
+
+        plain = {**asdict(found), "stamp": found.stamp, "poor": found.poor}
         plain["confusion"] = {**plain["confusion"], "counts": found.confusion.counts.tolist()}
-        options.emit(json.dumps({"schema": 1, "calibration": plain}, ensure_ascii=False, indent=1) + "\n", output)
+        options.emit(to_json({"schema": 1, "calibration": plain}), output)
         return
     options.emit(write(calibration(found), kind, lang), output)  # type: ignore[arg-type]
 

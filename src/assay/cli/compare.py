@@ -30,7 +30,7 @@ assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol 
 
 @click.command(name="compare", help=_HELP)
 @click.argument("first", metavar="JUDGMENTS|RESULT")
-@click.argument("others", nargs=-1, required=True, metavar="[NAME=]RUN|RESULT...")
+@click.argument("others", nargs=-1, metavar="[NAME=]RUN|RESULT...")
 @click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
 @click.option("--baseline", metavar="NAME", help="The system to compare with; the first unless named.")
 @click.option("--all-pairs", is_flag=True, help="Test all pairs of systems (randomised Tukey HSD).")
@@ -84,6 +84,7 @@ def command(
         job = inputs.prepare(first, others, list(measures) or None, weights, brief=True, **rest)
         systems = job.scores()
     found = compare(systems, list(measures) or None, baseline=baseline, rules=rules, all_pairs=all_pairs)
+    descriptions = _descriptions(labels, found)
     lists, gains = ((), ()) if job is None or brief else _lists(job, found)
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
@@ -94,13 +95,20 @@ def command(
     if kind == "csv":
         from assay.report.evaluation import stamp
 
-        options.emit(write(report.rows(found), "csv", lang, stamp=stamp(systems)), output)
+        table = report.pair_rows(found) if all_pairs else report.rows(found)
+        options.emit(write([table], "csv", lang, stamp=stamp(systems)), output)
         return
     document = report.document(
-        found, str(systems[0].protocol), brief=brief, descriptions=_descriptions(labels, found), lists=lists,
+        found, str(systems[0].protocol), brief=brief, descriptions=descriptions, lists=lists,
         gains=gains, notes=_notes(systems),
     )  # fmt: skip
-    options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
+    if brief and kind in {"latex", "markdown"}:  # a table to be put into a paper or a page; the rest is for the author
+        from assay.report.evaluation import stamp
+
+        options.emit(write(document[:1], kind, lang, stamp=stamp(systems)), output)  # type: ignore[arg-type]
+        click.echo(write(document[1:], "table", lang), err=True, nl=False)
+    else:
+        options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
 
 
 def _lists(job: Job, found: Comparison) -> tuple[Sequence[Likeness], Sequence[Sequence[Lift]]]:
@@ -108,14 +116,17 @@ def _lists(job: Job, found: Comparison) -> tuple[Sequence[Likeness], Sequence[Se
     from assay.analysis.evaluate import listed_run
     from assay.analysis.listwise import ceilings, lifts, likeness
 
-    runs = {run.name: listed_run(run, job.settings.protocol, job.chunks) for run in job.runs()}
+    raw = {run.name: run for run in job.runs()}
+    given = job.settings.protocol.ties == "given"
+    runs = {name: listed_run(run, job.settings.protocol, job.chunks, dedupe=job.dedupe) for name, run in raw.items()}
     base = runs[found.baseline]
-    alike = [likeness(base, runs[name]) for name in found.systems[1:]]
-    if not any(one.reranks for one in alike) or job.chunks is not None:
+    alike = [likeness(base, runs[name], given=given) for name in found.systems[1:]]
+    if not any(one.reranks for one in alike):
         return alike, ()
-    limits = ceilings(job.judgments, base, job.settings, weights=job.weights)
-    primary = job.settings.protocol.primary or found.measures[0]
-    return alike, [lifts(found, one.system, limits, primary) for one in alike if one.reranks]
+    limits = ceilings(job.judgments, raw[found.baseline], job.settings, chunks=job.chunks, weights=job.weights)
+    primary = job.settings.protocol.primary
+    chosen = primary if primary in found.measures else found.measures[0]
+    return alike, [lifts(found, one.system, limits, chosen) for one in alike if one.reranks]
 
 
 def _notes(systems: list[Scores]) -> list[str]:

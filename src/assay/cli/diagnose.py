@@ -45,6 +45,8 @@ def command(
 
     asked = read_queries(queries) if queries else None
     known = options.numbers(measured, "--measured")
+    if known and not inputs.is_result(options.named(judgments)[1]):
+        _check_measured(known, rules["protocol"])
     if inputs.is_result(options.named(judgments)[1]):
         found = _from_results((judgments, *runs), asked, known, k=k)
     else:
@@ -53,22 +55,48 @@ def command(
     stamp = say("doubt.uncalibrated", judge=judge) if judge else ""
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
-        import json
         from dataclasses import asdict
 
+        from assay.formats.results import to_json
+
         plain = [{**asdict(one), "protocol": one.protocol.to_dict()} for one in found]
-        options.emit(
-            json.dumps(
-                {"schema": 1, "diagnoses": plain, "warnings": [stamp] if stamp else []}, ensure_ascii=False, indent=1
-            )
-            + "\n",
-            output,
-        )
+        options.emit(to_json({"schema": 1, "diagnoses": plain, "warnings": [stamp] if stamp else []}), output)
+        return
+    if kind == "csv":
+        options.emit(write([report.finding_rows(found)], "csv", lang, stamp=stamp), output)
         return
     blocks = [block for one in found for block in report.diagnosis(one)]
-    if asked is not None and asked.notes:
-        blocks.append(Lines(asked.notes))
+    if asked is not None:
+        blocks.append(Lines((*asked.notes, *_coverage(asked, queries, found))))
     options.emit(write(blocks, kind, lang, stamp=stamp), output)  # type: ignore[arg-type]
+
+
+def _check_measured(known: dict[str, float], protocol: str) -> None:
+    from assay.analysis.protocols import load_protocol
+    from assay.errors import UnknownName
+
+    targets = [target.measure for target in load_protocol(protocol).targets]
+    for name in known:
+        if name not in targets:
+            raise UnknownName(f"target of protocol {protocol}", name, targets, hint=f"it has {', '.join(targets)}")
+
+
+def _coverage(asked: Queries, place: str | None, found: list[Diagnosis]) -> list[str]:
+    """Say for how many queries attributes are known; none at all is a mistake."""
+    from assay.errors import InputError
+    from assay.messages import say
+
+    known = set(asked.frame["query_id"].to_list())
+    judged = {query for one in found for queries in one.stages.values() for query in queries}
+    if not judged:
+        return []
+    if not known & judged:
+        raise InputError("no query id of this file is judged", path=place, hint="check that the ids are the same")
+    lacking = len(judged - known)
+    used = {part.attribute for one in found for part in one.slices}
+    left = [name for name in asked.attributes if name not in used]
+    lines: list[str] = [say("diagnose.lacking", n=lacking, of=len(judged))] if lacking else []
+    return [*lines, say("diagnose.left_out", names=left)] if left else lines
 
 
 def _from_runs(

@@ -55,11 +55,11 @@ def command(
 
     names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file")
     asked = {name: rest.pop(name) for name in names}
-    wanted = [*measures, *(text.partition("=")[0] for text in (*asked["fail_under"], *asked["fail_over"]))]
     if inputs.is_result(options.named(judgments)[1]):
         systems, score = inputs.results((judgments, *runs)), None
     else:
-        job = inputs.prepare(judgments, runs, _measures(wanted, asked), None, brief=True, **rest)
+        wanted = _measures(list(measures), asked, rest["protocol"])
+        job = inputs.prepare(judgments, runs, wanted, None, brief=True, **rest)
         systems, score = job.scores(), partial(inputs.score_at, job)
     gates = [gate(scores, _rules(scores, list(measures), asked, score)) for scores in systems]
     kind = kind or options.format_for(output, options.FORMATS)
@@ -67,8 +67,7 @@ def command(
     if kind == "json":
         options.emit(_json(gates, judged), output)
     else:
-        blocks = [block for one in gates for block in report.gate(one)]
-        options.emit(write(blocks, kind, lang, stamp=judged), output)  # type: ignore[arg-type]
+        options.emit(write(report.gates(gates, strict=strict), kind, lang, stamp=judged), output)  # type: ignore[arg-type]
     if junit:
         from assay.report.junit import junit as as_xml
 
@@ -78,9 +77,33 @@ def command(
         sys.exit(1)
 
 
-def _measures(wanted: list[str], asked: dict[str, Any]) -> list[str] | None:
-    """What to compute: the measures of the rules, or everything where rules may name anything."""
-    return list(dict.fromkeys(wanted)) if wanted and not asked["targets"] and not asked["rules_file"] else None
+def _measures(measures: list[str], asked: dict[str, Any], protocol: str) -> list[str] | None:
+    """What to compute: every measure that a rule names, and the protocol's own for its targets."""
+    from assay.analysis.protocols import load_protocol
+    from assay.formats.files import read_toml
+
+    thresholds = [*_pairs(asked["fail_under"], "--fail-under"), *_pairs(asked["fail_over"], "--fail-over")]
+    rules = read_toml(asked["rules_file"]).get("rule", []) if asked["rules_file"] else []
+    named = [entry["measure"] for entry in rules if isinstance(entry, dict) and isinstance(entry.get("measure"), str)]
+    own = list(load_protocol(protocol).measures) if asked["targets"] else []
+    found = {_text(name): name for name in [*own, *measures, *(name for name, _ in thresholds), *named]}
+    return list(found.values()) or None
+
+
+def _text(measure: str) -> str:
+    """One text for all names of a measure, so that it is not computed twice."""
+    from assay.errors import UsageError
+    from assay.measures import parse
+
+    try:
+        return parse(measure).text
+    except UsageError:
+        return measure
+
+
+def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
+    """Read MEASURE=VALUE texts; one measure may have several."""
+    return [pair for text in texts for pair in options.numbers([text], option).items()]
 
 
 def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: Any) -> list[Rule]:
@@ -91,15 +114,11 @@ def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: An
 
     more: dict[str, Any] = {"sure": asked["sure"], "alpha": asked["alpha"]}
     rules: list[Rule] = [
-        Threshold(name, at_least=value, **more)
-        for name, value in options.numbers(asked["fail_under"], "--fail-under").items()
+        Threshold(name, at_least=value, **more) for name, value in _pairs(asked["fail_under"], "--fail-under")
     ]
-    rules += [
-        Threshold(name, at_most=value, **more)
-        for name, value in options.numbers(asked["fail_over"], "--fail-over").items()
-    ]
+    rules += [Threshold(name, at_most=value, **more) for name, value in _pairs(asked["fail_over"], "--fail-over")]
     if asked["targets"]:
-        found = target_rules(scores.protocol.targets, scores)
+        found = target_rules(scores.protocol.targets, scores, sure=asked["sure"], alpha=asked["alpha"])
         if not found:
             raise UsageError(f"protocol {scores.protocol.name} has no targets that {scores.name} has values for")
         rules += found
@@ -116,8 +135,12 @@ def _from_file(place: str | None, scores: Scores, score: Any) -> list[Rule]:
     from pathlib import Path
 
     from assay.analysis.gate import read_rules
+    from assay.errors import UsageError
     from assay.formats.files import read_toml
 
+    lost = [] if options.given("baseline") else options.given("margin")
+    if lost:
+        raise UsageError(f"{lost[0]} does not change the rules of {place}: set it there")
     folder = Path(place).parent
     return read_rules(read_toml(place), place, lambda name: _baseline(str(folder / name), scores, score))
 
@@ -141,11 +164,10 @@ def _baseline(place: str, scores: Scores, score: Any) -> Scores:
 
 
 def _json(gates: list[Gate], judged: str) -> str:
-    import json
     from dataclasses import asdict
 
+    from assay.formats.results import to_json
+
     plain = [{"system": one.system, "outcome": one.outcome, "checks": list(map(asdict, one.checks))} for one in gates]
-    return (
-        json.dumps({"schema": 1, "gates": plain, "warnings": [judged] if judged else []}, ensure_ascii=False, indent=1)
-        + "\n"
-    )
+    doubts = [*([judged] if judged else []), *(text for one in gates for text in one.warnings)]
+    return to_json({"schema": 1, "gates": plain, "warnings": doubts})

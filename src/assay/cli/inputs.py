@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from assay.cli import options
 
@@ -37,17 +40,21 @@ class Job:
     dedupe: bool = False
     calibration: str = ""
     input_format: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
 
-    def runs(self) -> Iterator[Run]:
-        """Open the runs one after the other, showing how far we are."""
+    @cached_property
+    def opened(self) -> list[Run]:
+        """The runs, opened once: a pipe can be read only once."""
         from assay.formats.reading import open_run
 
-        kind = None if self.input_format == "beir" else self.input_format
         if self.records is not None:
-            yield from options.with_progress(self.records.runs, "evaluating")
-            return
-        for name, path in options.with_progress(self.places, "evaluating"):
-            yield open_run(path, kind=kind, name=name)
+            return list(self.records.runs)
+        kind = None if self.input_format == "beir" else self.input_format
+        return [open_run(path, kind=kind, name=name) for name, path in self.places]
+
+    def runs(self) -> Iterator[Run]:
+        """The runs one after the other, showing how far we are."""
+        yield from options.with_progress(self.opened, "evaluating")
 
     def score(self, run: Run) -> Scores:
         """Evaluate one run."""
@@ -92,7 +99,11 @@ def prepare(
     from assay.errors import UsageError
     from assay.formats.reading import read_chunk_map, read_weights
 
-    if [judgments, *(options.named(run)[1] for run in runs)].count("-") > 1:
+    places = [judgments, *(options.named(run)[1] for run in runs)]
+    for place in places:
+        if is_result(place):
+            raise UsageError(f"{place} is a result file: compare, diagnose and gate read those, alone")
+    if places.count("-") > 1:
         raise UsageError("standard input can be read for one file only")
     if brief and measures is None:
         measures = headline(protocol)
@@ -111,6 +122,7 @@ def prepare(
         dedupe=dedupe,
         calibration=_calibration(calibration, read) if calibration else "",
         input_format=input_format,
+        overrides={name: value for name, value in overrides.items() if value is not None},
     )
 
 
@@ -119,10 +131,12 @@ def _calibration(place: str, judgments: Judgments) -> str:
     from assay.errors import NotComparable
     from assay.formats.results import read_calibration
 
-    judge, stamp = read_calibration(place)
+    judge, stamp, poor = read_calibration(place)
     if judge != judgments.judge:
         raise NotComparable(f"{place} is about {judge}, the judgments were made by {judgments.judge or 'people'}")
-    return stamp
+    if poor:
+        click.echo(f"{place}: {stamp} is too low to lift the stamp of an uncalibrated judge", err=True)
+    return "" if poor else stamp
 
 
 def is_result(place: str) -> bool:
@@ -140,6 +154,7 @@ def results(places: tuple[str, ...], *, check: bool = True) -> list[Scores]:
     """
     from dataclasses import replace
 
+    from assay.analysis.doubts import doubts
     from assay.errors import UsageError
     from assay.formats.writing import read_result
 
@@ -148,10 +163,12 @@ def results(places: tuple[str, ...], *, check: bool = True) -> list[Scores]:
         raise UsageError(f"{typed[0]} has no effect on result files: they were made under their own rules")
     found: list[Scores] = []
     for name, path in map(options.named, places):
+        if not is_result(path):
+            raise UsageError(f"{path} is not a result file: give result files alone, or judgments and runs")
         systems = read_result(path)
         if name is not None and len(systems) > 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-        found += [replace(scores, name=name or scores.name) for scores in systems]
+        found += [replace(scores, name=name or scores.name, warnings=doubts(scores)) for scores in systems]
     return found
 
 
@@ -162,11 +179,11 @@ def headline(protocol: str) -> list[str] | None:
     return list(load_protocol(protocol).headline) or None
 
 
-def read_runs(places: tuple[str, ...]) -> list[Run]:
+def read_runs(places: tuple[str, ...], kind: str | None = None) -> list[Run]:
     """Read runs, each under a name of its own."""
     from assay.formats.reading import read_run
 
-    return [read_run(path, name=name) for name, path in _named_once(places)]
+    return [read_run(path, kind=None if kind == "beir" else kind, name=name) for name, path in _named_once(places)]
 
 
 def score_at(job: Job, place: str) -> Scores:
@@ -175,7 +192,8 @@ def score_at(job: Job, place: str) -> Scores:
     from assay.formats.reading import open_run
 
     name, path = options.named(place)
-    return job.score(open_run(path, name=name or system_name(path)))
+    kind = None if job.input_format == "beir" else job.input_format
+    return job.score(open_run(path, kind=kind, name=name or system_name(path)))
 
 
 def _judgments(

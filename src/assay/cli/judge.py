@@ -12,7 +12,7 @@ from assay.cli import inputs, options
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from assay.judge.panel import Verdict
+    from assay.judge.panel import Combine, Verdict
     from assay.judge.relevance import Pair, Question
     from assay.llm.client import Client
     from assay.llm.progress import Progress
@@ -66,22 +66,25 @@ assay judge --pairs pairs.jsonl --model a --model b --repeats 3 --combine mean -
 @click.option("--output", "-o", metavar="FILE", help="Judgments: .qrels, .jsonl, .csv, .tsv or .parquet.")
 @click.option("--details", metavar="FILE", help="Every verdict with its reasons and votes (.jsonl).")
 @options.lang
-def command(
-    *, runs: tuple[str, ...], dry_run: bool, output: str | None, details: str | None, lang: Lang, **rest: Any
-) -> None:
+def command(*, runs: tuple[str, ...], output: str | None, details: str | None, lang: Lang, **rest: Any) -> None:
     """Judge and write."""
+    import gc
+
     from assay.errors import UsageError
 
-    if output is None and not dry_run:
+    gc.enable()  # a long run makes cycles
+    if output is None and not rest["dry_run"]:
         raise UsageError("say where the judgments go: -o judged.qrels (or --dry-run to see the price)")
     if rest["no_cache"] and rest["cache"]:
         raise UsageError("--cache and --no-cache exclude each other")
     pairs = _pairs(runs, rest)
+    for place in (output, details):
+        _check_place(place, pairs, stamped=place == output)
     question = _question(rest)
     clients = _clients(rest)
     try:
-        if dry_run:
-            _estimate(pairs, question, clients, rest["repeats"], lang)
+        if rest["dry_run"]:
+            _estimate(pairs, question, clients, rest, lang)
             return
         verdicts, spent = _judge(pairs, question, clients, rest)
     finally:
@@ -92,6 +95,25 @@ def command(
     _summary(verdicts, spent, pairs, rest, lang)
     if any(verdict.status == "failed" for verdict in verdicts):
         sys.exit(1)
+
+
+def _check_place(place: str | None, pairs: list[Pair], *, stamped: bool) -> None:
+    """Refuse what cannot be written before anything is paid for."""
+    from pathlib import Path
+
+    from assay.errors import UsageError
+    from assay.formats.writing import kind_of
+
+    if place is None:
+        return
+    if not Path(place).parent.is_dir():
+        raise UsageError(f"{place}: there is no such folder")
+    kind = kind_of(place) if stamped else ""
+    if kind == "json":
+        raise UsageError("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
+    blank = next((i for pair in pairs for i in (pair.query_id, pair.doc_id) if len(i.split()) != 1), None)
+    if kind == "trec" and blank is not None:
+        raise UsageError(f"id {blank!r} contains blanks, which {place} cannot hold: use .jsonl")
 
 
 def _pairs(runs: tuple[str, ...], rest: dict[str, Any]) -> list[Pair]:
@@ -131,6 +153,9 @@ def _question(rest: dict[str, Any]) -> Question:
     return Question(prompt, rubric, rest["max_chars"], weighted=rest["weighted"], temperature=temperature)
 
 
+_NO_KEY = "none-for-a-dry-run"
+
+
 def _clients(rest: dict[str, Any]) -> dict[str, Client]:
     """Make a client for every model; the money is shared out among them evenly."""
     from assay.errors import UsageError
@@ -143,22 +168,27 @@ def _clients(rest: dict[str, Any]) -> dict[str, Client]:
     cache = None if rest["no_cache"] else Cache(rest["cache"])
     limits = Limits(concurrency=rest["concurrency"], requests_per_minute=rest["rpm"], tokens_per_minute=rest["tpm"])
     found = {}
+    dry = rest["dry_run"]
     for text in rest["models"]:
-        model, _, url = text.partition("@")
-        url = url or rest["url"]
+        model, at, url = text.rpartition("@")
+        model, url = (model, url) if at and "://" in url else (text, rest["url"])
         if not url:
             raise UsageError(f"where is {model}? Give --url (or ASSAY_BASE_URL)")
         budget = None if rest["max_cost"] is None else rest["max_cost"] / len(rest["models"])
-        found[model] = Client(
-            url, model, key_file=rest["key_file"], key_env=rest["key_env"], cache=cache, prices=rest["prices"],
+        found[text if at and "://" in text else model] = Client(
+            url, model, key=_NO_KEY if dry else None, key_file=None if dry else rest["key_file"],
+            key_env="" if dry else rest["key_env"], cache=cache, prices=rest["prices"],
             budget=budget, currency=rest["currency"], limits=limits, patience=Patience(timeout=rest["timeout"]),
         )  # fmt: skip
     return found
 
 
-def _estimate(pairs: Sequence[Pair], question: Question, clients: dict[str, Client], repeats: int, lang: Lang) -> None:
+def _estimate(
+    pairs: Sequence[Pair], question: Question, clients: dict[str, Client], rest: dict[str, Any], lang: Lang
+) -> None:
     from assay.messages import say, tell
 
+    repeats, limit = rest["repeats"], rest["max_cost"]
     for name, client in clients.items():
         plan = client.estimate(question.request(pair, repeat) for pair in pairs for repeat in range(repeats))
         price = (
@@ -169,6 +199,8 @@ def _estimate(pairs: Sequence[Pair], question: Question, clients: dict[str, Clie
             say("judge.tokens", prompt=plan.prompt_tokens, completion=plan.completion_tokens),
             price,
         ]
+        if limit is not None and plan.cost is not None and plan.cost > limit / len(clients):
+            lines.append(say("judge.over", limit=limit / len(clients), currency=plan.currency))
         for line in lines:
             click.echo(tell(line, lang))
 
@@ -179,6 +211,7 @@ def _judge(
     from assay.judge.panel import judge
 
     last: dict[str, Progress] = {}
+    combine: Combine = "mean" if question.weighted else rest["combine"]  # weighted grades are hardly ever equal
     show = _bar()
 
     def note(name: str, now: Progress) -> None:
@@ -186,7 +219,7 @@ def _judge(
         show(name, now)
 
     found = judge(
-        pairs, clients, question, repeats=rest["repeats"], combine=rest["combine"], progress=note,
+        pairs, clients, question, repeats=rest["repeats"], combine=combine, progress=note,
         deadline=rest["deadline"],
     )  # fmt: skip
     try:
@@ -267,7 +300,7 @@ def _summary(
             reasons=f" ({listed})" if listed else "",
         )
     ]  # fmt: skip
-    lines += [_money(now) for now in spent.values()]
+    lines += [say("doubt.of_one", system=name, text=_money(now)) for name, now in spent.items()]
     long = sum(len(pair.document) > rest["max_chars"] for pair in pairs)
     if long:
         lines.append(say("judge.cut", n=long, limit=rest["max_chars"]))

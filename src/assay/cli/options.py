@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -91,10 +92,11 @@ def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
     for text in texts:
         name, _, value = text.rpartition("=")
         try:
-            found[name] = float(value)
+            number = float(value)
         except ValueError:
-            name = ""
-        if not name:
+            number = math.nan
+        found[name] = number
+        if not name or not math.isfinite(number):
             raise UsageError(f"{option} {text}: expected NAME=NUMBER")
     return found
 

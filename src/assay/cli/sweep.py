@@ -45,8 +45,9 @@ def command(
     k = _cutoffs(cutoffs)
     job = inputs.prepare(judgments, runs, [f"precision@{k[0]}"], weights, **rules)
     found = sweep(
-        job.judgments, list(job.runs()), k, measures=measures or MEASURES, protocol=job.settings.protocol,
+        job.judgments, list(job.runs()), k, measures=measures or MEASURES, protocol=rules["protocol"],
         recall_target=recall_target, alpha=alpha, chunks=job.chunks, weights=job.weights, dedupe=job.dedupe,
+        calibration=job.calibration, **job.overrides,
     )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)
     judged = stamp(found.scores)
@@ -79,5 +80,7 @@ def _cutoffs(text: str) -> list[int]:
         first, dash, last = part.strip().partition("-")
         if not first.isdigit() or (dash and not last.isdigit()):
             raise UsageError(f"--k {text}: expected whole numbers such as 1,3,5,10 or ranges such as 1-10")
+        if dash and int(last) < int(first):
+            raise UsageError(f"--k {part}: the range ends before it begins")
         found += range(int(first), int(last or first) + 1)
     return found

@@ -26,6 +26,8 @@ def read_documents(place: str | os.PathLike[str]) -> dict[str, str]:
     if source.path is not None and source.path.is_dir():
         source = Input.at(source.path / "corpus.jsonl")
     frame = _table(source)
+    if len(frame.columns) == 2 and not {name.lower() for name in frame.columns} & {*_IDS, *_TEXTS}:  # noqa: PLR2004
+        frame = tables.read_two_columns(source, "csv" if source.suffix == ".csv" else "tsv", ("doc_id", "text"))
     ids = columns.find(frame.columns, _IDS, path=source.label, needed="documents")
     assert ids is not None
     rest = [name for name in frame.columns if name != ids]
@@ -35,7 +37,7 @@ def read_documents(place: str | os.PathLike[str]) -> dict[str, str]:
     body = frame[text].cast(pl.String).fill_null("")
     if title is not None:
         heads = frame[title].cast(pl.String).fill_null("")
-        body = pl.Series([f"{head}\n\n{rest}" if head else rest for head, rest in zip(heads, body, strict=True)])
+        body = pl.Series([f"{head}\n\n{text}" if head else text for head, text in zip(heads, body, strict=True)])
     return dict(zip(once(frame[ids], source.label).to_list(), body.to_list(), strict=True))
 
 

@@ -52,6 +52,10 @@ def read_queries(place: str | os.PathLike[str]) -> Queries:
             "queries are read from .jsonl, .csv, .tsv or .parquet", path=source.label, hint="with a column query_id"
         )
     frame = tables.read_table(source, kind)
+    notes: tuple[str, ...] = ()
+    if kind in {"csv", "tsv"} and len(frame.columns) == 2 and not {n.lower() for n in frame.columns} & {*IDS, *TEXTS}:  # noqa: PLR2004
+        frame = tables.read_two_columns(source, kind, ("query_id", "text"))
+        notes = ("the file has no header: its columns are read as query_id and text",)
     query = columns.find(frame.columns, IDS, path=source.label, needed="queries")
     text = columns.find([name for name in frame.columns if name != query], TEXTS, path=source.label)
     assert query is not None
@@ -59,4 +63,4 @@ def read_queries(place: str | os.PathLike[str]) -> Queries:
     frame = frame.rename(named).with_columns(query_id=once(frame[query], source.label))
     if text:
         frame = frame.with_columns(pl.col("text").cast(pl.String))
-    return Queries(frame, columns.notes({"query_id": query, "text": text}))
+    return Queries(frame, (*notes, *columns.notes({"query_id": query, "text": text})))

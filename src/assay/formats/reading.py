@@ -252,11 +252,11 @@ def read_labels(place: str) -> dict[str, str]:
         if not isinstance(data, dict):
             raise InputError("expected {system: description}", path=source.label)
         return {name: str(text) for name, text in data.items()}
-    frame = tables.read_table(source, "csv" if kind == "trec" else kind)
+    frame = tables.read_table(source, ("tsv" if source.suffix == ".tsv" else "csv") if kind == "trec" else kind)
     system = columns.find(frame.columns, columns.SYSTEM, path=source.label, needed="descriptions")
     text = columns.find(frame.columns, columns.DESCRIPTION, path=source.label, needed="descriptions")
     assert system and text
-    return dict(zip(once(frame[system], source.label), frame[text].cast(pl.String), strict=True))
+    return dict(zip(once(frame[system], source.label), frame[text].cast(pl.String).fill_null(""), strict=True))
 
 
 def once(ids: pl.Series, label: str) -> pl.Series:

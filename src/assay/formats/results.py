@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 SCHEMA = 1
-_OPENING = 200
 
 
 def result_dict(
@@ -59,7 +58,7 @@ def result_dict(
             "query_id": queries,
             "values": {scores.name: _values(scores, queries) for scores in systems},
             "status": {scores.name: _statuses(scores) for scores in systems},
-            **({"weights": _weights(systems[0])} if systems[0].weights is not None else {}),
+            **({"weights": _weights(systems)} if systems[0].weights is not None else {}),
         },
         "warnings": list(warnings),
         **(more or {}),
@@ -80,6 +79,7 @@ def _system(scores: Scores) -> dict[str, Any]:
         "file": file,
         "metrics": {label: _plain(value) for label, value in scores.mean().items()},
         "definitions": scores.definitions,
+        "asked": dict(scores.asked),
         "aggregates": scores.aggregates,
         "counts": {label: asdict(counts) for label, counts in scores.counts.items()},
     }
@@ -117,21 +117,25 @@ def _statuses(scores: Scores) -> dict[str, dict[str, str]]:
     }
 
 
-def _weights(scores: Scores) -> dict[str, float]:
-    assert scores.weights is not None
-    return {query: float(weight) for query, weight in zip(scores.query_ids, scores.weights, strict=True)}
+def _weights(systems: Sequence[Scores]) -> dict[str, float]:
+    """Weights of all queries that any system has."""
+    found: dict[str, float] = {}
+    for scores in systems:
+        if scores.weights is not None:
+            found |= dict(zip(scores.query_ids, map(float, scores.weights), strict=True))
+    return found
 
 
 def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def read_calibration(place: str) -> tuple[str, str]:
-    """Read which judge a calibration is about, and how far it agrees with people."""
+def read_calibration(place: str) -> tuple[str, str, bool]:
+    """Read which judge a calibration is about, how far it agrees with people, and whether that is too little."""
     source = Input.at(place)
     try:
         data = json.loads(source.text)["calibration"]
-        return str(data["judge"]), str(data["stamp"])
+        return str(data["judge"]), str(data["stamp"]), bool(data["poor"])
     except (ValueError, KeyError, TypeError):
         raise InputError(
             "this is not a calibration", path=place, hint="make one: assay calibrate ... -o FILE"
@@ -139,8 +143,14 @@ def read_calibration(place: str) -> tuple[str, str]:
 
 
 def is_result(source: Input) -> bool:
-    """Tell a result file by its schema, which stands at its beginning."""
-    return source.path is not None and source.path.is_file() and b'"schema"' in source.head[:_OPENING]
+    """Tell a result file by its schema and systems."""
+    if not source.head.lstrip().startswith(b"{") or b'"schema"' not in source.data:
+        return False
+    try:
+        data = json.loads(source.text)
+    except (ValueError, InputError):
+        return False
+    return isinstance(data, dict) and "schema" in data and "systems" in data
 
 
 def read_result(source: Input) -> list[Scores]:
@@ -189,6 +199,7 @@ def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
         aggregates=system["aggregates"],
         weights=None if weights is None else np.array([weights.get(query, 0.0) for query in ids]),
         judgments=data["judgments"],
+        asked=system.get("asked", {}),
         judge=data.get("judge", ""),
         calibration=data.get("calibration", ""),
     )

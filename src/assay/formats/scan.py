@@ -80,8 +80,19 @@ def loaders(source: Input) -> list[Callable[[], pl.DataFrame]]:
     return [*begun, *rest[len(begun) :]]
 
 
+def doubled(data: bytes, separator: str) -> bool:
+    """Two separators side by side: a field is missing, or blanks are used freely; a scan would shift the fields."""
+    return separator.encode() * 2 in data
+
+
+def any_doubled(source: Input, separator: str) -> bool:
+    """Look for doubled separators in the whole file, a part at a time."""
+    return any(doubled(source.part(at, at + _PIECE + 1), separator) for at in range(0, source.size, _PIECE))
+
+
 def _load(source: Input, separator: str, start: int, end: int) -> pl.DataFrame:
-    frame = scan(BytesIO(source.part(start, end)), separator, RUN)
+    data = source.part(start, end)
+    frame = None if doubled(data, separator) else scan(BytesIO(data), separator, RUN)
     if frame is None or not math.isfinite(frame[RUN.number].sum()):
         raise Unclean
     return frame

@@ -37,6 +37,13 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
         raise _ragged(text, separator, source.label, first_line(error)) from None
 
 
+def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.DataFrame:
+    """Read a table of two columns without a header."""
+    separator = "\t" if kind == "tsv" else ","
+    text = BytesIO(source.text.encode())
+    return pl.read_csv(text, separator=separator, has_header=False, new_columns=list(names), infer_schema=False)
+
+
 def _ragged(text: str, separator: str, label: str, reason: str) -> InputError:
     """Name the first line with more fields than the header."""
     lines = text.split("\n")

@@ -16,7 +16,7 @@ import polars as pl
 from assay.data.judgments import Judgments
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
-from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, kept, loaders, scan, separator_of
+from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, any_doubled, kept, loaders, scan, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +27,11 @@ JUDGE_LINE = "# judge: "
 
 
 def judge_of(source: Input) -> str:
-    """Name the language model that made the judgments, if the first line does."""
-    first = source.head.partition(b"\n")[0].decode("utf-8", "replace").strip()
-    return first.removeprefix(JUDGE_LINE).strip() if first.startswith(JUDGE_LINE) else ""
+    """Name the language models that made the judgments, where comments do; files may have been put together."""
+    if JUDGE_LINE.strip().encode() not in source.data:
+        return ""
+    lines = [line.strip() for line in source.text.split("\n") if line.startswith(JUDGE_LINE.strip())]
+    return ", ".join(dict.fromkeys(line.removeprefix(JUDGE_LINE.strip()).strip() for line in lines))
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
     separator = separator_of(source.head, len(layout.fields))
     place = BytesIO(source.data) if source.is_packed else source.path
     assert place is not None
-    frame = None if separator is None else scan(place, separator, layout)
+    clean = separator is not None and not any_doubled(source, separator)
+    frame = scan(place, separator, layout) if clean and separator is not None else None
     if frame is not None and finite and not math.isfinite(frame[layout.number].sum()):
         frame = None
     return _by_line(source, layout, finite=finite) if frame is None else frame

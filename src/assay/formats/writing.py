@@ -94,6 +94,11 @@ def read_result(place: str | os.PathLike[str]) -> list[Scores]:
     return _read_result(Input.at(place))
 
 
+def kind_of(place: str | os.PathLike[str]) -> str:
+    """Name the format that a file of judgments or of a run will have by its suffix."""
+    return _kind(place, None)
+
+
 def _kind(place: str | os.PathLike[str], kind: str | None) -> str:
     found = kind or _BY_SUFFIX.get(Path(str(place).lower().removesuffix(_GZIP)).suffix)
     if found not in _BY_SUFFIX.values():

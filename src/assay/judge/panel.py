@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import time
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -51,10 +52,12 @@ def judge(
         raise UsageError("there is no judge")
     votes: list[list[Vote]] = [[] for _ in pairs]
     done = 0
+    end = None if deadline is None else time.monotonic() + deadline
     for name, client in judges.items():  # one after the other: judges mostly share a server's limits
         requests = (question.request(pair, repeat) for pair, repeat in itertools.product(pairs, range(repeats)))
         report = None if progress is None else partial(progress, name)
-        replies = client.complete_many(requests, total=len(pairs) * repeats, progress=report, deadline=deadline)
+        left = None if end is None else max(end - time.monotonic(), 0.001)
+        replies = client.complete_many(requests, total=len(pairs) * repeats, progress=report, deadline=left)
         for number, reply in replies:
             votes[number // repeats].append(vote_of(reply, question, name, number % repeats))
             while done < len(pairs) and len(votes[done]) == len(judges) * repeats:

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError
+from assay.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _VERSION = re.compile(r"\Aversion:[ \t]*(\S+)[ \t]*\n")
 _PART = re.compile(r"^# (system|user)[ \t]*\n", re.MULTILINE)
 _MARK = 16
+_KNOWN = ("query", "document", "rubric", "mark", "low", "high")
+_BUILT_IN = ("relevance",)
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ def load_prompt(name: str, lang: Lang = "en", *, needed: tuple[str, ...] = ()) -
             text = Path(name).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot be read: {error}", path=name) from None
+    elif name not in _BUILT_IN:
+        raise UnknownName("prompt", name, _BUILT_IN, hint="or a file that ends in .md")
     else:
         text = (files("assay.judge") / "prompts" / f"{name}.{lang}.md").read_text(encoding="utf-8")
     return read_prompt(text.replace("\r\n", "\n"), name, needed)
@@ -63,6 +67,9 @@ def read_prompt(text: str, place: str, needed: tuple[str, ...] = ()) -> Prompt:
     if not Template(both).is_valid():
         raise InputError("a $ stands where no name follows", path=place, hint="write $$ for a dollar sign")
     used = set(Template(both).get_identifiers())
+    strange = sorted(used - {*_KNOWN, *needed})
+    if strange:
+        raise InputError(f"${strange[0]} means nothing here", path=place, hint=f"there are ${', $'.join(_KNOWN)}")
     if not set(needed) <= used:
         lacking = ", ".join(f"${name}" for name in needed if name not in used)
         raise InputError(f"the prompt does not use {lacking}", path=place)

@@ -7,6 +7,7 @@ cache off, with a warning; it never ends a run.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -14,9 +15,10 @@ import queue
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from assay.errors import UsageError
 from assay.llm import store
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
     from assay.llm.records import Reply
 
+    _Jobs = queue.SimpleQueue["_Put | _Get | None"]
+
 _log = logging.getLogger("assay.llm")
 _MANY = 500  # keys of one look-up, rows between two looks at the size
 _SPARE = 0.9  # of the size limit that is left when it was reached
@@ -35,8 +39,8 @@ _SPARE = 0.9  # of the size limit that is left when it was reached
 
 @dataclass(frozen=True)
 class _Put:
-    row: tuple[str, str, str, str, str, str, float]
-    done: Future[bool]
+    row: tuple[Any, ...]
+    done: Future[bool] | asyncio.Future[bool]
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Cache:
     def _start(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._jobs: queue.SimpleQueue[_Put | _Get | None] = queue.SimpleQueue()
+        self._jobs: _Jobs = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._since_look = 0
 
@@ -74,7 +78,7 @@ class Cache:
             self._start()  # after a fork the thread and the connection are the parent's
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="assay-cache", daemon=True)
+                self._thread = threading.Thread(target=self._work, args=(self._jobs,), name="assay-cache", daemon=True)
                 self._thread.start()
             self._jobs.put(job)
 
@@ -94,12 +98,20 @@ class Cache:
     def put(self, key: str, reply: Reply, *, host: str, model: str) -> Future[bool]:
         """Keep a reply; the future is done when it is committed, and false when it could not be kept."""
         done: Future[bool] = Future()
+        self._put(_row(key, reply, host, model), done)
+        return done
+
+    def keep(self, key: str, reply: Reply, *, host: str, model: str) -> asyncio.Future[bool]:
+        """Keep a reply, as `put`, for a coroutine to wait for."""
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._put(_row(key, reply, host, model), done)
+        return done
+
+    def _put(self, row: tuple[Any, ...], done: Future[bool] | asyncio.Future[bool]) -> None:
         if self.trouble:
             done.set_result(False)
-            return done
-        value = to_json(reply)
-        self._submit(_Put((key, value, checksum(value), reply.reason, host, model, time.time()), done))
-        return done
+        else:
+            self._submit(_Put(row, done))
 
     def close(self) -> None:
         """Commit what is waiting and close the file; a later use opens it again."""
@@ -109,6 +121,7 @@ class Cache:
             thread, self._thread = self._thread, None
             if thread is not None:
                 self._jobs.put(None)
+                self._jobs = queue.SimpleQueue()  # of the next thread, if there is one
         if thread is not None:
             thread.join()
 
@@ -120,7 +133,7 @@ class Cache:
 
     # On the thread ----------------------------------------------------------------------------------------------------
 
-    def _work(self) -> None:
+    def _work(self, jobs: _Jobs) -> None:
         connection = None
         try:
             connection = store.connect(self.path, patience=self.patience)
@@ -128,7 +141,7 @@ class Cache:
             self._give_up(error)
         going = True
         while going:
-            puts, gets, going = self._batch()
+            puts, gets, going = self._batch(jobs)
             self._serve(connection, puts, gets)
         if connection is not None:
             connection.close()
@@ -143,8 +156,7 @@ class Cache:
                 found = _read(connection, gets)
             except Exception as error:  # noqa: BLE001 - nobody may be left waiting for an answer
                 self._give_up(error)
-        for put in puts:
-            put.done.set_result(kept)
+        _acknowledge(puts, kept=kept)
         for job in gets:
             job.done.set_result({key: found[key] for key in job.keys if key in found})
 
@@ -152,17 +164,17 @@ class Cache:
         self.trouble = f"going on without the cache {self.path}: {error}"
         _log.warning("%s (see: assay cache verify)", self.trouble)
 
-    def _batch(self) -> tuple[list[_Put], list[_Get], bool]:
+    def _batch(self, jobs: _Jobs) -> tuple[list[_Put], list[_Get], bool]:
         puts, gets = [], []
-        job = self._jobs.get()
+        job = jobs.get()
         while job is not None:
             if isinstance(job, _Put):
                 puts.append(job)
             else:
                 gets.append(job)
-            if len(puts) + len(gets) >= _MANY or self._jobs.empty():
+            if len(puts) + len(gets) >= _MANY or jobs.empty():
                 return puts, gets, True
-            job = self._jobs.get()
+            job = jobs.get()
         return puts, gets, False
 
     def _write(self, connection: sqlite3.Connection, puts: list[_Put]) -> None:
@@ -199,6 +211,30 @@ def drop_oldest(connection: sqlite3.Connection, count: int) -> int:
 def checksum(value: str) -> str:
     """A short sum by which a damaged value is found."""
     return hashlib.sha256(value.encode()).hexdigest()[:16]
+
+
+def _row(key: str, reply: Reply, host: str, model: str) -> tuple[Any, ...]:
+    value = to_json(reply)
+    return key, value, checksum(value), reply.reason, host, model, time.time()
+
+
+def _acknowledge(puts: list[_Put], *, kept: bool) -> None:
+    """Tell those who wait; coroutines of one loop together, because waking a loop costs more than a reply."""
+    loops: dict[asyncio.AbstractEventLoop, list[asyncio.Future[bool]]] = {}
+    for put in puts:
+        if isinstance(put.done, Future):
+            put.done.set_result(kept)
+        else:
+            loops.setdefault(put.done.get_loop(), []).append(put.done)
+    for loop, waiting in loops.items():
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(_resolve, waiting, kept)
+
+
+def _resolve(waiting: list[asyncio.Future[bool]], kept: bool) -> None:  # noqa: FBT001 - of a callback
+    for done in waiting:
+        if not done.done():
+            done.set_result(kept)
 
 
 def _read(connection: sqlite3.Connection, gets: list[_Get]) -> dict[str, str]:

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import threading
-import weakref
 from collections.abc import Sized
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from assay.errors import UsageError
 from assay.llm import tokens
 from assay.llm.budget import Ledger, Spending
 from assay.llm.cache import Cache
-from assay.llm.engine import Engine, Patience, Settings
+from assay.llm.engine import Patience, Settings
 from assay.llm.hosts import Address
 from assay.llm.jobs import Chat, Embed
 from assay.llm.keys import find_key, wrapped
-from assay.llm.loop import LoopThread
 from assay.llm.pacing import Limits
 from assay.llm.prices import PriceTable
 from assay.llm.progress import Tally
-from assay.llm.records import Cost, Reply, Request, Usage, digest, failed
-from assay.llm.runs import Basket, Run
+from assay.llm.records import Cost, Reply, Request, Usage, digest
+from assay.llm.service import Service, chunks
 from assay.llm.wire import Embedding
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from assay.llm.jobs import Job
     from assay.llm.keys import Key
     from assay.llm.progress import Progress
 
-_CHUNK = 256  # requests looked up in the cache together
-_AHEAD = 1024  # requests that may wait for an answer at the same time
+_SPOILT = {"too_long", "request", "filtered", "empty"}  # reasons that may be one text's alone
 
 
 @dataclass(frozen=True)
@@ -107,9 +100,7 @@ class Client:
         self._ledger = Ledger(budget, currency)
         if budget is not None:
             self._check_budget()
-        self._calls = 0
-        self._start()
-        _CLIENTS.add(self)
+        self._service = Service(self._settings, self._ledger)
 
     def _check_budget(self) -> None:
         settings = self._settings
@@ -123,12 +114,6 @@ class Client:
             raise UsageError(
                 f"the budget is in {self._ledger.currency}, the price of {settings.model} in {price.currency}"
             )
-
-    def _start(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._thread: LoopThread | None = None
-        self._engine: Engine | None = None
 
     def __repr__(self) -> str:
         settings = vars(self).get("_settings")  # not there yet when a traceback shows a failed start
@@ -152,7 +137,7 @@ class Client:
     @property
     def calls(self) -> int:
         """HTTP calls so far."""
-        return self._calls + (0 if self._engine is None else self._engine.calls)
+        return self._service.calls
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -183,7 +168,7 @@ class Client:
         size = len(requests) if total is None and isinstance(requests, Sized) else total
         jobs = ((self._key(request), self._job(request)) for request in requests)
         tally = Tally(size, self._ledger.currency)
-        for number, reply in self._served(jobs, deadline):
+        for number, reply in self._service.served(jobs, deadline):
             tally.count(reply)
             if progress is not None:
                 progress(tally.progress)
@@ -205,15 +190,17 @@ class Client:
         name = model or self.model
         keys = [digest({"host": self.host, "model": name, "text": text, "dimensions": dimensions}) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
-        found = self._cached(list(text_of))
+        found = self._service.cached(list(text_of))
         missing = [key for key in text_of if key not in found]
-        groups = [missing[start : start + batch] for start in range(0, len(missing), batch)]
-        jobs = (
-            (digest({"batch": group}), Embed(Embedding(tuple(text_of[key] for key in group), name, dimensions)))
-            for group in groups
-        )
-        for number, reply in self._served(jobs, deadline, keep=False):
-            found |= self._parted(reply, groups[number], name)
+        for size in dict.fromkeys((batch, 1)):  # a text that spoils its batch must not spoil the others
+            groups = [missing[start : start + size] for start in range(0, len(missing), size)]
+            jobs = (
+                (digest({"batch": group}), Embed(Embedding(tuple(text_of[key] for key in group), name, dimensions)))
+                for group in groups
+            )
+            for number, reply in self._service.served(jobs, deadline, keep=False):
+                found |= self._parted(reply, groups[number], name)
+            missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
         return [found[key] for key in keys]
 
     def estimate(self, requests: Iterable[Request]) -> Estimate:
@@ -221,9 +208,9 @@ class Client:
         count = calls = prompt = completion = 0
         cost: float | None = 0.0
         settings = self._settings
-        for chunk in _chunks(requests):
+        for chunk in chunks(requests):
             keys = {self._key(request): request for request in chunk}
-            cached = self._cached(list(keys))
+            cached = self._service.cached(list(keys))
             count += len(chunk)
             for request in (request for key, request in keys.items() if key not in cached):
                 price = settings.prices.price(settings.address, request.model or settings.model)
@@ -241,43 +228,6 @@ class Client:
     def _job(self, request: Request) -> Job:
         return Chat(request, request.model or self.model, self._settings.address.vendor)
 
-    def _cached(self, keys: Sequence[str]) -> dict[str, Reply]:
-        return {} if self._settings.cache is None else self._settings.cache.get_many(keys)
-
-    def _served(
-        self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True
-    ) -> Iterator[tuple[int, Reply]]:
-        thread, engine = self._running()
-        run = Run()
-        if deadline is not None:
-            thread.later(deadline, partial(run.end, failed("deadline", "the time of the run is over")))
-        basket = Basket(run)
-        number = waiting = 0
-        try:
-            for chunk in _chunks(jobs):
-                found = self._cached([key for key, _ in chunk]) if keep else {}
-                new: list[tuple[str, Job, Callable[[Reply], None]]] = []
-                for key, job in chunk:
-                    if key in found:
-                        yield number, found[key]
-                    else:
-                        new.append((key, job, partial(basket.add, number)))
-                    number += 1
-                if not thread.soon(_submit_all, engine, run, new, keep):
-                    for _, _, deliver in new:
-                        deliver(failed("cancelled", "the client was closed"))
-                waiting += len(new)
-                while waiting > _AHEAD:
-                    some = basket.take()
-                    waiting -= len(some)
-                    yield from some
-            while waiting:
-                some = basket.take()
-                waiting -= len(some)
-                yield from some
-        finally:
-            thread.soon(run.end, failed("cancelled", "the caller went away"))
-
     def _parted(self, reply: Reply, keys: list[str], model: str) -> dict[str, Reply]:
         """Share the reply of a batch among its texts; tokens and money count at the first."""
         parts = {
@@ -294,27 +244,9 @@ class Client:
                 done.result()
         return parts
 
-    def _running(self) -> tuple[LoopThread, Engine]:
-        if self._pid != os.getpid():
-            # After a fork the thread, the connections and the calls under way are the parent's.
-            self._start()
-            self._ledger.forget_calls()
-        with self._lock:
-            if self._thread is None or self._engine is None:
-                self._calls = self.calls
-                self._thread = LoopThread("assay-llm")
-                self._engine = self._thread.wait(_started(self._settings, self._ledger))
-            return self._thread, self._engine
-
     def close(self) -> None:
         """Send nothing more, wait for the answers that are under way, and close the connections."""
-        if self._pid != os.getpid():
-            return
-        with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None and self._engine is not None:
-            thread.wait(self._engine.close())
-            thread.stop()
+        self._service.close()
         if self._own_cache and self._settings.cache is not None:
             self._settings.cache.close()
 
@@ -325,37 +257,8 @@ class Client:
         self.close()
 
 
-async def _started(settings: Settings, ledger: Ledger) -> Engine:
-    return Engine(settings, ledger)
-
-
-def _submit_all(
-    engine: Engine,
-    run: Run,
-    items: list[tuple[str, Job, Callable[[Reply], None]]],
-    keep: bool,  # noqa: FBT001 - of a callback
-) -> None:
-    for key, job, deliver in items:
-        engine.submit(run, key, job, deliver, keep=keep)
-
-
-def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
-    source = iter(items)
-    while chunk := list(islice(source, _CHUNK)):
-        yield chunk
-
-
 def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not (name + value).isascii() or not (name + value).isprintable():
             raise UsageError(f"header {name!r}: only plain characters can be sent")
     return dict(headers)
-
-
-_CLIENTS: weakref.WeakSet[Client] = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    for client in list(_CLIENTS):
-        client.close()

@@ -84,8 +84,6 @@ class Engine:
         self._flights: dict[str, Flight] = {}
         self._tasks: dict[asyncio.Task[None], Flight] = {}
         self._recent: OrderedDict[str, Reply] = OrderedDict()
-        # Answers that were paid for and are not on disk yet: never more than calls in flight, however slow the disk is.
-        self._unstored = asyncio.Semaphore(settings.limits.concurrency)
         self._traits: dict[str, Traits] = {}
         self._prices: dict[tuple[str, int], Price | None] = {}
 
@@ -136,30 +134,27 @@ class Engine:
                 key=flight.key, dropped=tuple(sorted(self._known(flight.job.model).dropped)), seconds=flight.seconds,
                 repaired=outcome.reply.ok and "unfit" in flight.tries,
             )  # fmt: skip
-            try:
-                await self._keep(flight, outcome.kind, reply)
-            finally:
-                if flight.unstored:
-                    self._unstored.release()
+            await self._keep(flight, outcome.kind, reply)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave callers waiting
             # As text: a handler that shows local variables must not find the key in them.
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("a fault in assay: %s\n%s", type(error).__name__, where)
             outcome = _Outcome(None, failed("error", f"a fault in assay: {type(error).__name__}"))
             reply = outcome.reply
-        self._flights.pop(flight.key, None)
+        finally:
+            self._flights.pop(flight.key, None)
+            self._leave(flight)
         stops = outcome.kind is not None and POLICY[outcome.kind].action == "stop"
-        for run in {waiter.run for waiter in flight.waiters}:
-            run.note(reply, final=stops)
-        flight.sending = False
+        runs = {waiter.run for waiter in flight.waiters}
         flight.tell(reply)
+        for run in runs:
+            run.note(reply, final=stops)
 
     async def _keep(self, flight: Flight, kind: Kind | None, reply: Reply) -> None:
         cache = self.settings.cache
         if cache is None or not flight.keep or not (reply.ok or (kind is not None and POLICY[kind].keep)):
             return
-        done = cache.put(flight.key, reply, host=self.settings.address.label, model=flight.job.model)
-        if await asyncio.wrap_future(done):
+        if await cache.keep(flight.key, reply, host=self.settings.address.label, model=flight.job.model):
             self._recent[flight.key] = replace(reply, cached=True, calls=0, cost=Cost())
             if len(self._recent) > _RECENT:
                 self._recent.popitem(last=False)
@@ -172,25 +167,31 @@ class Engine:
             traits = replace(known, rung=rung) if rung else known
             outcome = await self._call(flight, job, traits)
             if outcome.kind is None:
-                if rung and outcome.reply.ok:  # the server ignored the higher rung: remember
-                    self._traits[job.model] = replace(self._known(job.model), rung=rung)
+                if rung and outcome.reply.ok:
+                    self._lower(job.model, rung)
                 return outcome
             rule = POLICY[outcome.kind]
             tries = flight.tries[outcome.kind] = flight.tries.get(outcome.kind, 0) + 1
             if rule.action in {"stop", "record"} or tries >= rule.attempts:
                 return _ended(outcome)
             if rule.action == "adapt":
-                if not self._adapt(job, traits, outcome):
+                # Unless another request has learnt it meanwhile.
+                if self._known(job.model) == known and not self._adapt(job, traits, outcome):
                     return _ended(outcome)
+                rung = ""
             elif rule.action == "repair":
                 rung = _next_rung(traits, outcome)
                 job = job.repaired(outcome.reply)
             elif not await self._rested(flight, outcome, tries):
                 return _late(outcome)
 
+    def _lower(self, model: str, rung: Rung) -> None:
+        """Remember that the server ignores what is above this rung."""
+        known = self._known(model)
+        if RUNGS.index(rung) > RUNGS.index(known.rung):
+            self._traits[model] = replace(known, rung=rung)
+
     def _adapt(self, job: Job, traits: Traits, outcome: _Outcome) -> bool:
-        if self._known(job.model) != traits:
-            return True  # another request has learnt it meanwhile
         new = adapted(traits, outcome.complaint or Complaint(), job.body(traits))
         if new is not None:
             self._traits[job.model] = new
@@ -204,54 +205,50 @@ class Engine:
             wait = min(outcome.wait or 0.0, patience.longest_wait) or self._pacer.backoff(tries)
         if time.monotonic() + wait > flight.started + patience.deadline:
             return False
-        flight.sending = False
+        self._leave(flight)
         await asyncio.sleep(wait)
         return True
 
     # One call ---------------------------------------------------------------------------------------------------------
 
     async def _call(self, flight: Flight, job: Job, traits: Traits) -> _Outcome:
-        gate = self._pacer.gate
-        await gate.enter()
+        if not flight.placed:
+            await self._pacer.gate.enter()
+            flight.placed = True
+        if not flight.wanted:
+            return _GONE
+        held = await self._hold(job)
+        if isinstance(held, Reply):
+            return _Outcome(None, held)
         try:
-            if not flight.wanted:
-                return _GONE
-            held = await self._hold(job)
-            if isinstance(held, Reply):
-                return _Outcome(None, held)
-            try:
-                outcome = await self._sent(flight, job, traits, held)
-            except BaseException:
-                self.ledger.settle(held)
-                raise
-            if outcome.kind == "throttled":
-                self._pacer.throttled(flight.last_sent, outcome.wait)
-            elif outcome.reply.ok or outcome.kind in _ALIVE:
-                self._pacer.answered()
-            if outcome.reply.ok and flight.keep and self.settings.cache is not None:
-                await self._unstored.acquire()
-                flight.unstored = True
-            return outcome
-        finally:
-            gate.leave()
+            outcome = await self._sent(flight, job, traits, held)
+        except BaseException:
+            self.ledger.settle(held, possible=held)
+            raise
+        if outcome.kind == "throttled":
+            self._pacer.throttled(flight.last_sent, outcome.wait)
+        elif outcome.reply.ok or outcome.kind in _ALIVE:
+            self._pacer.answered()
+        return outcome
+
+    def _leave(self, flight: Flight) -> None:
+        """Give the place at the gate back: before a rest, or when the answer is stored and nothing more is at stake."""
+        if flight.placed:
+            flight.placed = flight.sending = False
+            self._pacer.gate.leave()
 
     async def _sent(self, flight: Flight, job: Job, traits: Traits, held: float) -> _Outcome:
         spot = await self._pacer.leave_with(job.weight if self._pacer.counts_tokens else 0.0)
-        left = flight.started + self.settings.patience.deadline - time.monotonic() if flight.started else float("inf")
-        if not flight.wanted or left <= 0:
+        patience = self.settings.patience
+        left = flight.started + patience.deadline - time.monotonic() if flight.started else float("inf")
+        if not flight.wanted or left < min(1.0, patience.timeout / 10):  # too short for an answer, not for its price
             self.ledger.settle(held)
-            return (
-                _Outcome(None, failed("deadline", "its time was over before it could be sent again"))
-                if left <= 0
-                else _GONE
-            )
+            return _TOO_LATE if flight.wanted else _GONE
         flight.sending = True
         flight.started = flight.started or time.monotonic()
         flight.calls += 1
         self.calls += 1
-        exchange = await self._transport.post(
-            job.path, encoded(job.body(traits)), timeout=min(self.settings.patience.timeout, left)
-        )
+        exchange = await self._transport.post(job.path, encoded(job.body(traits)), timeout=min(patience.timeout, left))
         flight.last_sent, flight.seconds = exchange.sent, exchange.seconds
         outcome = self._understood(job, traits, exchange)
         self._settle(flight, job, outcome, held)
@@ -332,6 +329,7 @@ class Engine:
 
 _CLOSED = failed("cancelled", "the client was closed", cost=Cost())
 _GONE = _Outcome(None, failed("cancelled", "nobody waits for it any more"))
+_TOO_LATE = _Outcome(None, failed("deadline", "its time was over before it could be sent again"))
 # The server works, whatever it thinks of the request.
 _ALIVE = {"filtered", "refused", "truncated", "empty", "unfit", "too_long", "unsupported", "request"}
 

@@ -75,7 +75,7 @@ class Chat:
         """Read the answer; a cut one never counts, even if it holds JSON: that may be a quotation."""
         said = wire.said(answer)
         if said is None:
-            return "hollow", failed("empty", "the answer has no choices")
+            return "hollow", failed("empty", "the answer has no choices", usage=wire.usage_of(answer) or Usage())
         schema, data, message = self.request.schema, None, ""
         kind: Kind | None = "refused" if said.refusal else finish_kind(said.finish_reason)
         if kind is None and not said.text:
@@ -134,10 +134,10 @@ class Embed:
     def read(self, answer: Mapping[str, Any], traits: Traits) -> tuple[Kind | None, Reply]:
         """Read the vectors, one for each text."""
         del traits
-        vectors = wire.vectors_of(answer, len(self.request.texts))
+        vectors, usage = wire.vectors_of(answer, len(self.request.texts)), wire.usage_of(answer)
         if vectors is None:
-            return "hollow", failed("empty", "the answer has not one vector for each text")
-        usage = wire.usage_of(answer) or Usage(int(self.weight), estimated=True)
+            return "hollow", failed("empty", "the answer has not one vector for each text", usage=usage or Usage())
+        usage = usage or Usage(int(self.weight), estimated=True)
         return None, Reply("ok", data=vectors, usage=usage, model=str(answer.get("model") or ""))
 
     def repaired(self, reply: Reply) -> Embed:

@@ -21,13 +21,8 @@ class LoopThread:
         self._thread.start()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
-        left = asyncio.all_tasks(self._loop)
-        for task in left:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.run_until_complete(_cleared())
         self._loop.close()
 
     def soon(self, action: Callable[..., object], *arguments: object) -> bool:
@@ -46,7 +41,23 @@ class LoopThread:
         """Call a function on the loop after a while."""
         self.soon(self._loop.call_later, seconds, action)
 
-    def stop(self) -> None:
-        """End the loop and its thread."""
-        self.soon(self._loop.stop)
-        self._thread.join()
+    def stop(self, last: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do one last thing, then end the loop and its thread."""
+
+        async def end() -> None:
+            try:
+                await last()
+            finally:
+                self._loop.stop()
+
+        if self.soon(lambda: self._loop.create_task(end())) and threading.current_thread() is not self._thread:
+            self._thread.join()
+
+
+async def _cleared() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+    await asyncio.get_running_loop().shutdown_default_executor()

@@ -87,17 +87,17 @@ _FINISHED: dict[str, Kind] = {
 }  # fmt: skip
 _BY_STATUS: dict[int, Kind] = {
     401: "key", 402: "quota", 403: "key", 404: "model", 408: "server", 409: "server", 413: "too_long", 425: "server",
-    429: "throttled",
+    429: "throttled", 501: "request",
 }  # fmt: skip
 _TOO_LONG = re.compile(
-    r"context.?(length|window)|maximum.{0,20}(input|prompt|context|length of tokens)|input length|prompt is too long|"
-    r"too many (input )?tokens|reduce the length",
+    r"context.?(length|window|size)|maximum.{0,20}(input|prompt|context|length of tokens)|input length|"
+    r"prompt is too long|too many (input )?tokens|reduce the length",
     re.IGNORECASE,
 )
 _MUST_BE_QUOTED = {"seed", "stop"}  # everyday words: only quoted are they parameters
 _DROPPABLE = (
     "temperature", "top_p", "seed", "stop", "top_logprobs", "logprobs", "enable_thinking", "chat_template_kwargs",
-    "thinking", "dimensions",
+    "thinking",
 )  # fmt: skip
 
 

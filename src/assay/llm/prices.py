@@ -71,7 +71,7 @@ class Price:
 
     def fits(self, address: Address, model: str) -> bool:
         """Say whether the row is about this model on this host."""
-        if self.vendor == "local" and (not address.is_loopback or any(fnmatch(model, cloud) for cloud in _CLOUD)):
+        if self.vendor == "local" and any(fnmatch(model, cloud) for cloud in _CLOUD):
             return False
         there = fnmatch(address.host, self.host) if self.host else address.vendor.name == self.vendor
         return there and any(fnmatch(model, pattern) for pattern in self.models)

@@ -76,8 +76,12 @@ class Request:
             raise UsageError(f"max_tokens = {self.max_tokens}: expected a number from 1 on, or None")
         if self.schema is not None and self.schema.get("type") != "object":
             raise UsageError('schema: expected a JSON schema with "type": "object"')
-        object.__setattr__(self, "messages", messages)
+        # One way to write the same request: its fingerprint must not hang on how it was put.
+        object.__setattr__(self, "messages", tuple(dict(message) for message in messages))
         object.__setattr__(self, "stop", tuple(self.stop))
+        for name in ("temperature", "top_p"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else float(value))
 
     @classmethod
     def asking(cls, text: str, *, system: str = "", **options: Any) -> Request:

@@ -63,7 +63,7 @@ class Basket:
         self._due = False
 
     def add(self, number: int, reply: Reply) -> None:
-        """Put a reply in; it is handed over with those of the next few milliseconds, or at once if it is the last."""
+        """Put a reply in; it is handed over with those of the next few milliseconds, at once if it is the last."""
         self._gathered.append((number, reply))
         if not self._run.waiters:
             self._hand_over()
@@ -111,13 +111,13 @@ class Flight:
     job: Job
     keep: bool
     waiters: list[Waiter] = field(default_factory=list)
+    placed: bool = False  # it has a place at the gate
     sending: bool = False  # a call is out, or its answer is being stored: money may be at stake
     started: float = 0.0
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: Cost = field(default_factory=Cost)
     unpriced: bool = False
-    unstored: bool = False
     last_sent: float = 0.0
     seconds: float = 0.0
     tries: dict[str, int] = field(default_factory=dict)

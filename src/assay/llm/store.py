@@ -48,7 +48,6 @@ def connect(path: Path, *, patience: float) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
     connection.execute("BEGIN IMMEDIATE")
     application, version = (
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
@@ -62,13 +61,13 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     elif version != _VERSION:
         raise InputError(f"the cache has version {version}, this assay reads {_VERSION}", path=str(path))
     connection.execute("COMMIT")
-    wanted = "wal" if sqlite3.sqlite_version_info >= _SAFE_WAL else "delete"
-    if mode != wanted:
-        mode = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
-    if mode == "wal" != wanted:
+    # Truncating the journal is cheaper than deleting it; only WAL is a property of the file.
+    safe = sqlite3.sqlite_version_info >= _SAFE_WAL
+    mode = connection.execute(f"PRAGMA journal_mode = {'wal' if safe else 'truncate'}").fetchone()[0]
+    if mode == "wal" and not safe:
         raise InputError("another process keeps the file in WAL mode, which this SQLite may corrupt", path=str(path))
     # After a crash of the machine WAL may lose the last answers but never the file; a killed process loses nothing.
-    connection.execute(f"PRAGMA synchronous = {'NORMAL' if wanted == 'wal' else 'FULL'}")
+    connection.execute(f"PRAGMA synchronous = {'NORMAL' if safe else 'FULL'}")
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

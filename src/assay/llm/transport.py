@@ -78,7 +78,7 @@ class Transport:
         if url is None:
             url = self._urls[path] = self._httpx.URL(self._address.url + path)
         waits = {"connect": min(timeout, _CONNECTING), "read": timeout, "write": timeout, "pool": None}
-        headers = [*self._headers, (b"Content-Length", str(len(body)).encode())]
+        headers = [*self._headers, (b"content-length", str(len(body)).encode())]
         return self._httpx.Request("POST", url, headers=headers, content=body, extensions={"timeout": waits})
 
     def _lane(self) -> httpx2.AsyncHTTPTransport:
@@ -90,8 +90,10 @@ class Transport:
 
     def _kind(self, error: Exception) -> tuple[Kind, str]:
         httpx = self._httpx
-        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)):
-            return "unreachable", f"no connection to {self._address.label}"
+        if isinstance(error, httpx.ProxyError):
+            return "unreachable", "the proxy of the environment gives no connection"
+        if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
+            return "unreachable", f"no connection to {self._address.label}: {str(error)[:200] or 'no answer'}"
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
             return "slow", "no complete answer in time"
         if isinstance(error, (httpx.DecodingError, _TooLarge)):
@@ -110,8 +112,8 @@ class _TooLarge(Exception):
 
 async def _content(response: httpx2.Response) -> bytes:
     parts, size = [], 0
-    packed = "content-encoding" in response.headers
-    async for part in response.aiter_bytes() if packed else response.aiter_raw():
+    stream: Any = response.aiter_bytes() if "content-encoding" in response.headers else response.stream
+    async for part in stream:
         size += len(part)
         if size > _LARGEST:
             raise _TooLarge(f"the answer is larger than {_LARGEST >> 20} MB")
@@ -129,14 +131,14 @@ def _headers(address: Address, key: Key | None, more: Mapping[str, str]) -> list
     default = 443 if address.scheme == "https" else 80
     host = f"[{address.host}]" if ":" in address.host else address.host
     found = {
-        "Host": host if address.port == default else f"{host}:{address.port}",
-        "Content-Type": "application/json",
-        "Accept": "application/json",
-        "User-Agent": "assay",
+        "host": host if address.port == default else f"{host}:{address.port}",
+        "content-type": "application/json",
+        "accept": "application/json",
+        "user-agent": "assay",
     }
     if key is not None:
-        found["Authorization"] = f"Bearer {key.reveal()}"
-    found |= more
+        found["authorization"] = f"Bearer {key.reveal()}"
+    found |= {name.lower(): value for name, value in more.items()}
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in found.items()]
 
 

@@ -21,11 +21,13 @@ def overlap(first: Any, second: Any, k: int) -> dict[str, float]:
     """
     if k < 1:
         raise UsageError("overlap needs a cutoff from 1 on")
-    found = {}
-    for query, (a, b) in _pairs(first, second).items():
-        depth = min(k, max(len(a), len(b)))
-        found[query] = len(set(a[:k]) & set(b[:k])) / depth if depth else 1.0
-    return found
+    return {query: overlap_lists(a, b, k) for query, (a, b) in _pairs(first, second).items()}
+
+
+def overlap_lists(first: Sequence[Any], second: Sequence[Any], k: int) -> float:
+    """Share of the top k that two lists have in common."""
+    depth = min(k, max(len(first), len(second)))
+    return len(set(first[:k]) & set(second[:k])) / depth if depth else 1.0
 
 
 def rbo(first: Any, second: Any, *, p: float = 0.9) -> dict[str, float]:
@@ -79,9 +81,12 @@ def _ranked(data: Any) -> Mapping[str, list[str]]:
     return ranked_lists(found if isinstance(found, Run) else Run.from_dict(found))  # type: ignore[arg-type]
 
 
-def ranked_lists(run: Run, depth: int | None = None) -> dict[str, list[str]]:
-    """Order each query's documents as trec_eval does, down to a depth."""
-    frame = run.frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+def ranked_lists(run: Run, depth: int | None = None, *, given: bool = False) -> dict[str, list[str]]:
+    """Order each query's documents as trec_eval does (or equal scores as `given`), down to a depth."""
+    if given:
+        frame = run.frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
+    else:
+        frame = run.frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
     docs = pl.col("doc_id") if depth is None else pl.col("doc_id").head(depth)
     grouped = frame.group_by("query_id", maintain_order=True).agg(docs)
     return dict(zip(grouped["query_id"].to_list(), grouped["doc_id"].to_list(), strict=True))

@@ -23,6 +23,8 @@ Function = Callable[..., "Floats"]
 Cutoff = Literal["required", "optional", "none"]
 Aggregate = Literal["mean", "sum", "geometric"]
 
+_DEEPEST = 10**9
+
 REGISTRY: dict[str, Spec] = {}
 
 SHARED_PARAMETERS = {
@@ -98,6 +100,8 @@ class Measure:
             raise UsageError(f"{self.name} takes no cutoff: write {self.name}, not {self.name}@{k}")
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
             raise UsageError(f"the cutoff of {self.name}@{k} must be a whole number from 1 on")
+        if k > _DEEPEST:
+            raise UsageError(f"the cutoff of {self.name}@{k} is beyond any list")
         return Measure(self.name, int(k), self.params)
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from assay.report.tables import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.compare import Comparison, Contrast, Mover
+    from assay.analysis.compare import Comparison, Contrast, Mover, Pairs
     from assay.analysis.listwise import Lift, Likeness
     from assay.stats.intervals import Interval
 
@@ -217,7 +217,31 @@ def ablation(comparison: Comparison, descriptions: Mapping[str, str]) -> Table:
     return Table(headers, rows, caption=caption, names=2)
 
 
-def rows(comparison: Comparison) -> list[Block]:
+def pair_rows(comparison: Comparison) -> Table:
+    """Every pair of systems as one row with exact numbers, for a spreadsheet."""
+    headers = ("measure", "system", "letters", "mean", "other", "other_mean", "difference", "pvalue")
+    body = []
+    for pairs in comparison.pairs:
+        means = [mean.estimate for mean in comparison.means[pairs.measure]]
+        for i, name in enumerate(comparison.systems):
+            for j, other in enumerate(comparison.systems[:i]):
+                mine, theirs = means[i] or 0.0, means[j] or 0.0
+                numbers = [repr(value) for value in (theirs, mine - theirs, pairs.pvalues[i][j])]
+                body.append((pairs.measure, name, pairs.letters[i], repr(mine), other, *numbers))
+    return Table(headers, tuple(body), names=3, texts=(4,))
+
+
+def matrix(comparison: Comparison, pairs: Pairs) -> Table:
+    """Family-wise p of every pair of systems on one measure."""
+    rows = tuple(
+        (name, *("" if i == j else pvalue(p) for j, p in enumerate(pairs.pvalues[i])))
+        for i, name in enumerate(comparison.systems)
+    )
+    caption = say("compare.matrix", measure=pairs.measure)
+    return Table((say("column.system"), *comparison.systems), rows, caption=caption)
+
+
+def rows(comparison: Comparison) -> Table:
     """Every contrast as one row with exact numbers, for a spreadsheet."""
     headers = (
         "measure", "system", "baseline", "mean", "baseline_mean", "difference", "low", "high", "relative",
@@ -235,7 +259,7 @@ def rows(comparison: Comparison) -> list[Block]:
         exact = [number(value, exact=True) for value in numbers]
         outcome = (str(c.wins), str(c.ties), str(c.losses), c.verdict)
         body.append((c.measure, c.system, comparison.baseline, *exact, *outcome))
-    return [Table(headers, tuple(body), names=3)]
+    return Table(headers, tuple(body), names=3)
 
 
 def document(
@@ -252,8 +276,11 @@ def document(
     head = ablation(comparison, descriptions) if descriptions else summary(comparison)
     blocks: list[Block] = [head, Lines((heading(comparison, protocol), *best(comparison)))]
     if not brief:
-        blocks += [details(comparison, label) for label in comparison.measures]
-        blocks.append(Lines(tuple(verdict(comparison, contrast) for contrast in comparison.contrasts)))
+        if comparison.pairs:  # one family of tests in one document
+            blocks += [matrix(comparison, pairs) for pairs in comparison.pairs]
+        else:
+            blocks += [details(comparison, label) for label in comparison.measures]
+            blocks.append(Lines(tuple(verdict(comparison, contrast) for contrast in comparison.contrasts)))
         for found in gains:
             blocks += lifts(comparison, found)
         if lists:

@@ -10,6 +10,8 @@ from assay.report.document import Block, Heading, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.analysis.diagnose import Diagnosis, Finding, Worst
     from assay.analysis.gate import Gate
     from assay.analysis.sweep import Choice, Sweep
@@ -40,8 +42,14 @@ def _targets(found: Diagnosis) -> list[Block]:
     rows = tuple(_finding(finding) for finding in found.findings)
     headers = tuple(say(f"column.{name}") for name in ("measure", "value", "target", "excellent", "status", "advice"))
     low = [finding for finding in found.findings if finding.status == "low"]
-    ends = () if low else (say("diagnose.all_reached"),)
-    return [Table(headers, rows, caption=say("diagnose.targets"), texts=(4, 5)), Lines(ends)]
+    ends = [
+        say("diagnose.limit", measure=finding.target.measure, limit=found.limits[finding.target.measure])
+        for finding in low
+        if found.limits.get(finding.target.measure, 1.0) < finding.target.target
+    ]
+    if not low:
+        ends.append(say("diagnose.all_reached"))
+    return [Table(headers, rows, caption=say("diagnose.targets"), texts=(4, 5)), Lines(tuple(ends))]
 
 
 def _finding(finding: Finding) -> tuple[str, ...]:
@@ -69,7 +77,7 @@ def _stages(found: Diagnosis) -> list[Block]:
     headers = tuple(say(f"column.{name}") for name in ("stage", "queries", "share", "examples"))
     advice = [
         say(f"diagnose.{stage}", n=len(found.stages[stage]), k=found.k)
-        for stage in ("not_retrieved", "below_k")
+        for stage in ("missing", "not_retrieved", "below_k")
         if found.stages[stage]
     ]
     return [Table(headers, rows, caption=say("diagnose.stages", k=found.k), texts=(3,)), Lines(tuple(advice))]
@@ -165,12 +173,34 @@ def _exact(value: float | None) -> str:
     return "" if value is None else repr(value)
 
 
-def gate(found: Gate) -> list[Block]:
-    """Rules with their outcomes."""
-    title = say("gate.title", system=found.system, outcome=say(f"outcome.{found.outcome}"))
-    rows = tuple((check.name, say(f"outcome.{check.outcome}"), check.message) for check in found.checks)
-    headers = (say("column.rule"), say("column.outcome"), say("column.detail"))
-    open_rules = any(check.outcome == "inconclusive" for check in found.checks)
-    return [
-        Heading(title), Table(headers, rows, names=3), Lines((say("gate.open"),) if open_rules else ()),
-    ]  # fmt: skip
+def gates(found: Sequence[Gate], *, strict: bool) -> list[Block]:
+    """Rules of all systems with their outcomes, then what a reader should know."""
+    rows = tuple(
+        (one.system, check.name, say(f"outcome.{check.outcome}"), check.message)
+        for one in found
+        for check in one.checks
+    )
+    headers = (say("column.system"), say("column.rule"), say("column.outcome"), say("column.detail"))
+    undecided = any(check.outcome == "inconclusive" for one in found for check in one.checks)
+    titles = [Heading(_verdict(one, strict=strict)) for one in found]
+    lines = [say("gate.open_fails" if strict else "gate.open")] if undecided else []
+    doubts = [say("doubt.of_one", system=one.system, text=text) for one in found for text in one.warnings]
+    return [*titles, Table(headers, rows, names=4), Lines((*lines, *doubts))]
+
+
+def _verdict(one: Gate, *, strict: bool) -> Said:
+    outcome = "failed" if strict and one.outcome == "inconclusive" else one.outcome
+    return say("gate.title", system=one.system, outcome=say(f"outcome.{outcome}"))
+
+
+def finding_rows(found: Sequence[Diagnosis]) -> Table:
+    """Targets of all systems with exact numbers, for a spreadsheet."""
+    rows = tuple(
+        (
+            one.system, finding.target.measure, _exact(finding.value), repr(finding.target.target),
+            _exact(finding.target.excellent), finding.status, finding.advice,
+        )
+        for one in found
+        for finding in one.findings
+    )  # fmt: skip
+    return Table(("system", "measure", "value", "target", "excellent", "status", "advice"), rows, names=2, texts=(5, 6))

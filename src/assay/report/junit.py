@@ -25,7 +25,9 @@ def _suite(gate: Gate, *, strict: bool) -> str:
     head = f"  <testsuite name={quoteattr(clean(gate.system))} tests={quoteattr(str(len(gate.checks)))}"
     head += f' failures="{failed}" errors="0" skipped="{skipped}">\n'
     cases = "".join(_case(gate.system, check, strict=strict) for check in gate.checks)
-    return f"{head}{cases}  </testsuite>\n"
+    doubts = "".join(f"{escape(clean(str(text)))}\n" for text in gate.warnings)
+    notes = f"    <system-out>{doubts}</system-out>\n" if doubts else ""
+    return f"{head}{cases}{notes}  </testsuite>\n"
 
 
 def _fails(check: Check, *, strict: bool) -> bool:

@@ -157,7 +157,8 @@ def latex(table: Table) -> str:
 
 def latex_text(text: str) -> str:
     """Escape a text for LaTeX."""
-    return "".join(_LATEX.get(char, char) for char in clean(text))
+    escaped = "".join(_LATEX.get(char, char) for char in clean(text))
+    return escaped.replace(r"\textless{}=", r"$\le$").replace(r"\textgreater{}=", r"$\ge$")
 
 
 def as_csv(table: Table) -> str:

@@ -40,8 +40,8 @@ class PredictionPowered:
 def prediction_powered_mean(
     labels: ArrayLike,
     predictions: ArrayLike,
-    unlabelled: ArrayLike,
     *,
+    unlabelled: ArrayLike,
     weights: ArrayLike | None = None,
     unlabelled_weights: ArrayLike | None = None,
     tuning: float | None = None,
@@ -92,9 +92,9 @@ def _sum(rest: Moments, bulk: Moments) -> Moments:
     a, b = rest.standard_error, bulk.standard_error
     error = math.hypot(a, b)
     if not error:
-        return Moments(rest.n, mean, 0.0, 0.0, rest.df, reason=NO_SPREAD)
+        return Moments(rest.n, mean, standard_error=0.0, df=rest.df, reason=NO_SPREAD)
     df = 1 / ((a / error) ** 4 / rest.df + (b / error) ** 4 / bulk.df)
-    return Moments(rest.n, mean, None, error, df)
+    return Moments(rest.n, mean, standard_error=error, df=df)
 
 
 def _tuned(y: Floats, f: Floats, u: Floats | None, g: Floats, v: Floats | None) -> float:

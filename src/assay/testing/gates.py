@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import TYPE_CHECKING
 
 from assay.analysis.diagnose import chosen
 from assay.analysis.gate import ALPHA, MARGIN, NotWorse, Rule, Threshold, gate
 from assay.errors import UsageError
 from assay.formats.writing import read_result
+from assay.messages import Said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def assert_gate(
-    scores: Scores,
+    scores: Scores | str | os.PathLike[str],
     *,
     at_least: Mapping[str, float] | None = None,
     at_most: Mapping[str, float] | None = None,
@@ -31,8 +33,10 @@ def assert_gate(
     """Fail the test unless the scores pass; the message names every rule that did not.
 
     `not_worse_than` is a baseline's scores or result file, compared on `measures` (the primary one unless named). A
-    rule that cannot be decided passes, or fails where `strict`.
+    rule that cannot be decided passes with a warning, or fails where `strict`. `scores` may be a result file too.
     """
+    if isinstance(scores, (str, os.PathLike)):
+        scores = _only(scores)
     rules: list[Rule] = [Threshold(measure, at_least=value, alpha=alpha) for measure, value in (at_least or {}).items()]
     rules += [Threshold(measure, at_most=value, alpha=alpha) for measure, value in (at_most or {}).items()]
     if not_worse_than is not None:
@@ -42,7 +46,23 @@ def assert_gate(
     bad = [c for c in found.checks if c.outcome == "failed" or (strict and c.outcome == "inconclusive")]
     if bad:
         raise AssertionError(f"{scores.name}: " + "; ".join(str(check.message) for check in bad))
+    gaps = [text for text in found.warnings if isinstance(text, Said) and _root(text) == "doubt.missing"]
+    for text in (*gaps, *(c.message for c in found.checks if c.outcome == "inconclusive")):
+        warnings.warn(f"{scores.name}: {text}", stacklevel=2)
     return found
+
+
+def _root(text: Said) -> str:
+    """The message itself, not the name of the system in front of it."""
+    inner = text.values.get("text")
+    return _root(inner) if text.key == "doubt.of_one" and isinstance(inner, Said) else text.key
+
+
+def _only(place: str | os.PathLike[str]) -> Scores:
+    systems = read_result(place)
+    if len(systems) > 1:
+        raise UsageError(f"{os.fspath(place)} holds {len(systems)} systems: give one of assay.read_result(...)")
+    return systems[0]
 
 
 def _baseline(given: Scores | str | os.PathLike[str], scores: Scores) -> Scores:

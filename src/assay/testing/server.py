@@ -35,9 +35,9 @@ class FakeLLM:
     ...     reply.text, reply.calls, reply.usage.completion_tokens, server.requests[0].text
     ('It is 4.', 2, 4, 'What is 2 + 2?')
 
-    `requests` holds what arrived, with times, `most_in_flight` how many waited for answers at once. After the list
-    comes `answer`, which is "OK" unless told otherwise. Embeddings are unit vectors made from the texts. It runs on a
-    thread; `python -m assay.testing` runs one by itself.
+    `requests` holds what arrived, with times, `most_in_flight` how many waited for their answers at once. After the
+    list comes `answer`, which is "OK" unless told otherwise. Embeddings are unit vectors made from the texts. It runs
+    on a thread; `python -m assay.testing` runs one by itself.
     """
 
     def __init__(self, answer: str | Answer | Iterable[Answer | str] | Script = "OK", *, port: int = 0) -> None:

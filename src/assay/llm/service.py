@@ -1,0 +1,152 @@
+"""The engine's life: it starts with the first request that the cache does not have, and ends when nobody needs it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from assay.llm.engine import Engine
+from assay.llm.loop import LoopThread
+from assay.llm.records import failed
+from assay.llm.runs import Basket, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from assay.llm.budget import Ledger
+    from assay.llm.engine import Settings
+    from assay.llm.jobs import Job
+    from assay.llm.records import Reply
+
+    Link = tuple[LoopThread, Engine]
+    Item = tuple[str, Job, Callable[[Reply], None]]
+
+T = TypeVar("T")
+_CHUNK = 256  # requests looked up in the cache together
+_AHEAD = 1024  # requests that may wait for an answer at the same time
+
+
+class Service:
+    """Answers requests from the cache or by an engine on a thread of its own; threads and forks may share it."""
+
+    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+        self.settings, self.ledger = settings, ledger
+        self._past_calls = 0
+        self._start()
+
+    def _start(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._link: Link | None = None
+        self._end: Callable[[], object] = _nothing
+
+    @property
+    def calls(self) -> int:
+        """HTTP calls so far."""
+        return self._past_calls + (0 if self._link is None else self._link[1].calls)
+
+    def cached(self, keys: Sequence[str]) -> dict[str, Reply]:
+        """Look replies up in the cache."""
+        return {} if self.settings.cache is None else self.settings.cache.get_many(keys)
+
+    def served(
+        self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True
+    ) -> Iterator[tuple[int, Reply]]:
+        """Give the replies to jobs with their keys, numbered, as they come."""
+        run = Run()
+        basket = Basket(run)
+        end = None if deadline is None else time.monotonic() + deadline
+        link: Link | None = None
+        number = waiting = 0
+        try:
+            for chunk in chunks(jobs):
+                found = self.cached([key for key, _ in chunk]) if keep else {}
+                new: list[Item] = []
+                for key, job in chunk:
+                    if key in found:
+                        yield number, found[key]
+                    else:
+                        new.append((key, job, partial(basket.add, number)))
+                    number += 1
+                if new:
+                    link = link or self._linked(run, end)
+                    _submit(link, run, new, keep=keep)
+                    waiting += len(new)
+                while waiting > _AHEAD:
+                    some = basket.take()
+                    waiting -= len(some)
+                    yield from some
+            while waiting:
+                some = basket.take()
+                waiting -= len(some)
+                yield from some
+        finally:
+            if link is not None:
+                link[0].soon(run.end, failed("cancelled", "the caller went away"))
+
+    def _linked(self, run: Run, end: float | None) -> Link:
+        link = self._running()
+        if end is not None:
+            late = partial(run.end, failed("deadline", "the time of the run is over"))
+            link[0].later(max(end - time.monotonic(), 0.0), late)
+        return link
+
+    def _running(self) -> Link:
+        if self._pid != os.getpid():
+            # After a fork the thread, the connections and the calls under way are the parent's.
+            self._start()
+            self.ledger.forget_calls()
+        with self._lock:
+            if self._link is None:
+                thread = LoopThread("assay-llm")
+                self._link = thread, thread.wait(_started(self.settings, self.ledger))
+                # Also when the client is forgotten, or the program ends: what is under way is paid for.
+                self._end = weakref.finalize(self, _ended, os.getpid(), *self._link)
+            return self._link
+
+    def close(self) -> None:
+        """Send nothing more, wait for the answers that are under way, and close the connections."""
+        if self._pid != os.getpid():
+            return
+        with self._lock:
+            link, self._link = self._link, None
+        self._end()
+        if link is not None:
+            self._past_calls += link[1].calls
+
+
+async def _started(settings: Settings, ledger: Ledger) -> Engine:
+    return Engine(settings, ledger)
+
+
+def _ended(pid: int, thread: LoopThread, engine: Engine) -> None:
+    if pid == os.getpid():
+        thread.stop(engine.close)
+
+
+def _nothing() -> None:
+    """Nothing to end."""
+
+
+def _submit(link: Link, run: Run, items: list[Item], *, keep: bool) -> None:
+    thread, engine = link
+
+    def submit_all() -> None:
+        for key, job, deliver in items:
+            engine.submit(run, key, job, deliver, keep=keep)
+
+    if not thread.soon(submit_all):
+        for _, _, deliver in items:
+            deliver(failed("cancelled", "the client was closed"))
+
+
+def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """Take items some at a time."""
+    source = iter(items)
+    while chunk := list(islice(source, _CHUNK)):
+        yield chunk
