@@ -15,6 +15,7 @@ LAYERS = [
     {"messages"},
     {"data", "stats", "demo"},
     {"llm", "formats", "engines", "text"},
+    {"support"},
     {"judge", "pipeline"},
     {"measures"},
     {"analysis", "online"},

@@ -1,0 +1,87 @@
+"""Samples: questions with the answers that a system gave and the contexts that it had."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from assay.data.source import Source
+
+Field = Literal["query_id", "question", "answer", "contexts", "history", "reference", "context_ids", "gold_ids"]
+FIELDS: tuple[Field, ...] = get_args(Field)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One text that the answer was to be based on."""
+
+    text: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One earlier message of a conversation."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question with its answer; None is what the data does not have, which differs from what is empty.
+
+    `gold_ids` is an AND of ORs: one group per thing that must be found, each with the ids that satisfy it. `faults`
+    says of a field why it could not be read, `notes` what was odd but could be read. `others` keeps further columns.
+    """
+
+    query_id: str
+    question: str | None = None
+    answer: str | None = None
+    contexts: tuple[Context, ...] | None = None
+    history: tuple[Turn, ...] = ()
+    references: tuple[str, ...] = ()
+    context_ids: tuple[str, ...] | None = None
+    gold_ids: tuple[tuple[str, ...], ...] | None = None
+    faults: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    others: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def given(self) -> str:
+        """What was said before the answer: the question and the conversation up to it."""
+        return "\n".join([*(turn.text for turn in self.history), self.question or ""])
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples of one system in the order of their file; `mapping` says which column each field was read from."""
+
+    rows: tuple[Sample, ...]
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    source: Source | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.rows)
+
+    def __getitem__(self, place: int) -> Sample:
+        return self.rows[place]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of questions, references and gold ids: the same for systems that can be compared."""
+        told = [
+            (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
+            for row in sorted(self.rows, key=lambda row: row.query_id)
+        ]
+        return sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()

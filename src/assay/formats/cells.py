@@ -1,0 +1,177 @@
+"""Values of one sample: texts, lists of texts, contexts, conversations and ids in the shapes that tools write them.
+
+Each reader takes a value and a list for remarks, and raises Fault with what is wrong in a few words.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from assay.data.samples import Context, Turn
+from assay.errors import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TEXT = ("text", "content", "page_content", "contents", "passage", "context", "document", "body", "message", "value")
+_ID = ("id", "doc_id", "docid", "document_id", "chunk_id", "context_id", "passage_id", "pid", "_id")
+_ROLE = ("role", "speaker", "author", "from", "type")
+_PACKED = 1 << 24  # characters; a longer cell is not looked into
+
+
+class Fault(Exception):
+    """What is wrong with a value, in a few words."""
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays into lists and the missing values of frames into None."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if hasattr(value, "tolist") and not isinstance(value, (str, bytes)):
+        return plain(value.tolist())
+    if isinstance(value, tuple):
+        return list(value)
+    if type(value).__name__ in {"NAType", "NaTType"}:
+        return None
+    return value
+
+
+def unpacked(value: Any) -> Any:
+    """Read a list or an object that was written into a cell of a flat file, as JSON or as Python writes it."""
+    if not isinstance(value, str) or value[:1] not in "[{" or value[-1:] not in "]}" or len(value) > _PACKED:
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
+
+
+def named(value: Any) -> str:
+    """Say what a value is, for a message."""
+    kinds = {dict: "an object", list: "a list", bool: "true or false", int: "a number", float: "a number"}
+    return kinds.get(type(value), f"of type {type(value).__name__}")
+
+
+def text(value: Any, notes: list[str]) -> str:
+    """Read one text; a number is written out, a list of one text is that text."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        notes.append(f"the number {excerpt(value)} is read as text")
+        return str(value)
+    if isinstance(value, list) and len(value) == 1:
+        return text(plain(value[0]), notes)
+    if isinstance(value, dict):
+        found = _first(value, _TEXT)
+        if isinstance(found, str):
+            return found
+    raise Fault(f"expected a text, found {named(value)}")
+
+
+def question(value: Any, notes: list[str]) -> str:
+    """Read a question; of a list of messages, the last one that the user sent."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        asked = [turn.text for turn in turns(value, notes) if turn.role.lower() in {"user", "human", ""}]
+        if asked:
+            return asked[-1]
+    return text(value, notes)
+
+
+def texts(value: Any, notes: list[str]) -> tuple[str, ...]:
+    """Read one or several texts."""
+    if isinstance(value, list):
+        return tuple(text(plain(item), notes) for item in value if plain(item) is not None)
+    return (text(value, notes),)
+
+
+def contexts(value: Any, notes: list[str]) -> tuple[Context, ...]:
+    """Read contexts: a list of texts or of {id, text}, an object {id: text}, or one text."""
+    if isinstance(value, str):
+        notes.append("contexts is one text, not a list")
+        return (Context(value),)
+    if isinstance(value, dict):
+        if _first(value, _TEXT) is not None:
+            return (_context(value, notes),)
+        return tuple(Context(text(plain(found), notes), str(key)) for key, found in value.items())
+    if not isinstance(value, list):
+        raise Fault(f"expected a list of texts, found {named(value)}")
+    flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
+    known = [item for item in map(plain, flat) if item is not None]
+    if len(known) < len(flat):
+        notes.append(f"{len(flat) - len(known)} of {len(flat)} contexts are null")
+    return tuple(_context(item, notes) for item in known)
+
+
+def _context(item: Any, notes: list[str]) -> Context:
+    if not isinstance(item, dict):
+        return Context(text(item, notes))
+    found = plain(_first(item, _TEXT))
+    if found is None:
+        raise Fault(f"a context has no text: its keys are {', '.join(map(excerpt, list(item)[:5]))}")
+    inner = item.get("metadata")
+    name = _first(item, _ID)
+    if name is None and isinstance(inner, dict):
+        name = _first(inner, (*_ID, "source"))
+    return Context(text(found, notes), None if name is None else str(name))
+
+
+def turns(value: Any, notes: list[str]) -> tuple[Turn, ...]:
+    """Read a conversation: messages with a role, plain texts in turn, pairs of question and answer, or one text."""
+    if isinstance(value, str):
+        return (Turn("user", value),)
+    if not isinstance(value, list):
+        raise Fault(f"expected a list of messages, found {named(value)}")
+    found: list[Turn] = []
+    for item in (plain(item) for item in value):
+        if isinstance(item, dict):
+            said = plain(_first(item, _TEXT))
+            role = _first(item, _ROLE)
+            found.append(Turn("" if role is None else str(role), "" if said is None else text(said, notes)))
+        elif isinstance(item, list):
+            found += [Turn(_role(found, i), text(plain(part), notes)) for i, part in enumerate(item)]
+        elif item is not None:
+            found.append(Turn(_role(found, 0), text(item, notes)))
+    return tuple(found)
+
+
+def _role(before: Sequence[Turn], ahead: int) -> str:
+    return "user" if (len(before) + ahead) % 2 == 0 else "assistant"
+
+
+def identifier(value: Any, notes: list[str]) -> str:
+    """Read an id; whole numbers that a library turned into floats read as whole numbers."""
+    del notes
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return str(value)
+    raise Fault(f"expected an id, found {named(value)}")
+
+
+def identifiers(value: Any, notes: list[str]) -> tuple[str, ...]:
+    """Read a list of ids."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list):
+        raise Fault(f"expected a list of ids, found {named(value)}")
+    flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
+    return tuple(identifier(_first(item, _ID) if isinstance(item, dict) else item, notes) for item in flat)
+
+
+def groups(value: Any, notes: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Read gold ids: a list of ids, or an AND of ORs as a list of lists."""
+    if isinstance(value, list):
+        return tuple(identifiers(item if isinstance(item, list) else [item], notes) for item in value)
+    return (identifiers(value, notes),)
+
+
+def _first(item: dict[str, Any], names: tuple[str, ...]) -> Any:
+    lower = {str(key).lower(): found for key, found in item.items()}
+    return next((lower[name] for name in names if lower.get(name) is not None), None)

@@ -1,0 +1,243 @@
+"""Samples as JSON lines, JSON, CSV, Parquet or frames, under the column names that users already have."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from assay.data.samples import FIELDS, Sample, Samples
+from assay.data.source import Source
+from assay.errors import InputError, UnknownName, UsageError, excerpt
+from assay.formats import cells, tables
+from assay.formats.detect import format_of
+from assay.formats.files import Input
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+
+
+# Ours first, then what ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain call it.
+ALIASES: dict[str, tuple[str, ...]] = {
+    "query_id": ("query_id", "qid", "q_id", "id", "task_id", "topic_id", "question_id", "sample_id"),
+    "question": ("question", "user_input", "query", "input", "instruction", "topic", "prompt"),
+    "answer": (
+        "answer",
+        "response",
+        "actual_output",
+        "output",
+        "generated_answer",
+        "generated_texts",
+        "prediction",
+        "pred",
+        "model_response",
+        "result",
+    ),
+    "contexts": (
+        "contexts",
+        "retrieved_contexts",
+        "retrieval_context",
+        "retrieved_context",
+        "context",
+        "passages",
+        "documents",
+        "retrieved_contents",
+        "source_documents",
+    ),
+    "history": ("history", "chat_history", "conversation", "conversation_history", "messages"),
+    "reference": (
+        "reference",
+        "ground_truth",
+        "ground_truths",
+        "gt_answer",
+        "expected_output",
+        "expected_response",
+        "reference_answer",
+        "golden_answers",
+        "generation_gt",
+    ),
+    "context_ids": ("context_ids", "retrieved_context_ids", "retrieved_ids", "passage_id", "doc_ids"),
+    "gold_ids": ("gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks"),
+}
+_WRAPPERS = ("samples", "data", "rows", "results", "examples", "test_cases", "testcases", "records")
+_TABLES = {"csv", "tsv", "parquet"}
+
+
+def read_samples(
+    place: str | os.PathLike[str], *, kind: str | None = None, columns: Mapping[str, str] | None = None
+) -> Samples:
+    """Read samples from a file; `columns` overrides which column a field is read from."""
+    source = Input.at(place)
+    kind = format_of(source, kind)
+    if kind in _TABLES:
+        rows: list[tuple[int, dict[str, Any]]] = list(
+            enumerate(tables.read_table(source, kind).iter_rows(named=True), 1)
+        )
+    elif kind == "jsonl":
+        rows = list(tables.read_jsonl(source))
+    elif kind == "json":
+        rows = list(enumerate(_json_rows(source), 1))
+    else:
+        raise InputError(
+            f"samples cannot be read from {kind}", path=source.label, hint="expected jsonl, json, csv, tsv or parquet"
+        )
+    return samples_of(rows, source.source, columns=columns, flat=kind in {"csv", "tsv"})
+
+
+def as_samples(data: Any, *, columns: Mapping[str, str] | None = None) -> Samples:
+    """Take samples as a path, a list of dicts, a frame, or as they are."""
+    if isinstance(data, Samples):
+        return data
+    if isinstance(data, (str, PathLike)):
+        return read_samples(data, columns=columns)
+    if isinstance(data, list) and all(isinstance(row, dict) for row in data):
+        return samples_of(list(enumerate(data, 1)), Source("samples"), columns=columns)
+    frame = tables.frame_from(data)
+    if frame is None:
+        raise UsageError(f"samples must be a path, a list of dicts or a frame, not {type(data).__name__}")
+    rows: Iterable[dict[str, Any]] = frame.iter_rows(named=True)
+    return samples_of(list(enumerate(rows, 1)), Source("frame"), columns=columns)
+
+
+def _json_rows(source: Input) -> list[dict[str, Any]]:
+    """Rows of a list of objects, of an object that wraps one, or of an object of columns."""
+    try:
+        data = json.loads(source.text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"the JSON cannot be read: {tables.first_line(error)}", path=source.label) from None
+    if isinstance(data, dict):
+        data = _unwrapped(data)
+    if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
+        return data
+    raise InputError(
+        "expected a list of samples", path=source.label, hint='[{"question": ..., "answer": ..., "contexts": [...]}]'
+    )
+
+
+def _unwrapped(data: dict[str, Any]) -> Any:
+    inside = [value for key, value in data.items() if key.lower() in _WRAPPERS and isinstance(value, list)]
+    if len(inside) == 1:
+        return inside[0]
+    sizes = {len(value) for value in data.values() if isinstance(value, list)}
+    if len(sizes) == 1 and all(isinstance(value, list) for value in data.values()) and _fields(list(data)):
+        return [dict(zip(data, values, strict=True)) for values in zip(*data.values(), strict=True)]
+    return [data]
+
+
+def _fields(names: list[str]) -> set[str]:
+    lower = {name.lower().strip() for name in names}
+    return {field for field, known in ALIASES.items() if lower.intersection(known)}
+
+
+def samples_of(
+    rows: list[tuple[int, dict[str, Any]]],
+    source: Source,
+    *,
+    columns: Mapping[str, str] | None = None,
+    flat: bool = False,
+) -> Samples:
+    """Make samples of numbered rows; in a flat file, lists are JSON inside a cell."""
+    if not rows:
+        raise InputError("the file has no rows", path=source.label, hint="expected at least one sample")
+    names = list(dict.fromkeys(name for _, row in rows for name in row))
+    mapping = find_columns(names, source.label, columns or {})
+    if "answer" not in mapping:
+        raise InputError(
+            f"no column for answer among {', '.join(map(excerpt, names[:8]))}",
+            path=source.label,
+            hint=f"also accepted: {', '.join(ALIASES['answer'][1:5])}; or say --map answer=COLUMN",
+        )
+    reader = _Reader(mapping, source.label, flat)
+    read = tuple(reader.sample(number, row) for number, row in rows)
+    notes = tuple(f"column {excerpt(name)} is read as {field}" for field, name in mapping.items() if name != field)
+    return Samples(read, mapping, source, notes)
+
+
+def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict[str, str]:
+    """Find the column of each field; two that could be the same field are an error unless the user chose one."""
+    for field, name in asked.items():
+        if field not in FIELDS:
+            raise UnknownName("field", field, FIELDS, hint=f"the fields are {', '.join(FIELDS)}")
+        if name not in names:
+            raise InputError(
+                f"no column {excerpt(name)} for {field}", path=label, hint=f"its columns: {_listed(names)}"
+            )
+    free = [name for name in names if name not in asked.values()]
+    found = {}
+    for field, known in ALIASES.items():
+        if field in asked:
+            found[field] = asked[field]
+            continue
+        same = [name for name in free if name.lower().strip() in known]
+        if field == "query_id":  # an id of the query beside an id of the row is common and clear
+            same = sorted(same, key=lambda name: known.index(name.lower().strip()))[:1]
+        if len(same) > 1:
+            raise InputError(
+                f"columns {' and '.join(map(excerpt, same))} could both be {field}",
+                path=label,
+                hint=f"say which: --map {field}={same[0]}",
+            )
+        if same:
+            found[field] = same[0]
+    return found
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(excerpt, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")  # noqa: PLR2004
+
+
+@dataclass
+class _Reader:
+    """Reads rows into samples; what is wrong with one value is a fault of that sample alone."""
+
+    mapping: Mapping[str, str]
+    label: str
+    flat: bool
+
+    def __post_init__(self) -> None:
+        self.seen: dict[str, int] = {}
+
+    def sample(self, number: int, row: dict[str, Any]) -> Sample:
+        faults: dict[str, str] = {}
+        notes: list[str] = []
+
+        def value(field: str, read: Any) -> Any:
+            raw = cells.plain(row.get(self.mapping[field])) if field in self.mapping else None
+            if raw is None:
+                return None
+            try:
+                return read(cells.unpacked(raw) if self.flat else raw, notes)
+            except cells.Fault as error:
+                faults[field] = str(error)
+                return None
+
+        used = set(self.mapping.values())
+        return Sample(
+            query_id=self._id(number, value("query_id", cells.identifier)),
+            question=value("question", cells.question),
+            answer=value("answer", cells.text),
+            contexts=value("contexts", cells.contexts),
+            history=value("history", cells.turns) or (),
+            references=value("reference", cells.texts) or (),
+            context_ids=value("context_ids", cells.identifiers),
+            gold_ids=value("gold_ids", cells.groups),
+            faults=faults,
+            notes=tuple(notes),
+            others={name: cells.plain(found) for name, found in row.items() if name not in used},
+        )
+
+    def _id(self, number: int, found: str | None) -> str:
+        name = found or str(number)
+        if name in self.seen:
+            raise InputError(
+                f"sample {excerpt(name)} stands in rows {self.seen[name]} and {number}",
+                path=self.label,
+                line=number,
+                hint="give each sample an id of its own, and each system a file of its own",
+            )
+        self.seen[name] = number
+        return name

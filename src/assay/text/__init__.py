@@ -1,0 +1,1 @@
+"""Text in English, Chinese and a mixture of both: sentences, words, numbers, negation; and embeddings of it."""

@@ -1,0 +1,158 @@
+"""Embeddings: one protocol, texts in, one row of numbers per text out; and the choice of who computes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from assay.errors import InputError, UnknownName, UsageError
+from assay.text.words import language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+NAMES = ("auto", "minilm", "wordllama")
+_LOOKED_AT = 200  # texts that tell the language of all
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Whatever turns texts into vectors."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """One row per text."""
+        ...
+
+
+class Vectors(NamedTuple):
+    """Unit vectors of texts, and why some of them have none."""
+
+    rows: NDArray[np.float32]
+    failures: dict[int, str]
+
+
+class Chosen(NamedTuple):
+    """An embedder and why it was taken."""
+
+    embedder: Embedder
+    note: str
+
+
+def choose_embedder(asked: Any, texts: Iterable[str]) -> Chosen:
+    """Take the embedder that was asked for; `auto` follows the language of the texts.
+
+    A name, a folder with the weights of minilm, a callable, or an object with embed, encode or embed_documents.
+    """
+    if asked is None or asked == "auto":
+        return _by_language([text for text, _ in zip(texts, range(_LOOKED_AT), strict=False)])
+    if isinstance(asked, Path) or (isinstance(asked, str) and asked not in NAMES and Path(asked).is_dir()):
+        from assay.text.minilm import load_minilm
+
+        return Chosen(load_minilm(Path(asked)), f"embeddings: minilm from {asked}")
+    if isinstance(asked, str):
+        return Chosen(_named(asked), f"embeddings: {asked}, as asked")
+    embedder = _Adapted(asked)
+    return Chosen(embedder, f"embeddings: {embedder.name}, as asked")
+
+
+def _named(name: str) -> Embedder:
+    if name == "wordllama":
+        from assay.text.static import load_wordllama
+
+        return load_wordllama()
+    if name != "minilm":
+        raise UnknownName("embedder", name, NAMES, hint="or a folder with the weights of minilm, or a callable")
+    from assay.text.minilm import load_minilm
+    from assay.text.weights import find_minilm
+
+    folder = find_minilm()
+    if folder is None:
+        raise UsageError("the weights of minilm are not here: run assay models get minilm, or name their folder")
+    return load_minilm(folder)
+
+
+def _by_language(texts: list[str]) -> Chosen:
+    """Minilm knows English best, if its weights are here; wordllama knows Chinese too and needs nothing but itself."""
+    from assay.text.static import wordllama_folder
+    from assay.text.weights import find_minilm
+
+    tongue = language(" ".join(texts))
+    if tongue == "en" and find_minilm() is not None:
+        return Chosen(_named("minilm"), "embeddings: minilm, because the texts are English")
+    if wordllama_folder() is not None:
+        why = {
+            "en": "the weights of minilm are not here",
+            "zh": "the texts are Chinese",
+            "mixed": "languages are mixed",
+        }
+        return Chosen(
+            _named("wordllama"), f"embeddings: wordllama, because {why.get(tongue, 'no other is known to fit')}"
+        )
+    if find_minilm() is not None:
+        return Chosen(_named("minilm"), "embeddings: minilm, because wordllama is not installed")
+    raise UsageError("no embeddings are here: pip install 'assay-eval[text]', or run assay models get minilm")
+
+
+class _Adapted:
+    """A user's own embedder under our protocol."""
+
+    def __init__(self, inner: Any) -> None:
+        calls = [getattr(inner, name, None) for name in ("embed", "encode", "embed_documents")]
+        found = next((call for call in calls if callable(call)), inner if callable(inner) else None)
+        if found is None:
+            raise UsageError(f"an embedder must be callable or have a method embed, not {type(inner).__name__}")
+        self._call: Callable[[list[str]], Any] = found
+        name = getattr(inner, "name", None) or getattr(inner, "model", None) or getattr(inner, "__name__", None)
+        self.name = name if isinstance(name, str) else type(inner).__name__
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return self._call(list(texts))
+
+
+def embed_all(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embed texts and scale the rows to unit length; what has no finite vector is a failure with its reason."""
+    if not texts:
+        return Vectors(np.zeros((0, 1), dtype=np.float32), {})
+    found = embedder.embed(texts)
+    failures: dict[int, str] = {}
+    if not isinstance(found, np.ndarray):
+        found = _rows_of(list(found), failures)
+    try:
+        rows = np.array(found, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the embedder {embedder.name} did not return numbers: {error}") from None
+    if rows.ndim != 2 or len(rows) != len(texts):  # noqa: PLR2004
+        raise InputError(f"the embedder {embedder.name} returned the shape {rows.shape} for {len(texts)} texts")
+    broken = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    for place in broken:
+        failures.setdefault(int(place), "the vector is not finite")
+    rows[broken] = 0
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
+    return Vectors(rows, failures)
+
+
+def _rows_of(found: list[Any], failures: dict[int, str]) -> Any:
+    """Vectors of a list; replies of a language model client carry theirs in `data`, or say why they have none."""
+    rows = [getattr(item, "data", item) if not isinstance(item, (list, np.ndarray)) else item for item in found]
+    width = next((len(row) for row in rows if isinstance(row, (list, tuple, np.ndarray))), 1)
+    for place, row in enumerate(rows):
+        if row is None:
+            said = getattr(found[place], "message", "") or getattr(found[place], "reason", "") or "no vector came back"
+            failures[place] = str(said)
+            rows[place] = [0.0] * width
+    return rows
+
+
+def cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cosine similarity of unit rows, each of one with each of the other; a row of zeros is like nothing."""
+    likeness: NDArray[np.float32] = np.clip(one @ other.T, -1.0, 1.0)
+    return likeness

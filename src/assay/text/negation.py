@@ -1,0 +1,52 @@
+"""What a text denies: the words that its negations stand before, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+
+from assay.text import chinese, english
+from assay.text.words import HAN, NOT, TOKEN, form, is_strong
+
+_BREAKS = re.compile(
+    r"[,.:](?!\d)|[;!?()\"“”—，。；：！？（）、]|\s[-–]\s"
+    r"|\b(?:and|but|or|while|whereas|although|though|because|which|who|that|if|when|where|since|as)\b"
+)
+_NEXT = re.compile(f"\\s*([{HAN}]{{2}})")
+NEGATIONS = frozenset(NOT + word for word in english.NEGATIONS)
+
+
+def clauses(text: str) -> list[str]:
+    """Parts of a text that a negation does not reach across."""
+    return [part for part in _BREAKS.split(text) if part and not part.isspace()]
+
+
+def denied(clause: str) -> list[str]:
+    """Forms of the words of an English clause that a negation stands before, or behind if nothing follows it."""
+    tokens = TOKEN.findall(clause)
+    forms = list(map(form, tokens))
+    strong = [i for i, word in enumerate(forms) if is_strong(word)]
+    found = []
+    for i, word in enumerate(forms):
+        if word[0] != NOT or (i and tokens[i - 1].lower() == "or"):  # "whether or not" denies nothing
+            continue
+        if strong and not (i + 1 < len(tokens) and tokens[i + 1].lower() in english.HARMLESS_AFTER_NOT):
+            found.append(forms[strong[min(bisect(strong, i), len(strong) - 1)]])
+    return found
+
+
+def denied_han(text: str) -> set[str]:
+    """Pairs of characters of a Chinese text that a negation stands before."""
+    found = set()
+    for cue in chinese.NEGATION.finditer(text):
+        after = _NEXT.match(text, cue.end()) if cue[1] else None
+        if after:
+            found.add(after[1])
+    return found
+
+
+def is_negated(text: str) -> bool:
+    """Say whether a text denies something."""
+    if any(word[0] == NOT for word in map(form, TOKEN.findall(text))):
+        return True
+    return not text.isascii() and any(cue[1] for cue in chinese.NEGATION.finditer(text))

@@ -1,0 +1,121 @@
+"""Sentences of English, Chinese and mixed text, as spans that together are the whole text."""
+
+from __future__ import annotations
+
+import re
+
+from assay.text.english import NEVER_LAST, SOMETIMES_LAST
+
+Span = tuple[int, int]
+"""Where a piece of a text starts, and where the next one does."""
+
+_LINE_ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_CITED = r"(?:[ ]?\[\d{1,3}(?:[,，–-][ ]?\d{1,3}){0,9}\]){0,9}+"
+# The search leaps from mark to mark; repeats are possessive and a mark after one of its kind starts nothing, so that
+# no character is looked at twice on any input.
+_ENDS = re.compile(
+    rf"""[.!?。！？；｡…{_LINE_ENDS}](?:
+     (?<=[.!?])(?<![.!?][.!?])([.!?]*+)[]"'”’»)}}）」』】》〕*_`]*+{_CITED}(?:\s++|\Z|(?=[\u3400-\u9fff《“（「【]))
+    |(?<=[。！？；｡…])(?<![。！？；｡…][。！？；｡…])([。！？；｡…]*+)[”’」』】》〉〕）)\]"]*+{_CITED}\s*+
+    |(?<=[{_LINE_ENDS}])()\s*+)""",
+    re.VERBOSE,
+)
+_ITEM = re.compile(r"(?:[-–—•·*+>#]+|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s")
+_REPORTS = re.compile(r"[\u3400-\u9fff]{0,5}?[说问道喊叫答想]")
+_OPENING, _CLOSING = "（(【〔《", "）)】〕》"
+_BRACKETS = re.compile(f"[{_OPENING}{_CLOSING}]")
+_REACH = 8  # longer words are no abbreviations
+_BRACKET = 40  # longer brackets hold sentences of their own
+
+_BEGINNINGS = re.compile(
+    r"(?:The|A|An|It|He|She|They|We|I|You|This|That|These|Those|In|On|At|For|But|And|However|His|Her|Its|Their|There|As|If|When)\b"
+)
+
+
+def sentences(text: str) -> list[Span]:
+    """Split a text into sentences; the spans follow each other without a gap from the first character to the last.
+
+    White space, closing quotes and brackets, and citation marks such as [1] belong to the sentence before them. Items
+    of a list are sentences of their own, with their numbers.
+    """
+    spans: list[Span] = []
+    start, item, size = 0, 0, len(text)
+    has_brackets = _BRACKETS.search(text) is not None
+    for found in _ENDS.finditer(text):
+        end = found.end()
+        number = 0
+        if found.lastindex == 1 and text[found.start() - 1] in "0123456789":
+            number = _item_number(text, start, found)
+        if number:
+            place = found.start() - len(str(number))
+            if place > start and (number == item + 1 > 1 or text.endswith((":", ": "), start, place)):
+                spans.append((start, place))
+                start = place
+            if place == start:
+                item = number
+                continue
+        if end == size or _ends(text, start, found, has_brackets=has_brackets):
+            spans.append((start, end))
+            if item and not text[start].isdigit():
+                item = 0
+            start = end
+    if start < size:
+        spans.append((start, size))
+    return spans
+
+
+def _item_number(text: str, start: int, found: re.Match[str]) -> int:
+    """Number of one or two digits that a single full stop follows, as before an item of a list; else 0."""
+    mark = found.start()
+    if mark == start or text[mark] != "." or found[1]:
+        return 0
+    digits = text[max(start, mark - 3) : mark].rsplit(maxsplit=1)[-1]
+    return int(digits) if digits.isascii() and digits.isdecimal() and digits[0] != "0" and len(digits) < 3 else 0  # noqa: PLR2004
+
+
+def _ends(text: str, start: int, found: re.Match[str], *, has_brackets: bool) -> bool:
+    """Whether a sentence that begins at `start` ends with a mark that was found."""
+    end = found.end()
+    kind = found.lastindex
+    follows = text[end]
+    if kind == 1:
+        mark = found.start()
+        if follows.islower():
+            return "\n" in text[mark:end] and _line_ends(text, found)
+        return not (text[mark] == "." and not found[1] and _is_abbreviation(text, start, mark, end))
+    if kind == 2:  # noqa: PLR2004
+        return not _is_inside(text, start, found, has_brackets=has_brackets)
+    return not follows.islower() or _line_ends(text, found)
+
+
+def _line_ends(text: str, found: re.Match[str]) -> bool:
+    """A line that goes on with a small letter belongs to the one before, unless a blank line or a list item says no."""
+    lines = found.group().rstrip(" \t\xa0\u3000").splitlines()
+    return len(lines) > 1 or _ITEM.match(text, found.end()) is not None
+
+
+def _is_abbreviation(text: str, start: int, mark: int, end: int) -> bool:
+    blank = text.rfind(" ", max(start, mark - _REACH), mark)
+    if blank < 0:
+        if mark - start > _REACH:
+            return False
+        blank = start - 1
+    word = text[blank + 1 : mark].lstrip("(\"'“‘[*_\n\t")
+    if len(word) == 1:
+        return word.isupper() or mark - start == 1
+    word = word.lower()
+    return word in NEVER_LAST or (word in SOMETIMES_LAST and not _BEGINNINGS.match(text, end))
+
+
+def _is_inside(text: str, start: int, found: re.Match[str], *, has_brackets: bool) -> bool:
+    """Whether a Chinese mark stands inside brackets that close soon, or ends a quotation that the sentence reports."""
+    mark, end = found.start(), found.end()
+    if text[end - 1] in "”」』" and text[mark] in "！？" and _REPORTS.match(text, end):
+        return True
+    if not has_brackets:
+        return False
+    before = _BRACKETS.findall(text, max(start, mark - _BRACKET), mark)
+    if not before or before[-1] in _CLOSING:
+        return False
+    after = _BRACKETS.search(text, end, end + _BRACKET)
+    return after is not None and after.group() in _CLOSING

@@ -1,0 +1,70 @@
+"""wordllama: the average of static token vectors, from the weights that its package carries.
+
+The files are read here rather than by the package: importing that sets up logging for the whole process, pulls in two
+HTTP clients and would download what it does not find.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.errors import UsageError
+from assay.text.tensors import read_tensors
+from assay.text.tokens import load_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_WEIGHTS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+_CHARACTERS = 8192  # of a text that count; a sentence has fewer
+
+
+class WordLlama:
+    """Sentence embeddings of 256 dimensions without a neural network; English and Chinese alike."""
+
+    name = "wordllama"
+
+    def __init__(self, folder: Path) -> None:
+        (self._vectors,) = read_tensors(folder / _WEIGHTS).values()
+        self._tokenizer = load_tokenizer(str(folder / _TOKENIZER))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One row of unit length per text; a text without tokens is a row of zeros."""
+        cut = [text[:_CHARACTERS] for text in texts]
+        ids = [found.ids for found in self._tokenizer.encode_batch(cut, add_special_tokens=False)]
+        sizes = np.array([len(row) for row in ids], dtype=np.int64)
+        rows = np.zeros((len(texts), self._vectors.shape[1]), dtype=np.float32)
+        full = np.flatnonzero(sizes)
+        if len(full):
+            flat = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum()))
+            vectors = self._vectors[np.minimum(flat, len(self._vectors) - 1)]
+            starts = np.concatenate([[0], np.cumsum(sizes[full])[:-1]])
+            rows[full] = np.add.reduceat(vectors, starts, axis=0)
+            rows[full] /= np.maximum(np.linalg.norm(rows[full], axis=1, keepdims=True), np.float32(1e-12))
+        return rows
+
+
+def wordllama_folder() -> Path | None:
+    """Folder of the package's files, without importing it; None when it is not installed."""
+    spec = find_spec("wordllama")
+    places = [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
+    return next((place for place in places if (place / _WEIGHTS).is_file() and (place / _TOKENIZER).is_file()), None)
+
+
+@lru_cache(maxsize=1)
+def load_wordllama() -> WordLlama:
+    """Load the vectors once."""
+    folder = wordllama_folder()
+    if folder is None:
+        raise UsageError("the package wordllama is not installed: pip install 'assay-eval[text]'")
+    return WordLlama(folder)

