@@ -32,7 +32,7 @@ PACKAGES = {
         "tests/test_against_pytrec_eval.py", "tests/test_docs.py", "tests/test_public_api.py", "tests/test_cli.py",
     ],
 }  # fmt: skip
-_PATIENCE = 300
+_PATIENCE = 1200  # seconds; a mutant that needs longer runs for ever, and that is noticed
 
 
 def mutants() -> list[dict[str, Any]]:
@@ -83,6 +83,7 @@ def survives(mutant: dict[str, Any], copy: Path) -> bool:
         run = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files]
         done = subprocess.run(run, cwd=copy, env=environment, capture_output=True, timeout=_PATIENCE, check=False)
     except subprocess.TimeoutExpired:
+        print(f"never ended: {mutant['module_path']}:{mutant['start_pos'][0]} {mutant['operator_name']}", flush=True)
         return False
     finally:
         path.write_text(original, encoding="utf-8")
