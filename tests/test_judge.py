@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from string import Template
 
 import pytest
 
@@ -102,6 +103,13 @@ def test_wrong_prompts_are_refused(text, message):
         read_prompt(text, "mine.md", NEEDED)
 
 
+def test_prompts_are_filled_as_templates_of_the_standard_library_are():
+    user = "$$5 for ${query}s: $document$document, not $$query $rubric $mark"
+    values = {"query": "$mark", "document": "${query} $$", "rubric": "r", "mark": "m", "low": "0", "high": "3"}
+    found = read_prompt(f"version: v1\n# system\n$low to $high\n# user\n{user}\n", "p.md").messages(values)
+    assert [message["content"] for message in found] == ["0 to 3", Template(user).substitute(values)]
+
+
 def test_a_changed_prompt_has_another_version(tmp_path):
     text = "version: mine-1\n# system\nJudge: $rubric\n# user\n$mark $query $document\n"
     (tmp_path / "mine.md").write_text(text)
@@ -118,7 +126,7 @@ def test_a_changed_prompt_has_another_version(tmp_path):
 @pytest.mark.parametrize(("name", "grades"), [("0-1", 2), ("0-2", 3), ("0-3", 4), ("0-10", 11)])
 def test_scales_allow_their_grades_only(name, grades):
     rubric = load_rubric(name)
-    assert rubric.schema()["properties"]["grade"]["enum"] == list(range(grades))
+    assert rubric.schema["properties"]["grade"]["enum"] == list(range(grades))
     for value, ok in (
         (0, True),
         (grades - 1, True),
@@ -137,7 +145,7 @@ def test_a_rubric_file_sets_scale_and_meanings(tmp_path):
     path.write_text('name = "mine"\n[grades]\n0 = "no"\n2 = "maybe"\n5 = "yes"\n')
     rubric = load_rubric(str(path))
     assert (rubric.grades, rubric.low, rubric.high) == ((0, 2, 5), 0, 5)
-    assert rubric.text() == "- 0: no\n- 2: maybe\n- 5: yes"
+    assert rubric.text == "- 0: no\n- 2: maybe\n- 5: yes"
     for text in (
         'name = "x"',
         'name = "x"\n[grades]\n0 = "no"\n',

@@ -92,6 +92,8 @@ def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> Ver
 
 def _majority(grades: Sequence[float]) -> float:
     """The commonest grade; of several, the one nearest to the median, and of two such the lower."""
+    if len(grades) == 1:
+        return grades[0]
     counts = Counter(grades)
     most = max(counts.values())
     middle = statistics.median(grades)

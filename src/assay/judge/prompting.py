@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from assay.messages import Lang
 
@@ -34,10 +35,30 @@ class Prompt:
 
     def messages(self, values: Mapping[str, str]) -> list[dict[str, str]]:
         """Fill in the values; what they contain is never read again."""
-        return [
-            {"role": "system", "content": Template(self.system).substitute(values)},
-            {"role": "user", "content": Template(self.user).substitute(values)},
-        ]
+        return [{"role": role, "content": "".join(_filled(parts, values))} for role, parts in self._parts.items()]
+
+    @cached_property
+    def _parts(self) -> dict[str, list[str]]:
+        return {"system": _parted(self.system), "user": _parted(self.user)}
+
+
+def _parted(text: str) -> list[str]:
+    """Plain text and names in turns, beginning and ending with plain text."""
+    parts = [""]
+    end = 0
+    for found in Template.pattern.finditer(text):
+        parts[-1] += text[end : found.start()]
+        end = found.end()
+        if found["escaped"] is None:
+            parts += [found["named"] or found["braced"], ""]
+        else:
+            parts[-1] += Template.delimiter
+    parts[-1] += text[end:]
+    return parts
+
+
+def _filled(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
+    return (values[part] if place % 2 else part for place, part in enumerate(parts))
 
 
 def load_prompt(name: str, lang: Lang = "en", *, needed: tuple[str, ...] = ()) -> Prompt:

@@ -44,14 +44,14 @@ class Question:
         values = {
             "query": pair.query,
             "document": document,
-            "rubric": self.rubric.text(),
+            "rubric": self.rubric.text,
             "mark": mark_for(self.prompt.version, pair.query, document),
             "low": str(self.rubric.low),
             "high": str(self.rubric.high),
         }
         return Request(
             self.prompt.messages(values),
-            schema=self.rubric.schema(),
+            schema=self.rubric.schema,
             temperature=self.temperature,
             max_tokens=_TOKENS,
             logprobs=_TOP if self.weighted else None,

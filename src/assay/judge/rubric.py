@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnknownName, excerpt
@@ -32,10 +33,12 @@ class Rubric:
         """The highest grade."""
         return self.grades[-1]
 
+    @cached_property
     def text(self) -> str:
         """Write the rubric as the lines of a prompt."""
         return "\n".join(f"- {grade}: {self.meanings[grade]}" for grade in self.grades if grade in self.meanings)
 
+    @cached_property
     def schema(self) -> dict[str, Any]:
         """Shape of a verdict: the reason comes first, so that the grade follows from it."""
         return {

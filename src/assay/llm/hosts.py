@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cached_property
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -97,7 +98,7 @@ class Address:
         except ValueError:
             return is_loopback(self.host) or "." not in self.host or self.host.endswith((".local", ".internal", ".lan"))
 
-    @property
+    @cached_property
     def vendor(self) -> Vendor:
         """What is known about the host."""
         if self.is_loopback:
