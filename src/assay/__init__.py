@@ -14,11 +14,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.analysis.calibrate import calibrate
     from assay.analysis.compare import Comparison, compare
     from assay.analysis.decision import Rules
+    from assay.analysis.diagnose import diagnose
     from assay.analysis.evaluate import evaluate
     from assay.analysis.fuse import fuse
+    from assay.analysis.gate import NotWorse, Threshold, gate
     from assay.analysis.protocols import load_protocol
+    from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
@@ -33,11 +37,17 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Comparison": "assay.analysis.compare",
+    "calibrate": "assay.analysis.calibrate",
     "compare": "assay.analysis.compare",
     "Rules": "assay.analysis.decision",
+    "diagnose": "assay.analysis.diagnose",
     "evaluate": "assay.analysis.evaluate",
     "fuse": "assay.analysis.fuse",
+    "NotWorse": "assay.analysis.gate",
+    "Threshold": "assay.analysis.gate",
+    "gate": "assay.analysis.gate",
     "load_protocol": "assay.analysis.protocols",
+    "sweep": "assay.analysis.sweep",
     "tune_fusion": "assay.analysis.tuning",
     "Judgments": "assay.data.judgments",
     "Protocol": "assay.data.protocol",
@@ -70,16 +80,21 @@ __all__ = [
     "Judgments",
     "Measure",
     "NotComparable",
+    "NotWorse",
     "Protocol",
     "Ranking",
     "Rules",
     "Run",
     "Scores",
+    "Threshold",
     "UnknownName",
     "UsageError",
+    "calibrate",
     "compare",
+    "diagnose",
     "evaluate",
     "fuse",
+    "gate",
     "load_protocol",
     "measure",
     "overlap",
@@ -89,6 +104,7 @@ __all__ = [
     "read_records",
     "read_result",
     "read_run",
+    "sweep",
     "tune_fusion",
     "write_judgments",
     "write_result",

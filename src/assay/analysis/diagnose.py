@@ -11,6 +11,7 @@ import polars as pl
 
 from assay.analysis.evaluate import listed_run, rank, score
 from assay.analysis.explain import rank_list
+from assay.analysis.settings import Settings
 from assay.data.scores import UNDEFINED
 from assay.errors import UsageError
 from assay.measures import parse
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.analysis.explain import Listed
-    from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol, Target
     from assay.data.ranking import Ranking
@@ -124,7 +124,7 @@ def _finding(target: Target, value: float | None) -> Finding:
 def diagnose(
     judgments: Judgments,
     run: Run,
-    settings: Settings,
+    settings: Settings | None = None,
     *,
     k: int | None = None,
     queries: Queries | None = None,
@@ -133,7 +133,11 @@ def diagnose(
     measured: Mapping[str, float] | None = None,
     calibration: str = "",
 ) -> Diagnosis:
-    """Diagnose one run with its lists; `judge` is named where its grades are not calibrated."""
+    """Diagnose one run with its lists, by the targets of RAG unless settings say otherwise.
+
+    `judge` is named where its grades are not calibrated.
+    """
+    settings = settings or Settings.of(judgments, None, "rag")
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = score(ranking, settings)
     label = chosen(scores, None)
