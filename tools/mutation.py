@@ -28,8 +28,8 @@ PACKAGES = {
     "stats": ["tests/test_stats_*.py", "tests/test_compare.py"],
     "measures": [
         "tests/test_worked_examples.py", "tests/test_measures.py", "tests/test_evaluate.py", "tests/test_rules.py",
-        "tests/test_subtopics_and_lists.py", "tests/test_trec_eval.py", "tests/test_properties.py",
-        "tests/test_against_pytrec_eval.py", "tests/test_docs.py", "tests/test_public_api.py", "tests/test_cli.py",
+        "tests/test_subtopics_and_lists.py", "tests/test_trec_eval.py", "tests/test_against_pytrec_eval.py",
+        "tests/test_docs.py", "tests/test_public_api.py", "tests/test_cli.py", "tests/test_properties.py",
     ],
 }  # fmt: skip
 _PATIENCE = 1200  # seconds; a mutant that needs longer runs for ever, and that is noticed
