@@ -186,7 +186,6 @@ def test_requests_per_minute_hold_at_the_server(stress):
     assert arrivals[-1] - arrivals[0] >= (count - 1) * 0.1 * 0.98
     if stress:
         assert sum(at < arrivals[0] + 1 for at in arrivals) <= 20
-        assert arrivals[-1] - arrivals[0] <= count * 0.1 * 1.1
 
 
 def test_who_waits_for_tokens_goes_on_when_less_was_used_than_thought():
