@@ -54,6 +54,12 @@ class Contexts:
         self.words: set[str] = set().union(*[found.words for found in self.passages])
         self.has_han = any(found.has_han for found in self.passages)
         self._beginnings: set[str] = set()
+        self._texts: list[str] = []
+
+    def texts(self) -> list[str]:
+        """Texts of all sentences."""
+        self._texts = self._texts or list(map(self.text_of, range(len(self.rows))))
+        return self._texts
 
     def text_of(self, row: int) -> str:
         """Text of a sentence."""

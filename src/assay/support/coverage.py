@@ -27,9 +27,11 @@ def nearest(claim: Claim, contexts: Contexts) -> int | None:
     words = claim.words or set(claim.weak)
     counts: list[float] = list(map(len, map(words.intersection, contexts.bags)))
     if claim.han and contexts.has_han:
-        for row in range(len(counts)):
-            text = contexts.text_of(row)
-            counts[row] += sum(weight for word, weight in claim.han if word in text)
+        texts = contexts.texts()
+        for word, weight in claim.han:
+            for row, text in enumerate(texts):
+                if word in text:
+                    counts[row] += weight
     top = max(counts)
     if counts.count(top) == 1:
         return counts.index(top)
@@ -47,7 +49,7 @@ def nearest(claim: Claim, contexts: Contexts) -> int | None:
 class Place:
     """A statement beside the sentence of the contexts that is nearest to it."""
 
-    __slots__ = ("_around", "_text", "claim", "contexts", "missing", "numbers", "row", "sentence", "window")
+    __slots__ = ("_around", "_text", "_values", "claim", "contexts", "missing", "numbers", "row", "sentence", "window")
 
     def __init__(self, claim: Claim, contexts: Contexts, row: int) -> None:
         self.claim, self.contexts, self.row = claim, contexts, row
@@ -56,6 +58,7 @@ class Place:
         self.missing: list[str] = []  # strong words that the contexts have in no form
         self.numbers: list[float] = []  # what each number of the statement is worth
         self._text = self._around = ""
+        self._values: dict[str, set[str]] = {}
 
     @property
     def text(self) -> str:
@@ -124,13 +127,16 @@ class Place:
     def _number(self, value: str) -> float:
         """What a number is worth; only where the words do not show it, the text is read again for other spellings."""
         word = NUMBER + value
-        if word in self.sentence:
+        if word in self.sentence or value in self._values_of(self.text):
             return THERE
-        if word not in self.contexts.words and not self.contexts.has_number(value):
-            return 0.0
-        if value in values(self.text):
-            return THERE
-        return BESIDE if word in self.window or value in values(self.around) else ANYWHERE
+        if word in self.window or value in self._values_of(self.around):
+            return BESIDE
+        return ANYWHERE if word in self.contexts.words or self.contexts.has_number(value) else 0.0
+
+    def _values_of(self, text: str) -> set[str]:
+        if text not in self._values:
+            self._values[text] = values(text)
+        return self._values[text]
 
     def _han(self, word: str) -> float:
         if word in self.around:

@@ -12,6 +12,8 @@ STOP_WORDS = frozenset(_LISTS["stop"].split())
 OPPOSITES = groups(_LISTS["opposites"])
 EQUIVALENTS = groups(_LISTS["equivalents"])
 MEASURES = "".join(_LISTS["measures"].split())
-# A match without a group is a word with a negating sign that denies nothing.
-_CUES = sorted(_LISTS["negations"].split(), key=len, reverse=True)
-NEGATION = re.compile(f"(?:{'|'.join(_LISTS['harmless'].split())})|({'|'.join(_CUES)})")
+# Patterns of words with a negating sign that deny nothing, and of the cues that do, long ones first.
+HARMLESS = "|".join(_LISTS["harmless"].split())
+CUES = "|".join(sorted(_LISTS["negations"].split(), key=len, reverse=True))
+# A match without a group denies nothing.
+NEGATION = re.compile(f"(?:{HARMLESS})|({CUES})")

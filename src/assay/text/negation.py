@@ -12,7 +12,7 @@ _BREAKS = re.compile(
     r"[,.:](?!\d)|[;!?()\"“”—，。；：！？（）、]|\s[-–]\s"
     r"|\b(?:and|but|or|while|whereas|although|though|because|which|who|that|if|when|where|since|as)\b"
 )
-_NEXT = re.compile(f"\\s*([{HAN}]{{2}})")
+_DENIED = re.compile(f"(?:{chinese.HARMLESS})|(?:{chinese.CUES})(?:(?=\\s*([{HAN}]{{2}})))?")
 NEGATIONS = frozenset(NOT + word for word in english.NEGATIONS)
 
 
@@ -37,12 +37,7 @@ def denied(clause: str) -> list[str]:
 
 def denied_han(text: str) -> set[str]:
     """Pairs of characters of a Chinese text that a negation stands before."""
-    found = set()
-    for cue in chinese.NEGATION.finditer(text):
-        after = _NEXT.match(text, cue.end()) if cue[1] else None
-        if after:
-            found.add(after[1])
-    return found
+    return set(_DENIED.findall(text)) - {""}
 
 
 def is_negated(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.text.chinese import MEASURES
@@ -58,6 +59,8 @@ _AFTER = re.compile(
 )
 _UNIT_STARTS = frozenset(" %％-shtndrdbkKMBmn百千万亿月") | {"", "\t", "\xa0", "\n"}
 _ISO_DATE = re.compile(r"([12]\d{3})[-/](0?[1-9]|1[0-2])[-/](0?[1-9]|[12]\d|3[01])(?!\d)")
+_LETTERS = re.compile(r"[a-z]{3,10}+")
+_NUMERALS = frozenset({*_SMALL, *_SCALES, *_ORDINALS, "half"})
 _SPELLED = re.compile(rf"\b(?:{_WORD})\b")
 _ENGLISH = re.compile(
     rf"""(?P<words>(?:{_CARDINAL})(?:[\s-](?:and\s)?(?:{_CARDINAL})){{0,24}}+)\b(?P<percent>\sper\s?cent\b)?
@@ -141,7 +144,8 @@ def _is_percent(text: str, start: int) -> bool:
 
 def _english(text: str) -> Iterator[Quantity]:
     lower = text.lower()
-    if len(lower) != len(text):  # a few letters change their length: leave those texts to their digits
+    # A few letters change their length: those texts are left to their digits.
+    if len(lower) != len(text) or _NUMERALS.isdisjoint(_LETTERS.findall(lower)):
         return
     after = 0
     for start in (found.start() for found in _SPELLED.finditer(lower)):
@@ -226,6 +230,7 @@ def _plain_han_value(found: re.Match[str], text: str) -> str:
     return plain(_han_number(numeral))
 
 
+@lru_cache(maxsize=4096)
 def _han_number(text: str) -> float:
     """Value of 三千二百五十, of 二〇二三 (digit by digit), of 三点五."""
     whole, _, rest = text.partition("点")

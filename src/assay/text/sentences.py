@@ -40,7 +40,6 @@ def sentences(text: str) -> list[Span]:
     """
     spans: list[Span] = []
     start, item, size = 0, 0, len(text)
-    has_brackets = _BRACKETS.search(text) is not None
     for found in _ENDS.finditer(text):
         end = found.end()
         number = 0
@@ -54,7 +53,7 @@ def sentences(text: str) -> list[Span]:
             if place == start:
                 item = number
                 continue
-        if end == size or _ends(text, start, found, has_brackets=has_brackets):
+        if end == size or _ends(text, start, found):
             spans.append((start, end))
             if item and not text[start].isdigit():
                 item = 0
@@ -73,18 +72,17 @@ def _item_number(text: str, start: int, found: re.Match[str]) -> int:
     return int(digits) if digits.isascii() and digits.isdecimal() and digits[0] != "0" and len(digits) < 3 else 0  # noqa: PLR2004
 
 
-def _ends(text: str, start: int, found: re.Match[str], *, has_brackets: bool) -> bool:
+def _ends(text: str, start: int, found: re.Match[str]) -> bool:
     """Whether a sentence that begins at `start` ends with a mark that was found."""
-    end = found.end()
+    mark, end = found.span()
     kind = found.lastindex
     follows = text[end]
     if kind == 1:
-        mark = found.start()
         if follows.islower():
             return "\n" in text[mark:end] and _line_ends(text, found)
         return not (text[mark] == "." and not found[1] and _is_abbreviation(text, start, mark, end))
     if kind == 2:  # noqa: PLR2004
-        return not _is_inside(text, start, found, has_brackets=has_brackets)
+        return not _is_inside(text, start, found)
     return not follows.islower() or _line_ends(text, found)
 
 
@@ -95,25 +93,21 @@ def _line_ends(text: str, found: re.Match[str]) -> bool:
 
 
 def _is_abbreviation(text: str, start: int, mark: int, end: int) -> bool:
-    blank = text.rfind(" ", max(start, mark - _REACH), mark)
-    if blank < 0:
-        if mark - start > _REACH:
-            return False
-        blank = start - 1
-    word = text[blank + 1 : mark].lstrip("(\"'“‘[*_\n\t")
+    word = text[max(start, mark - _REACH - 1) : mark].rpartition(" ")[2]
+    if len(word) > _REACH:
+        return False
+    word = word.lstrip("(\"'“‘[*_\n\t")
     if len(word) == 1:
         return word.isupper() or mark - start == 1
     word = word.lower()
     return word in NEVER_LAST or (word in SOMETIMES_LAST and not _BEGINNINGS.match(text, end))
 
 
-def _is_inside(text: str, start: int, found: re.Match[str], *, has_brackets: bool) -> bool:
+def _is_inside(text: str, start: int, found: re.Match[str]) -> bool:
     """Whether a Chinese mark stands inside brackets that close soon, or ends a quotation that the sentence reports."""
     mark, end = found.start(), found.end()
     if text[end - 1] in "”」』" and text[mark] in "！？" and _REPORTS.match(text, end):
         return True
-    if not has_brackets:
-        return False
     before = _BRACKETS.findall(text, max(start, mark - _BRACKET), mark)
     if not before or before[-1] in _CLOSING:
         return False

@@ -7,6 +7,7 @@ from assay.text.english import IRREGULAR
 _DOUBLES = frozenset("bdgmnprt")
 _VOWELS = frozenset("aeiou")
 _SHORTEST = 3
+_LAST = frozenset("dgsy")  # letters that an ending can end with
 
 
 def stem(word: str) -> str:
@@ -14,7 +15,7 @@ def stem(word: str) -> str:
     known = IRREGULAR.get(word)
     if known is not None:
         word = known
-    elif len(word) > _SHORTEST:
+    elif len(word) > _SHORTEST and word[-1] in _LAST:
         word = _without_ending(word)
     return word[:-1] if len(word) > _SHORTEST + 1 and word[-1] == "e" else word
 

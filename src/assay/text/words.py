@@ -65,6 +65,10 @@ class _PieceForms(dict[str, str]):
     def __missing__(self, piece: str) -> str:
         if len(self) >= _KEPT:
             self.clear()
+        bare = piece.rstrip(".,;:!?")
+        if bare.isalpha() and bare.isascii() and len(bare) <= _LONGEST:  # what nearly all pieces are
+            found = self[piece] = form(bare)
+            return found
         found = _MANY.join(map(form, TOKEN.findall(piece)))
         if len(piece) <= _LONGEST_PIECE:
             self[piece] = found
@@ -77,9 +81,7 @@ _piece_form = _PieceForms().__getitem__
 
 
 def _form(token: str) -> str:
-    word = unicodedata.normalize("NFKC", token).replace("’", "'").lower()
-    if not word.isascii():
-        word = "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign)) or word
+    word = token.lower() if token.isascii() else _folded(token)
     if word[0].isdigit():
         return NUMBER + min(values(word), default=word)
     if word.endswith("n't"):
@@ -90,6 +92,12 @@ def _form(token: str) -> str:
     if word in NUMBER_WORDS:
         return NUMBER + min(values(word), default=word)
     return WEAK + word if word in english.STOP_WORDS else stem(word)
+
+
+def _folded(token: str) -> str:
+    """Small letters without accents, in their usual width."""
+    word = unicodedata.normalize("NFKC", token).replace("’", "'").lower()
+    return "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign)) or word
 
 
 def is_strong(word: str) -> bool:
