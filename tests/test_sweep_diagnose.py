@@ -16,6 +16,7 @@ from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.analysis.sweep import sweep
 from assay.catalogue import CATALOGUE
+from assay.catalogue_validation import VALIDATION
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.formats.queries import read_queries
@@ -287,9 +288,9 @@ def fields(text: str) -> set[str]:
     return set(re.findall(r"\{(\w+)", text))
 
 
-@pytest.mark.parametrize("key", list(CATALOGUE))
+@pytest.mark.parametrize("key", [*CATALOGUE, *VALIDATION])
 def test_both_languages_say_the_same_values(key):
-    english, chinese = CATALOGUE[key]
+    english, chinese = {**CATALOGUE, **VALIDATION}[key]
     assert fields(english) - fields(chinese) <= {"en", "n"}  # a number may only choose a word in English
     assert fields(chinese) - fields(english) <= {"zh"}
     if key != "text.either" and english and re.sub(r"\{[^}]*\}|[^A-Za-z]", "", english) and english.islower():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assay.analysis.protocols import load_protocol
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
+    from assay.analysis.validate import Validation, validate
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
@@ -49,6 +50,8 @@ _HOMES = {
     "load_protocol": "assay.analysis.protocols",
     "sweep": "assay.analysis.sweep",
     "tune_fusion": "assay.analysis.tuning",
+    "Validation": "assay.analysis.validate",
+    "validate": "assay.analysis.validate",
     "Judgments": "assay.data.judgments",
     "Protocol": "assay.data.protocol",
     "Ranking": "assay.data.ranking",
@@ -90,6 +93,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "calibrate",
+    "Validation",
     "compare",
     "diagnose",
     "evaluate",
@@ -106,6 +110,7 @@ __all__ = [
     "read_run",
     "sweep",
     "tune_fusion",
+    "validate",
     "write_judgments",
     "write_result",
     "write_run",

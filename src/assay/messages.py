@@ -10,8 +10,11 @@ import string
 from typing import Any, Literal
 
 from assay.catalogue import CATALOGUE
+from assay.catalogue_validation import VALIDATION
 
 Lang = Literal["en", "zh"]
+
+_MESSAGES = {**CATALOGUE, **VALIDATION}
 
 
 class Said(str):
@@ -38,7 +41,7 @@ class _Words(string.Formatter):
 
 def say(key: str, **values: Any) -> Said:
     """Say a message of the catalogue in English, translatable later."""
-    said = Said(_Words("en").vformat(CATALOGUE[key][0], (), values))
+    said = Said(_Words("en").vformat(_MESSAGES[key][0], (), values))
     said.key, said.values = key, values
     return said
 
@@ -47,4 +50,4 @@ def tell(text: str, lang: Lang) -> str:
     """Put a text into a language; what was not made by `say` stays as it is."""
     if lang == "en" or not isinstance(text, Said):
         return str(text)
-    return _Words(lang).vformat(CATALOGUE[text.key][1], (), text.values)
+    return _Words(lang).vformat(_MESSAGES[text.key][1], (), text.values)

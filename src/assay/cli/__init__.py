@@ -22,6 +22,7 @@ _COMMANDS = {
     "cache": ("assay.cli.cache", "Look after the cache of paid answers."),
     "calibrate": ("assay.cli.calibrate", "How far a judge agrees with people."),
     "fuse": ("assay.cli.fuse", "Fuse several runs into one."),
+    "validate": ("assay.cli.validate", "How far methods of judging answers agree with people."),
     "models": ("assay.cli.models", "Models for embeddings that run on this machine."),
     "check": ("assay.cli.check", "What is wrong or doubtful in judgments and runs."),
     "explain": ("assay.cli.explain", "One query's calculation, step by step."),

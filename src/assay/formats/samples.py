@@ -70,7 +70,7 @@ def read_samples(
 ) -> Samples:
     """Read samples from a file; `columns` overrides which column a field is read from."""
     source = Input.at(place)
-    kind = format_of(source, kind)
+    kind = format_of(source, kind or ("tsv" if source.suffix == ".tsv" else None))
     if kind in _TABLES:
         rows: list[tuple[int, dict[str, Any]]] = list(
             enumerate(tables.read_table(source, kind).iter_rows(named=True), 1)

@@ -31,10 +31,23 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
     separator = "\t" if kind == "tsv" else ","
     text = source.text
+    rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
     try:
-        return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, truncate_ragged_lines=False)
+        found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        raise _ragged(text, separator, source.label, first_line(error)) from None
+        if rows is None:
+            raise _ragged(text, separator, source.label, first_line(error)) from None
+    else:
+        if rows is None or len(found) == rows:
+            return found
+    return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
+
+
+def _plain_rows(text: str) -> int | None:
+    """Rows of a file whose lines all have as many fields as its header: quotes in it may stand for themselves."""
+    lines = text.rstrip("\n").split("\n")
+    width = lines[0].count("\t")
+    return len(lines) - 1 if width and all(line.count("\t") == width for line in lines) else None
 
 
 def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.DataFrame:

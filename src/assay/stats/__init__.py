@@ -2,6 +2,7 @@
 
 from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
 from assay.stats.alpha import krippendorff_alpha
+from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval, mean_intervals, proportion_interval, relative_interval
@@ -31,7 +32,11 @@ __all__ = [
     "Tukey",
     "WinsTiesLosses",
     "adjust",
+    "auroc",
+    "auroc_difference",
+    "balanced_accuracy",
     "benjamini_hochberg",
+    "best_threshold",
     "bonferroni",
     "cohen_dz",
     "compact_letters",

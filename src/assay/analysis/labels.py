@@ -1,0 +1,133 @@
+"""What people said about samples, and scores that others gave them: numbers from the further columns of a file."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.errors import InputError, UsageError, excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.samples import Sample, Samples
+    from assay.data.segments import Floats
+
+# Columns that hold people's values; an object with several of them is looked into for faithfulness.
+HUMAN = ("human", "human_score", "human_faithfulness", "label", "gold_label", "annotation", "begin_label")
+PUBLISHED = "published"
+_WANTED = "faithfulness"
+
+
+def find_human(samples: Samples) -> str:
+    """Name the column of people's values; several candidates, or none, are an error."""
+    found = [name for name in HUMAN if any(name in sample.others for sample in samples)]
+    names = _names(samples)
+    if len(found) != 1:
+        raise InputError(
+            f"columns {' and '.join(found)} could both be people's values" if found else "no column of people's values",
+            path=_label(samples),
+            hint=f"say which: --human COLUMN; the file has {', '.join(map(excerpt, names[:12]))}",
+        )
+    inside = next((s.others[found[0]] for s in samples if s.others.get(found[0]) is not None), None)
+    if not isinstance(inside, dict):
+        return found[0]
+    if _WANTED in inside:
+        return f"{found[0]}.{_WANTED}"
+    raise InputError(
+        f"{found[0]} holds several values",
+        path=_label(samples),
+        hint=f"say which: --human {found[0]}.{next(iter(inside), '...')}",
+    )
+
+
+def find_scores(samples: Samples) -> list[str]:
+    """Name the scores that the file publishes: the numbers of its object `published`."""
+    keys = dict.fromkeys(
+        key for s in samples if isinstance(s.others.get(PUBLISHED), dict) for key in s.others[PUBLISHED]
+    )
+    return [
+        f"{PUBLISHED}.{key}" for key in keys if any(_number(_at(s, f"{PUBLISHED}.{key}")) is not None for s in samples)
+    ]
+
+
+def column(samples: Samples, name: str) -> Floats:
+    """Numbers of a column, NaN where there is none; `a.b` looks into an object, a list counts as its mean."""
+    values = [_at(sample, name) for sample in samples]
+    if all(value is None for value in values):
+        raise InputError(
+            f"no column {excerpt(name)}",
+            path=_label(samples),
+            hint=f"its columns: {', '.join(map(excerpt, _names(samples)[:12]))}",
+        )
+    return np.array([math.nan if value is None else value for value in map(_number, values)])
+
+
+def people(samples: Samples, name: str, positive: str | float | None) -> tuple[Floats, Floats | None]:
+    """What people said as numbers, and whether that is a yes: from `positive` on, or where it is that very label."""
+    values = [_at(sample, name) for sample in samples]
+    numbers = column(samples, name)
+    wanted = _number(positive)
+    if wanted is None and positive is not None:
+        labels = {str(value) for value in values if value is not None}
+        if str(positive) not in labels:
+            raise UsageError(f"no row of {name} is {excerpt(str(positive))}: it has {_some(labels)}")
+        found = np.array([math.nan if value is None else float(str(value) == positive) for value in values])
+        return found, found
+    if np.isnan(numbers).all():
+        labels = {str(value) for value in values if value is not None}
+        raise UsageError(f"{name} holds words ({_some(labels)}): say which of them is a yes, as in --positive WORD")
+    if wanted is None and not set(numbers[~np.isnan(numbers)]) <= {0.0, 1.0}:
+        return numbers, None
+    cut = 1.0 if wanted is None else wanted
+    return numbers, np.where(np.isnan(numbers), np.nan, (numbers >= cut).astype(np.float64))
+
+
+def _some(labels: set[str]) -> str:
+    return ", ".join(map(excerpt, sorted(labels)[:4]))
+
+
+def _at(sample: Sample, name: str) -> Any:
+    if name in sample.others:
+        return sample.others[name]
+    value: Any = sample.others
+    for part in name.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+def _number(value: Any) -> float | None:
+    """A finite number, a truth value, a number in a text, or the mean of several."""
+    if isinstance(value, (list, tuple)):
+        found = [number for number in map(_number, value) if number is not None]
+        return math.fsum(found) / len(found) if found else None
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if not isinstance(value, (bool, int, float)):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _names(samples: Samples) -> list[str]:
+    found: list[str] = []
+    for name, value in ((n, v) for s in samples for n, v in s.others.items()):
+        found += [f"{name}.{key}" for key in value] if isinstance(value, dict) else [name]
+    return list(dict.fromkeys(found))
+
+
+def _label(samples: Samples) -> str | None:
+    return samples.source.label if samples.source else None
+
+
+def groups(samples: Sequence[Sample]) -> list[int]:
+    """Number samples so that those with the same question and contexts share a number: they are not independent."""
+    seen: dict[Any, int] = {}
+    keys = [(s.given, tuple(c.text for c in s.contexts)) if s.contexts else s.query_id for s in samples]
+    return [seen.setdefault(key, len(seen)) for key in keys]

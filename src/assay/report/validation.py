@@ -1,0 +1,73 @@
+"""What a validation looks like: every score beside people, with intervals, and what was left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import say
+from assay.report.document import Block, Heading, Lines
+from assay.report.tables import Cell, Table
+from assay.support.standing import standing
+
+if TYPE_CHECKING:
+    from assay.analysis.validate import Agreed, Validation
+    from assay.stats.agreement import Agreement
+
+
+def validation(found: Validation) -> list[Block]:
+    """Agreement of each score with people, then what stands behind it."""
+    title = say("validate.title", name=found.name, compared=found.compared, rows=found.rows, groups=found.groups)
+    blocks: list[Block] = [Heading(title), _table(found)]
+    if any(score.difference for score in found.scores):
+        blocks.append(_differences(found))
+    lines = [say("validate.human", human=found.human)]
+    if found.positives is not None:
+        lines.append(say("validate.positive", n=found.positives, of=found.compared, positive=str(found.positive)))
+        lines.append(
+            say("validate.threshold")
+            if found.threshold is None
+            else say("validate.given_threshold", threshold=found.threshold)
+        )
+    else:
+        lines.append(say("validate.no_positive"))
+    lines += [say("validate.left_out", n=count, reason=reason) for reason, count in found.left_out.items()]
+    blocks += [Lines((*lines, *found.notes), listed=True)]
+    known = [standing(score.name) for score in found.scores if score.kind == "method"]
+    return [*blocks, Lines(tuple(line for line in known if line), listed=True)]
+
+
+def _table(found: Validation) -> Table:
+    interval = say("column.interval", level=0.95)
+    headers = [say("column.score"), "Spearman", interval]
+    if found.positives is not None:
+        headers += ["AUROC", interval, say("validate.accuracy"), interval, say("column.threshold")]
+    best = max(((score.auroc or score.spearman).value or 0.0) for score in found.scores)
+    return Table(tuple(headers), tuple(_row(score, best) for score in found.scores))
+
+
+def _row(score: Agreed, best: float) -> tuple[str | Cell, ...]:
+    row: list[str | Cell] = [_name(score), *_value(score.spearman, best if score.auroc is None else None)]
+    if score.auroc is not None and score.accuracy is not None:
+        row += [*_value(score.auroc, best), *_value(score.accuracy), f"{score.threshold:.3g}"]
+    return tuple(row)
+
+
+def _differences(found: Validation) -> Table:
+    """By how much the first score is better than each other one."""
+    headers = (say("column.score"), say("column.difference"), say("column.interval", level=0.95))
+    pairs = [(score, score.difference) for score in found.scores if score.difference is not None]
+    rows = tuple((_name(score), *_value(difference, signed=True)) for score, difference in pairs)
+    return Table(headers, rows, caption=say("validate.difference", name=found.scores[0].name))
+
+
+def _name(score: Agreed) -> str:
+    return score.name if score.kind == "method" else say("validate.published", name=score.name.rpartition(".")[2])
+
+
+def _value(of: Agreement, best: float | None = None, *, signed: bool = False) -> tuple[Cell, str]:
+    form = "+.3f" if signed else ".3f"
+    text = "" if of.value is None else f"{of.value:{form}}"
+    value = Cell(text, strong=of.value is not None and of.value == best)
+    if of.interval is None or of.interval.low is None or of.interval.high is None:
+        return value, ""
+    return value, f"[{of.interval.low:{form}}, {of.interval.high:{form}}]"
