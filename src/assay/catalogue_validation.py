@@ -29,7 +29,7 @@ VALIDATION: dict[str, tuple[str, str]] = {
         "平衡准确率：分数不低于 {threshold:g} 视为正例",
     ),
     "validate.threshold": (
-        "balanced accuracy: a fifth of the rows is judged by the best threshold for the others; shown is the best for all",
+        "balanced accuracy: a fifth of the rows is judged by the best threshold of the others; shown is that of all",
         "平衡准确率：每五分之一的行使用对其余行最优的阈值；表中阈值为对全部行最优者",
     ),
     "validate.left_out": ("{n} left out: {reason}", "剔除 {n} 行：{reason}"),

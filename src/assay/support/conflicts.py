@@ -146,9 +146,10 @@ def _opposite(place: Place) -> Iterator[Reason]:
 
 
 def _rest_of_clauses(text: str, word: str) -> Iterator[set[str]]:
+    """Other words of the clauses that have a word without denying it: not able is unable."""
     for clause in clauses(text):
         words = set(filter(is_strong, map(form, TOKEN.findall(clause))))
-        if word in words:
+        if word in words and word not in denied(clause):
             yield words - {word}
 
 

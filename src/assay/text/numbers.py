@@ -26,7 +26,7 @@ _SMALL = {word: i for i, word in enumerate(_LISTS["units"].split())} | {
     word: 10 * i for i, word in enumerate(_LISTS["tens"].split(), 2)
 }
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SUFFIXES = {**_SCALES, "k": 1000, "m": 10**6, "mn": 10**6, "b": 10**9, "bn": 10**9, "tn": 10**12}
+_SUFFIXES = {**_SCALES, "k": 1000, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bln": 10**9, "bn": 10**9, "tn": 10**12}
 _ORDINALS = {word: i for i, word in enumerate(_LISTS["ordinals"].split(), 3)} | {"twentieth": 20, "hundredth": 100}
 _MONTH_NUMBERS = {name: i for i, name in enumerate(_LISTS["months"].split(), 1)}
 _SHORT_MONTHS = {name[:3]: i for name, i in _MONTH_NUMBERS.items()} | {"Sept": 9}
@@ -52,7 +52,7 @@ _DIGITS = re.compile(
 _AFTER = re.compile(
     r"""(?P<percent>\s?[%％]|\spercent\b|\sper\scent\b)
     |(?:st|nd|rd|th)\b
-    |(?P<suffix>[ -]?(?:hundred|thousand|million|billion|trillion|dozen)\b|(?:[kKMB]|mn|bn|tn)\b)
+    |(?P<suffix>[ -]?(?:hundred|thousand|million|billion|trillion|dozen|mln|bln)\b|(?:[kKMB]|mn|bn|tn)\b)
     |\s?(?P<han>万亿|百万|千万|[百千万亿])
     |\s?(?P<month>月)""",
     re.VERBOSE,
