@@ -10,11 +10,11 @@ import string
 from typing import Any, Literal
 
 from assay.catalogue import CATALOGUE
+from assay.catalogue_answers import ANSWERS
 from assay.catalogue_validation import VALIDATION
 
 Lang = Literal["en", "zh"]
-
-_MESSAGES = {**CATALOGUE, **VALIDATION}
+_MESSAGES = {**CATALOGUE, **ANSWERS, **VALIDATION}
 
 
 class Said(str):

@@ -6,10 +6,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 from assay.data.scores import MISSING, UNDEFINED, UNJUDGED
+from assay.errors import UsageError
+from assay.measures import parse
 from assay.messages import Said, say
 
 if TYPE_CHECKING:
-    from assay.data.scores import Scores
+    from assay.data.scores import Counts, Scores
 
 _EXAMPLES = 3
 _UNJUDGED_ALARM = 0.2
@@ -17,8 +19,63 @@ _UNJUDGED_ALARM = 0.2
 
 def doubts(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
     """List the odd things about one system's scores; `complete` judgments have no gaps to warn of."""
+    if about_answers(scores):
+        return (*_judged(scores), *_partial(scores), *_mixed(scores), *_agreement(scores), *_weighted(scores))
     gaps = [] if complete else _unjudged(scores)
     return (*_judged(scores), *_absent(scores), *_fewer(scores), *_tied(scores), *gaps, *_weighted(scores))
+
+
+def about_answers(scores: Scores) -> bool:
+    """Say whether these are scores of answers, not of rankings."""
+    return any(of_answers(definition) for definition in scores.definitions.values())
+
+
+def of_answers(definition: str) -> bool:
+    """Say whether a definition is that of a measure of answers."""
+    try:
+        return parse(definition).spec.of == "answers"
+    except UsageError:
+        return False  # a custom measure of another session
+
+
+def _partial(scores: Scores) -> list[Said]:
+    """Name the means that stand on fewer samples than there are, those with the same gaps together."""
+    size = len(scores.query_ids)
+    groups: dict[tuple[Said, ...], list[str]] = {}
+    zeros: dict[int, list[str]] = {}
+    for label, counts in scores.counts.items():
+        told = left_out(counts, size)
+        if told:
+            groups.setdefault(tuple(told), []).append(label)
+        elif counts.missing:
+            zeros.setdefault(counts.missing, []).append(label)
+    lines = [
+        say("answers.fewer", labels=labels, n=scores.counts[labels[0]].queries, of=size, why=list(why))
+        for why, labels in groups.items()
+    ]
+    return [*lines, *(say("answers.zero", n=count, labels=labels) for count, labels in zeros.items())]
+
+
+def left_out(counts: Counts, size: int) -> list[Said]:
+    """Say why samples are in no mean, with their numbers; a missing answer that counts as 0 is in it."""
+    gone = size - counts.queries
+    kinds = {name: getattr(counts, name) for name in ("abstained", "not_applicable", "undefined", "failed")}
+    kinds["missing"] = gone - sum(kinds.values())
+    return [say(f"left.{name}", n=count) for name, count in kinds.items() if count > 0]
+
+
+def _mixed(scores: Scores) -> list[Said]:
+    labels = [label for label, text in scores.definitions.items() if "method='mix'" in text]
+    counts = getattr(scores, "methods", {})
+    told = ", ".join(f"{method} {count}" for method, count in counts.items()) or "llm, embedding, words"
+    return [say("answers.mixed", labels=labels, methods=told)] if labels else []
+
+
+def _agreement(scores: Scores) -> list[Said]:
+    """Say of every method that was used how far it agrees with people."""
+    texts = " ".join(scores.definitions.values())
+    used = [name for name in ("llm", "embedding", "words") if f"method='{name}'" in texts]
+    return [say(f"agreement.{name}") for name in used if name != "llm" or not scores.calibration]
 
 
 def _judged(scores: Scores) -> list[Said]:

@@ -57,6 +57,17 @@ class Settings:
         return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(settled, measures))
 
 
+def answer_measures(
+    measures: Sequence[str | Measure] | None, protocol: Protocol
+) -> tuple[dict[str, Measure], dict[str, str]]:
+    """Measures of answers by their labels, and the labels of what was asked for; measures of rankings are refused."""
+    found = {label: measure.bind(protocol.defaults) for label, measure in _labelled(protocol, measures).items()}
+    for label, measure in found.items():
+        if measure.spec.of != "answers":
+            raise UsageError(f"{label} is a measure of rankings: compute it with assay evaluate")
+    return found, _asked(protocol, measures)
+
+
 def _check_scale(measure: Measure, judgments: Judgments) -> None:
     top = measure.arguments.get("max_grade")
     if top is not None and judgments.max_grade > top:

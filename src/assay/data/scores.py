@@ -29,7 +29,7 @@ _GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not mak
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries stand behind a mean, and how many do not and why.
+    """How many queries (of answers: samples) stand behind a mean, and how many do not and why.
 
     Of those in it, `tied` hang on the order of equal scores, `short` have fewer results than the cutoff.
     """
@@ -41,6 +41,9 @@ class Counts:
     tied: int = 0
     short: int = 0
     unjudged_share: float | None = None
+    abstained: int = 0
+    not_applicable: int = 0
+    failed: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ _VERSION = re.compile(r"\Aversion:[ \t]*(\S+)[ \t]*\n")
 _PART = re.compile(r"^# (system|user)[ \t]*\n", re.MULTILINE)
 _MARK = 16
 _KNOWN = ("query", "document", "rubric", "mark", "low", "high")
-_BUILT_IN = ("relevance",)
+_BUILT_IN = ("relevance", "support", "answer_relevance", "correctness")
 
 
 @dataclass(frozen=True)

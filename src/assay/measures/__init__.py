@@ -1,6 +1,6 @@
-"""Ranking measures: values that read and print as text and compute on a `Ranking`."""
+"""Measures of rankings and of answers: values that read and print as text."""
 
-from assay.measures import gains, incomplete, ranked, sets, subtopics
+from assay.measures import answers, conduct, gains, incomplete, ranked, references, sets, subtopics
 from assay.measures.grammar import ALIASES, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
 
@@ -9,11 +9,14 @@ __all__ = [
     "REGISTRY",
     "Measure",
     "Spec",
+    "answers",
+    "conduct",
     "gains",
     "incomplete",
     "measure",
     "parse",
     "ranked",
+    "references",
     "sets",
     "subtopics",
 ]

@@ -65,6 +65,14 @@ ALIASES: dict[str, str] = {
     "err-ia": "err_ia",
     "strecall": "subtopic_recall",
     "strec": "subtopic_recall",
+    "groundedness": "faithfulness",
+    "hallucination": "hallucination_rate",
+    "context_utilization": "context_utilisation",
+    "response_relevancy": "answer_relevance",
+    "answer_relevancy": "answer_relevance",
+    "em": "exact_match",
+    "rougel": "rouge_l",
+    "answer_correctness": "correctness",
 }
 
 _PARAMETERS = {"rel": "min_relevance", "max_rel": "max_grade", "gains": "gain"}

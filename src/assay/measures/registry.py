@@ -18,8 +18,11 @@ from assay.errors import UnknownName, UsageError, excerpt
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Floats
+    from assay.support.case import Case
+    from assay.support.record import Blank
 
-Function = Callable[..., "Floats"]
+Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer
+Subject = Literal["rankings", "answers"]
 Cutoff = Literal["required", "optional", "none"]
 Aggregate = Literal["mean", "sum", "geometric"]
 
@@ -36,11 +39,20 @@ SHARED_PARAMETERS = {
 
 @dataclass(frozen=True)
 class Spec:
-    """Everything known about a measure besides the values of its parameters."""
+    """Everything known about a measure besides the values of its parameters.
+
+    A measure of answers says which fields of a sample it `needs` ("a|b": one of them will do), and from which `pieces`
+    it is computed: what has to be found out about the sample first, by some method. `zero_if_missing`: a sample
+    without an answer counts as 0 where the protocol says so.
+    """
 
     name: str
     function: Function
     cutoff: Cutoff
+    of: Subject = "rankings"
+    needs: tuple[str, ...] = ()
+    pieces: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    zero_if_missing: bool = False
     aggregate: Aggregate = "mean"
     over: Literal["judged", "run"] = "judged"
     needs_relevant: bool = True
@@ -134,6 +146,8 @@ class Measure:
     def compute(self, ranking: Ranking) -> Floats:
         """Per-query values; NaN where the measure is undefined."""
         spec = self.spec
+        if spec.of == "answers":
+            raise UsageError(f"{self.name} is a measure of answers, not of rankings: use assay answers")
         if spec.cutoff == "required" and self.k is None:
             raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
         if spec.needs_subtopics and ranking.subtopics is None:
@@ -155,12 +169,29 @@ class Measure:
         return values
 
 
+    @property
+    def pieces(self) -> frozenset[str]:
+        """What has to be found out about a sample, by some method, before this can be computed."""
+        return frozenset() if self.spec.pieces is None else self.spec.pieces(self.arguments)
+
+    def value(self, case: Case) -> float | Blank:
+        """Value of one answer, or why it has none."""
+        if self.spec.of != "answers":
+            raise UsageError(f"{self.name} is a measure of rankings, not of answers: use assay evaluate")
+        found: float | Blank = self.spec.function(case, self.k, **self.arguments)
+        return found
+
+
 @overload
 def measure(function: Function) -> Measure: ...
 @overload
 def measure(
     *,
     cutoff: Cutoff = ...,
+    of: Subject = ...,
+    needs: tuple[str, ...] = ...,
+    pieces: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
+    zero_if_missing: bool = ...,
     aggregate: Aggregate = ...,
     over: Literal["judged", "run"] = ...,
     needs_relevant: bool = ...,
@@ -176,7 +207,10 @@ def measure(
 
 
 def measure(function: Function | None = None, **options: Any) -> Measure | Callable[[Function], Measure]:
-    """Make a measure of a function `(ranking, k, *, parameters...)` that returns one value per query."""
+    """Make a measure of a function `(ranking, k, *, parameters...)` that returns one value per query.
+
+    With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value.
+    """
 
     def register(function: Function) -> Measure:
         name = function.__name__.rstrip("_")
@@ -195,12 +229,13 @@ def _names(function: Function) -> dict[str, Any]:
     """Names that annotations may use although they are imported for type checking only."""
     from assay.data import ranking, segments
 
-    return {**vars(segments), **vars(ranking), **function.__globals__}
+    given = {"Case": object, "Blank": object}
+    return {**vars(segments), **vars(ranking), **given, **function.__globals__}
 
 
 def _checked(spec: Spec, name: str, value: Any) -> Any:
     """Refuse a parameter that the measure does not take or a value that it cannot use."""
-    if name == "judged_only":
+    if name == "judged_only" and spec.of == "rankings":
         hint: Any = bool
     elif name in spec.parameters:
         hint = spec.hints[name]
@@ -208,7 +243,7 @@ def _checked(spec: Spec, name: str, value: Any) -> Any:
         raise UnknownName(
             f"parameter of {spec.name}",
             name,
-            [*spec.parameters, "judged_only"],
+            [*spec.parameters, *(["judged_only"] if spec.of == "rankings" else [])],
             hint=f"see: assay measures {spec.name}",
         )
     if not _fits(value, hint):

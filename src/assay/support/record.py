@@ -13,6 +13,22 @@ Status = Literal["scored", "missing", "undefined", "abstained", "not_applicable"
 
 
 @dataclass(frozen=True, slots=True)
+class Blank:
+    """No value, and why."""
+
+    status: Status
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A value from 0 to 1 for an answer as a whole, or None with the reason why there is none."""
+
+    value: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """The sentence of a context that is nearest to a statement: context counts from 0, offsets are of its text."""
 
@@ -37,7 +53,8 @@ class Statement:
     """One statement of an answer; text is answer[start:end].
 
     Only a claim has support, from 0 to 1; refusals ("the documents do not say") and courtesies claim nothing. The
-    weight is the statement's share in the answer's value: its words, or 1 where each statement counts the same.
+    weight is the statement's share in the answer's value: its words, or 1 where each statement counts the same. The
+    note is what a judge said about it.
     """
 
     start: int
@@ -48,6 +65,7 @@ class Statement:
     support: float | None = None
     evidence: Evidence | None = None
     reasons: tuple[Reason, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

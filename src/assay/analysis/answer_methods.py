@@ -1,0 +1,143 @@
+"""Which method judges which sample: a language model, else embeddings, else words, each taking over where one fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.errors import AssayError, UsageError
+from assay.support.case import Case, posed
+from assay.support.matrix import Looked
+from assay.support.methods import by_words
+from assay.support.record import Blank, Grade
+from assay.support.relevance import relevance_by_embedding, relevance_by_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from assay.data.samples import Sample
+    from assay.judge.answers import AnswerJudge
+    from assay.support.record import Method, Support
+    from assay.text.embeddings import Chosen, Embedder
+
+Asked = Literal["auto", "llm", "embedding", "words"]
+ORDER: tuple[Method, ...] = ("llm", "embedding", "words")
+
+
+@dataclass(frozen=True)
+class Available:
+    """The methods that can be used, and why others cannot."""
+
+    judge: AnswerJudge | None
+    embeddings: Chosen | None
+    notes: tuple[str, ...] = ()
+
+    def chain(self, asked: Asked) -> tuple[Method, ...]:
+        """Methods to try one after the other; one that is asked for by name is the only one."""
+        if asked == "auto":
+            here = {"llm": self.judge is not None, "embedding": self.embeddings is not None, "words": True}
+            return tuple(method for method in ORDER if here[method])
+        if asked == "llm" and self.judge is None:
+            raise UsageError("the method llm needs a judge: --judge MODEL with --url (in Python: judge=client)")
+        if asked == "embedding" and self.embeddings is None:
+            raise UsageError(self.notes[0] if self.notes else "there are no embeddings")
+        return (asked,)
+
+
+def embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chosen | None, tuple[str, ...]]:
+    """Choose who embeds; without anybody, and unless somebody was asked for, it is the next method's turn."""
+    from assay.text.embeddings import choose_embedder
+
+    try:
+        found = choose_embedder(asked, texts)
+    except UsageError as error:
+        if needed or asked not in {None, "auto"}:
+            raise
+        return None, (str(error),)
+    return found, (found.note,)
+
+
+def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) -> list[Case]:
+    """Judge every sample by the first method of the chain that does not fail on it."""
+    found: list[Case | None] = [None] * len(samples)
+    left = list(range(len(samples)))
+    for method in chain:
+        cases = _by(method, [samples[place] for place in left], here)
+        for place, case in zip(left, cases, strict=True):
+            found[place] = _following(found[place], case)
+        left = [place for place, case in zip(left, cases, strict=True) if case.trail and _can_be_saved(case)]
+    return [case for case in found if case is not None]
+
+
+def _can_be_saved(case: Case) -> bool:
+    """Whether another method could do better: not where the sample itself cannot be read."""
+    return not {"answer", "contexts"}.intersection(case.sample.faults)
+
+
+def _following(before: Case | None, case: Case) -> Case:
+    """Let a case remember why the methods before it failed, and the grades that only they can give."""
+    if before is None:
+        return case
+    case.trail = (*before.trail, *case.trail)
+    case.keep(before)
+    return case
+
+
+def _by(method: Method, samples: Sequence[Sample], here: Available) -> list[Case]:
+    if not samples:
+        return []
+    if method == "llm":
+        assert here.judge is not None
+        return here.judge.judge(samples)
+    if method == "words":
+        return [Case(sample, "words", judge=by_words, relevance=relevance_by_words) for sample in samples]
+    assert here.embeddings is not None
+    return _embedded(samples, here.embeddings.embedder)
+
+
+def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
+    """Judge answers by their meaning, many at a time; an embedder that breaks down is a failure of every sample."""
+    from assay.support.embedding import by_embedding
+
+    ready = [posed(sample, "answer") for sample in samples]
+    plain = [sample for sample in ready if not isinstance(sample, Blank)]
+    try:
+        supports = by_embedding(plain, embedder)
+    except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything; the next method takes over
+        why = f"embedding: {error if isinstance(error, AssayError) else f'{type(error).__name__}: {error}'}"
+        return [Case(sample, "embedding", trail=(why,)) for sample in samples]
+    one = _alone(embedder)
+    return [
+        Case(
+            sample,
+            "embedding",
+            matrices={"answer": Looked(asked, support, one)},
+            judge=one,
+            relevance=_relevance(embedder),
+            embedder=embedder,
+            trail=(support.reason,) if support.status == "failed" else (),
+        )
+        for sample, asked, support in zip(samples, plain, supports, strict=True)
+    ]
+
+
+def _alone(embedder: Embedder) -> Callable[[Sample], Support]:
+    from assay.support.embedding import by_embedding
+
+    def judge(sample: Sample) -> Support:
+        try:
+            return by_embedding([sample], embedder)[0]
+        except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
+            return replace(by_words(sample), method="embedding", status="failed", reason=f"embedding: {error}")
+
+    return judge
+
+
+def _relevance(embedder: Embedder) -> Callable[[Sample], Grade]:
+    def grade(sample: Sample) -> Grade:
+        try:
+            return relevance_by_embedding(sample, embedder)
+        except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
+            return Grade(None, f"embedding: {error}")
+
+    return grade

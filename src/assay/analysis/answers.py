@@ -1,0 +1,342 @@
+"""From samples to scores: what answers are worth, and which method says so."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.analysis.answer_columns import Cell, Column, columns_of
+from assay.analysis.answer_methods import Asked, Available, embeddings, judged
+from assay.analysis.answer_stages import Staged, stage_of
+from assay.analysis.doubts import doubts
+from assay.analysis.protocols import load_protocol
+from assay.analysis.settings import answer_measures
+from assay.data.scores import STATUSES, Counts, Scores
+from assay.errors import UsageError
+from assay.formats.files import system_name
+from assay.formats.samples import as_samples
+from assay.messages import say
+from assay.support.record import Blank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from assay.data.protocol import Protocol
+    from assay.data.samples import Sample, Samples
+    from assay.judge.answers import AnswerJudge
+    from assay.llm.progress import Progress
+    from assay.measures import Measure
+    from assay.messages import Lang
+    from assay.support.case import Case, Piece
+    from assay.support.record import Support
+
+_LOOKED_AT = 200  # samples that tell the language of all
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that was found out about one sample: its support with the evidence, its stage, its values by label.
+
+    `trail` says why methods failed before the one that judged it.
+    """
+
+    sample: Sample
+    support: Support
+    staged: Staged
+    cells: Mapping[str, Cell]
+    trail: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Answers(Scores):
+    """Scores of answers, with what was found out about each sample."""
+
+    outcomes: tuple[Outcome, ...] = ()
+    mapping: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def methods(self) -> dict[str, int]:
+        """How many samples each method judged."""
+        return dict(Counter(outcome.support.method for outcome in self.outcomes))
+
+    @property
+    def stages(self) -> dict[str, str | None]:
+        """The stage of every sample by its id."""
+        return {outcome.sample.query_id: outcome.staged.stage for outcome in self.outcomes}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be computed, by which methods, for which samples."""
+
+    samples: Samples
+    measures: dict[str, Measure]
+    asked: Mapping[str, str]
+    protocol: Protocol
+    method: Asked
+    here: Available
+    mix: bool = False
+    calibration: str = ""
+    name: str = "answers"
+    notes: tuple[str, ...] = ()
+
+
+def answers(
+    samples: Any,
+    measures: Sequence[str | Measure] | None = None,
+    *,
+    method: Asked = "auto",
+    judge: Any = None,
+    embedder: Any = "auto",
+    text_lang: Lang | None = None,
+    columns: Mapping[str, str] | None = None,
+    protocol: str | Protocol = "answers",
+    mix: bool = False,
+    calibration: str = "",
+    name: str | None = None,
+    max_chars: int = 60_000,
+    progress: Callable[[Progress], object] | None = None,
+    deadline: float | None = None,
+) -> Answers:
+    """Evaluate answers: samples may be a path, a list of dicts, a frame, or samples.
+
+    `judge` is a language model: an `assay.llm.Client`, or a function from messages to text. With method `auto`, it
+    judges; where it fails or there is none, embeddings take over, and then words. The method stands beside each value,
+    and a mean holds values of one method unless `mix` asks for all.
+    """
+    plan = planned(
+        samples, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang, columns=columns,
+        protocol=protocol, mix=mix, calibration=calibration, name=name, max_chars=max_chars, progress=progress,
+        deadline=deadline,
+    )  # fmt: skip
+    return evaluated(plan)
+
+
+def planned(
+    samples: Any,
+    measures: Sequence[str | Measure] | None,
+    *,
+    method: Asked = "auto",
+    judge: Any = None,
+    embedder: Any = "auto",
+    text_lang: Lang | None = None,
+    columns: Mapping[str, str] | None = None,
+    protocol: str | Protocol = "answers",
+    name: str | None = None,
+    mix: bool = False,
+    calibration: str = "",
+    **asking: Any,
+) -> Plan:
+    """Settle everything before anything is judged or paid for."""
+    read = as_samples(samples, columns=columns)
+    rules = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
+    wanted, asked = answer_measures(measures, rules)
+    notes: tuple[str, ...] = read.notes
+    if measures is None:
+        wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and method in {"auto", "llm"})
+        notes = (*notes, *left_out)
+    methods = {measure.arguments.get("method", "auto") for measure in wanted.values()} | {method}
+    _check_judge(wanted, judge)
+    made = _judge(wanted, judge, read, text_lang, asking) if judge is not None and method != "words" else None
+    chosen, told = None, ()
+    if methods & {"embedding", "sigmoid"} or (method == "auto" and _method_needed(wanted)):
+        texts = [text for sample in read for text in (sample.answer or "",) if text]
+        chosen, told = embeddings(embedder, texts, needed="embedding" in methods)
+    here = Available(made, chosen, told)
+    for one in methods & {"llm", "embedding", "words"}:
+        here.chain(one)
+    title = name or (system_name(read.source.label) if read.source else "answers")
+    return Plan(
+        read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=(*notes, *told)
+    )
+
+
+def _method_needed(measures: Mapping[str, Measure]) -> bool:
+    return any(measure.pieces for measure in measures.values())
+
+
+def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
+    alone = next((label for label, measure in measures.items() if "correctness" in measure.pieces), None)
+    if alone is not None and judge is None:
+        raise UsageError(f"{alone} needs a judge: --judge MODEL with --url (in Python: judge=client)")
+
+
+def _usual(
+    measures: dict[str, Measure], protocol: Protocol, samples: Samples, *, judged: bool
+) -> tuple[dict[str, Measure], list[str]]:
+    """What is computed when nothing is asked for: what the samples allow, and of a judge, one call per answer."""
+    names = protocol.headline if judged and protocol.headline else tuple(measures)
+    found, lacking = {}, []
+    for label in names:
+        measure = measures[label]
+        if "correctness" in measure.pieces and not judged:
+            continue
+        missing = _lacks(measure, samples)
+        if missing:
+            lacking.append(f"{label} ({missing})")
+        else:
+            found[label] = measure
+    if not found:
+        raise UsageError(f"the samples have nothing to compute: {', '.join(lacking)}")
+    return found, [say("answers.left_out", names=lacking)] if lacking else []
+
+
+def _lacks(measure: Measure, samples: Samples) -> str:
+    """The field that no sample has although the measure needs it; citations need marks too."""
+    for need in measure.spec.needs:
+        options = need.split("|")
+        if not any(_has(sample, option) for sample in samples for option in options):
+            return " or ".join(options)
+    if measure.name.startswith("citation"):
+        from assay.support.citations import marks
+
+        if not any(sample.answer and sample.contexts and marks(sample.answer, sample.contexts) for sample in samples):
+            return "[1] marks"
+    return ""
+
+
+def _has(sample: Sample, name: str) -> bool:
+    if name == "reference":
+        return bool(sample.references)
+    if name == "answerable":
+        return any(column.lower() in {"answerable", "is_answerable", "answerability"} for column in sample.others)
+    return getattr(sample, name) is not None or name in sample.faults
+
+
+def _judge(
+    measures: Mapping[str, Measure], judge: Any, samples: Samples, lang: Lang | None, asking: Mapping[str, Any]
+) -> AnswerJudge | None:
+    """Make the judge; the pieces it is asked for are those of measures that do not name another method."""
+    from assay.judge.answers import AnswerJudge
+    from assay.llm import as_client
+
+    pieces: frozenset[Piece] = frozenset(
+        piece  # type: ignore[misc]
+        for measure in measures.values()
+        if measure.arguments.get("method", "auto") in {"auto", "llm", "mix"}
+        for piece in measure.pieces
+    )
+    tongue = lang or language_of(samples)
+    return AnswerJudge(as_client(judge), pieces, tongue, **asking) if pieces else None
+
+
+def language_of(samples: Samples) -> Lang:
+    """The language to ask a judge in."""
+    from assay.text.words import language
+
+    texts = [text or "" for sample in samples.rows[:_LOOKED_AT] for text in (sample.question, sample.answer)]
+    return "zh" if language(" ".join(texts)) == "zh" else "en"
+
+
+def evaluated(plan: Plan) -> Answers:
+    """Judge every sample and compute every measure."""
+    rows = plan.samples.rows
+    runs: dict[str, list[Case]] = {}
+    for key in {_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}:
+        runs[key] = judged(rows, plan.here.chain(key), plan.here)  # type: ignore[arg-type]
+    found = {
+        label: [_cell(measure, case) for case in runs[_run_of(measure, plan)]]
+        for label, measure in plan.measures.items()
+    }
+    table = columns_of(plan.measures, found, mix=plan.mix, chain=plan.here.chain(plan.method))
+    outcomes = tuple(
+        Outcome(
+            sample,
+            case.support,
+            stage_of(case),
+            {label: cells[place] for label, cells in found.items()},
+            case.trail,
+        )
+        for place, (sample, case) in enumerate(zip(rows, runs[plan.method], strict=True))
+    )
+    return _scores(plan, table, outcomes)
+
+
+def _run_of(measure: Measure, plan: Plan) -> str:
+    """The chain of methods that judges for a measure: its own if it names one."""
+    own = measure.arguments.get("method", "auto")
+    return own if own in {"llm", "embedding", "words"} and measure.name != "correctness" else plan.method
+
+
+def _cell(measure: Measure, case: Case) -> Cell:
+    value = measure.value(case)
+    named = measure.arguments.get("method", "auto")
+    if not measure.pieces:
+        method = named if named not in {"auto", "mix"} else None
+    else:
+        method = "llm" if measure.name == "correctness" else case.method
+    if isinstance(value, Blank):
+        return Cell(None, value.status, value.reason, method)
+    if not math.isfinite(value):
+        return Cell(None, "failed", f"the value {value} is not a number", method)
+    return Cell(float(value), "scored", "", method)
+
+
+def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) -> Answers:
+    size = len(plan.samples.rows)
+    values = np.full((size, len(table)), np.nan)
+    status = np.zeros((size, len(table)), dtype=np.uint8)
+    for i, column in enumerate(table):
+        for place, cell in enumerate(column.cells):
+            status[place, i] = STATUSES.index(cell.status)
+            if cell.value is not None:
+                values[place, i] = cell.value
+            elif cell.status == "missing" and column.measure.spec.zero_if_missing and plan.protocol.missing == "zero":
+                values[place, i] = 0.0
+    labels = tuple(column.label for column in table)
+    judge = plan.here.judge
+    used = judge is not None and any(column.method in {"llm", "mix"} for column in table)
+    source = plan.samples.source
+    scores = Answers(
+        name=plan.name,
+        query_ids=[sample.query_id for sample in plan.samples],
+        labels=labels,
+        definitions={column.label: str(column.definition) for column in table},
+        values=values,
+        status=status,
+        counts={column.label: _counts(status[:, i], values[:, i]) for i, column in enumerate(table)},
+        protocol=plan.protocol,
+        aggregates=dict.fromkeys(labels, "mean"),
+        judgments=plan.samples.digest,
+        inputs=({"role": "samples", "source": source},) if source is not None else (),
+        asked=plan.asked,
+        judge=judge.name if used and judge is not None else "",
+        calibration=plan.calibration,
+        outcomes=outcomes,
+        mapping=plan.samples.mapping,
+    )
+    return _with_words(scores, plan)
+
+
+def _with_words(scores: Answers, plan: Plan) -> Answers:
+    from dataclasses import replace
+
+    return replace(scores, warnings=(*doubts(scores), *_fallbacks(scores)), notes=plan.notes)
+
+
+def _fallbacks(scores: Answers) -> list[str]:
+    """Say how many samples another method had to judge, and the commonest reason."""
+    fallen = [outcome for outcome in scores.outcomes if outcome.trail and outcome.support.status != "failed"]
+    by_method = Counter(outcome.support.method for outcome in fallen)
+    found = []
+    for method, count in by_method.items():
+        reasons = Counter(outcome.trail[0] for outcome in fallen if outcome.support.method == method)
+        found.append(say("answers.fallback", n=count, method=method, reason=reasons.most_common(1)[0][0]))
+    return found
+
+
+def _counts(status: Any, values: Any) -> Counts:
+    tally = Counter(STATUSES[code] for code in status.tolist())
+    return Counts(
+        queries=int((~np.isnan(values)).sum()),
+        missing=tally["missing"],
+        undefined=tally["undefined"],
+        abstained=tally["abstained"],
+        not_applicable=tally["not_applicable"],
+        failed=tally["failed"],
+    )

@@ -1,0 +1,90 @@
+"""Messages about answers in English and Chinese: key -> (English, Chinese)."""
+
+from __future__ import annotations
+
+ANSWERS: dict[str, tuple[str, str]] = {
+    "answers.title": ("{system}: {n:,} {n:sample|samples}", "{system}：{n:,} 个样本"),
+    "answers.mapping": ("columns: {text}", "字段对应：{text}"),
+    "answers.left_out": ("left out, as no sample has what they need: {names}", "因样本缺少所需字段而未计算：{names}"),
+    "answers.fallback": (
+        "{n:,} {n:sample was|samples were} judged by {method} because another method failed: {reason}",
+        "{n:,} 个样本因其他方法失败而由 {method} 评判：{reason}",
+    ),
+    "answers.mixed": (
+        "{labels}: the mean mixes methods ({methods}), as asked for: compare it with nothing else",
+        "{labels}：应要求混合了不同方法（{methods}）的结果求均值：不要与其他数值比较",
+    ),
+    "answers.parts": (
+        "{label}: samples judged by other methods are in columns of their own; --mix averages over all",
+        "{label}：由其他方法评判的样本单独成列；--mix 可合并求均值",
+    ),
+    "answers.stages": ("Where answers go wrong", "问题出在哪一步"),
+    "answers.weakest": ("The statements with the least support", "最缺乏支持的陈述"),
+    "answers.evidence": ("nearest in the contexts", "上下文中最接近的内容"),
+    "answers.nothing": ("(nothing in the contexts)", "（上下文中没有）"),
+    "answers.unstaged": ("not known", "无法判断"),
+    "answers.plan": (
+        "{samples:,} {samples:sample|samples} for {judges}: {calls:,} {calls:call|calls}, {cached:,} more in the cache",
+        "{samples:,} 个样本，评审模型 {judges}：需调用 {calls:,} 次，缓存中已有 {cached:,} 次",
+    ),
+    "answers.judged": ("{n:,} {n:sample|samples}, protocol {protocol}", "{n:,} 个样本，协议 {protocol}"),
+    "answers.fewer": ("{labels}: over {n:,} of {of:,} samples ({why})", "{labels}：基于 {of:,} 个样本中的 {n:,} 个（{why}）"),
+    "answers.common": (
+        "{label}: compared over the {n:,} of {of:,} samples for which every system has a value",
+        "{label}：只在所有系统都有数值的 {n:,}/{of:,} 个样本上比较",
+    ),
+    "answers.zero": (
+        "{n:,} {n:sample has|samples have} no answer and {n:counts|count} as 0 in {labels}",
+        "{n:,} 个样本没有回答，在 {labels} 中按 0 计",
+    ),
+    "left.missing": ("{n} without an answer", "{n} 个没有回答"),
+    "left.undefined": ("{n} undefined", "{n} 个无定义"),
+    "left.abstained": ("{n} refused", "{n} 个拒答"),
+    "left.not_applicable": ("{n} not applicable", "{n} 个不适用"),
+    "left.failed": ("{n} failed", "{n} 个失败"),
+    "column.method": ("method", "方法"),
+    "column.samples": ("samples", "样本数"),
+    "column.left": ("not in the mean", "未计入"),
+    "column.sample": ("sample", "样本"),
+    "column.support": ("support", "支持度"),
+    "column.statement": ("statement", "陈述"),
+    "method.llm": ("llm", "llm"),
+    "method.embedding": ("embedding", "embedding"),
+    "method.words": ("words", "words"),
+    "method.mix": ("mixed", "混合"),
+    "stage.not retrieved": ("not retrieved", "未检索到"),
+    "stage.retrieved but not used": ("retrieved but not used", "已检索但未使用"),
+    "stage.used but not supported": ("used but not supported", "已使用但缺乏支持"),
+    "stage.wrong refusal": ("wrong refusal", "错误拒答"),
+    "stage.right refusal": ("right refusal", "正确拒答"),
+    "stage.fine": ("fine", "正常"),
+    "advice.not retrieved": (
+        "{n} not retrieved: the contexts do not hold the answer; improve retrieval, no prompt can help.",
+        "{n} 个未检索到：上下文中没有答案；需改进检索，调整提示词无济于事。",
+    ),
+    "advice.retrieved but not used": (
+        "{n} retrieved but not used: the answer was in the contexts; fewer or better ordered contexts, or a stronger generator.",
+        "{n} 个已检索但未使用：答案就在上下文中；可减少上下文、改进排序，或换更强的生成模型。",
+    ),
+    "advice.used but not supported": (
+        "{n} used but not supported: statements go beyond the contexts; tell the generator to stay with them.",
+        "{n} 个已使用但缺乏支持：陈述超出了上下文；应要求生成模型只依据上下文回答。",
+    ),
+    "advice.wrong refusal": (
+        "{n} wrong {n:refusal|refusals}: the contexts hold the answer; the prompt is too strict.",
+        "{n} 个错误拒答：上下文中有答案；提示词过于严格。",
+    ),
+    "agreement.words": (
+        "words: Spearman .65 with people's faithfulness on MTRAG (234 answers); nearly blind to paraphrase and to changes "
+        "beyond numbers, names, negation and opposites",
+        "words：在 MTRAG（234 个回答）上与人工忠实度的 Spearman 相关为 .65；对改写以及数字、名称、否定、反义之外的改动几乎不敏感",
+    ),
+    "agreement.embedding": (
+        "embedding: sees nearness in meaning, not truth; a changed word hardly moves it beyond numbers, names and negation",
+        "embedding：衡量语义接近程度而非真伪；除数字、名称、否定外，改动一个词几乎没有影响",
+    ),
+    "agreement.llm": (
+        "llm: how far this judge agrees with people is not known until its verdicts are compared with theirs",
+        "llm：在与人工判断比较之前，不知道该评审模型与人的一致程度",
+    ),
+}  # fmt: skip

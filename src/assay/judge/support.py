@@ -1,0 +1,215 @@
+"""The method `llm`: a language model says of each statement whether it follows from the contexts.
+
+Statements are asked about by their number, those of one answer in one call; a number that does not come back is a
+failure of that statement with its reason, and of the answer, never a silent yes or no.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assay.judge.prompting import Prompt, mark_for
+from assay.llm.records import Request
+from assay.llm.structured import last_object
+from assay.support.claims import Given
+from assay.support.contexts import Contexts
+from assay.support.matrix import Listed
+from assay.support.preparing import record, unjudged
+from assay.support.words import Finding, look_up
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.llm.records import Reply
+    from assay.support.preparing import Part, Prepared
+
+NEEDED = ("question", "contexts", "statements", "count", "numbers", "mark")
+VERDICTS = {"yes": 1.0, "partly": 0.5, "no": 0.0}
+_TOGETHER = 40  # statements in one call; more than this is no usual answer
+_TOKENS = 120  # of the verdict on one statement
+_OBJECT: dict[str, Any] = {"type": "object"}
+
+
+@dataclass(frozen=True)
+class Asking:
+    """One call: the statements it is about, by their places in the answer, and the request."""
+
+    places: tuple[int, ...]
+    request: Request
+
+
+class Told(NamedTuple):
+    """What the judge said about one statement."""
+
+    verdict: str
+    contexts: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class SupportQuestion:
+    """How statements are asked about; contexts longer than `max_chars` together are cut."""
+
+    prompt: Prompt
+    max_chars: int = 60_000
+    temperature: float | None = 0.0
+
+    def askings(self, ready: Prepared) -> list[Asking]:
+        """The calls that a sample needs: none if there is nothing to judge or nothing to judge it by."""
+        if ready.status != "scored" or not ready.contexts.bags:
+            return []
+        places = [place for place, part in enumerate(ready.parts) if part.kind == "claim"]
+        groups = [places[start : start + _TOGETHER] for start in range(0, len(places), _TOGETHER)]
+        return [Asking(tuple(group), self._request(ready, group)) for group in groups]
+
+    def _request(self, ready: Prepared, places: Sequence[int]) -> Request:
+        sample = ready.sample
+        texts = self.cut([context.text for context in sample.contexts or ()])
+        said = [_statement(ready, place) for place in places]
+        mark = mark_for(self.prompt.version, sample.given, *texts, *said)
+        numbers = [str(place + 1) for place in places]
+        values = {
+            "question": sample.given.strip(),
+            "contexts": "\n\n".join(_block(f"context {i}", text, mark) for i, text in enumerate(texts, 1)),
+            "statements": "\n\n".join(
+                _block(f"statement {number}", text, mark) for number, text in zip(numbers, said, strict=True)
+            ),
+            "count": str(len(places)),
+            "numbers": ", ".join(numbers),
+            "mark": mark,
+        }
+        return Request(
+            self.prompt.messages(values),
+            schema=_schema(numbers, len(texts)),
+            temperature=self.temperature,
+            max_tokens=200 + _TOKENS * len(places),
+            prompt_version=self.prompt.version,
+        )
+
+    def cut(self, texts: Sequence[str]) -> list[str]:
+        """Texts of the contexts, the last ones cut where they are too long together."""
+        left, kept = self.max_chars, []
+        for text in texts:
+            kept.append(text[: max(left, 0)])
+            left -= len(text)
+        return kept
+
+    def judged(self, ready: Prepared, replies: Sequence[tuple[Sequence[int], Reply]]) -> tuple[Listed, str]:
+        """Put the replies about a sample together: its support, and the reason if it failed."""
+        if ready.status != "scored":
+            return _without_list(ready, [None] * len(ready.parts)), ""
+        if not replies:
+            zero = Finding(0.0, None, ())
+            return _without_list(ready, [zero if part.kind == "claim" else None for part in ready.parts]), ""
+        told: dict[int, Told] = {}
+        failures: list[str] = []
+        for places, reply in replies:
+            found, why = read_verdicts(reply, places, len(ready.sample.contexts or ()))
+            told |= found
+            failures += [why] if why else []
+        reason = "; ".join(dict.fromkeys(failures))
+        if reason:
+            ready = ready._replace(status="failed", reason=reason)
+        return _listed(ready, told, self._notes(ready)), reason
+
+    def _notes(self, ready: Prepared) -> tuple[str, ...]:
+        size = sum(len(context.text) for context in ready.sample.contexts or ())
+        return (f"contexts were cut to {self.max_chars:,} of {size:,} characters",) if size > self.max_chars else ()
+
+
+def _statement(ready: Prepared, place: int) -> str:
+    part = ready.parts[place]
+    return (ready.sample.answer or "")[part.start : part.end]
+
+
+def _block(name: str, text: str, mark: str) -> str:
+    return f"[{name} {mark}]\n{text}\n[end of {name} {mark}]"
+
+
+def _schema(numbers: Sequence[str], contexts: int) -> dict[str, Any]:
+    """Shape of the verdicts: every number is required, and the reason comes before the verdict that follows from it."""
+    entry = {
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string"},
+            "verdict": {"type": "string", "enum": list(VERDICTS)},
+            "contexts": {"type": "array", "items": {"type": "integer", "enum": list(range(1, contexts + 1))}},
+        },
+        "required": ["reason", "verdict", "contexts"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(numbers, entry),
+        "required": list(numbers),
+        "additionalProperties": False,
+    }
+
+
+def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[dict[int, Told], str]:
+    """Read what a reply says about statements; of an incomplete one, what it has, and what is missing."""
+    data = reply.data if reply.ok else None
+    if data is None and reply.reason == "parse":
+        data, _ = last_object(reply.text, _OBJECT)
+    if not isinstance(data, dict):
+        return {}, f"llm: {reply.reason or 'parse'}: {reply.message}"
+    told = {place: found for place in places if (found := _told(data.get(str(place + 1)), contexts)) is not None}
+    missing = [str(place + 1) for place in places if place not in told]
+    if missing:
+        what = "statement" if len(missing) == 1 else "statements"
+        return told, f"llm: {reply.reason or 'parse'}: no verdict on {what} {', '.join(missing)}"
+    return told, ""
+
+
+def _told(entry: Any, contexts: int) -> Told | None:
+    if not isinstance(entry, dict) or entry.get("verdict") not in VERDICTS:
+        return None
+    named = entry.get("contexts")
+    numbers = [n for n in named if type(n) is int and 1 <= n <= contexts] if isinstance(named, list) else []
+    return Told(entry["verdict"], tuple(dict.fromkeys(n - 1 for n in numbers)), str(entry.get("reason", "")))
+
+
+def _without_list(ready: Prepared, found: Sequence[Finding | None]) -> Listed:
+    support = record(ready, "llm", found) if any(found) else unjudged(ready, "llm")
+    equal = tuple(replace(part, weight=1.0) for part in support.statements)
+    return Listed(replace(support, statements=equal), [frozenset() for _ in equal])
+
+
+def _listed(ready: Prepared, told: Mapping[int, Told], notes: tuple[str, ...]) -> Listed:
+    """Make the record: each statement counts the same, and its evidence is the nearest sentence of what was named."""
+    given = Given(ready.sample)
+    found: list[Finding | None] = []
+    named: list[frozenset[int]] = []
+    for place, part in enumerate(ready.parts):
+        said = told.get(place)
+        if said is None:
+            found.append(None)
+            named.append(frozenset())
+            continue
+        row = _row(ready, part, said.contexts, given)
+        found.append(Finding(VERDICTS[said.verdict], row, ()))
+        where = said.contexts or (() if row is None else (ready.contexts.rows[row][0],))
+        named.append(frozenset(where) if VERDICTS[said.verdict] else frozenset())
+    support = record(ready, "llm", found, notes)
+    missing = "the judge gave no verdict"
+    parts = tuple(
+        replace(part, weight=1.0, note=told[i].reason if i in told else missing if part.kind == "claim" else "")
+        for i, part in enumerate(support.statements)
+    )
+    return Listed(replace(support, statements=parts), named)
+
+
+def _row(ready: Prepared, part: Part, named: Sequence[int], given: Given) -> int | None:
+    """Row of the sentence nearest to a statement, in the contexts that the judge named, or in all."""
+    if not named:
+        return look_up(part.claim, ready.contexts, given).row
+    passages = [ready.contexts.passages[place].text for place in named]
+    fewer = Contexts(passages)
+    row = look_up(part.claim, fewer, given).row
+    if row is None:
+        return None
+    context, sentence = fewer.rows[row]
+    return ready.contexts.rows.index((named[context], sentence))
+
+

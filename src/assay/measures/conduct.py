@@ -1,0 +1,204 @@
+"""Measures of how an answer behaves: its citations, its refusals, and whether a judge finds it correct."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.measures.answers import Method  # noqa: TC001 - parameters are checked by their types at run time
+from assay.measures.registry import measure
+from assay.support.record import Blank
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.support.case import Case
+    from assay.support.matrix import Matrix
+
+
+def _answer(_: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset({"answer"})
+
+
+def _correctness(_: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset({"correctness"})
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_answer)
+def citation_precision(
+    case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto"
+) -> float | Blank:
+    """Share of the citations that support the statement they stand at.
+
+    Definition: a citation is right if all contexts cited at its statement together support it and, of these, it supports
+      it alone or the others do not without it. Right citations / citations.
+    Parameters:
+      threshold: support from which a statement is supported.
+      method: who finds the support, as for faithfulness.
+    Odd cases: marks are [1], [2, 3], [1-3], 【1】 or the id of a context in brackets; numbers count contexts from 1. A mark
+      belongs to the statement it stands in or behind. A number beyond the contexts is a wrong citation. An answer
+      without marks is not applicable.
+    Reference: Gao et al. 2023 (ALCE).
+    Agrees with: ALCE, up to the method.
+    Reading: .70 means three citations in ten do not help their statement.
+    Use when: answers cite.
+    Not when: every sentence cites everything: look at recall too.
+    """
+    found = _cited(case)
+    if isinstance(found, Blank):
+        return found
+    matrix, cited = found
+    right = total = 0
+    for place, named in cited.items():
+        known = [context for context in named if context is not None]
+        total += len(named)
+        if matrix.joint(place, known) < threshold:
+            continue
+        for context in known:
+            others = [other for other in known if other != context]
+            needed = not others or matrix.joint(place, others) < threshold
+            right += needed or matrix.joint(place, [context]) >= threshold
+    return right / total
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_answer)
+def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto") -> float | Blank:
+    """Share of the statements that their citations support.
+
+    Definition: statements that the contexts cited at them together support / all statements.
+    Parameters:
+      threshold: support from which a statement is supported.
+      method: who finds the support, as for faithfulness.
+    Odd cases: as for citation_precision; a statement without a citation counts as not supported.
+    Reference: Gao et al. 2023 (ALCE).
+    Agrees with: ALCE, up to the method.
+    Reading: .60 means a reader can check three statements in five at the place that the answer names.
+    Use when: answers cite, and readers rely on it.
+    Not when: one citation at the end is meant for a whole paragraph.
+    """
+    found = _cited(case)
+    if isinstance(found, Blank):
+        return found
+    from assay.support.case import claims
+
+    matrix, cited = found
+    parts = claims(matrix.support)
+    known = {place: [context for context in named if context is not None] for place, named in cited.items()}
+    return sum(matrix.joint(place, known.get(place, [])) >= threshold for place, _ in parts) / len(parts)
+
+
+def _cited(case: Case) -> tuple[Matrix, dict[int, list[int | None]]] | Blank:
+    """The support of the answer, and the contexts cited at each statement that claims something."""
+    from assay.support.case import claims
+
+    found = case.matrix("answer")
+    if isinstance(found, Blank):
+        return found
+    if not case.marks:
+        return Blank("not_applicable", "the answer has no citation marks")
+    parts = claims(found.support)
+    cited: dict[int, list[int | None]] = {}
+    for mark in case.marks:
+        before = [place for place, part in parts if part.start <= mark.start]
+        place = before[-1] if before else parts[0][0]
+        cited.setdefault(place, []).extend(named for named in mark.contexts if named not in cited.get(place, []))
+    return found, cited
+
+
+Decision = Literal["right refusal", "wrong refusal", "right answer", "wrong answer"]
+
+
+def _decision(case: Case) -> Decision | Blank:
+    """Whether the answer refuses, and whether it should have."""
+    from assay.support.holding import holding
+
+    support = case.support
+    if support.status in {"missing", "failed", "undefined"}:
+        return Blank(support.status, support.reason)
+    told = holding(case.sample)
+    if told.holds is None:
+        return Blank("not_applicable", "nothing says whether the contexts hold the answer: no reference, no gold ids")
+    if support.status == "abstained":
+        return "wrong refusal" if told.holds else "right refusal"
+    return "right answer" if told.holds else "wrong answer"
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "reference|gold_ids|answerable"))
+def abstention(case: Case, _k: None) -> float | Blank:
+    """Whether the system was right to answer, or right to refuse.
+
+    Definition: 1 for a refusal where the contexts do not hold the answer and for an answer where they do; else 0.
+    Odd cases: the contexts do not hold the answer if a column answerable says so, if none of them is a gold id (or there is
+      no gold id at all), if the reference itself refuses, or if the contexts support less than half of the reference's
+      words. Where nothing of this is known, it is not applicable. Refusals are recognised by their words, in English and
+      Chinese: "I don't know", "the context does not say", 无法回答, 文中没有提到.
+    Reference: Katsis et al. 2025 (MTRAG).
+    Agrees with: nobody known.
+    Reading: .90 means nine decisions in ten were right.
+    Use when: a system is expected to say that it does not know.
+    Not when: you want to know which way it errs: see right_refusals and wrong_refusals.
+    """
+    found = _decision(case)
+    return found if isinstance(found, Blank) else float(found.startswith("right"))
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "reference|gold_ids|answerable"))
+def right_refusals(case: Case, _k: None) -> float | Blank:
+    """Share refused of what should be refused.
+
+    Definition: of the samples whose contexts do not hold the answer: 1 for a refusal, 0 for an answer.
+    Odd cases: those of abstention; a sample whose contexts hold the answer is not applicable.
+    Agrees with: nobody known.
+    Reading: .30 means that seven questions in ten without an answer get one all the same.
+    Use when: invented answers are the danger.
+    Not when: alone: a system that always refuses has 1.
+    """
+    found = _decision(case)
+    if isinstance(found, Blank):
+        return found
+    if found in {"right answer", "wrong refusal"}:
+        return Blank("not_applicable", "the contexts hold the answer")
+    return float(found == "right refusal")
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "reference|gold_ids|answerable"), lower_is_better=True)
+def wrong_refusals(case: Case, _k: None) -> float | Blank:
+    """Share refused of what could be answered.
+
+    Definition: of the samples whose contexts hold the answer: 1 for a refusal, 0 for an answer.
+    Odd cases: those of abstention; a sample whose contexts do not hold the answer is not applicable.
+    Agrees with: nobody known.
+    Reading: .15 means that one question in seven is refused although the answer was there.
+    Use when: a system is too careful.
+    Not when: alone: a system that never refuses has 0.
+    """
+    found = _decision(case)
+    if isinstance(found, Blank):
+        return found
+    if found in {"right refusal", "wrong answer"}:
+        return Blank("not_applicable", "the contexts do not hold the answer")
+    return float(found == "wrong refusal")
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "reference"), pieces=_correctness, zero_if_missing=True)
+def correctness(case: Case, _k: None, *, method: Literal["auto", "llm"] = "auto") -> float | Blank:
+    """Whether a judge finds that the answer says what the reference says.
+
+    Definition: a language model's grade (0 wrong, 1 partly right, 2 right) / 2.
+    Parameters:
+      method: only a language model can decide this.
+    Odd cases: with several references, agreeing with one is enough. An answer that is missing counts as 0.
+    Agrees with: nobody: every tool has its own prompt.
+    Reading: .75 may be three right in four, or half of them right and half partly.
+    Use when: answers are sentences and references exist.
+    Not when: the judge has not been compared with people.
+    """
+    sample = case.sample
+    for name in ("answer", "reference"):
+        if name in sample.faults:
+            return Blank("failed", f"{name}: {sample.faults[name]}")
+    if not any(text.strip() for text in sample.references):
+        return Blank("not_applicable", "the sample has no reference")
+    if not (sample.answer or "").strip():
+        return Blank("missing", "there is no answer" if sample.answer is None else "the answer is empty")
+    grade = case.grade("correctness")
+    return Blank("failed", grade.reason) if grade.value is None else grade.value

@@ -1,0 +1,68 @@
+"""Citation marks of an answer, such as [1], [2, 3], [1-3] and 【1】: where they stand and which contexts they name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.samples import Context
+
+_MARK = re.compile(r"\[([^\[\]\n]{1,120})\]|【([^【】\n]{1,120})】")
+_SEPARATOR = re.compile(r"\s*[,;，；、]\s*")
+_SPAN = re.compile(r"(\d{1,3})\s*[-–~]\s*(\d{1,3})")
+_PREFIX = re.compile(r"^(?:context|source|doc(?:ument)?|passage|ref|文档|资料|上下文|来源)\s*[:：#]?\s*", re.IGNORECASE)
+_DIGITS = 3  # a longer number in brackets is a year or a line number
+
+
+class Mark(NamedTuple):
+    """One pair of brackets: its place in the answer and the contexts it names, from 0; None for one that is not there."""
+
+    start: int
+    end: int
+    contexts: tuple[int | None, ...]
+
+
+def marks(answer: str, contexts: Sequence[Context]) -> list[Mark]:
+    """Find the citation marks of an answer; contexts are named by their number from 1 on, or by their id."""
+    by_id = {context.id: place for place, context in enumerate(contexts) if context.id}
+    found = []
+    for match in _MARK.finditer(answer):
+        named = _named(match[1] or match[2], by_id, len(contexts))
+        if named:
+            found.append(Mark(match.start(), match.end(), named))
+    return found
+
+
+def _named(text: str, by_id: dict[str, int], count: int) -> tuple[int | None, ...]:
+    """Contexts that the text between brackets names; nothing if any part of it is neither a number nor an id."""
+    if text.strip() in by_id:
+        return (by_id[text.strip()],)
+    named: list[int | None] = []
+    for part in _SEPARATOR.split(text.strip()):
+        plain = _PREFIX.sub("", part)
+        span = _SPAN.fullmatch(plain)
+        if part in by_id or plain in by_id:
+            named.append(by_id.get(part, by_id.get(plain)))
+        elif span and int(span[1]) <= int(span[2]):
+            named += [_place(number, count) for number in range(int(span[1]), int(span[2]) + 1)]
+        elif plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS:
+            named.append(_place(int(plain), count))
+        else:
+            return ()
+    return tuple(dict.fromkeys(named))
+
+
+def _place(number: int, count: int) -> int | None:
+    return number - 1 if 1 <= number <= count else None
+
+
+def blanked(answer: str, found: Sequence[Mark]) -> str:
+    """Write blanks over the marks, so that they are no part of what is claimed and all offsets stay."""
+    parts, last = [], 0
+    for mark in found:
+        parts += [answer[last : mark.start], " " * (mark.end - mark.start)]
+        last = mark.end
+    return "".join([*parts, answer[last:]])

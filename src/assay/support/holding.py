@@ -1,0 +1,76 @@
+"""Whether the contexts hold what the question asks for, as far as the sample lets us know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay.support.case import posed
+from assay.support.methods import by_words
+from assay.support.record import Blank
+
+if TYPE_CHECKING:
+    from assay.data.samples import Sample
+    from assay.support.matrix import Matrix
+
+ENOUGH = 0.5  # support from which something counts as said
+_FLAGS = ("answerable", "is_answerable", "answerability")
+_NO = {"false", "no", "0", "unanswerable", "not answerable", "none", "否", "不可回答"}
+_YES = {"true", "yes", "1", "answerable", "full", "partial", "是", "可回答"}
+
+
+class Holding(NamedTuple):
+    """True, False or None where nothing tells; and what it was found out from."""
+
+    holds: bool | None
+    by: str
+
+
+def holding(sample: Sample, reference: Matrix | Blank | None = None) -> Holding:
+    """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words."""
+    if _flag(sample) is False:
+        return Holding(holds=False, by="answerable")
+    if sample.gold_ids is not None:
+        found = _by_gold(sample)
+        if found is not None:
+            return Holding(found, "gold_ids")
+    if sample.contexts is not None and not sample.contexts:
+        return Holding(holds=False, by="contexts")
+    return _by_reference(sample, reference)
+
+
+def _flag(sample: Sample) -> bool | None:
+    for name, value in sample.others.items():
+        if name.lower() in _FLAGS:
+            text = str(value).strip().lower()
+            return False if text in _NO else True if text in _YES else None
+    return None
+
+
+def _by_gold(sample: Sample) -> bool | None:
+    if not sample.gold_ids:
+        return False
+    ids = known_ids(sample)
+    return None if ids is None else any(not ids.isdisjoint(group) for group in sample.gold_ids)
+
+
+def known_ids(sample: Sample) -> set[str] | None:
+    """Ids of the contexts; None where the sample does not tell them."""
+    if sample.context_ids is not None:
+        return set(sample.context_ids)
+    named = [context.id for context in sample.contexts or () if context.id]
+    return set(named) if sample.contexts is not None and len(named) == len(sample.contexts) else None
+
+
+def _by_reference(sample: Sample, reference: Matrix | Blank | None) -> Holding:
+    if reference is None or isinstance(reference, Blank):
+        ready = posed(sample, "reference")
+        if isinstance(ready, Blank):
+            return Holding(None, "")
+        support = by_words(ready)
+    else:
+        support = reference.support
+    if support.status == "abstained":
+        return Holding(holds=False, by="reference")
+    if support.status != "scored" or support.value is None:
+        return Holding(None, "")
+    return Holding(support.value >= ENOUGH, "reference")

@@ -1,0 +1,56 @@
+"""The support matrix: how far each context, or several together, supports each statement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from assay.data.samples import Sample
+    from assay.support.record import Support
+
+
+class Matrix(Protocol):
+    """Statements x contexts."""
+
+    @property
+    def support(self) -> Support:
+        """Support by all contexts together."""
+
+    def joint(self, statement: int, contexts: Iterable[int]) -> float:
+        """Support of a statement by some of the contexts together."""
+
+
+class Looked:
+    """A matrix whose parts are looked up when somebody asks, by judging the same text with fewer contexts."""
+
+    def __init__(self, sample: Sample, support: Support, judge: Callable[[Sample], Support]) -> None:
+        self._sample, self.support, self._judge = sample, support, judge
+        self._kept: dict[frozenset[int], Support] = {}
+
+    def joint(self, statement: int, contexts: Iterable[int]) -> float:
+        """Support of a statement by some of the contexts together."""
+        known = self._sample.contexts or ()
+        chosen = frozenset(contexts)
+        if len(chosen) == len(known):
+            return self.support.statements[statement].support or 0.0
+        if not chosen:
+            return 0.0
+        if chosen not in self._kept:
+            fewer = replace(self._sample, contexts=tuple(known[place] for place in sorted(chosen)))
+            self._kept[chosen] = self._judge(fewer)
+        return self._kept[chosen].statements[statement].support or 0.0
+
+
+class Listed:
+    """A matrix made from a list of the contexts that support each statement, as a judge gives it."""
+
+    def __init__(self, support: Support, contexts: Sequence[frozenset[int]]) -> None:
+        self.support, self._contexts = support, contexts
+
+    def joint(self, statement: int, contexts: Iterable[int]) -> float:
+        """Support of a statement, if any of the contexts is on its list."""
+        named = not self._contexts[statement].isdisjoint(contexts)
+        return (self.support.statements[statement].support or 0.0) if named else 0.0
