@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.analysis.calibrate import calibrate
+    from assay.analysis.answers import Answers, answers
     from assay.analysis.compare import Comparison, compare
     from assay.analysis.decision import Rules
     from assay.analysis.diagnose import diagnose
@@ -32,11 +33,14 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.reading import read_judgments, read_records, read_run
+    from assay.formats.samples import read_samples
     from assay.formats.writing import read_result, write_judgments, write_result, write_run
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
 
 _HOMES = {
+    "Answers": "assay.analysis.answers",
+    "answers": "assay.analysis.answers",
     "Comparison": "assay.analysis.compare",
     "calibrate": "assay.analysis.calibrate",
     "compare": "assay.analysis.compare",
@@ -65,6 +69,7 @@ _HOMES = {
     "read_judgments": "assay.formats.reading",
     "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
+    "read_samples": "assay.formats.samples",
     "read_result": "assay.formats.writing",
     "write_judgments": "assay.formats.writing",
     "write_result": "assay.formats.writing",
@@ -77,6 +82,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Answers",
     "AssayError",
     "Comparison",
     "InputError",
@@ -94,6 +100,7 @@ __all__ = [
     "UsageError",
     "calibrate",
     "Validation",
+    "answers",
     "compare",
     "diagnose",
     "evaluate",
@@ -109,6 +116,7 @@ __all__ = [
     "read_result",
     "read_run",
     "sweep",
+    "read_samples",
     "tune_fusion",
     "validate",
     "write_judgments",

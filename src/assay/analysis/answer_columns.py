@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.measures import Measure
+
+
+ORDER: tuple[str, ...] = ("llm", "embedding", "words")
 
 
 class Cell(NamedTuple):
@@ -49,7 +51,7 @@ def _columns(label: str, measure: Measure, cells: Sequence[Cell], chain: Sequenc
         definition = measure(method="llm") if measure.name == "correctness" else measure
         return [Column(label, measure, definition, method, tuple(cells))]
     scored = {cell.method for cell in cells if cell.value is not None}
-    order = [method for method in ("llm", "embedding", "words") if method in scored] or [chain[-1]]
+    order = [method for method in ORDER if method in scored] or [chain[-1]]
     if mix and len(order) > 1:
         return [Column(label, measure, measure(method="mix"), "mix", tuple(cells))]
     return [_column(label, measure, method, cells, first=i == 0) for i, method in enumerate(order)]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import AssayError, UsageError
-from assay.support.case import Case, posed
+from assay.support.case import Case
 from assay.support.matrix import Looked
 from assay.support.methods import by_words
+from assay.support.posing import posed
 from assay.support.record import Blank, Grade
 from assay.support.relevance import relevance_by_embedding, relevance_by_words
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from assay.text.embeddings import Chosen, Embedder
 
 Asked = Literal["auto", "llm", "embedding", "words"]
+_KEPT = 50_000  # texts whose vectors are kept
 ORDER: tuple[Method, ...] = ("llm", "embedding", "words")
 
 
@@ -92,7 +94,23 @@ def _by(method: Method, samples: Sequence[Sample], here: Available) -> list[Case
     if method == "words":
         return [Case(sample, "words", judge=by_words, relevance=relevance_by_words) for sample in samples]
     assert here.embeddings is not None
-    return _embedded(samples, here.embeddings.embedder)
+    return _embedded(samples, _Remembering(here.embeddings.embedder))
+
+
+class _Remembering:
+    """An embedder that is asked for each text once: measures look at the same sentences again and again."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner, self.name = inner, inner.name
+        self._kept: dict[str, Any] = {}
+
+    def embed(self, texts: Sequence[str]) -> list[Any]:
+        new = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        if len(self._kept) + len(new) > _KEPT:
+            self._kept, new = {}, list(dict.fromkeys(texts))
+        if new:
+            self._kept |= zip(new, self._inner.embed(new), strict=True)
+        return [self._kept[text] for text in texts]
 
 
 def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from assay.data.samples import Context
-from assay.support.case import claims, posed
-from assay.support.holding import ENOUGH, holding
+from assay.support.case import claims
+from assay.support.holding import ENOUGH
 from assay.support.methods import by_words
+from assay.support.posing import posed
 from assay.support.record import Blank
 
 if TYPE_CHECKING:
@@ -44,23 +45,25 @@ def stage_of(case: Case) -> Staged:
     support = case.support
     if support.status not in {"scored", "abstained"}:
         return Staged(None, support.reason)
-    told = holding(case.sample)
     if support.status == "abstained":
-        if told.holds is None:
-            return Staged(None, "it refuses, and nothing says whether the contexts hold the answer")
-        return Staged("wrong refusal" if told.holds else "right refusal", f"by {told.by}")
-    values = [part.support or 0.0 for _, part in claims(support)]
-    supported = [value >= ENOUGH for value in values]
+        return _refused(case)
+    supported = [(part.support or 0.0) >= ENOUGH for _, part in claims(support)]
     right = _says_the_reference(case.sample)
-    if told.holds is False and not (right and all(supported)):
-        return Staged("not retrieved", f"by {told.by}")
-    if not any(supported):
-        return Staged("retrieved but not used", "no statement is supported by a context")
-    if not all(supported):
-        return Staged("used but not supported", f"{supported.count(False)} of {len(supported)} statements")
-    if right is False:
-        return Staged("retrieved but not used", "the answer does not say what the reference says")
-    return Staged("fine", "")
+    unsaid = "the answer does not say what the reference says"
+    rules: list[tuple[bool, Stage, str]] = [
+        (case.holding.holds is False and not (right and all(supported)), "not retrieved", f"by {case.holding.by}"),
+        (not any(supported), "retrieved but not used", "no statement is supported by a context"),
+        (not all(supported), "used but not supported", f"{supported.count(False)} of {len(supported)} statements"),
+        (right is False, "retrieved but not used", unsaid),
+    ]
+    return next((Staged(stage, why) for found, stage, why in rules if found), Staged("fine", ""))
+
+
+def _refused(case: Case) -> Staged:
+    told = case.holding
+    if told.holds is None:
+        return Staged(None, "it refuses, and nothing says whether the contexts hold the answer")
+    return Staged("wrong refusal" if told.holds else "right refusal", f"by {told.by}")
 
 
 def _says_the_reference(sample: Sample) -> bool | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from assay.data.scores import STATUSES, Counts, Scores
 from assay.errors import UsageError
 from assay.formats.files import system_name
 from assay.formats.samples import as_samples
+from assay.measures import parse
 from assay.messages import say
+from assay.stats.intervals import mean_interval
 from assay.support.record import Blank
 
 if TYPE_CHECKING:
@@ -32,8 +34,11 @@ if TYPE_CHECKING:
     from assay.llm.progress import Progress
     from assay.measures import Measure
     from assay.messages import Lang
-    from assay.support.case import Case, Piece
+    from assay.stats.intervals import Interval
+    from assay.support.case import Case
+    from assay.support.posing import Piece
     from assay.support.record import Support
+    from assay.text.embeddings import Chosen
 
 _LOOKED_AT = 200  # samples that tell the language of all
 
@@ -63,6 +68,14 @@ class Answers(Scores):
     def methods(self) -> dict[str, int]:
         """How many samples each method judged."""
         return dict(Counter(outcome.support.method for outcome in self.outcomes))
+
+    def interval(self, label: str) -> Interval:
+        """The mean of a measure with its confidence interval, which ends where values do."""
+        found = mean_interval(self.column(label), weights=self.weights)
+        low, high = parse(self.definitions[label]).spec.bounds
+        if found.low is None or found.high is None:
+            return found
+        return replace(found, low=max(found.low, low), high=min(found.high, high))
 
     @property
     def stages(self) -> dict[str, str | None]:
@@ -136,14 +149,16 @@ def planned(
     read = as_samples(samples, columns=columns)
     rules = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
     wanted, asked = answer_measures(measures, rules)
-    notes: tuple[str, ...] = read.notes
+    named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
+    notes: tuple[str, ...] = (say("answers.mapping", text=", ".join(named)),)
     if measures is None:
         wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and method in {"auto", "llm"})
         notes = (*notes, *left_out)
     methods = {measure.arguments.get("method", "auto") for measure in wanted.values()} | {method}
     _check_judge(wanted, judge)
     made = _judge(wanted, judge, read, text_lang, asking) if judge is not None and method != "words" else None
-    chosen, told = None, ()
+    chosen: Chosen | None = None
+    told: tuple[str, ...] = ()
     if methods & {"embedding", "sigmoid"} or (method == "auto" and _method_needed(wanted)):
         texts = [text for sample in read for text in (sample.answer or "",) if text]
         chosen, told = embeddings(embedder, texts, needed="embedding" in methods)
@@ -314,8 +329,6 @@ def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) 
 
 
 def _with_words(scores: Answers, plan: Plan) -> Answers:
-    from dataclasses import replace
-
     return replace(scores, warnings=(*doubts(scores), *_fallbacks(scores)), notes=plan.notes)
 
 
@@ -323,7 +336,7 @@ def _fallbacks(scores: Answers) -> list[str]:
     """Say how many samples another method had to judge, and the commonest reason."""
     fallen = [outcome for outcome in scores.outcomes if outcome.trail and outcome.support.status != "failed"]
     by_method = Counter(outcome.support.method for outcome in fallen)
-    found = []
+    found: list[str] = []
     for method, count in by_method.items():
         reasons = Counter(outcome.trail[0] for outcome in fallen if outcome.support.method == method)
         found.append(say("answers.fallback", n=count, method=method, reason=reasons.most_common(1)[0][0]))

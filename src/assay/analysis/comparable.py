@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.analysis.doubts import of_answers
 from assay.errors import NotComparable, UnknownName, UsageError
 from assay.measures import parse
 
@@ -88,6 +89,7 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     queries = first.query_ids if all(s.query_ids == first.query_ids for s in systems) else _union(systems)
     twins = [[_twin(scores, first, label) or label for label in chosen] for scores in systems]
     stacked = np.stack([_values(s, queries, labels) for s, labels in zip(systems, twins, strict=True)], axis=2)
+    _leave_out(stacked, [of_answers(first.definitions[label]) for label in chosen])
     _check_queries(queries, chosen, names, stacked)
     rows: Bools = np.asarray(~np.isnan(stacked).all(axis=(1, 2)))
     return Aligned(
@@ -154,6 +156,10 @@ def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
         if theirs[rule] != value:
             raise NotComparable(f"{pair} were evaluated under different rules: {rule} = {value} and {theirs[rule]}")
     for label in labels:
+        if first.judge != other.judge and "method='llm'" in first.definitions[label]:
+            raise NotComparable(
+                f"{label} of {first.name} was judged by {first.judge}, of {other.name} by {other.judge}"
+            )
         twin = _twin(other, first, label)
         assert twin is not None
         if first.definitions[label] != other.definitions[twin]:
@@ -193,6 +199,13 @@ def _values(scores: Scores, queries: list[str], labels: Sequence[str]) -> Floats
 def _weights(scores: Scores, queries: list[str]) -> Floats:
     by_query = _weight_map(scores)
     return np.array([by_query.get(query, 0.0) for query in queries])
+
+
+def _leave_out(values: Floats, mask: list[bool]) -> None:
+    """Compare answers over the samples that every system has a value for: one that refuses is not faithful or not."""
+    for i, wanted in enumerate(mask):
+        if wanted:
+            values[np.isnan(values[:, i]).any(axis=1), i] = np.nan
 
 
 def _check_queries(queries: list[str], labels: Sequence[str], names: list[str], values: Floats) -> None:

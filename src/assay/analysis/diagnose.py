@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
+from assay.analysis.answer_records import stages_in, weakest_in
+from assay.analysis.comparable import direction
 from assay.analysis.evaluate import listed_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
@@ -21,6 +23,7 @@ from assay.stats.intervals import Interval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from assay.analysis.answer_records import Weak
     from assay.analysis.explain import Listed
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol, Target
@@ -90,6 +93,8 @@ class Diagnosis:
     worst: tuple[Worst, ...]
     judge: str = ""
     limits: dict[str, float] = field(default_factory=dict)
+    answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    weakest: tuple[Weak, ...] = ()
 
 
 def findings(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
@@ -181,10 +186,14 @@ def diagnose_scores(
     measure: str | None = None,
     queries: Queries | None = None,
     measured: Mapping[str, float] | None = None,
+    samples: Sequence[Mapping[str, Any]] = (),
 ) -> Diagnosis:
-    """Diagnose scores without their lists, as a result file has them: targets, slices and the worst queries."""
+    """Diagnose scores without their lists, as a result file has them: targets, slices and the worst queries.
+
+    Of answers, `samples` are the records of the result file: their stages and their weakest statements.
+    """
     label = chosen(scores, measure)
-    texts = queries.texts() if queries else {}
+    texts = {str(row["query_id"]): row.get("question") or "" for row in samples} | (queries.texts() if queries else {})
     worst = [
         Worst(query, float(scores.column(label)[row]), None, None, None, (), texts.get(query, ""))
         for row, query in _lowest(scores, label)
@@ -200,6 +209,8 @@ def diagnose_scores(
         slices=_slices(scores, label, queries, {}),
         worst=tuple(worst),
         judge=scores.judge if scores.uncalibrated else "",
+        answers=stages_in(samples),
+        weakest=weakest_in(samples),
     )
 
 
@@ -227,6 +238,7 @@ def chosen(scores: Scores, measure: str | None) -> str:
 def _lowest(scores: Scores, label: str) -> list[tuple[int, str]]:
     """Rows and ids of the queries with the lowest values, in that order; undefined ones are not failures."""
     values = np.where(scores.status[:, scores.labels.index(label)] == UNDEFINED, np.nan, scores.column(label))
+    values = values * direction(scores.definitions[label])
     order = np.argsort(values, kind="stable")[: min(_WORST, int((~np.isnan(values)).sum()))]
     return [(row, scores.query_ids[row]) for row in order.tolist()]
 

@@ -71,11 +71,16 @@ def _mixed(scores: Scores) -> list[Said]:
     return [say("answers.mixed", labels=labels, methods=told)] if labels else []
 
 
+def agreement(method: str) -> Said:
+    """Say how far a method agrees with people."""
+    return say("agreement.llm") if method == "llm" else say(f"agreement.{method}", sees=say("agreement.sees"))
+
+
 def _agreement(scores: Scores) -> list[Said]:
     """Say of every method that was used how far it agrees with people."""
     texts = " ".join(scores.definitions.values())
     used = [name for name in ("llm", "embedding", "words") if f"method='{name}'" in texts]
-    return [say(f"agreement.{name}") for name in used if name != "llm" or not scores.calibration]
+    return [agreement(name) for name in used if name != "llm" or not scores.calibration]
 
 
 def _judged(scores: Scores) -> list[Said]:

@@ -18,6 +18,7 @@ _COMMANDS = {
     "sweep": ("assay.cli.sweep", "Measures against k, and which k to choose."),
     "diagnose": ("assay.cli.diagnose", "Where a search fails, and what to do about it."),
     "gate": ("assay.cli.gate", "An exit code for continuous integration."),
+    "answers": ("assay.cli.answers", "What answers are worth, and which sentence is the problem."),
     "judge": ("assay.cli.judge", "Judgments by a language model, within a budget."),
     "cache": ("assay.cli.cache", "Look after the cache of paid answers."),
     "calibrate": ("assay.cli.calibrate", "How far a judge agrees with people."),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import inputs, options
+from assay.cli import asking, inputs, options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from assay.judge.panel import Combine, Verdict
     from assay.judge.relevance import Pair, Question
@@ -39,10 +39,7 @@ assay judge --pairs pairs.jsonl --model a --model b --repeats 3 --combine mean -
 @click.option("--depth", type=click.IntRange(min=1), default=10, show_default=True, help="Pool the top of each run.")
 @click.option("--pairs", metavar="FILE", help="Pairs instead of runs: query, document (query_id, doc_id).")
 @click.option("--known", metavar="FILE", help="Judgments that exist: their pairs are not judged again.")
-@click.option("--url", envvar="ASSAY_BASE_URL", metavar="URL", help="Base URL of the server (or ASSAY_BASE_URL).")
 @click.option("--model", "models", multiple=True, envvar="ASSAY_MODEL", metavar="NAME[@URL]", help="May be repeated.")
-@click.option("--key-env", default="", metavar="NAME", help="Environment variable that holds the key.")
-@click.option("--key-file", metavar="FILE", help="File that holds the key.")
 @click.option("--scale", default="0-3", show_default=True, metavar="NAME|FILE", help="0-1, 0-2, 0-3, 0-10 or a rubric.")
 @click.option("--text-lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Of the prompt.")
 @click.option("--prompt", default="relevance", metavar="FILE", help="A prompt of your own (.md).")
@@ -52,17 +49,7 @@ assay judge --pairs pairs.jsonl --model a --model b --repeats 3 --combine mean -
 )
 @click.option("--weighted", is_flag=True, help="Weight grades by their probabilities, where the server gives them.")
 @click.option("--max-chars", type=click.IntRange(min=1), default=20_000, show_default=True, help="Of a document.")
-@click.option("--max-cost", type=float, help="Stop before more than this is spent.")
-@click.option("--currency", default="USD", show_default=True, help="Of --max-cost.")
-@click.option("--prices", metavar="FILE", help="Prices of your own (TOML).")
-@click.option("--rpm", type=float, help="Most requests per minute.")
-@click.option("--tpm", type=float, help="Most tokens per minute.")
-@click.option("--concurrency", type=click.IntRange(min=1), default=32, show_default=True, help="Most calls at once.")
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one call.")
-@click.option("--deadline", type=float, help="Seconds for everything.")
-@click.option("--cache", metavar="FILE", help="Where answers are kept; the user's cache unless named.")
-@click.option("--no-cache", is_flag=True, help="Keep no answers: a stopped run starts over.")
-@click.option("--dry-run", is_flag=True, help="Only say what it would cost.")
+@asking.client_options
 @click.option("--output", "-o", metavar="FILE", help="Judgments: .qrels, .jsonl, .csv, .tsv or .parquet.")
 @click.option("--details", metavar="FILE", help="Every verdict with its reasons and votes (.jsonl).")
 @options.lang
@@ -75,13 +62,11 @@ def command(*, runs: tuple[str, ...], output: str | None, details: str | None, l
     gc.enable()  # a long run makes cycles
     if output is None and not rest["dry_run"]:
         raise UsageError("say where the judgments go: -o judged.qrels (or --dry-run to see the price)")
-    if rest["no_cache"] and rest["cache"]:
-        raise UsageError("--cache and --no-cache exclude each other")
     pairs = _pairs(runs, rest)
     for place in (output, details):
         _check_place(place, pairs, stamped=place == output)
     question = _question(rest)
-    clients = _clients(rest)
+    clients = asking.clients(rest["models"], rest)
     try:
         if rest["dry_run"]:
             _estimate(pairs, question, clients, rest, lang)
@@ -153,36 +138,6 @@ def _question(rest: dict[str, Any]) -> Question:
     return Question(prompt, rubric, rest["max_chars"], weighted=rest["weighted"], temperature=temperature)
 
 
-_NO_KEY = "none-for-a-dry-run"
-
-
-def _clients(rest: dict[str, Any]) -> dict[str, Client]:
-    """Make a client for every model; the money is shared out among them evenly."""
-    from assay.errors import UsageError
-    from assay.llm import Cache, Client, Limits, Patience
-
-    if not rest["models"]:
-        raise UsageError("name a model: --model qwen-plus (or ASSAY_MODEL)")
-    if len(set(rest["models"])) < len(rest["models"]):
-        raise UsageError("a model is named twice: use --repeats to ask it more than once")
-    cache = None if rest["no_cache"] else Cache(rest["cache"])
-    limits = Limits(concurrency=rest["concurrency"], requests_per_minute=rest["rpm"], tokens_per_minute=rest["tpm"])
-    found = {}
-    dry = rest["dry_run"]
-    for text in rest["models"]:
-        model, at, url = text.rpartition("@")
-        model, url = (model, url) if at and "://" in url else (text, rest["url"])
-        if not url:
-            raise UsageError(f"where is {model}? Give --url (or ASSAY_BASE_URL)")
-        budget = None if rest["max_cost"] is None else rest["max_cost"] / len(rest["models"])
-        found[text if at and "://" in text else model] = Client(
-            url, model, key=_NO_KEY if dry else None, key_file=None if dry else rest["key_file"],
-            key_env="" if dry else rest["key_env"], cache=cache, prices=rest["prices"],
-            budget=budget, currency=rest["currency"], limits=limits, patience=Patience(timeout=rest["timeout"]),
-        )  # fmt: skip
-    return found
-
-
 def _estimate(
     pairs: Sequence[Pair], question: Question, clients: dict[str, Client], rest: dict[str, Any], lang: Lang
 ) -> None:
@@ -212,7 +167,7 @@ def _judge(
 
     last: dict[str, Progress] = {}
     combine: Combine = "mean" if question.weighted else rest["combine"]  # weighted grades are hardly ever equal
-    show = _bar()
+    show = asking.bar()
 
     def note(name: str, now: Progress) -> None:
         last[name] = now
@@ -222,34 +177,8 @@ def _judge(
         pairs, clients, question, repeats=rest["repeats"], combine=combine, progress=note,
         deadline=rest["deadline"],
     )  # fmt: skip
-    try:
+    with asking.wiped():
         return list(found), last
-    finally:
-        if sys.stderr.isatty():
-            click.echo("\r" + " " * 100 + "\r", err=True, nl=False)
-
-
-def _bar() -> Callable[[str, Progress], None]:
-    """Show how far we are, at most ten times a second and only on a terminal."""
-    import time
-
-    shown = 0.0
-
-    def show(name: str, now: Progress) -> None:
-        nonlocal shown
-        if not sys.stderr.isatty() or time.monotonic() - shown < 0.1:  # noqa: PLR2004
-            return
-        shown = time.monotonic()
-        total = now.total or now.done
-        filled = 24 * now.done // max(total, 1)
-        left = (
-            "" if now.seconds_left is None else f"  {int(now.seconds_left) // 60}:{int(now.seconds_left) % 60:02} left"
-        )
-        money = "" if now.unpriced else f"  {now.cost:.4f} {now.currency}"
-        bar = f"{name} [{'#' * filled}{'.' * (24 - filled)}] {now.done}/{total}  {now.rate:.1f}/s{money}{left}"
-        click.echo(f"\r{bar[:100]:<100}", err=True, nl=False)
-
-    return show
 
 
 def _write(verdicts: list[Verdict], judge: str, output: str, details: str | None) -> None:
@@ -300,7 +229,7 @@ def _summary(
             reasons=f" ({listed})" if listed else "",
         )
     ]  # fmt: skip
-    lines += [say("doubt.of_one", system=name, text=_money(now)) for name, now in spent.items()]
+    lines += [say("doubt.of_one", system=name, text=asking.money(now)) for name, now in spent.items()]
     long = sum(len(pair.document) > rest["max_chars"] for pair in pairs)
     if long:
         lines.append(say("judge.cut", n=long, limit=rest["max_chars"]))
@@ -308,16 +237,3 @@ def _summary(
         lines.append(say("judge.again"))
     for line in lines:
         click.echo(tell(line, lang), err=True)
-
-
-def _money(now: Progress) -> Any:
-    from assay.messages import say
-
-    if now.unpriced:
-        money = say("judge.money_unknown")
-    elif now.possible_cost:
-        money = say("judge.money_maybe", cost=now.cost, possible=now.possible_cost, currency=now.currency)
-    else:
-        money = say("judge.money", cost=now.cost, currency=now.currency)
-    tokens = now.prompt_tokens + now.completion_tokens
-    return say("judge.spent", calls=now.calls, cached=now.cached, tokens=tokens, money=money)

@@ -142,6 +142,15 @@ def read_calibration(place: str) -> tuple[str, str, bool]:
         ) from None
 
 
+def read_part(place: str, name: str) -> dict[str, Any]:
+    """Read what a command found out beyond the values, such as `answers`; nothing if the file has none."""
+    try:
+        part = json.loads(Input.at(place).text).get(name, {})
+    except (ValueError, AttributeError):
+        return {}
+    return part if isinstance(part, dict) else {}
+
+
 def is_result(source: Input) -> bool:
     """Tell a result file by its schema and systems."""
     if not source.head.lstrip().startswith(b"{") or b'"schema"' not in source.data:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 from assay.judge.grading import GradeQuestion, Kind
 from assay.judge.prompting import load_prompt
 from assay.judge.support import NEEDED, Asking, SupportQuestion
-from assay.support.case import Case, Piece, posed
+from assay.support.case import Case
+from assay.support.posing import Piece, posed
 from assay.support.preparing import prepare
 from assay.support.record import Blank
 

@@ -211,5 +211,3 @@ def _row(ready: Prepared, part: Part, named: Sequence[int], given: Given) -> int
         return None
     context, sentence = fewer.rows[row]
     return ready.contexts.rows.index((named[context], sentence))
-
-

@@ -10,8 +10,9 @@ from assay.support.record import Blank
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.support.case import Case, Piece
+    from assay.support.case import Case
     from assay.support.matrix import Matrix
+    from assay.support.posing import Piece
 
 # "auto" and "mix" stand for whatever method judged the sample; the last three are recipes of their own.
 Method = Literal["auto", "mix", "llm", "embedding", "words"]
@@ -36,13 +37,14 @@ def faithfulness(
 
     Definition: mean support of the answer's statements (sentences that claim something) by the contexts, 0 to 1 each.
     Parameters:
-      method: who decides. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement counting
-        the same. embedding: nearness in meaning of the nearest context sentence through a sigmoid, less where numbers,
-        names, negation or word order differ. words: share of the statement's words that the contexts have, less where
+      method: who decides. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
+        counting the same. embedding: nearness in meaning of the nearest context sentence through a sigmoid, less where
+        numbers, names, negation or word order differ. words: share of the statement's words that the contexts have, less where
         they differ in these; statements weigh by their words. auto: the first of these that is there and does not fail;
         the result says which. Recipes as others wrote them down: sigmoid (the highest cosine of each sentence with a
-        context, their mean through a sigmoid), overlap (share of the answer's words, stop words removed, that the contexts
-        have), contains (share of sentences that stand in a context word for word). mix: as auto, averaged over methods.
+        context, their mean through a sigmoid), overlap (share of the answer's words, stop words removed, that the
+        contexts have), contains (share of sentences that stand in a context word for word). mix: as auto, averaged over
+        methods.
       slope: of the sigmoid of method='sigmoid'.
       midpoint: of the sigmoid of method='sigmoid'; slope 1 and midpoint 0 is the literal reading of S4.
     Odd cases: no contexts: 0. A refusal is abstained, an answer that claims nothing is not applicable; both are in no
@@ -74,9 +76,7 @@ def _recipe(case: Case, name: str, *, slope: float, midpoint: float) -> float | 
         return 0.0
     try:
         if name == "sigmoid":
-            value = recipes.sigmoid_of_similarity(
-                answer, texts, embedder=case.embedder, slope=slope, midpoint=midpoint
-            )
+            value = recipes.sigmoid_of_similarity(answer, texts, embedder=case.embedder, slope=slope, midpoint=midpoint)
         else:
             value = (recipes.word_overlap if name == "overlap" else recipes.contained)(answer, texts)
     except AssayError as error:
@@ -278,8 +278,8 @@ def noise_sensitivity(
 
     Definition: statements that the contexts support and the references do not / all statements.
     Parameters:
-      contexts: any: all contexts. relevant: those that support a statement of the reference. irrelevant: the others, for
-        statements that no relevant one supports.
+      contexts: any: all contexts. relevant: those that support a statement of the reference. irrelevant: the others,
+        for statements that no relevant one supports.
       threshold: support from which a statement is supported.
       method: who finds the support, as for faithfulness.
     Odd cases: those of faithfulness. A statement that is right but not in the reference counts as wrong: references
@@ -296,11 +296,9 @@ def noise_sensitivity(
             return found
     assert not isinstance(said, Blank) and not isinstance(right, Blank)
     every = range(len(case.sample.contexts or ()))
-    useful: list[bool] | Blank = [True for _ in every]
-    if contexts != "any":
-        useful = _useful(case, "reference", threshold=float(threshold))
-        if isinstance(useful, Blank):
-            return useful
+    useful = [True for _ in every] if contexts == "any" else _useful(case, "reference", threshold=float(threshold))
+    if isinstance(useful, Blank):
+        return useful
     relevant = [place for place in every if useful[place]]
     others = [place for place in every if not useful[place]]
     return _blamed(said, right, relevant, others if contexts == "irrelevant" else None, float(threshold))
@@ -346,4 +344,4 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     if status in {"missing", "abstained", "undefined"}:
         return Blank(status, case.support.reason)
     grade = case.grade("relevance")
-    return Blank("failed", grade.reason) if grade.value is None else grade.value
+    return Blank(grade.status, grade.reason) if grade.value is None else grade.value

@@ -24,17 +24,15 @@ def _correctness(_: Mapping[str, Any]) -> frozenset[str]:
 
 
 @measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_answer)
-def citation_precision(
-    case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto"
-) -> float | Blank:
+def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto") -> float | Blank:
     """Share of the citations that support the statement they stand at.
 
-    Definition: a citation is right if all contexts cited at its statement together support it and, of these, it supports
-      it alone or the others do not without it. Right citations / citations.
+    Definition: a citation is right if all contexts cited at its statement together support it and, of these, it
+      supports it alone or the others do not without it. Right citations / citations.
     Parameters:
       threshold: support from which a statement is supported.
       method: who finds the support, as for faithfulness.
-    Odd cases: marks are [1], [2, 3], [1-3], 【1】 or the id of a context in brackets; numbers count contexts from 1. A mark
+    Odd cases: marks are [1], [2, 3], [1-3], 【1】 or the id of a context in brackets; numbers count from 1. A mark
       belongs to the statement it stands in or behind. A number beyond the contexts is a wrong citation. An answer
       without marks is not applicable.
     Reference: Gao et al. 2023 (ALCE).
@@ -109,12 +107,10 @@ Decision = Literal["right refusal", "wrong refusal", "right answer", "wrong answ
 
 def _decision(case: Case) -> Decision | Blank:
     """Whether the answer refuses, and whether it should have."""
-    from assay.support.holding import holding
-
     support = case.support
     if support.status in {"missing", "failed", "undefined"}:
         return Blank(support.status, support.reason)
-    told = holding(case.sample)
+    told = case.holding
     if told.holds is None:
         return Blank("not_applicable", "nothing says whether the contexts hold the answer: no reference, no gold ids")
     if support.status == "abstained":
@@ -127,10 +123,10 @@ def abstention(case: Case, _k: None) -> float | Blank:
     """Whether the system was right to answer, or right to refuse.
 
     Definition: 1 for a refusal where the contexts do not hold the answer and for an answer where they do; else 0.
-    Odd cases: the contexts do not hold the answer if a column answerable says so, if none of them is a gold id (or there is
-      no gold id at all), if the reference itself refuses, or if the contexts support less than half of the reference's
-      words. Where nothing of this is known, it is not applicable. Refusals are recognised by their words, in English and
-      Chinese: "I don't know", "the context does not say", 无法回答, 文中没有提到.
+    Odd cases: the contexts do not hold the answer if a column answerable says so, if none of them is a gold id (or
+      there is no gold id at all), if the reference itself refuses, or if the contexts support less than half of the
+      reference's words. Where nothing of this is known, it is not applicable. Refusals are recognised by their words,
+      English and Chinese: "I don't know", "the context does not say", 无法回答, 文中没有提到.
     Reference: Katsis et al. 2025 (MTRAG).
     Agrees with: nobody known.
     Reading: .90 means nine decisions in ten were right.
@@ -201,4 +197,4 @@ def correctness(case: Case, _k: None, *, method: Literal["auto", "llm"] = "auto"
     if not (sample.answer or "").strip():
         return Blank("missing", "there is no answer" if sample.answer is None else "the answer is empty")
     grade = case.grade("correctness")
-    return Blank("failed", grade.reason) if grade.value is None else grade.value
+    return Blank(grade.status, grade.reason) if grade.value is None else grade.value

@@ -79,7 +79,8 @@ def geometric_bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> 
     Use when: as geometric_average_precision, with incomplete judgments.
     Not when: many queries score 0.
     """
-    return bpref.spec.function(ranking, None, min_relevance=min_relevance)
+    values: Floats = bpref.spec.function(ranking, None, min_relevance=min_relevance)
+    return values
 
 
 @measure(cutoff="required", needs_relevant=False)

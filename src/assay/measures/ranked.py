@@ -328,4 +328,5 @@ def geometric_average_precision(ranking: Ranking, _k: None, *, min_relevance: fl
     Use when: poorly performing queries matter most.
     Not when: many queries score 0 (the floor decides then).
     """
-    return average_precision.spec.function(ranking, None, min_relevance=min_relevance)
+    values: Floats = average_precision.spec.function(ranking, None, min_relevance=min_relevance)
+    return values

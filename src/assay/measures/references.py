@@ -20,14 +20,25 @@ _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+")
 _PIECE = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 _ARTICLES = {"a", "an", "the"}
-_PUNCTUATION = frozenset(string.punctuation)
+
+
+class _Bare(dict[int, int | None]):
+    """A table for str.translate that drops punctuation of any script; filled as characters are met."""
+
+    def __missing__(self, code: int) -> int | None:
+        sign = chr(code)
+        dropped = sign in string.punctuation or unicodedata.category(sign)[0] == "P"
+        found = self[code] = None if dropped else code
+        return found
+
+
+_BARE = _Bare()
 
 
 def plain_tokens(text: str) -> list[str]:
     """Words of a text in lower case, without punctuation and articles; each Chinese character is a word."""
     lower = unicodedata.normalize("NFKC", text).lower()
-    bare = "".join(sign for sign in lower if sign not in _PUNCTUATION and unicodedata.category(sign)[0] != "P")
-    return [word for word in _PIECE.findall(bare) if word not in _ARTICLES]
+    return [word for word in _PIECE.findall(lower.translate(_BARE)) if word not in _ARTICLES]
 
 
 def _best(case: Case, value: Callable[[str, str], float]) -> float | Blank:

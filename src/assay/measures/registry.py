@@ -168,7 +168,6 @@ class Measure:
             values[ranking.num_relevant(arguments["min_relevance"]) == 0] = np.nan
         return values
 
-
     @property
     def pieces(self) -> frozenset[str]:
         """What has to be found out about a sample, by some method, before this can be computed."""

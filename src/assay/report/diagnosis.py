@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say
+from assay.report.answers import stages, weakest
 from assay.report.comparison import between, number
 from assay.report.document import Block, Heading, Lines
 from assay.report.tables import Table
@@ -33,10 +34,13 @@ def goal(target: Target, value: float | None) -> str:
 def diagnosis(found: Diagnosis) -> list[Block]:
     """Targets with advice, stages of failure, slices, the worst queries."""
     title = say("diagnose.title", system=found.system, n=found.queries, protocol=str(found.protocol))
-    return [Heading(title), *_targets(found), *_stages(found), *_slices(found), *_worst(found)]
+    told = [*stages(found.answers), *weakest(found.weakest)] if found.answers else []
+    return [Heading(title), *_targets(found), *_stages(found), *told, *_slices(found), *_worst(found)]
 
 
 def _targets(found: Diagnosis) -> list[Block]:
+    if not found.findings and found.answers:
+        return []
     if not found.findings:
         return [Lines((say("diagnose.no_targets", protocol=found.protocol.name),))]
     rows = tuple(_finding(finding) for finding in found.findings)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from assay.data.samples import Context
-from assay.support.citations import Mark, blanked, marks
+from assay.support.citations import Mark, marks
+from assay.support.holding import Holding, holding
 from assay.support.matrix import Looked
 from assay.support.methods import by_words
+from assay.support.posing import Piece, posed
 from assay.support.record import Blank, Grade
 
 if TYPE_CHECKING:
@@ -18,27 +19,6 @@ if TYPE_CHECKING:
     from assay.data.samples import Sample
     from assay.support.matrix import Matrix
     from assay.support.record import Method, Statement, Support
-
-# What can be found out: support of the answer or of the reference by the contexts, of the answer by the references,
-# and grades of the answer as a whole.
-Piece = Literal["answer", "reference", "check", "relevance", "correctness"]
-
-
-def posed(sample: Sample, piece: Piece) -> Sample | Blank:
-    """The sample that has to be judged for a piece, or why there is nothing to judge."""
-    if piece == "answer":
-        found = marks(sample.answer, sample.contexts) if sample.answer and sample.contexts else []
-        return replace(sample, answer=blanked(sample.answer or "", found)) if found else sample
-    if "reference" in sample.faults:
-        return Blank("failed", f"reference: {sample.faults['reference']}")
-    if not any(text.strip() for text in sample.references):
-        return Blank("not_applicable", "the sample has no reference")
-    if piece == "check":
-        told = tuple(Context(text) for text in sample.references)
-        clean = {name: fault for name, fault in sample.faults.items() if name != "contexts"}
-        return replace(sample, contexts=told, faults=clean)
-    clean = {name: fault for name, fault in sample.faults.items() if name != "answer"}
-    return replace(sample, answer=next(filter(str.strip, sample.references)), faults=clean)
 
 
 class Case:
@@ -81,8 +61,8 @@ class Case:
 
     def keep(self, before: Case) -> None:
         """Take over the grades of a case that failed otherwise: what only a judge can tell is not lost."""
-        if "correctness" in before._grades:  # noqa: SLF001 - of the same class
-            self._grades.setdefault("correctness", before._grades["correctness"])  # noqa: SLF001
+        if "correctness" in before._grades:
+            self._grades.setdefault("correctness", before._grades["correctness"])
 
     @property
     def support(self) -> Support:
@@ -90,6 +70,11 @@ class Case:
         self.matrix("answer")
         found = self._matrices["answer"].support
         return replace(found, query_id=self.sample.query_id)
+
+    @cached_property
+    def holding(self) -> Holding:
+        """Whether the contexts hold the answer."""
+        return holding(self.sample)
 
     @cached_property
     def marks(self) -> list[Mark]:

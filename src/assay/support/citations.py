@@ -18,7 +18,7 @@ _DIGITS = 3  # a longer number in brackets is a year or a line number
 
 
 class Mark(NamedTuple):
-    """One pair of brackets: its place in the answer and the contexts it names, from 0; None for one that is not there."""
+    """A pair of brackets: its place in the answer and the contexts it names, from 0; None for one that is not there."""
 
     start: int
     end: int

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.support.case import posed
 from assay.support.methods import by_words
+from assay.support.posing import posed
 from assay.support.record import Blank
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
-    from assay.support.matrix import Matrix
 
 ENOUGH = 0.5  # support from which something counts as said
 _FLAGS = ("answerable", "is_answerable", "answerability")
@@ -25,7 +24,7 @@ class Holding(NamedTuple):
     by: str
 
 
-def holding(sample: Sample, reference: Matrix | Blank | None = None) -> Holding:
+def holding(sample: Sample) -> Holding:
     """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words."""
     if _flag(sample) is False:
         return Holding(holds=False, by="answerable")
@@ -35,7 +34,7 @@ def holding(sample: Sample, reference: Matrix | Blank | None = None) -> Holding:
             return Holding(found, "gold_ids")
     if sample.contexts is not None and not sample.contexts:
         return Holding(holds=False, by="contexts")
-    return _by_reference(sample, reference)
+    return _by_reference(sample)
 
 
 def _flag(sample: Sample) -> bool | None:
@@ -61,14 +60,11 @@ def known_ids(sample: Sample) -> set[str] | None:
     return set(named) if sample.contexts is not None and len(named) == len(sample.contexts) else None
 
 
-def _by_reference(sample: Sample, reference: Matrix | Blank | None) -> Holding:
-    if reference is None or isinstance(reference, Blank):
-        ready = posed(sample, "reference")
-        if isinstance(ready, Blank):
-            return Holding(None, "")
-        support = by_words(ready)
-    else:
-        support = reference.support
+def _by_reference(sample: Sample) -> Holding:
+    ready = posed(sample, "reference")
+    if isinstance(ready, Blank):
+        return Holding(None, "")
+    support = by_words(ready)
     if support.status == "abstained":
         return Holding(holds=False, by="reference")
     if support.status != "scored" or support.value is None:

@@ -22,10 +22,11 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """A value from 0 to 1 for an answer as a whole, or None with the reason why there is none."""
+    """A value from 0 to 1 for an answer as a whole, or None with a status and the reason why there is none."""
 
     value: float | None
     reason: str = ""
+    status: Status = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ def relevance_by_words(sample: Sample) -> Grade:
     """Share of the question's words, function words removed, that the answer has."""
     asked = _words(sample.question or "")
     if not asked:
-        return Grade(None, "the question has no words to look for")
+        return Grade(None, "the question has no words to look for", "undefined")
     return Grade(len(asked & _words(sample.answer or "")) / len(asked))
 
 

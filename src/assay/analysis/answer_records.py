@@ -1,0 +1,104 @@
+"""What was found out about answers as plain values for files: samples with their evidence, stages, methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.answer_stages import STAGES
+from assay.analysis.doubts import agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.answers import Answers, Outcome
+    from assay.support.record import Statement
+
+_WEAKEST = 8
+
+
+@dataclass(frozen=True)
+class Weak:
+    """A statement with little support: what the contexts have instead, and why it was lowered."""
+
+    query_id: str
+    support: float
+    statement: str
+    evidence: str
+    reason: str
+
+
+def answers_part(scores: Answers) -> dict[str, Any]:
+    """The part of a result file that is about answers."""
+    methods = scores.methods
+    return {
+        "samples": [sample_record(outcome) for outcome in scores.outcomes],
+        "methods": methods,
+        "agreement": {method: str(agreement(method)) for method in methods},
+        "columns": dict(scores.mapping),
+    }
+
+
+def sample_record(outcome: Outcome) -> dict[str, Any]:
+    """One sample with everything that was found out about it."""
+    sample, support = outcome.sample, outcome.support
+    return {
+        "query_id": sample.query_id,
+        "question": sample.question,
+        "answer": sample.answer,
+        "contexts": [{"id": context.id, "text": context.text} for context in sample.contexts or ()],
+        "method": support.method,
+        "status": support.status,
+        "reason": support.reason,
+        "stage": outcome.staged.stage,
+        "stage_reason": outcome.staged.why,
+        "statements": [_statement(part, sample.answer or "") for part in support.statements],
+        "scores": {
+            label: {"value": cell.value, "status": cell.status, "reason": cell.reason, "method": cell.method}
+            for label, cell in outcome.cells.items()
+        },
+        "fallback": list(outcome.trail),
+        "notes": list(support.notes),
+    }
+
+
+def _statement(part: Statement, answer: str) -> dict[str, Any]:
+    evidence = part.evidence
+    return {
+        "start": part.start,
+        "end": part.end,
+        "text": answer[part.start : part.end],
+        "kind": part.kind,
+        "support": part.support,
+        "context": None if evidence is None else evidence.context,
+        "evidence": None if evidence is None else evidence.text,
+        "reason": reason_of(part) or None,
+    }
+
+
+def reason_of(part: Statement) -> str:
+    """Why a statement has the support it has, in a few words."""
+    found = [f"{reason.conflict}: {reason.detail}" for reason in part.reasons]
+    return "; ".join([*found, *([part.note] if part.note else [])])
+
+
+def stages_in(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Ids of the samples at each stage, in the order of the stages; those at no stage under the empty name."""
+    names = [*STAGES, ""]
+    found = {name: tuple(str(row["query_id"]) for row in samples if (row.get("stage") or "") == name) for name in names}
+    return {name: ids for name, ids in found.items() if ids}
+
+
+def weakest_in(samples: Sequence[Mapping[str, Any]]) -> tuple[Weak, ...]:
+    """The statements with the least support, one of each sample."""
+    found = []
+    for row in samples:
+        parts = [part for part in row.get("statements") or () if part.get("support") is not None]
+        if parts and row.get("status", "scored") == "scored":
+            part = min(parts, key=lambda part: part["support"])
+            text = (row.get("answer") or "")[part["start"] : part["end"]]
+            found.append(
+                Weak(str(row["query_id"]), part["support"], text, part.get("evidence") or "", part.get("reason") or "")
+            )
+    low = [weak for weak in found if weak.support < 1]
+    return tuple(sorted(low, key=lambda weak: (weak.support, weak.query_id))[:_WEAKEST])

@@ -1,0 +1,192 @@
+"""`assay answers`: what the answers of a RAG system are worth, and which sentence is the problem."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import asking, inputs, options
+
+if TYPE_CHECKING:
+    from assay.analysis.answers import Answers, Plan
+    from assay.llm.client import Client
+    from assay.llm.progress import Progress
+    from assay.messages import Lang
+
+_HELP = """Evaluate the answers of SAMPLES: question, answer, contexts, and a reference if there is one.
+
+The columns of ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain are recognised. Without a judge nothing
+leaves this machine; with one, a language model decides statement by statement, and where it fails another method
+takes over.
+
+\b
+assay answers samples.jsonl
+assay answers samples.csv -m faithfulness -m token_f1 --map question=my_column
+assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 --dry-run
+assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 \\
+    --max-cost 1 -o result.json --per-sample evidence.jsonl
+assay compare before.json after.json -m faithfulness
+"""
+
+
+@click.command(name="answers", help=_HELP)
+@click.argument("samples", metavar="[NAME=]SAMPLES")
+@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as faithfulness; may be repeated.")
+@click.option(
+    "--method", type=click.Choice(["auto", "llm", "embedding", "words"]), default="auto", show_default=True,
+    help="Who finds the support; auto takes the first that is there and does not fail.",
+)  # fmt: skip
+@click.option("--judge", envvar="ASSAY_JUDGE", metavar="NAME[@URL]", help="A language model (or ASSAY_JUDGE).")
+@click.option("--embedder", default="auto", show_default=True, metavar="NAME", help="minilm, wordllama or a folder.")
+@click.option("--text-lang", type=click.Choice(["en", "zh"]), help="Language of the samples; found out unless given.")
+@click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help="Read a field from this column.")
+@click.option("--input-format", metavar="FORMAT", help="jsonl, json, csv, tsv or parquet.")
+@click.option("--protocol", default="answers", show_default=True, metavar="NAME|FILE", help="See: assay protocols.")
+@click.option("--mix", is_flag=True, help="Average over samples that different methods judged.")
+@click.option("--max-chars", type=click.IntRange(min=1), default=60_000, show_default=True, help="Of all contexts.")
+@click.option("--per-sample", metavar="FILE", help="Every sample with its evidence (.jsonl).")
+@asking.client_options
+@options.output
+def command(
+    *, samples: str, columns: tuple[str, ...], input_format: str | None, per_sample: str | None, output: str | None,
+    kind: str | None, lang: Lang, **rest: Any,
+) -> None:  # fmt: skip
+    """Evaluate and print."""
+    import gc
+
+    from assay.analysis.answers import evaluated, planned
+
+    gc.enable()  # a judge makes cycles
+    _check_place(per_sample)
+    kind = kind or options.format_for(output, options.FORMATS)
+    name, path = options.named(samples)
+    client = _client(rest)
+    last: list[Progress] = []
+    try:
+        plan = planned(
+            _read(path, columns, input_format), list(rest["measures"]) or None, method=rest["method"], judge=client,
+            embedder=rest["embedder"], text_lang=rest["text_lang"], protocol=rest["protocol"], name=name,
+            mix=rest["mix"], max_chars=rest["max_chars"], progress=_noted(rest["judge"], last),
+            deadline=rest["deadline"],
+        )  # fmt: skip
+        if rest["dry_run"]:
+            _estimate(plan, client, rest, lang)
+            return
+        with asking.wiped():
+            found = evaluated(plan)
+    finally:
+        if client is not None:
+            client.close()
+    _emit(found, kind, lang, output, per_sample)
+    _spent(rest["judge"], last, lang)
+
+
+def _check_place(place: str | None) -> None:
+    """Refuse what cannot be written before anything is paid for."""
+    from pathlib import Path
+
+    from assay.errors import UsageError
+
+    if place is None:
+        return
+    if Path(place).suffix.lower() not in {".jsonl", ".ndjson"}:
+        raise UsageError(f"--per-sample {place}: expected a file that ends in .jsonl")
+    if not Path(place).parent.is_dir():
+        raise UsageError(f"{place}: there is no such folder")
+
+
+def _read(path: str, columns: tuple[str, ...], input_format: str | None) -> Any:
+    from assay.errors import UsageError
+    from assay.formats.samples import read_samples
+
+    asked = {}
+    for text in columns:
+        field, equals, column = text.partition("=")
+        if not equals or not field or not column:
+            raise UsageError(f"--map {text}: expected FIELD=COLUMN, as in --map question=my_column")
+        asked[field] = column
+    if inputs.is_result(path):
+        raise UsageError(f"{path} is a result file: compare, diagnose and gate read those")
+    return read_samples(path, kind=input_format, columns=asked)
+
+
+def _client(rest: dict[str, Any]) -> Client | None:
+    from assay.errors import UsageError
+
+    if not rest["judge"]:
+        paid = options.given("max_cost", "dry_run", "url")
+        if paid:
+            raise UsageError(f"{paid[0]} has no effect without a judge: name one with --judge MODEL")
+        return None
+    if rest["method"] in {"words", "embedding"}:
+        raise UsageError(f"--judge has no effect with --method {rest['method']}: use --method auto or llm")
+    return next(iter(asking.clients([rest["judge"]], rest).values()))
+
+
+def _noted(name: str | None, last: list[Progress]) -> Any:
+    """Show progress, and keep the last of it for the bill."""
+    if not name:
+        return None
+    show = asking.bar()
+
+    def note(now: Progress) -> None:
+        last[:] = [now]
+        show(name, now)
+
+    return note
+
+
+def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lang) -> None:
+    from assay.messages import say, tell
+
+    judge = plan.here.judge
+    if judge is None or client is None:
+        click.echo("nothing would be asked: none of the measures needs a judge")
+        return
+    found = client.estimate(asking.request for _, _, asking in judge.requests(plan.samples.rows))
+    price = (
+        say("judge.no_price") if found.cost is None else say("judge.price", cost=found.cost, currency=found.currency)
+    )
+    lines = [
+        say("answers.plan", samples=len(plan.samples), judges=rest["judge"], calls=found.calls, cached=found.cached),
+        say("judge.tokens", prompt=found.prompt_tokens, completion=found.completion_tokens),
+        price,
+    ]
+    if rest["max_cost"] is not None and found.cost is not None and found.cost > rest["max_cost"]:
+        lines.append(say("judge.over", limit=rest["max_cost"], currency=found.currency))
+    for line in lines:
+        click.echo(tell(line, lang))
+
+
+def _emit(found: Answers, kind: str, lang: Lang, output: str | None, per_sample: str | None) -> None:
+    import json
+
+    from assay.analysis.answer_records import answers_part
+    from assay.formats.files import write_atomically
+    from assay.report import answers as report
+    from assay.report.document import write
+    from assay.report.evaluation import stamp
+
+    part = answers_part(found)
+    if per_sample:
+        lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in part["samples"]]
+        write_atomically(per_sample, "\n".join(lines) + "\n")
+        click.echo(f"wrote {per_sample}", err=True)
+    if kind == "json":
+        from assay.formats.results import result_dict, to_json
+
+        told = [*map(str, found.warnings), *map(str, found.notes)]
+        result = result_dict([found], command=inputs.command_line(), warnings=told, more={"answers": part})
+        options.emit(to_json(result), output)
+    elif kind == "csv":
+        options.emit(write([report.values(found)], "csv", lang, stamp=stamp([found])), output)
+    else:
+        options.emit(write(report.document(found, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
+
+
+def _spent(judge: str | None, last: list[Progress], lang: Lang) -> None:
+    from assay.messages import say, tell
+
+    for now in last:
+        click.echo(tell(say("doubt.of_one", system=judge, text=asking.money(now)), lang), err=True)
