@@ -11,12 +11,12 @@ SOURCE = Path(__file__).parents[1] / "src" / "assay"
 
 # Parts of one layer do not import each other. `demo` only knows where its files are.
 LAYERS = [
-    {"errors", "catalogue", "catalogue_answers", "catalogue_validation"},
+    {"errors", "catalogue", "catalogue_answers", "catalogue_serving", "catalogue_validation"},
     {"messages"},
     {"data", "stats", "demo"},
     {"llm", "formats", "engines", "text"},
     {"support"},
-    {"judge", "pipeline"},
+    {"judge", "pipeline", "serving"},
     {"measures"},
     {"analysis", "online"},
     {"report"},

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assay.analysis.calibrate import calibrate
     from assay.analysis.answers import Answers, answers
+    from assay.analysis.bench import bench
     from assay.analysis.compare import Comparison, compare
     from assay.analysis.decision import Rules
     from assay.analysis.diagnose import diagnose
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Answers": "assay.analysis.answers",
     "answers": "assay.analysis.answers",
+    "bench": "assay.analysis.bench",
     "Comparison": "assay.analysis.compare",
     "calibrate": "assay.analysis.calibrate",
     "compare": "assay.analysis.compare",
@@ -101,6 +103,7 @@ __all__ = [
     "calibrate",
     "Validation",
     "answers",
+    "bench",
     "compare",
     "diagnose",
     "evaluate",

@@ -9,12 +9,14 @@ from __future__ import annotations
 import string
 from typing import Any, Literal
 
-from assay.catalogue import CATALOGUE
+
+CATALOGUE = MAIN | SERVINGfrom assay.catalogue import CATALOGUE
 from assay.catalogue_answers import ANSWERS
+from assay.catalogue_serving import SERVING
 from assay.catalogue_validation import VALIDATION
 
 Lang = Literal["en", "zh"]
-_MESSAGES = {**CATALOGUE, **ANSWERS, **VALIDATION}
+_MESSAGES = {**CATALOGUE, **ANSWERS, **SERVING, **VALIDATION}
 
 
 class Said(str):

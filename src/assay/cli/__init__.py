@@ -24,6 +24,7 @@ _COMMANDS = {
     "calibrate": ("assay.cli.calibrate", "How far a judge agrees with people."),
     "fuse": ("assay.cli.fuse", "Fuse several runs into one."),
     "validate": ("assay.cli.validate", "How far methods of judging answers agree with people."),
+    "bench": ("assay.cli.bench", "Latency and throughput of a function, a command or an address."),
     "models": ("assay.cli.models", "Models for embeddings that run on this machine."),
     "check": ("assay.cli.check", "What is wrong or doubtful in judgments and runs."),
     "explain": ("assay.cli.explain", "One query's calculation, step by step."),

@@ -65,6 +65,34 @@ def result_dict(
     }
 
 
+def plain_result(command: str, *, warnings: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+    """Lay out what a command found that evaluates no systems: a measurement of time, a calculation of money."""
+    return {
+        "schema": SCHEMA,
+        "version": version("assay-eval"),
+        "command": command,
+        "systems": [],
+        "per_query": {"query_id": [], "values": {}, "status": {}},
+        "warnings": [str(text) for text in warnings],
+        **more,
+    }
+
+
+def read_part(place: str, name: str, *, hint: str) -> dict[str, Any]:
+    """Read one part of a result file, such as its comparison."""
+    source = Input.at(place)
+    try:
+        data = json.loads(source.text)
+        found = data.get(name) if isinstance(data, dict) and "schema" in data else None
+    except json.JSONDecodeError:
+        data, found = None, None
+    if isinstance(data, dict) and data.get("schema", SCHEMA) != SCHEMA:
+        raise InputError(f"the file has schema {data['schema']}, this version reads schema {SCHEMA}", path=place)
+    if not isinstance(found, dict):
+        raise InputError(f"there is no {name} in it", path=place, hint=hint)
+    return found
+
+
 def to_json(result: dict[str, Any]) -> str:
     """Write a result as text; NaN never appears."""
     return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -50,7 +50,7 @@ class Transport:
         self._httpx = httpx2
         self._address = address
         self._verify: Any = httpx2.create_ssl_context() if address.scheme == "https" else False
-        self._proxy = None if address.is_loopback else _proxy(address)
+        self._proxy = None if address.is_loopback else proxy_for(address)
         self._headers = _headers(address, key, headers)
         self._urls: dict[str, httpx2.URL] = {}
         self._free: list[httpx2.AsyncHTTPTransport] = []
@@ -142,6 +142,7 @@ def _headers(address: Address, key: Key | None, more: Mapping[str, str]) -> list
     return [(name.encode("ascii"), value.encode("ascii")) for name, value in found.items()]
 
 
-def _proxy(address: Address) -> str | None:
+def proxy_for(address: Address) -> str | None:
+    """Find the proxy that the environment names for an address."""
     proxies = getproxies()
     return None if proxy_bypass(address.host) else proxies.get(address.scheme) or proxies.get("all")

@@ -11,6 +11,7 @@ from assay.stats.moments import Moments, moments
 from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, holm
 from assay.stats.power import Power, detectable_difference, paired_power, sample_size
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
+from assay.stats.quantiles import needed_for_quantile, quantile_interval
 from assay.stats.signflip import SignFlip, sign_flip
 from assay.stats.signs import McNemar, SignTest, mcnemar, sign_test, wilcoxon
 from assay.stats.ttests import Equivalence, TTest, equivalence, paired_t
@@ -51,11 +52,13 @@ __all__ = [
     "mean_interval",
     "mean_intervals",
     "moments",
+    "needed_for_quantile",
     "paired_differences",
     "paired_power",
     "paired_t",
     "prediction_powered_mean",
     "proportion_interval",
+    "quantile_interval",
     "randomised_tukey",
     "relative_interval",
     "sample_size",

@@ -1,0 +1,177 @@
+"""How fast a target answers, and how many calls it bears: latency and throughput under one load after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.latency import Load, summarised
+from assay.analysis.load_doubts import load_doubts
+from assay.errors import UsageError
+from assay.messages import Said, say
+from assay.serving.endpoints import Endpoint
+from assay.serving.loops import run
+from assay.serving.records import Plan
+from assay.serving.targets import target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from assay.serving.records import Arrivals, Clock, Passing, Target
+
+    Watch = Callable[["Step"], Callable[[int, float], None]]
+
+CANDIDATES = (20, 50, 100, 200)
+_MOST_CALLS_READY = 1000
+_AT_ONCE = 64  # calls at once of an open loop on something that has workers of its own
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A target under one load after another."""
+
+    target: str
+    loads: tuple[Load, ...]
+    warnings: tuple[Said, ...]
+    confidence_level: float
+    texts: str = ""
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """A load that is about to run."""
+
+    number: int
+    of: int
+    candidates: int | None
+    plan: Plan
+
+
+def bench(
+    target: Any,
+    *,
+    runs: int | None = None,
+    seconds: float | None = None,
+    threads: int | Sequence[int] | None = None,
+    rate: float | Sequence[float] | None = None,
+    arrivals: Arrivals = "constant",
+    candidates: int | Sequence[int] | None = None,
+    queries: Sequence[str] | None = None,
+    documents: Sequence[str] | None = None,
+    warmup: int = 5,
+    timeout: float = 30.0,
+    method: str = "",
+    bodies: Sequence[Any] = (),
+    headers: Mapping[str, Any] | None = None,
+    passing: Passing | None = None,
+    confidence_level: float = 0.95,
+    seed: int = 0,
+    clock: Clock | None = None,
+    watch: Watch | None = None,
+) -> Bench:
+    """Measure a function, a command (a list of words) or an address: 100 calls unless `runs` or `seconds` are given.
+
+    Every combination of `candidates`, `threads` and `rate` is a load of its own; a `rate` (calls a second) makes an
+    open loop. Without `queries` and `documents` the texts of the bundled collection are used.
+    """
+    found = target_of(
+        target, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
+        with_candidates=candidates is not None,
+    )  # fmt: skip
+    runs = 100 if runs is None and seconds is None else runs
+    plan = Plan(runs=runs, seconds=seconds, arrivals=arrivals, warmup=warmup, timeout=timeout, seed=seed)
+    sizes = _sizes(found, candidates)
+    steps = _steps(plan, sizes, _threads(found, threads, rate), _listed(rate))
+    texts, source = _texts(found, queries, documents)
+    loads, timings = [], []
+    for step in steps:
+        calls = found.prepare(_pairs(texts, step.candidates or 0, limit=step.plan.limit))
+        progress = None if watch is None else watch(step)
+        timing = run(step.plan, found, calls, clock=clock, progress=progress)
+        timings.append(timing)
+        loads.append(summarised(timing, candidates=step.candidates, confidence_level=confidence_level))
+        if timing.interrupted:
+            break
+    warnings = _merged(loads, [load_doubts(*pair) for pair in zip(loads, timings, strict=True)])
+    cut = timings[-1].interrupted
+    return Bench(found.label, tuple(loads), warnings, confidence_level, source, interrupted=cut)
+
+
+def _merged(loads: Sequence[Load], doubts: Sequence[Sequence[Said]]) -> tuple[Said, ...]:
+    """Say once what holds for all loads, and name the load otherwise."""
+    everywhere = {text for text in doubts[0] if all(text in others for others in doubts)}
+    found = [text for text in doubts[0] if text in everywhere]
+    for load, texts in zip(loads, doubts, strict=True):
+        found += [say("doubt.of_one", system=load_name(load), text=text) for text in texts if text not in everywhere]
+    return tuple(found)
+
+
+def load_name(load: Load) -> list[Said]:
+    """Say which load is meant."""
+    name = [] if load.candidates is None else [say("load.candidates", n=load.candidates)]
+    name.append(say("load.threads", n=load.threads))
+    return name if load.rate is None else [*name, say("loop.open", rate=load.rate)]
+
+
+def _listed(given: Any) -> list[Any]:
+    return [None] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _sizes(target: Target, candidates: int | Sequence[int] | None) -> list[int | None]:
+    if target.takes != "candidates":
+        if candidates is not None:
+            raise UsageError(f"{target.label} takes no documents, so there are no candidate sizes to choose")
+        return [None]
+    sizes = list(CANDIDATES) if candidates is None else _listed(candidates)
+    if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
+        raise UsageError(f"candidate sizes must be whole numbers from 1 on, not {sizes}")
+    return sizes
+
+
+def _threads(target: Target, threads: int | Sequence[int] | None, rate: Any) -> list[int]:
+    if threads is not None:
+        return _listed(threads)
+    elsewhere = target.is_async or isinstance(target, Endpoint)
+    return [_AT_ONCE if rate is not None and elsewhere else 1]
+
+
+def _steps(plan: Plan, sizes: list[int | None], threads: list[int], rates: list[float | None]) -> list[Step]:
+    combined = [(size, many, rate) for size in sizes for many in threads for rate in rates]
+    return [
+        Step(number, len(combined), size, replace(plan, threads=many, rate=rate))
+        for number, (size, many, rate) in enumerate(combined)
+    ]
+
+
+def _texts(
+    target: Target, queries: Sequence[str] | None, documents: Sequence[str] | None
+) -> tuple[tuple[list[str], list[str]], str]:
+    """Find queries and documents: those given, else the bundled ones."""
+    if target.takes == "nothing":
+        return ([""], []), ""
+    bundled = queries is None or (documents is None and target.takes == "candidates")
+    own, theirs = _bundled() if bundled else ([], [])
+    found = list(own if queries is None else queries), list(theirs if documents is None else documents)
+    if not found[0] or (not found[1] and target.takes == "candidates"):
+        raise UsageError("there are no texts to send: queries and documents must not be empty")
+    return found, "bundled" if bundled else ""
+
+
+def _bundled() -> tuple[list[str], list[str]]:
+    from assay.demo import collection
+    from assay.formats.documents import read_documents
+    from assay.formats.queries import read_queries
+
+    place = collection()
+    return list(read_queries(place.queries_file).texts().values()), list(read_documents(place.documents_file).values())
+
+
+def _pairs(texts: tuple[list[str], list[str]], size: int, *, limit: int) -> list[tuple[str, list[str]]]:
+    """Give every query as many documents as asked for, another part of them each time."""
+    queries, documents = texts
+    many = min(len(queries), limit, _MOST_CALLS_READY)
+    return [
+        (query, [documents[(number * size + i) % len(documents)] for i in range(size)])
+        for number, query in enumerate(queries[:many])
+    ]

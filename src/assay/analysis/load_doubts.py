@@ -1,0 +1,90 @@
+"""What the numbers of a load do not tell by themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.latency import SHARES
+from assay.messages import Said, say
+from assay.serving.records import MOST_CALLS
+from assay.stats.quantiles import needed_for_quantile
+
+if TYPE_CHECKING:
+    from assay.analysis.latency import Load
+    from assay.data.segments import Floats
+    from assay.serving.records import Timing
+
+_ALIKE = 0.3  # correlation of one call with the next from which intervals are too narrow to go without a word
+_LAGGING = 0.05  # share of the median latency that our own lateness may take
+_ENOUGH = 30  # fewer calls say nothing about correlation
+_LONGER = 3  # times the time of a call by which a queue must have grown to be called growing
+
+
+def load_doubts(load: Load, timing: Timing) -> list[Said]:
+    """Say what a reader of the numbers should know."""
+    found = []
+    if load.latency_ms is not None and load.latency_ms.p99.high is None:
+        needed = needed_for_quantile(SHARES["p99"], confidence_level=load.latency_ms.p99.confidence_level)
+        found.append(say("bench.too_few", n=load.count, needed=needed))
+    failed = [(kind, n) for kind, n in load.errors.items() if kind != "not started"]
+    if failed:
+        shown = [f"{kind} {n}{_said(load.examples.get(kind, ''), kind)}" for kind, n in failed]
+        found.append(say("bench.failed", n=sum(n for _, n in failed), kinds=shown))
+    if load.errors.get("timeout"):
+        found.append(say("bench.timeouts"))
+    if timing.hopeless:
+        found.append(say("bench.hopeless"))
+    if timing.plan.kind == "open" and load.count:
+        found += _open(load, timing)
+    elif _correlation(np.array(timing.ended) - np.array(timing.due)) > _ALIKE:
+        found.append(say("bench.alike"))
+    if timing.plan.runs is None and load.count >= MOST_CALLS:
+        found.append(say("bench.most", n=MOST_CALLS))
+    return found
+
+
+def _said(text: str, kind: str) -> str:
+    return f" ({text})" if text and text != kind else ""
+
+
+def _open(load: Load, timing: Timing) -> list[Said]:
+    due, begun, ended = (np.array(part) for part in (timing.due, timing.begun, timing.ended))
+    found = []
+    if timing.not_started or _grows(begun - due, float(np.median(ended - begun))):
+        found.append(say("bench.behind", rate=load.rate, served=load.throughput_qps))
+    elif _correlation(ended - due) > _ALIKE:
+        found.append(say("bench.alike"))
+    if timing.not_started:
+        found.append(say("bench.not_started", n=timing.not_started))
+    assert load.latency_ms is not None
+    lag = _own_lag(due, begun, ended, timing.plan.threads) * 1000
+    if lag > _LAGGING * (load.latency_ms.p50.estimate or math.inf):
+        found.append(say("bench.lag", ms=lag))
+    return found
+
+
+def _grows(waits: Floats, service: float) -> bool:
+    """Tell whether calls wait longer at the end than at the beginning, by several times what a call takes."""
+    part = max(1, len(waits) // 5)
+    return float(np.median(waits[-part:]) - np.median(waits[:part])) > _LONGER * service
+
+
+def _own_lag(due: Floats, begun: Floats, ended: Floats, threads: int) -> float:
+    """How late calls began, in the median, though a worker was free: this machine's fault, not the target's."""
+    under_way = np.arange(len(due)) - np.searchsorted(np.sort(ended), due, side="right")
+    free = under_way < threads
+    return float(np.median((begun - due)[free])) if free.any() else 0.0
+
+
+def _correlation(values: Floats) -> float:
+    """Correlation of each value's rank with the next one's."""
+    if len(values) < _ENOUGH:
+        return 0.0
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts + 1) / 2)[place]  # equal values share their mean rank
+    a, b = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()
+    spread = math.sqrt(float((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / spread if spread else 0.0

@@ -1,0 +1,1 @@
+"""Load on a target and the time of every call: this part measures, it judges nothing."""

@@ -1,0 +1,194 @@
+"""HTTP endpoints as targets: one request a call, over a connection that each worker keeps."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from assay.errors import InputError, UsageError
+from assay.llm.hosts import Address
+from assay.llm.keys import Key
+from assay.llm.transport import proxy_for
+from assay.serving.records import CallFailed, Passing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import httpx2
+
+_QUERY, _DOCUMENTS, _COUNT = "{query}", "{documents}", "{count}"
+_FAILED = 300  # statuses from here on are failures; redirections are not followed, as they would be timed too
+_EXCERPT = 120
+RERANK = {"query": _QUERY, "documents": _DOCUMENTS}
+
+
+@dataclass(frozen=True)
+class Secret:
+    """The value of a header that must not be shown: a word such as Bearer, and a key."""
+
+    key: Key
+    scheme: str = ""
+
+    def reveal(self) -> str:
+        """Give the value itself, for a request."""
+        return f"{self.scheme} {self.key.reveal()}" if self.scheme else self.key.reveal()
+
+
+def secret_from(variable: str) -> Secret:
+    """Read the value of a header from the environment; a first word such as Bearer is not part of the key."""
+    if variable not in os.environ:
+        raise UsageError(f"the environment variable {variable} is not set")
+    scheme, _, key = os.environ[variable].strip().rpartition(" ")
+    return Secret(Key(key, source=f"the environment variable {variable}"), scheme)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An address with a method, bodies and headers.
+
+    In the texts of a body, `{query}` becomes the query; a text that is `{documents}` or `{count}` alone becomes the
+    list of candidates or their number.
+    """
+
+    url: str
+    method: str
+    bodies: tuple[Any, ...] = ()
+    headers: Mapping[str, Secret | str] = field(default_factory=dict)
+    timeout: float = 30.0
+    is_async: bool = False
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.username is not None or parts.password is not None:
+            raise UsageError("the address must not carry a user or a password: use --header-env")
+        try:
+            secret = any(not isinstance(value, str) for value in self.headers.values())
+            if secret and parts.scheme == "http" and not self._address.is_private:
+                raise UsageError(f"the key would travel unencrypted to {parts.hostname}: use https")
+        except ValueError:
+            raise UsageError("the address cannot be read: expected http://HOST:PORT/PATH") from None
+
+    @property
+    def _address(self) -> Address:
+        return Address.of(self.url.partition("?")[0].partition("#")[0])
+
+    @property
+    def label(self) -> str:
+        """Method and address; what follows a question mark may be a secret."""
+        return f"{self.method} {self.url.partition('?')[0]}" + ("?..." if "?" in self.url else "")
+
+    @property
+    def takes(self) -> Passing:
+        """What a call hands over."""
+        written = json.dumps(self.bodies)
+        if _DOCUMENTS in written:
+            return "candidates"
+        return "query" if _QUERY in written or _QUERY in self.url else "nothing"
+
+    def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[httpx2.Request]:
+        """Write the request of each call."""
+        if self.takes == "nothing":
+            return [self._request(self.url, body) for body in self.bodies or (None,)]
+        found = []
+        for number, (query, documents) in enumerate(texts):
+            body = self.bodies[number % len(self.bodies)] if self.bodies else None
+            url = self.url.replace(_QUERY, quote(query, safe=""))
+            found.append(self._request(url, _filled(body, query, documents)))
+        return found
+
+    def _request(self, url: str, body: Any) -> httpx2.Request:
+        import httpx2
+
+        content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        headers = {"user-agent": "assay", "accept": "*/*"}
+        if content is not None:
+            headers["content-type"] = "application/json"
+        for name, value in self.headers.items():
+            headers[name.lower()] = value.reveal() if isinstance(value, Secret) else value
+        waits = dict.fromkeys(("connect", "read", "write", "pool"), self.timeout)
+        try:
+            return httpx2.Request(self.method, url, headers=headers, content=content, extensions={"timeout": waits})
+        except (httpx2.InvalidURL, UnicodeEncodeError):
+            raise UsageError(f"{self.label}: the address or a header cannot be sent") from None
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[httpx2.Request], None]]:
+        """Keep one connection for a worker."""
+        import httpx2
+
+        address = self._address
+        verify: Any = httpx2.create_ssl_context() if address.scheme == "https" else False
+        proxy = None if address.is_loopback else proxy_for(address)
+        one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
+        with httpx2.HTTPTransport(verify=verify, limits=one, proxy=proxy) as transport:
+            yield lambda request: self._send(transport, request)
+
+    def _send(self, transport: httpx2.HTTPTransport, request: httpx2.Request) -> None:
+        import httpx2
+
+        try:
+            response = transport.handle_request(request)
+            content = self._content(response, time.monotonic() + self.timeout)
+        except httpx2.TimeoutException:
+            raise CallFailed("timeout", f"no complete answer within {self.timeout:g} s") from None
+        except httpx2.ConnectError as error:
+            raise CallFailed("no connection", str(error)) from None
+        except httpx2.HTTPError as error:
+            raise CallFailed("broken", f"the connection broke ({type(error).__name__})") from None
+        if response.status_code >= _FAILED:
+            said = self._hidden(content[:_EXCERPT].decode("utf-8", errors="replace"))
+            raise CallFailed(f"status {response.status_code}", said)
+
+    @staticmethod
+    def _content(response: httpx2.Response, end: float) -> bytes:
+        """Read an answer to its end, as it came; one that drips on and on is too late as well."""
+        import httpx2
+
+        parts = []
+        try:
+            for part in response.iter_raw():
+                parts.append(part)
+                if time.monotonic() > end:
+                    raise httpx2.ReadTimeout("too late")
+        finally:
+            response.close()
+        return b"".join(parts)
+
+    def _hidden(self, text: str) -> str:
+        """Remove keys from what a server says."""
+        for value in self.headers.values():
+            text = value.key.hide(text) if isinstance(value, Secret) else text
+        return text
+
+
+def _filled(part: Any, query: str, documents: Sequence[str]) -> Any:
+    """Put a query and its candidates into a body."""
+    if isinstance(part, str):
+        if part in {_DOCUMENTS, _COUNT}:
+            return list(documents) if part == _DOCUMENTS else len(documents)
+        return part.replace(_QUERY, query)
+    if isinstance(part, list):
+        return [_filled(one, query, documents) for one in part]
+    if isinstance(part, dict):
+        return {name: _filled(one, query, documents) for name, one in part.items()}
+    return part
+
+
+def read_bodies(text: str, place: str) -> tuple[Any, ...]:
+    """Read bodies: one JSON value, or one a line."""
+    try:
+        return (json.loads(text),)
+    except json.JSONDecodeError as whole:
+        found = []
+        for number, line in enumerate(text.splitlines(), 1):
+            try:
+                found += [json.loads(line)] if line.strip() else []
+            except json.JSONDecodeError as error:
+                wrong, at = (error, number) if found else (whole, whole.lineno)
+                raise InputError(f"not valid JSON: {wrong.msg}", path=place, line=at) from None
+        return tuple(found)

@@ -1,0 +1,115 @@
+"""Python functions as targets: plain ones, coroutine functions, generators, and objects with `rerank`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from assay.errors import UsageError, excerpt
+from assay.serving.records import Passing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_METHODS = ("rerank",)
+_PASSING: tuple[Passing, ...] = get_args(Passing)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of nothing, of a query, or of a query and its candidates."""
+
+    label: str
+    function: Callable[..., Any]
+    takes: Passing
+    is_async: bool
+
+    @classmethod
+    def of(cls, thing: Any, *, label: str = "", passing: Passing | None = None) -> Function:
+        """Take a function, or an object with `rerank`; its signature tells what it is called with."""
+        function = next((getattr(thing, name) for name in _METHODS if hasattr(thing, name)), thing)
+        name = label or getattr(thing, "__qualname__", type(thing).__qualname__)
+        if inspect.isclass(thing) or not callable(function):
+            kind = "a class" if inspect.isclass(thing) else f"a {type(thing).__name__}"
+            raise UsageError(f"{name} is {kind}: name a function, or an object that can be called or has rerank()")
+        takes = passing or _arity(function, name)
+        return cls(
+            name, _whole(function), takes, is_async=_is(inspect.iscoroutinefunction, function) or _streams(function)
+        )
+
+    @classmethod
+    def at(cls, place: str, *, passing: Passing | None = None) -> Function:
+        """Import MODULE:NAME, from this folder too."""
+        module, _, path = place.partition(":")
+        if os.getcwd() not in sys.path:  # noqa: PTH109 - a plain text, as in sys.path
+            sys.path.insert(0, os.getcwd())  # noqa: PTH109
+        try:
+            thing: Any = importlib.import_module(module)
+        except Exception as error:
+            missing = (
+                isinstance(error, ModuleNotFoundError)
+                and (error.name or "").partition(".")[0] == module.partition(".")[0]
+            )
+            why = "there is no such module" if missing else f"{type(error).__name__}: {error}"
+            raise UsageError(f"cannot import {excerpt(module)}: {why}") from error
+        for name in path.split("."):
+            if not hasattr(thing, name):
+                raise UsageError(f"{excerpt(module)} has no {excerpt(path)}: expected MODULE:FUNCTION")
+            thing = getattr(thing, name)
+        return cls.of(thing, label=place, passing=passing)
+
+    def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[tuple[Any, ...]]:
+        """Lay out the arguments of each call; every call has a list of candidates of its own."""
+        if self.takes == "nothing":
+            return [()]
+        return [(query, list(documents)) if self.takes == "candidates" else (query,) for query, documents in texts]
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[Any], Any]]:
+        """Call the function with prepared arguments."""
+        function = self.function
+        yield lambda arguments: function(*arguments)
+
+
+def _arity(function: Callable[..., Any], name: str) -> Passing:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        raise UsageError(f"{name} does not show its parameters: say what it takes with --pass") from None
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    needed = [p for p in parameters if p.default is p.empty and p.kind in {*plain, inspect.Parameter.KEYWORD_ONLY}]
+    keyword = next((p.name for p in needed if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
+    if keyword is not None or len(needed) >= len(_PASSING):
+        wanted = f"needs {keyword}=" if keyword else f"takes {len(needed)} arguments"
+        raise UsageError(
+            f"{name} {wanted}: expected a function of nothing, of a query, or of a query and its documents"
+        )
+    return _PASSING[len(needed)]
+
+
+def _is(test: Callable[[Any], bool], function: Callable[..., Any]) -> bool:
+    return test(function) or test(getattr(function, "__call__", None))  # noqa: B004 - an object's own method is meant
+
+
+def _streams(function: Callable[..., Any]) -> bool:
+    return _is(inspect.isasyncgenfunction, function)
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Read a stream to its end: calling a generator function does nothing yet."""
+    if _is(inspect.isgeneratorfunction, function):
+        return lambda *arguments: deque(function(*arguments), maxlen=0)
+    if _streams(function):
+
+        async def whole(*arguments: Any) -> None:
+            async for _ in function(*arguments):
+                pass
+
+        return whole
+    return function

@@ -1,0 +1,48 @@
+"""Which kind of target a text or an object means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UsageError, excerpt
+from assay.serving.commands import Command
+from assay.serving.endpoints import RERANK, Endpoint
+from assay.serving.functions import Function
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.serving.endpoints import Secret
+    from assay.serving.records import Passing, Target
+
+_EXPECTED = "expected MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGRAM ..."
+
+
+def target_of(
+    thing: Any,
+    *,
+    method: str = "",
+    bodies: Sequence[Any] = (),
+    headers: Mapping[str, Secret | str] | None = None,
+    passing: Passing | None = None,
+    timeout: float = 30.0,
+    with_candidates: bool = False,
+) -> Target:
+    """Make a target of a function, MODULE:FUNCTION, an address, cmd:COMMAND, or a list of words (a command)."""
+    is_address = isinstance(thing, str) and thing.startswith(("http://", "https://"))
+    if (method or bodies or headers) and not is_address:
+        raise UsageError("a method, a body and headers are for an address: http://...")
+    if is_address:
+        sent = tuple(bodies) or ((RERANK,) if with_candidates else ())
+        verb = (method or ("POST" if sent else "GET")).upper()
+        return Endpoint(thing, verb, sent, dict(headers or {}), timeout)
+    if isinstance(thing, (list, tuple)):
+        return Command.of([str(word) for word in thing], timeout=timeout, with_candidates=with_candidates)
+    if not isinstance(thing, str):
+        return Function.of(thing, passing=passing)
+    if thing.startswith("cmd:"):
+        return Command.of(thing.removeprefix("cmd:"), timeout=timeout, with_candidates=with_candidates)
+    module, colon, name = thing.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise UsageError(f"target {excerpt(thing)}: {_EXPECTED}")
+    return Function.at(thing, passing=passing)

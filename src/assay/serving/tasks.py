@@ -1,0 +1,136 @@
+"""Closed and open loops of coroutines, on an event loop of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from assay.serving.records import CallFailed, Log, Plan, Progress, Target, Timing, gathered
+from assay.serving.schedule import HOPELESS, Schedule
+from assay.serving.warming import check_warm
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    Call = Callable[[Any], Awaitable[object]]
+
+_GLANCE = 0.1
+_PATIENCE = 5.0
+_COARSE = 0.002  # seconds that an event loop may sleep too long; the rest is waited out in small steps
+
+
+def run_tasks(plan: Plan, target: Target, calls: Sequence[Any], *, progress: Progress | None) -> Timing:
+    """Put a load on a coroutine function; the calling thread, which may have a loop of its own, only waits."""
+    load = _Load(Schedule(plan), target, calls)
+    thread = threading.Thread(target=load.run, daemon=True)
+    thread.start()
+    interrupted = False
+    try:
+        while thread.is_alive():
+            thread.join(_GLANCE)
+            if progress is not None and load.schedule.start:
+                progress(load.log.done, time.perf_counter() - load.schedule.start)
+    except KeyboardInterrupt:
+        interrupted = True
+        load.cancel()
+        thread.join(_PATIENCE)
+    if load.broken is not None and not interrupted:
+        raise load.broken
+    schedule = load.schedule
+    given_up = interrupted or schedule.hopeless or schedule.offsets is None
+    left = 0 if given_up else schedule.limit - load.log.done
+    return gathered(
+        plan, [load.log], schedule.start, not_started=left, interrupted=interrupted, hopeless=schedule.hopeless
+    )
+
+
+class _Load:
+    """One load and the loop that it runs on."""
+
+    def __init__(self, schedule: Schedule, target: Target, calls: Sequence[Any]) -> None:
+        self.schedule, self.target, self.calls = schedule, target, calls
+        self.log, self.broken = Log(), None  # type: tuple[Log, BaseException | None]
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._main: asyncio.Task[None] | None = None
+
+    def run(self) -> None:
+        """Run to the end on this thread."""
+        try:
+            asyncio.run(self._all())
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised again on the calling thread
+            self.broken = error
+
+    def cancel(self) -> None:
+        """Break off all calls, from another thread."""
+        self.schedule.stop.set()
+        if self._loop is not None and self._main is not None:
+            self._loop.call_soon_threadsafe(self._main.cancel)
+
+    async def _all(self) -> None:
+        self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
+        plan = self.schedule.plan
+        with self.target.open() as call:
+            warm = Log()
+            await asyncio.gather(
+                *(self._warm(call, math.ceil(plan.warmup / plan.threads), warm) for _ in range(plan.threads))
+            )
+            check_warm([warm])
+            self.schedule.begin(time.perf_counter())
+            await asyncio.gather(*(self._work(call) for _ in range(plan.threads)))
+
+    async def _warm(self, call: Call, count: int, log: Log) -> None:
+        for number in range(count):
+            begun = time.perf_counter()
+            error = await self._one(call, number)
+            ended = time.perf_counter()
+            log.add(begun, begun, ended) if error is None else log.fail(error, ended)
+
+    async def _one(self, call: Call, number: int) -> BaseException | None:
+        """Make a call; whatever goes wrong but our own end is its outcome."""
+        timeout = self.schedule.plan.timeout
+        try:
+            async with asyncio.timeout(timeout) as limit:
+                await call(self.calls[number % len(self.calls)])
+        except (KeyboardInterrupt, asyncio.CancelledError) as error:
+            if self.schedule.stop.is_set() or isinstance(error, KeyboardInterrupt):
+                raise
+            return error
+        except BaseException as error:  # noqa: BLE001 - whatever a target raises is a failed call
+            return CallFailed("timeout", f"no answer within {timeout:g} s") if limit.expired() else error
+        return None
+
+    async def _work(self, call: Call) -> None:
+        schedule, now, failures = self.schedule, time.perf_counter, 0
+        while (number := schedule.next()) is not None:
+            begun = now()
+            due = schedule.due(number, begun)
+            if due > begun:
+                await _until(due)
+                begun = now()
+            if begun >= schedule.end:
+                return
+            error = await self._one(call, number)
+            ended = now()
+            if error is None:
+                self.log.add(due, begun, ended)
+                failures = 0
+                continue
+            self.log.fail(error, ended)
+            failures += 1
+            if failures >= HOPELESS:
+                schedule.give_up()
+            await asyncio.sleep(0)  # a call that fails at once must not keep the others from their turn
+
+
+async def _until(due: float) -> None:
+    """Sleep to the millisecond, then let others run until the moment has come."""
+    left = due - time.perf_counter()
+    if left > _COARSE:
+        await asyncio.sleep(left - _COARSE)
+    while time.perf_counter() < due:  # noqa: ASYNC110 - there is no event but the time
+        await asyncio.sleep(0)
