@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from assay.analysis.compare import Comparison, compare
     from assay.analysis.decision import Rules
     from assay.analysis.diagnose import diagnose
+    from assay.analysis.economics import cost
     from assay.analysis.evaluate import evaluate
     from assay.analysis.fuse import fuse
     from assay.analysis.gate import NotWorse, Threshold, gate
     from assay.analysis.protocols import load_protocol
     from assay.analysis.sweep import sweep
+    from assay.analysis.roi import roi
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import Validation, validate
     from assay.data.judgments import Judgments
@@ -48,6 +50,7 @@ _HOMES = {
     "compare": "assay.analysis.compare",
     "Rules": "assay.analysis.decision",
     "diagnose": "assay.analysis.diagnose",
+    "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
     "fuse": "assay.analysis.fuse",
     "NotWorse": "assay.analysis.gate",
@@ -55,6 +58,7 @@ _HOMES = {
     "gate": "assay.analysis.gate",
     "load_protocol": "assay.analysis.protocols",
     "sweep": "assay.analysis.sweep",
+    "roi": "assay.analysis.roi",
     "tune_fusion": "assay.analysis.tuning",
     "Validation": "assay.analysis.validate",
     "validate": "assay.analysis.validate",
@@ -106,6 +110,7 @@ __all__ = [
     "bench",
     "compare",
     "diagnose",
+    "cost",
     "evaluate",
     "fuse",
     "gate",
@@ -120,6 +125,7 @@ __all__ = [
     "read_run",
     "sweep",
     "read_samples",
+    "roi",
     "tune_fusion",
     "validate",
     "write_judgments",

@@ -54,9 +54,10 @@ SERVING: dict[str, tuple[str, str]] = {
         "所用文本为内置数据；可用 --queries 与 --documents 指定自己的文本。",
     ),
     "bench.too_few": (
-        "{n:,} calls are too few for an interval of P99, which may lie above all that was seen: it needs {needed:,}.",
-        "{n:,} 次调用不足以给出 P99 的置信区间，真实 P99 可能高于所有观测值：需要 {needed:,} 次。",
+        "{n:,} {n:call is|calls are} too few for {names}: the real value may lie above all that was seen.",
+        "{n:,} 次调用不足以估计 {names}：真实值可能高于所有观测值。",
     ),
+    "bench.needs": ("P{n} (an interval needs {needed:,})", "P{n}（置信区间需 {needed:,} 次）"),
     "bench.failed": (
         "{n:,} {n:call|calls} failed and {n:is|are} not in the percentiles: {kinds}.",
         "{n:,} 次调用失败，不计入百分位数：{kinds}。",
@@ -70,8 +71,8 @@ SERVING: dict[str, tuple[str, str]] = {
         "提前停止：连续 100 次调用失败。",
     ),
     "bench.behind": (
-        "The target cannot keep up: {rate:g}/s offered, {served:.1f}/s served; the longer it is measured, the longer the queue.",
-        "目标跟不上：到达 {rate:g}/秒，完成 {served:.1f}/秒。测量越久，队列越长。",
+        "The target cannot keep up: {rate:g}/s offered, {served:.1f}/s served, and the queue grows all the time.",
+        "目标跟不上：到达 {rate:g}/秒，完成 {served:.1f}/秒，队列不断变长。",
     ),
     "bench.not_started": (
         "{n:,} {n:call was|calls were} due but never begun: the real percentiles are higher.",
@@ -99,8 +100,8 @@ SERVING: dict[str, tuple[str, str]] = {
     "column.per_day": ("per day", "每天"),
     "column.basis": ("basis", "依据"),
     "cost.title": (
-        "{documents:,} documents a query, {queries:,} queries a day",
-        "每次查询 {documents:,} 个文档，每天 {queries:,} 次查询",
+        "{documents:,.0f} documents a query, {queries:,.0f} queries a day",
+        "每次查询 {documents:,.0f} 个文档，每天 {queries:,.0f} 次查询",
     ),
     "cost.none": ("no reranking", "不重排"),
     "cost.unknown": ("unknown", "未知"),
@@ -137,7 +138,7 @@ SERVING: dict[str, tuple[str, str]] = {
         "目标：每百万 token 低于 ${target:g}（优秀：低于 ${excellent:g}）。",
     ),
     # Return on investment
-    "roi.title": ("Return of {method} at {queries:,} queries a day", "每天 {queries:,} 次查询时 {method} 的回报"),
+    "roi.title": ("Return of {method} at {queries:,.0f} queries a day", "每天 {queries:,.0f} 次查询时 {method} 的回报"),
     "roi.step": ("reranking", "重排"),
     "roi.gain": ("gain in quality", "质量提升"),
     "roi.revenue": ("more revenue a day", "每天增收"),
@@ -149,6 +150,7 @@ SERVING: dict[str, tuple[str, str]] = {
     "roi.even_gain": ("break-even gain", "盈亏平衡的质量提升"),
     "roi.never": ("never", "无法达到"),
     "roi.any": ("any", "任意"),
+    "roi.volumes": ("[{low}, {high}]", "[{low}, {high}]"),
     "roi.from_values": ("quality {before:g} -> {after:g}", "质量 {before:g} -> {after:g}"),
     "roi.from_gain": ("a gain of {gain:+.1%}, as given", "给定提升 {gain:+.1%}"),
     "roi.from_file": (

@@ -37,7 +37,9 @@ class _Words(string.Formatter):
             one, many = format_spec.split("|")
             return one if value == 1 else many
         if isinstance(value, (list, tuple)):
-            return ("、" if self.lang == "zh" else ", ").join(tell(str(part), self.lang) for part in value)
+            return ("、" if self.lang == "zh" else ", ").join(
+                tell(part if isinstance(part, str) else str(part), self.lang) for part in value
+            )
         return format(tell(value, self.lang) if isinstance(value, str) else value, format_spec)
 
 

@@ -13,7 +13,7 @@ from assay.serving.records import MOST_CALLS
 from assay.stats.quantiles import needed_for_quantile
 
 if TYPE_CHECKING:
-    from assay.analysis.latency import Load
+    from assay.analysis.latency import Latency, Load
     from assay.data.segments import Floats
     from assay.serving.records import Timing
 
@@ -26,9 +26,8 @@ _LONGER = 3  # times the time of a call by which a queue must have grown to be c
 def load_doubts(load: Load, timing: Timing) -> list[Said]:
     """Say what a reader of the numbers should know."""
     found = []
-    if load.latency_ms is not None and load.latency_ms.p99.high is None:
-        needed = needed_for_quantile(SHARES["p99"], confidence_level=load.latency_ms.p99.confidence_level)
-        found.append(say("bench.too_few", n=load.count, needed=needed))
+    if load.latency_ms is not None:
+        found += _too_few(load.latency_ms, load.count)
     failed = [(kind, n) for kind, n in load.errors.items() if kind != "not started"]
     if failed:
         shown = [f"{kind} {n}{_said(load.examples.get(kind, ''), kind)}" for kind, n in failed]
@@ -39,11 +38,23 @@ def load_doubts(load: Load, timing: Timing) -> list[Said]:
         found.append(say("bench.hopeless"))
     if timing.plan.kind == "open" and load.count:
         found += _open(load, timing)
-    elif _correlation(np.array(timing.ended) - np.array(timing.due)) > _ALIKE:
+    elif _alike(np.array(timing.ended) - np.array(timing.due)):
         found.append(say("bench.alike"))
     if timing.plan.runs is None and load.count >= MOST_CALLS:
         found.append(say("bench.most", n=MOST_CALLS))
     return found
+
+
+def _too_few(latency: Latency, count: int) -> list[Said]:
+    """Name the percentiles above which nothing may have been seen, and how many calls each needs."""
+    named = [
+        say(
+            "bench.needs", n=round(100 * share), needed=needed_for_quantile(share, confidence_level=of.confidence_level)
+        )
+        for name, share in SHARES.items()
+        if (of := getattr(latency, name)).high is None
+    ]
+    return [say("bench.too_few", n=count, names=named)] if named else []
 
 
 def _said(text: str, kind: str) -> str:
@@ -55,7 +66,7 @@ def _open(load: Load, timing: Timing) -> list[Said]:
     found = []
     if timing.not_started or _grows(begun - due, float(np.median(ended - begun))):
         found.append(say("bench.behind", rate=load.rate, served=load.throughput_qps))
-    elif _correlation(ended - due) > _ALIKE:
+    elif _alike(ended - due):
         found.append(say("bench.alike"))
     if timing.not_started:
         found.append(say("bench.not_started", n=timing.not_started))
@@ -79,10 +90,13 @@ def _own_lag(due: Floats, begun: Floats, ended: Floats, threads: int) -> float:
     return float(np.median((begun - due)[free])) if free.any() else 0.0
 
 
+def _alike(values: Floats) -> bool:
+    """Tell whether neighbours resemble each other by more than chance (four standard errors)."""
+    return len(values) >= _ENOUGH and _correlation(values) > max(_ALIKE, 4 / math.sqrt(len(values)))
+
+
 def _correlation(values: Floats) -> float:
     """Correlation of each value's rank with the next one's."""
-    if len(values) < _ENOUGH:
-        return 0.0
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - (counts + 1) / 2)[place]  # equal values share their mean rank
     a, b = ranks[:-1] - ranks[:-1].mean(), ranks[1:] - ranks[1:].mean()

@@ -25,6 +25,8 @@ _COMMANDS = {
     "fuse": ("assay.cli.fuse", "Fuse several runs into one."),
     "validate": ("assay.cli.validate", "How far methods of judging answers agree with people."),
     "bench": ("assay.cli.bench", "Latency and throughput of a function, a command or an address."),
+    "cost": ("assay.cli.cost", "What each method costs per query and per day."),
+    "roi": ("assay.cli.roi", "Whether a gain in quality pays, and from where on."),
     "models": ("assay.cli.models", "Models for embeddings that run on this machine."),
     "check": ("assay.cli.check", "What is wrong or doubtful in judgments and runs."),
     "explain": ("assay.cli.explain", "One query's calculation, step by step."),

@@ -50,7 +50,7 @@ class Price:
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the tokens of a call; None when the prompt is longer than the prices reach."""
-        tier = self._tier(usage.prompt_tokens)
+        tier = self.tier(usage.prompt_tokens)
         if tier is None:
             return None
         fresh = usage.prompt_tokens - usage.cached_tokens
@@ -59,14 +59,15 @@ class Price:
 
     def most(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Money that a call with at most these tokens cannot exceed, whichever tier it falls into."""
-        top = self._tier(prompt_tokens)
+        top = self.tier(prompt_tokens)
         if top is None:
             return None
         tiers = [tier for tier in self.tiers if tier.up_to <= top.up_to]
         prompt = max(tier.input for tier in tiers) * prompt_tokens
         return (prompt + max(tier.output for tier in tiers) * completion_tokens) / _MILLION
 
-    def _tier(self, prompt_tokens: int) -> Tier | None:
+    def tier(self, prompt_tokens: float) -> Tier | None:
+        """Prices of a prompt of this length; None when it is longer than they reach."""
         return next((tier for tier in self.tiers if prompt_tokens <= tier.up_to), None)
 
     def fits(self, address: Address, model: str) -> bool:
@@ -74,7 +75,11 @@ class Price:
         if self.vendor == "local" and any(fnmatch(model, cloud) for cloud in _CLOUD):
             return False
         there = fnmatch(address.host, self.host) if self.host else address.vendor.name == self.vendor
-        return there and any(fnmatch(model, pattern) for pattern in self.models)
+        return there and self.is_about(model)
+
+    def is_about(self, model: str) -> bool:
+        """Say whether the row names this model."""
+        return any(fnmatch(model, pattern) for pattern in self.models)
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,17 @@ class PriceTable:
             if fitting:
                 return max(fitting, key=lambda row: row.date)
         return None
+
+    def named(self, model: str, *, day: Date | None = None) -> tuple[Price, ...]:
+        """Find the rows in force for a model by its name alone, one for each vendor; models of one's own have none."""
+        today = day or datetime.now(tz=UTC).date()
+        name = model.rpartition("/")[2].lower()
+        for part in self.parts:
+            fitting = [row for row in part if row.date <= today and row.vendor != "local" and row.is_about(name)]
+            latest = {row.vendor or row.host: row for row in sorted(fitting, key=lambda row: row.date)}
+            if latest:
+                return tuple(latest.values())
+        return ()
 
 
 @lru_cache(maxsize=1)

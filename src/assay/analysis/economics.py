@@ -1,0 +1,245 @@
+"""What each method costs per query and per day: by tokens and their price, or by machines and their throughput."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UnknownName, UsageError
+from assay.messages import Said, say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import date
+
+    from assay.llm.prices import Price, PriceTable
+
+_MILLION = 1_000_000
+_HOUR, _DAY = 3600, 86_400
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to rerank, and what is known of its cost.
+
+    By tokens: `price` per million (and `output_price`), or the `model` whose price is looked up (on the server at
+    `url`); `tokens` of a document with all that is sent along, `output_tokens` of a query, over `calls` a query, which
+    decides the tier where prices go by the length of a prompt. By machine: `machine`, its price an hour, and
+    `throughput`, queries a second. Or `per_query` as it is.
+    """
+
+    name: str
+    price: float | None = None
+    output_price: float | None = None
+    model: str = ""
+    url: str = ""
+    tokens: float | None = None
+    output_tokens: float = 0.0
+    calls: float = 1.0
+    machine: float | None = None
+    throughput: float | None = None
+    per_query: float | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            value = getattr(self, entry.name)
+            if value is None or isinstance(value, str):
+                continue
+            least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
+                raise UsageError(f"{self.name}: {entry.name} = {value!r}: expected a number from 0 on")
+        ways = [self.price is not None or bool(self.model), self.machine is not None, self.per_query is not None]
+        if sum(ways) > 1:
+            raise UsageError(f"{self.name}: give a price (or a model), a machine, or per_query, not several of them")
+        if self.machine is not None and self.throughput is None:
+            raise UsageError(f"{self.name}: a machine needs its throughput in queries a second, or a bench file")
+        if (self.price is not None or self.model) and self.tokens is None:
+            raise UsageError(f"{self.name}: a price needs tokens, the number of tokens of a document")
+
+    @classmethod
+    def of(cls, name: str, given: Mapping[str, Any]) -> Method:
+        """Make a method of named values."""
+        known = [entry.name for entry in fields(cls) if entry.name != "name"]
+        for key in given:
+            if key not in known:
+                raise UnknownName(f"key of method {name}", key, known, hint=f"one of {', '.join(known)}")
+        return cls(name, **given)
+
+
+# Published for 50 documents a query.
+REFERENCES = (
+    Method("cross-encoder", price=0.025, tokens=800),
+    Method("LLM pointwise", price=0.5, tokens=1000),
+    Method("LLM listwise", price=1.0, tokens=1000),
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Money for one method; None where it is not known, which is not the same as 0."""
+
+    method: str
+    per_query: float | None
+    per_day: float | None
+    basis: str
+    price: float | None = None
+    tokens: float | None = None
+    machines: int | None = None
+    always_on_per_day: float | None = None
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Methods side by side, the first of them no reranking at all."""
+
+    currency: str
+    documents: float
+    queries_per_day: float
+    costs: tuple[Cost, ...]
+    warnings: tuple[Said, ...] = ()
+
+    def of(self, method: str) -> Cost:
+        """Find a method's cost."""
+        for found in self.costs:
+            if found.method == method:
+                return found
+        raise UnknownName("method", method, [found.method for found in self.costs])
+
+
+def cost(
+    methods: Sequence[Method] = (),
+    *,
+    queries_per_day: float = 100_000,
+    documents: float = 50,
+    reference: bool = False,
+    currency: str = "USD",
+    prices: PriceTable | None = None,
+    day: date | None = None,
+) -> Costs:
+    """Set methods side by side; `reference` adds published figures of rerankers, scaled to these volumes."""
+    for name, value in (("queries_per_day", queries_per_day), ("documents", documents)):
+        if not 0 < value < math.inf:
+            raise UsageError(f"{name} must be above 0, not {value!r}")
+    names = [method.name for method in methods]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two methods are called {max(names, key=names.count)!r}: give each a name of its own")
+    job = _Job(queries_per_day, documents, currency, prices, day)
+    rows = [Cost(say("cost.none"), 0.0, 0.0, "")]
+    rows += [job.cost(method) for method in methods]
+    if reference:
+        rows += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
+    return Costs(currency, documents, queries_per_day, tuple(rows), tuple(job.warnings))
+
+
+class _Job:
+    """Volumes and prices under which costs are computed, and what was noticed on the way."""
+
+    def __init__(
+        self, queries: float, documents: float, currency: str, prices: PriceTable | None, day: date | None
+    ) -> None:
+        self.queries, self.documents, self.currency, self.prices, self.day = queries, documents, currency, prices, day
+        self.warnings: list[Said] = []
+
+    def cost(self, method: Method) -> Cost:
+        if method.per_query is not None:
+            return Cost(method.name, method.per_query, method.per_query * self.queries, say("cost.fixed"))
+        if method.machine is not None:
+            return self._by_machine(method)
+        if method.model:
+            return self._by_model(method)
+        if method.price is None:
+            self.warnings.append(say("cost.no_price_given", method=method.name))
+        return self.by_price(method, method.price, method.output_price, say("cost.given"))
+
+    def by_price(self, method: Method, price: float | None, output_price: float | None, basis: Said) -> Cost:
+        """Tokens times their price; unknown when a price that is needed is not known."""
+        asked = (method.tokens or 0.0) * self.documents
+        if price is None or (method.output_tokens and output_price is None):
+            return Cost(method.name, None, None, say("cost.unknown"), price, method.tokens)
+        money = (asked * price + method.output_tokens * (output_price or 0.0)) / _MILLION
+        return Cost(method.name, money, money * self.queries, basis, price, method.tokens)
+
+    def _by_model(self, method: Method) -> Cost:
+        row = self._row(method)
+        if row is None:
+            self.warnings.append(say("cost.no_price", method=method.name, model=method.model))
+            return self.by_price(method, None, None, say("cost.unknown"))
+        if row.currency != self.currency:
+            raise UsageError(f"{method.name}: the price is in {row.currency}, not in {self.currency} (see --currency)")
+        length = (method.tokens or 0.0) * self.documents / method.calls
+        tier = row.tier(length)
+        if tier is None:
+            told = say("cost.too_long", method=method.name, model=method.model, tokens=round(length))
+            self.warnings.append(told)
+            return self.by_price(method, None, None, say("cost.unknown"))
+        basis = say("cost.listed", model=method.model, vendor=row.vendor or row.host, date=row.date.isoformat())
+        return self.by_price(method, tier.input, tier.output, basis)
+
+    def _row(self, method: Method) -> Price | None:
+        from assay.llm.hosts import Address
+        from assay.llm.prices import PriceTable
+
+        table = self.prices or PriceTable.load()
+        if method.url:
+            return table.price(Address.of(method.url), method.model, day=self.day)
+        rows = table.named(method.model, day=self.day)
+        if len(rows) > 1:
+            vendors = ", ".join(row.vendor or row.host for row in rows)
+            raise UsageError(f"{method.name}: several vendors have {method.model} ({vendors}): say which by url")
+        return rows[0] if rows else None
+
+    def _by_machine(self, method: Method) -> Cost:
+        assert method.machine is not None and method.throughput is not None
+        per_query = method.machine / (_HOUR * method.throughput)
+        busy = self.queries / (_DAY * method.throughput)
+        machines = max(1, math.ceil(busy - 1e-9))
+        daily = machines * 24 * method.machine
+        self.warnings.append(
+            say("cost.always_on", method=method.name, machines=machines, money=money(daily, self.currency),
+                share=busy / machines)
+        )  # fmt: skip
+        basis = say("cost.machine", hour=money(method.machine, self.currency), qps=method.throughput)
+        return Cost(method.name, per_query, per_query * self.queries, basis, machines=machines, always_on_per_day=daily)
+
+
+def measured_throughput(
+    bench: Mapping[str, Any], *, documents: float, threads: int | None = None, place: str = "the file"
+) -> tuple[float, int]:
+    """Queries a second in the part of a bench result that has so many candidates, and how many threads it took.
+
+    Of several loads the one with the highest throughput counts, unless `threads` says which.
+    """
+    loads = [load for load in bench.get("loads", []) if load.get("count") and load.get("kind") == "closed"]
+    if not loads:
+        raise UsageError(f"{place} holds no closed loop with successful calls: its throughput is not known")
+    sizes = sorted({load["candidates"] for load in loads if load["candidates"] is not None})
+    if sizes and documents not in sizes:
+        shown = ", ".join(map(str, sizes))
+        raise UsageError(f"{place} was measured with {shown} candidates, not with {documents:g} documents a query")
+    fitting = [load for load in loads if not sizes or load["candidates"] == documents]
+    if threads is not None:
+        fitting = [load for load in fitting if load["threads"] == threads]
+        if not fitting:
+            raise UsageError(f"{place} was not measured with {threads} threads")
+    best = max(fitting, key=lambda load: float(load["throughput_qps"]))
+    return float(best["throughput_qps"]), int(best["threads"])
+
+
+_SIGNS = {"USD": "$", "CNY": "¥", "EUR": "€", "GBP": "£"}
+
+
+def money(value: float | None, currency: str) -> str:
+    """Show money: cents from one unit on, below that three digits that say something."""
+    if value is None:
+        return say("cost.unknown")
+    size = abs(value)
+    digits = 2 if size >= 1 or not size else 2 - math.floor(math.log10(size))
+    shown = f"{size:,.{digits}f}"
+    if size < 1:
+        whole, _, rest = shown.partition(".")
+        rest = rest.rstrip("0")
+        shown = f"{whole}.{rest}" if rest else whole
+    sign = _SIGNS.get(currency)
+    return f"{'-' if value < 0 else ''}{sign}{shown}" if sign else f"{'-' if value < 0 else ''}{shown} {currency}"

@@ -1,0 +1,126 @@
+"""`assay roi`: whether a gain in quality pays, and from where on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import options
+
+if TYPE_CHECKING:
+    from assay.analysis.roi import Gain
+    from assay.messages import Lang
+
+_HELP = """Weigh a gain in quality against what it costs: ROI = (more revenue - more cost) / more cost, where revenue
+rises in proportion to quality. A COMPARISON file (assay compare ... -o comparison.json) brings the interval of the gain
+along.
+
+\b
+assay roi --before 0.72 --after 0.87 --cost-per-query 0.001 --queries-per-day 100000 --revenue-per-query 0.01
+assay roi comparison.json --costs cost.json --method cross-encoder --revenue-per-query 0.01
+assay roi comparison.json --system reranked -m ndcg@10 --cost-per-query 0.001 --fixed-per-day 40 \\
+    --queries-per-day 100000 --revenue-per-query 0.01
+"""
+
+
+@click.command(name="roi", help=_HELP)
+@click.argument("comparison", required=False)
+@click.option("--system", metavar="NAME", help="Of the comparison; needed when it holds several.")
+@click.option("-m", "--measure", help="Of the comparison; its first unless named.")
+@click.option("--before", type=float, help="Quality before, instead of a comparison.")
+@click.option("--after", type=float, help="Quality after.")
+@click.option("--gain", type=float, help="Relative gain, such as 0.2, instead of both.")
+@click.option("--cost-per-query", type=float, help="Extra money for one query.")
+@click.option("--costs", metavar="FILE", help="What assay cost -o FILE.json wrote, instead.")
+@click.option("--method", metavar="NAME", help="Of --costs; needed when it holds several.")
+@click.option("--fixed-per-day", type=float, default=0.0, show_default=True, help="Extra money a day at any volume.")
+@click.option("--queries-per-day", type=float, help="[default: that of --costs]")
+@click.option("--revenue-per-query", type=float, required=True, help="What a query earns today.")
+@click.option("--elasticity", type=float, default=1.0, show_default=True, help="Revenue % for each % of quality.")
+@click.option("--currency", help="[default: that of --costs, or USD]")
+@options.output
+def command(
+    *, comparison: str | None, costs: str | None, output: str | None, kind: str | None, lang: Lang, **rest: Any
+) -> None:
+    """Compute and print."""
+    from assay.analysis.roi import roi
+    from assay.errors import UsageError
+    from assay.report import economics as report
+    from assay.report.document import write
+
+    gain = _gain(comparison, rest)
+    price = _price(costs, rest)
+    if price["queries_per_day"] is None:
+        raise UsageError("how many queries a day? Give --queries-per-day")
+    kind = kind or options.format_for(output, options.FORMATS)
+    found = roi(
+        gain, cost_per_query=price["per_query"], queries_per_day=price["queries_per_day"],
+        revenue_per_query=rest["revenue_per_query"], fixed_per_day=rest["fixed_per_day"],
+        elasticity=rest["elasticity"],
+    )  # fmt: skip
+    if kind == "json":
+        from assay.cli.inputs import command_line
+        from assay.formats.results import plain_result, to_json
+
+        daily = None if found.cost_per_query is None else found.cost_per_query * found.queries_per_day
+        row = {"method": str(price["method"]), "per_query": found.cost_per_query, "per_day": daily}
+        economics = {"currency": price["currency"], "costs": [row], "roi": report.roi_dict(found)}
+        options.emit(to_json(plain_result(command_line(), economics=economics)), output)
+        return
+    blocks = report.returns(found, method=price["method"], currency=price["currency"], tokens=price["tokens"])
+    options.emit(write(blocks, kind, lang), output)  # type: ignore[arg-type]
+
+
+def _gain(comparison: str | None, rest: dict[str, Any]) -> Gain:
+    """Take the gain from the one place that was given."""
+    from assay.analysis.roi import Band, Gain, gain_of
+    from assay.errors import InputError, UsageError
+    from assay.formats.results import read_part
+
+    both = rest["before"] is not None and rest["after"] is not None
+    if (comparison is not None) + both + (rest["gain"] is not None) != 1:
+        raise UsageError("give the gain one way: a comparison file, --before and --after, or --gain")
+    if comparison is None:
+        if rest["system"] or rest["measure"]:
+            raise UsageError("--system and --measure choose from a comparison file: give one")
+        return Gain.between(rest["before"], rest["after"]) if both else Gain(Band(rest["gain"]))
+    part = read_part(comparison, "comparison", hint="make one: assay compare ... -o comparison.json")
+    try:
+        return gain_of(part, system=rest["system"], measure=rest["measure"])
+    except (KeyError, TypeError, IndexError, StopIteration) as error:
+        raise InputError(f"the comparison is damaged: {type(error).__name__} {error}", path=comparison) from None
+
+
+def _price(costs: str | None, rest: dict[str, Any]) -> dict[str, Any]:
+    """Find the extra cost of a query, with the volume and the currency it was computed for."""
+    from assay.errors import InputError, UnknownName, UsageError
+    from assay.formats.results import read_part
+    from assay.messages import say
+
+    if (costs is None) == (rest["cost_per_query"] is None):
+        raise UsageError("give the extra cost one way: --cost-per-query, or --costs FILE of assay cost")
+    volume, currency = rest["queries_per_day"], rest["currency"]
+    if costs is None:
+        per = rest["cost_per_query"]
+        return {"method": say("roi.step"), "per_query": per, "queries_per_day": volume, "tokens": None,
+                "currency": currency or "USD"}  # fmt: skip
+    part = read_part(costs, "economics", hint="make one: assay cost ... -o FILE.json")
+    try:
+        rows = {row["method"]: row for row in part["costs"][1:]}
+        names = list(rows)
+        name = rest["method"] or (names[0] if len(names) == 1 else None)
+        if name is None:
+            raise UsageError(f"{costs} holds several methods: choose one with --method ({', '.join(names)})")
+        if name not in rows:
+            raise UnknownName("method", name, names, hint=f"{costs} holds {', '.join(names)}")
+        if currency is not None and currency != part["currency"]:
+            raise UsageError(f"{costs} is in {part['currency']}, not in {currency}")
+        tokens = rows[name].get("tokens")
+        return {
+            "method": name, "per_query": rows[name]["per_query"],
+            "queries_per_day": part["queries_per_day"] if volume is None else volume,
+            "tokens": None if tokens is None else tokens * part["documents"], "currency": part["currency"],
+        }  # fmt: skip
+    except (KeyError, TypeError) as error:
+        raise InputError(f"the costs are damaged: {type(error).__name__} {error}", path=costs) from None

@@ -1,0 +1,144 @@
+"""What costs and returns look like."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.economics import money
+from assay.messages import Said, say
+from assay.report.document import Block, Heading, Lines
+from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from assay.analysis.economics import Costs
+    from assay.analysis.roi import Band, Roi
+    from assay.data.protocol import Protocol
+
+
+def costs(found: Costs, protocol: Protocol) -> list[Block]:
+    """Methods side by side, then what to know about them."""
+    rows = []
+    for one in found.costs:
+        shown = "" if one.price is None else money(one.price, found.currency)
+        tokens = "" if one.tokens is None else f"{one.tokens:,g}"
+        per = money(one.per_query, found.currency), money(one.per_day, found.currency)
+        rows.append((one.method, shown, tokens, *per, one.basis))
+    headers = tuple(
+        say(f"column.{name}") for name in ("method", "price", "tokens_each", "per_query", "per_day", "basis")
+    )
+    title = say("cost.title", documents=found.documents, queries=found.queries_per_day)
+    goal = next((t for t in protocol.targets if t.measure == "cost_per_million_tokens"), None)
+    priced = found.currency == "USD" and any(one.price is not None for one in found.costs)
+    notes = [say("cost.target", target=goal.target, excellent=goal.excellent)] if goal is not None and priced else []
+    return [
+        Heading(title),
+        Table(headers, tuple(rows), texts=(5,)),
+        Lines(found.warnings, listed=True),
+        Lines(tuple(notes)),
+    ]
+
+
+def cost_rows(found: Costs) -> Table:
+    """Every method as one row with exact numbers, for a spreadsheet."""
+    rows = tuple(
+        tuple("" if cell is None else str(cell) for cell in (
+            one.method, one.price, one.tokens, one.per_query, one.per_day, one.always_on_per_day, found.currency,
+        ))
+        for one in found.costs
+    )  # fmt: skip
+    headers = ("method", "price", "tokens", "per_query", "per_day", "always_on_per_day", "currency")
+    return Table(headers, rows, texts=(6,))
+
+
+def cost_dicts(found: Costs) -> list[dict[str, Any]]:
+    """Lay out costs for a result file."""
+    return [{**asdict(one), "method": str(one.method), "basis": str(one.basis)} for one in found.costs]
+
+
+def returns(found: Roi, *, method: str, currency: str, tokens: float | None = None) -> list[Block]:
+    """The calculation line by line, then what it rests on."""
+    ends = found.gain.confidence_level
+    headers = ["", say("column.value"), *([say("column.interval", level=ends)] if ends is not None else [])]
+    rows = [
+        _row(say("roi.gain"), found.gain.relative, "{:+.2%}".format),
+        _row(say("roi.revenue"), found.revenue, lambda value: money(value, currency)),
+        (say("roi.cost"), money(found.cost, currency), ""),
+        _row(say("roi.net"), found.net, lambda value: money(value, currency)),
+        _row(say("roi.roi"), found.roi, "{:+.2%}".format),
+        (
+            say("roi.even_volume"),
+            "" if found.cost is None else _volume(found.break_even_queries_per_day.value),
+            _volumes(found),
+        ),
+        _price(found.break_even_price, currency),
+        (say("roi.even_gain"), "" if found.break_even_gain is None else f"{found.break_even_gain:+.2%}", ""),
+    ]
+    table = Table(tuple(headers), tuple(row[: len(headers)] for row in rows))
+    title = say("roi.title", method=method, queries=found.queries_per_day)
+    return [Heading(title), Lines((_source(found),)), table, Lines(tuple(_notes(found, currency, tokens)))]
+
+
+def _row(name: Said, band: Band, show: Any) -> tuple[str, str, str]:
+    ends = "" if band.low is None or band.high is None else f"[{show(band.low)}, {show(band.high)}]"
+    return name, "" if band.value is None else show(band.value), ends
+
+
+def _price(band: Band, currency: str) -> tuple[str, str, str]:
+    shown = [say("roi.never") if part is None else money(part, currency) for part in (band.low, band.high)]
+    value = say("roi.never") if band.value is None else money(band.value, currency)
+    return say("roi.even_price"), value, say("roi.volumes", low=shown[0], high=shown[1])
+
+
+def _volume(value: float | None) -> str:
+    return say("roi.never") if value is None else say("roi.any") if value == 0 else f"{value:,.0f}"
+
+
+def _volumes(found: Roi) -> str:
+    band = found.break_even_queries_per_day
+    if found.gain.relative.low is None or found.cost_per_query is None:
+        return ""
+    if band.low == band.high:
+        return _volume(band.low)
+    return say("roi.volumes", low=_volume(band.low), high=_volume(band.high))
+
+
+def _source(found: Roi) -> Said:
+    gain = found.gain
+    if gain.measure:
+        return say(
+            "roi.from_file", measure=gain.measure, system=gain.system, baseline=gain.baseline, before=gain.before,
+            after=gain.after, n=gain.queries,
+        )  # fmt: skip
+    if gain.before is not None:
+        return say("roi.from_values", before=gain.before, after=gain.after)
+    return say("roi.from_gain", gain=gain.relative.value)
+
+
+def _notes(found: Roi, currency: str, tokens: float | None) -> list[Said]:
+    notes = [say(f"roi.{found.outcome}")]
+    if found.cost == 0:
+        notes.append(say("roi.free"))
+    if found.gain.verdict in {"inconclusive", "equivalent"}:
+        notes.append(say("roi.not_shown", verdict=say(f"verdict.{found.gain.verdict}")))
+    even = found.break_even_price.value
+    if tokens and even is not None:
+        notes.append(say("roi.price_per_million", money=money(even / tokens * 1e6, currency)))
+    return [*notes, say("roi.assumes", elasticity=found.elasticity)]
+
+
+def roi_dict(found: Roi) -> dict[str, Any]:
+    """Lay out a return for a result file."""
+    volume, price = found.break_even_queries_per_day, found.break_even_price
+    return {
+        "value": found.roi.value, "low": found.roi.low, "high": found.roi.high,
+        "break_even_queries_per_day": volume.value, "break_even_price": price.value,
+        "break_even_gain": found.break_even_gain,
+        "break_even_queries_per_day_interval": [volume.low, volume.high],
+        "break_even_price_interval": [price.low, price.high],
+        "gain": asdict(found.gain), "revenue_per_day": asdict(found.revenue), "cost_per_day": found.cost,
+        "net_per_day": asdict(found.net), "queries_per_day": found.queries_per_day,
+        "revenue_per_query": found.revenue_per_query, "cost_per_query": found.cost_per_query,
+        "fixed_per_day": found.fixed_per_day, "elasticity": found.elasticity, "outcome": found.outcome,
+        "curve": [asdict(point) for point in found.curve],
+    }  # fmt: skip
