@@ -1,4 +1,4 @@
-"""Python functions as targets: plain ones, coroutine functions, generators, and objects with `rerank`."""
+"""Python functions as targets: plain ones, coroutine functions, generators, and objects with `rerank` or `score`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.serving.records import Passing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_METHODS = ("rerank",)
+_METHODS = ("rerank", "score")
 _PASSING: tuple[Passing, ...] = get_args(Passing)
 
 
@@ -32,12 +32,14 @@ class Function:
 
     @classmethod
     def of(cls, thing: Any, *, label: str = "", passing: Passing | None = None) -> Function:
-        """Take a function, or an object with `rerank`; its signature tells what it is called with."""
+        """Take a function, or an object with `rerank` or `score`; its signature tells what it is called with."""
         function = next((getattr(thing, name) for name in _METHODS if hasattr(thing, name)), thing)
         name = label or getattr(thing, "__qualname__", type(thing).__qualname__)
         if inspect.isclass(thing) or not callable(function):
             kind = "a class" if inspect.isclass(thing) else f"a {type(thing).__name__}"
-            raise UsageError(f"{name} is {kind}: name a function, or an object that can be called or has rerank()")
+            raise UsageError(
+                f"{name} is {kind}: name a function, or an object that can be called or has rerank() or score()"
+            )
         takes = passing or _arity(function, name)
         return cls(
             name, _whole(function), takes, is_async=_is(inspect.iscoroutinefunction, function) or _streams(function)
