@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 CATALOGUE = MAIN | SERVINGfrom assay.catalogue import CATALOGUE
 from assay.catalogue_answers import ANSWERS
+from assay.catalogue_report import REPORT
 from assay.catalogue_serving import SERVING
 from assay.catalogue_validation import VALIDATION
 
 Lang = Literal["en", "zh"]
-_MESSAGES = {**CATALOGUE, **ANSWERS, **SERVING, **VALIDATION}
+_MESSAGES = {**CATALOGUE, **ANSWERS, **REPORT, **SERVING, **VALIDATION}
 
 
 class Said(str):

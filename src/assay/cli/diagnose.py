@@ -41,7 +41,8 @@ def command(
     from assay.formats.queries import read_queries
     from assay.messages import say
     from assay.report import diagnosis as report
-    from assay.report.document import Lines, write
+    from assay.report.blocks import Lines
+    from assay.report.document import write
 
     asked = read_queries(queries) if queries else None
     known = options.numbers(measured, "--measured")

@@ -192,6 +192,11 @@ def is_result(source: Input) -> bool:
 
 def read_result(source: Input) -> list[Scores]:
     """Read the systems of a result file."""
+    return scores_of(load_result(source), source.label)
+
+
+def load_result(source: Input) -> dict[str, Any]:
+    """Read a result file as plain values."""
     try:
         data = json.loads(source.text)
     except json.JSONDecodeError as error:
@@ -206,10 +211,15 @@ def read_result(source: Input) -> list[Scores]:
             path=source.label,
             hint="update assay",
         )
+    return data
+
+
+def scores_of(data: dict[str, Any], label: str | None = None) -> list[Scores]:
+    """Find the systems in the plain values of a result; a missing list is damage, an empty one is not."""
     try:
         return [_scores(data, system) for system in data["systems"]]
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=source.label) from None
+        raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=label) from None
 
 
 def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:

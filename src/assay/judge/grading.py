@@ -74,14 +74,14 @@ class GradeQuestion:
             "question": question,
             "answer": answer,
             "references": "\n\n".join(blocks),
-            "rubric": self.rubric.text(),
+            "rubric": self.rubric.text,
             "mark": mark,
             "low": str(self.rubric.low),
             "high": str(self.rubric.high),
         }
         return Request(
             self.prompt.messages(values),
-            schema=self.rubric.schema(),
+            schema=self.rubric.schema,
             temperature=0.0,
             max_tokens=_TOKENS,
             prompt_version=self.prompt.version,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.comparison import between, number
-from assay.report.document import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say
-from assay.report.document import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:

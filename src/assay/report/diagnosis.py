@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, say
-from assay.report.answers import stages, weakest
+from assay.report.answers import stages as answer_stages
+from assay.report.answers import weakest
 from assay.report.comparison import between, number
-from assay.report.document import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def goal(target: Target, value: float | None) -> str:
 def diagnosis(found: Diagnosis) -> list[Block]:
     """Targets with advice, stages of failure, slices, the worst queries."""
     title = say("diagnose.title", system=found.system, n=found.queries, protocol=str(found.protocol))
-    told = [*stages(found.answers), *weakest(found.weakest)] if found.answers else []
-    return [Heading(title), *_targets(found), *_stages(found), *told, *_slices(found), *_worst(found)]
+    told = [*answer_stages(found.answers), *weakest(found.weakest)] if found.answers else []
+    return [Heading(title), *_targets(found), *stages(found), *told, *slices(found), *_worst(found)]
 
 
 def _targets(found: Diagnosis) -> list[Block]:
@@ -66,7 +67,8 @@ def _finding(finding: Finding) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _stages(found: Diagnosis) -> list[Block]:
+def stages(found: Diagnosis) -> list[Block]:
+    """Say how far the relevant documents of the queries got."""
     if not found.stages:
         return []
     total = sum(len(queries) for queries in found.stages.values())
@@ -87,7 +89,8 @@ def _stages(found: Diagnosis) -> list[Block]:
     return [Table(headers, rows, caption=say("diagnose.stages", k=found.k), texts=(3,)), Lines(tuple(advice))]
 
 
-def _slices(found: Diagnosis) -> list[Block]:
+def slices(found: Diagnosis) -> list[Block]:
+    """Show the measure by kind of query."""
     if not found.slices:
         return []
     rows = tuple(
@@ -143,11 +146,12 @@ def sweep(found: Sweep, protocol: str) -> list[Block]:
         blocks.append(Table(headers, tuple(rows), caption=say("sweep.title", measure=measure)))
     blocks.append(Lines((say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=protocol),)))
     blocks.append(Heading(say("sweep.choices")))
-    blocks.append(Lines(tuple(line for choice in found.choices for line in _choice(found, choice)), listed=True))
+    blocks.append(Lines(tuple(line for one in found.choices for line in choice_lines(found, one)), listed=True))
     return blocks
 
 
-def _choice(found: Sweep, choice: Choice) -> list[Said]:
+def choice_lines(found: Sweep, choice: Choice) -> list[Said]:
+    """Say which k one system should have."""
     system = choice.system
     lines = [say("sweep.f1", system=system, k=choice.f1)]
     if choice.recall is not None:

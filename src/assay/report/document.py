@@ -1,36 +1,34 @@
-"""A document of blocks, and how it is written: every report is one, and every format renders the same blocks."""
+"""How a document of blocks is written as text: for a terminal, in Markdown, in LaTeX. HTML has a module of its own."""
 
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.messages import Lang, tell
+from assay.messages import Lang, say, tell
+from assay.report.blocks import (
+    Block,
+    Chart,
+    Drilldown,
+    Facts,
+    Fold,
+    Heading,
+    Lines,
+    Sample,
+    Section,
+    Verdict,
+    View,
+)
 from assay.report.tables import Format, Table, clean, latex_text, render, width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WIDTH = 110
+_VIEWS = 10  # queries that a text shows in full
+_DEPTH = 10
 
-
-@dataclass(frozen=True)
-class Heading:
-    """A title of a part."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Sentences, one a line; as a list where `listed`."""
-
-    lines: tuple[str, ...]
-    listed: bool = False
-
-
-Block = Heading | Lines | Table
+__all__ = ["Block", "Heading", "Lines", "wrapped", "write"]
 
 
 def write(blocks: Sequence[Block], kind: Format, lang: Lang = "en", *, stamp: str = "") -> str:
@@ -38,18 +36,80 @@ def write(blocks: Sequence[Block], kind: Format, lang: Lang = "en", *, stamp: st
 
     A `stamp` is what nobody may overlook: a last line, in CSV a last column.
     """
+    plain = [simple for block in blocks for simple in _simple(block)]
     if kind == "csv":
-        table = next(block for block in blocks if isinstance(block, Table))
+        table = next(block for block in plain if isinstance(block, Table))
         return render(table.stamped(stamp) if stamp else table, kind, lang)
-    blocks = [*blocks, Lines((stamp,))] if stamp else blocks
-    return "\n".join(_block(block, kind, lang) for block in blocks if _block(block, kind, lang))
+    plain = [*plain, Lines((stamp,))] if stamp else plain
+    return "\n".join(text for block in plain if (text := _block(block, kind, lang)))
 
 
-def _block(block: Block, kind: Format, lang: Lang) -> str:
+def _simple(block: Block) -> list[Heading | Lines | Table | Verdict]:
+    """Say a block in titles, sentences and tables: all that text can show."""
+    if isinstance(block, (Section, Fold)):
+        return [Heading(block.title), *(simple for inner in block.blocks for simple in _simple(inner))]
+    if isinstance(block, Chart):
+        return [Table(block.table.headers, block.table.rows, block.title, block.table.names, block.table.texts)]
+    if isinstance(block, Facts):
+        return [
+            Lines(tuple(say("report.fact_more" if more else "report.fact", name=name, value=value, more=more)
+                        for name, value, more in block.items))
+        ]  # fmt: skip
+    if isinstance(block, Drilldown):
+        return _drilldown(block)
+    return [block]
+
+
+def _drilldown(block: Drilldown) -> list[Heading | Lines | Table | Verdict]:
+    shown = [simple for view in block.views[:_VIEWS] for simple in _view(block, view)]
+    left = len(block.views) - _VIEWS
+    more = (say("report.more_queries", n=left),) if left > 0 else ()
+    return [*shown, Lines((*block.notes, *more))]
+
+
+def _view(block: Drilldown, view: View) -> list[Heading | Lines | Table | Verdict]:
+    found: list[Heading | Lines | Table | Verdict] = [Heading(view.query_id)]
+    if view.text:
+        found.append(Lines((view.text,)))
+    if view.values:
+        rows = tuple(
+            (name, *("" if value is None else f"{value:.4f}" for value in values))
+            for name, values in zip(block.systems, view.values, strict=True)
+        )
+        found.append(Table((say("column.system"), *block.measures), rows))
+    depth = min(_DEPTH, max(map(len, view.lists), default=0))
+    if depth:
+        body = tuple((str(i + 1), *(_entry(entries, i) for entries in view.lists)) for i in range(depth))
+        texts = tuple(range(1, len(block.systems) + 1))
+        found.append(Table((say("column.rank"), *block.systems), body, names=0, texts=texts))
+    return [*found, *(_sample(sample) for sample in view.samples)]
+
+
+def _entry(entries: Sequence[object], place: int) -> str:
+    if place >= len(entries):
+        return ""
+    entry = entries[place]
+    grade = getattr(entry, "grade", None)
+    return f"{getattr(entry, 'doc_id', '')} ({'?' if grade is None else f'{grade:g}'})"
+
+
+def _sample(sample: Sample) -> Table:
+    rows = tuple(
+        (part.text, f"{part.support:.2f}", part.evidence or part.reason)
+        for part in sample.statements
+        if part.support is not None
+    )
+    headers = (say("column.statement"), say("column.support"), say("column.evidence"))
+    return Table(headers, rows, caption=sample.question, texts=(2,))
+
+
+def _block(block: Heading | Lines | Table | Verdict, kind: Format, lang: Lang) -> str:
     if isinstance(block, Table):
         return render(block, kind, lang)
     if isinstance(block, Heading):
         return _heading(clean(tell(block.text, lang)), kind)
+    if isinstance(block, Verdict):
+        return _verdict(clean(tell(block.text, lang)), kind)
     told = [clean(tell(line, lang)) for line in block.lines]
     if kind == "latex":
         return "".join(f"{latex_text(line)}\\\\\n" for line in told)
@@ -66,6 +126,14 @@ def _heading(text: str, kind: Format) -> str:
     if kind == "latex":
         return f"\\subsection*{{{latex_text(text)}}}\n"
     return f"{text}\n{'=' * width(text)}\n"
+
+
+def _verdict(text: str, kind: Format) -> str:
+    if kind == "markdown":
+        return f"> **{text}**\n"
+    if kind == "latex":
+        return f"\\textbf{{{latex_text(text)}}}\\\\\n"
+    return "".join(f"{line}\n" for line in wrapped(text))
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.economics import money
 from assay.messages import Said, say
-from assay.report.document import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

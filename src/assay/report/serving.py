@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
-from assay.report.document import Block, Lines
+from assay.report.blocks import Block, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

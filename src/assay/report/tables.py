@@ -28,11 +28,16 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A number or name with what is said about it: set in bold, and marked by letters or daggers."""
+    """A number or name with what is said about it: set in bold, marked by letters or daggers, good or bad news.
+
+    `query` names the query that the cell leads to, where a format has links.
+    """
 
     text: str
     mark: str = ""
     strong: bool = False
+    tone: Literal["", "good", "bad", "warn"] = ""
+    query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Table:
     def transposed(self) -> Table:
         """Swap rows and columns (of a table with one column of names) whose rows are systems."""
         body = [(header, *(row[i] for row in self.rows)) for i, header in enumerate(self.headers)][1:]
-        return Table((say("column.measure"), *(_plain(row[0]).text for row in self.rows)), tuple(body), self.caption)
+        return Table((say("column.measure"), *(plain(row[0]).text for row in self.rows)), tuple(body), self.caption)
 
     def stamped(self, stamp: str) -> Table:
         """Add a column that says the same in every row."""
@@ -65,7 +70,7 @@ class Table:
         """Put all texts into a language."""
 
         def cell(given: str | Cell) -> Cell:
-            found = _plain(given)
+            found = plain(given)
             return replace(found, text=tell(found.text, lang), mark=tell(found.mark, lang))
 
         return replace(
@@ -76,7 +81,8 @@ class Table:
         )
 
 
-def _plain(cell: str | Cell) -> Cell:
+def plain(cell: str | Cell) -> Cell:
+    """Make a cell of a text."""
     return cell if isinstance(cell, Cell) else Cell(cell)
 
 
@@ -99,7 +105,7 @@ def clean(text: str) -> str:
 
 def terminal(table: Table) -> str:
     """Align columns with two blanks between them, under a rule; marks stand in a column of their own."""
-    body = [[_plain(cell) for cell in row] for row in table.rows]
+    body = [[plain(cell) for cell in row] for row in table.rows]
     marks = [max((width(clean(row[i].mark)) for row in body), default=0) for i in range(len(table.headers))]
     marked = [[_marked(cell, mark) for cell, mark in zip(row, marks, strict=True)] for row in body]
     rows = [[clean(header) for header in table.headers], *marked]
@@ -125,7 +131,7 @@ def markdown(table: Table) -> str:
     """Write a pipe table."""
 
     def cell(given: str | Cell) -> str:
-        found = _plain(given)
+        found = plain(given)
         text = clean(found.text).replace("|", r"\|")
         return (f"**{text}**" if found.strong and text else text) + (f" {clean(found.mark)}" if found.mark else "")
 
@@ -141,7 +147,7 @@ def latex(table: Table) -> str:
     """Write a booktabs tabular; marks are superscripts."""
 
     def cell(given: str | Cell) -> str:
-        found = _plain(given)
+        found = plain(given)
         text = latex_text(found.text)
         mark = rf"\textsuperscript{{{latex_text(found.mark)}}}" if found.mark else ""
         return (rf"\textbf{{{text}}}" if found.strong and text else text) + mark
@@ -166,7 +172,7 @@ def as_csv(table: Table) -> str:
 
     A column whose cells carry marks is followed by a column of them.
     """
-    body = [[_plain(cell) for cell in row] for row in table.rows]
+    body = [[plain(cell) for cell in row] for row in table.rows]
     marked = [any(row[i].mark for row in body) for i in range(len(table.headers))]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report.document import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Cell, Table
 from assay.support.standing import standing
 

@@ -1,0 +1,265 @@
+"""All that a report shows about results, computed once: groups of comparable systems, curves, diagnoses, lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.compare import Comparison, compare
+from assay.analysis.decision import Rules
+from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
+from assay.analysis.doubts import doubts
+from assay.analysis.evaluate import listed_run
+from assay.analysis.listwise import Lift, Likeness
+from assay.analysis.settings import Settings
+from assay.analysis.sweep import Choice, Curve, Sweep, sweep
+from assay.errors import InputError, NotComparable, UsageError
+from assay.formats.results import scores_of
+from assay.measures import parse
+from assay.measures.lists import ranked_lists
+from assay.stats.intervals import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+    from assay.data.scores import Scores
+    from assay.formats.queries import Queries
+
+EXTRAS = ("answers", "experiment", "bench", "economics")
+_DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+_CUTS = (1, 3, 5, 10, 20)
+_DEPTH = 100  # how far down a document's place in the baseline's list is looked for
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What lies behind a result: judgments, the runs by system, texts; each may be unknown."""
+
+    judgments: Judgments | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    documents: Mapping[str, str] = field(default_factory=dict)
+    queries: Queries | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Systems that stand on the same judgments and rules, and what comes of setting them side by side.
+
+    `why` says why they were not compared. `lists` has the ranked documents of every system and query.
+    """
+
+    systems: tuple[Scores, ...]
+    primary: str
+    comparison: Comparison | None = None
+    why: str = ""
+    curves: tuple[Curve, ...] = ()
+    sweep: Sweep | None = None
+    diagnoses: tuple[Diagnosis, ...] = ()
+    lifts: tuple[tuple[Lift, ...], ...] = ()
+    likeness: tuple[Likeness, ...] = ()
+    lists: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
+    results: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """Groups of systems, and the other parts of the results as they were written, by name."""
+
+    groups: tuple[Group, ...]
+    results: tuple[dict[str, Any], ...]
+    evidence: Evidence
+    extras: Mapping[str, tuple[dict[str, Any], ...]]
+
+    @property
+    def main(self) -> Group | None:
+        """The group that the report is mainly about: the first."""
+        return self.groups[0] if self.groups else None
+
+
+def dossier(results: Sequence[dict[str, Any]], evidence: Evidence | None = None) -> Dossier:
+    """Put together what a report shows about results, given as the plain values of result files."""
+    evidence = evidence or Evidence()
+    parts: dict[str, list[tuple[Scores, dict[str, Any]]]] = {}
+    for result in results:
+        for scores in scores_of(result) if result.get("systems") else ():
+            known = replace(scores, warnings=doubts(scores))
+            parts.setdefault(f"{scores.judgments_digest} {scores.protocol.rules()}", []).append((known, result))
+    return Dossier(
+        groups=tuple(_group(found, evidence) for found in parts.values()),
+        results=tuple(results),
+        evidence=evidence,
+        extras={name: tuple(r[name] for r in results if isinstance(r.get(name), dict)) for name in EXTRAS},
+    )
+
+
+def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -> Group:
+    systems = tuple(scores for scores, _ in found)
+    names = [scores.name for scores in systems]
+    if len(set(names)) < len(names):
+        twice = max(names, key=names.count)
+        raise UsageError(f"two systems are called {twice!r}: name them, as in new=FILE")
+    results = tuple({id(result): result for _, result in found}.values())
+    before = next((result["comparison"] for result in results if result.get("comparison")), None)
+    try:
+        comparison, why = _compared(systems, before if len(results) == 1 else None), ""
+    except (NotComparable, UsageError) as error:
+        comparison, why = None, "" if len(systems) == 1 else str(error)
+    if comparison is not None:
+        systems = tuple(next(s for s in systems if s.name == name) for name in comparison.systems)
+    runs = [evidence.runs[scores.name] for scores in systems if scores.name in evidence.runs]
+    judged = evidence.judgments if _fits(systems[0], evidence) else None
+    swept = _swept(systems, judged, runs) or _written_sweep(systems, results)
+    return Group(
+        systems=systems,
+        primary=_primary(systems, comparison),
+        comparison=comparison,
+        why=why,
+        sweep=swept,
+        curves=swept.curves if swept else _curves(systems),
+        diagnoses=tuple(_diagnosis(scores, evidence, judged) for scores in systems if _has_mean(scores)),
+        lifts=_lifts(results),
+        likeness=_likeness(results),
+        lists={run.name: _lists(run, systems[0]) for run in runs} if judged is not None else {},
+        results=results,
+    )
+
+
+def _fits(scores: Scores, evidence: Evidence) -> bool:
+    """Say whether the judgments at hand are those of the scores."""
+    return evidence.judgments is not None and evidence.judgments.digest == scores.judgments_digest
+
+
+def _compared(systems: Sequence[Scores], before: dict[str, Any] | None) -> Comparison | None:
+    """Compare as the result was compared before, or by the usual rules."""
+    if len(systems) < 2:  # noqa: PLR2004
+        return None
+    if before is None:
+        return compare(systems)
+    try:
+        rules = Rules(**before["rules"])
+        return compare(
+            systems, before["measures"], baseline=before["baseline"], rules=rules, all_pairs=bool(before["pairs"])
+        )
+    except _DAMAGE as error:
+        raise InputError(f"the comparison in the result file is damaged: {type(error).__name__} {error}") from None
+
+
+def _primary(systems: Sequence[Scores], comparison: Comparison | None) -> str:
+    """The measure that the report speaks of first: it must be one of the comparison."""
+    first = systems[0].protocol.primary
+    if comparison is not None:
+        return first if first in comparison.measures else comparison.measures[0]
+    return chosen(systems[0], None) if _has_mean(systems[0]) else systems[0].labels[0]
+
+
+def _has_mean(scores: Scores) -> bool:
+    return any(scores.aggregates.get(label, "mean") == "mean" for label in scores.labels)
+
+
+def _settings(scores: Scores) -> Settings:
+    """Bind the measures of scores again, as they were when these were computed."""
+    protocol = scores.protocol
+    top = protocol.max_grade if isinstance(protocol.max_grade, (int, float)) else None
+    bound = {
+        label: parse(text).bind(protocol.defaults, min_relevance=protocol.min_relevance, max_grade=top)
+        for label, text in scores.definitions.items()
+    }
+    return Settings(protocol, bound)
+
+
+def _diagnosis(scores: Scores, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
+    """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
+    run = evidence.runs.get(scores.name)
+    if judgments is None or run is None or scores.protocol.fold is not None:
+        return diagnose_scores(scores, queries=evidence.queries)
+    try:
+        settings = _settings(scores)
+    except UsageError:  # a custom measure of another session
+        return diagnose_scores(scores, queries=evidence.queries)
+    return diagnose(
+        judgments, run, settings, queries=evidence.queries, dedupe=True, calibration=scores.calibration
+    )  # fmt: skip
+
+
+def _lists(run: Run, scores: Scores) -> Mapping[str, list[str]]:
+    protocol = scores.protocol
+    if protocol.fold is not None and not run.has_chunks:
+        return ranked_lists(run, _DEPTH, given=protocol.ties == "given")
+    listed = listed_run(run, protocol, dedupe=True)
+    return ranked_lists(listed, _DEPTH, given=protocol.ties == "given" or protocol.fold is not None)
+
+
+def _swept(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequence[Run]) -> Sweep | None:
+    """Sweep over k with the lists, where all of them are at hand."""
+    first = systems[0]
+    if judgments is None or len(runs) < len(systems) or first.protocol.fold is not None or judgments.groups != "none":
+        return None
+    weights = None if first.weights is None else dict(zip(first.query_ids, map(float, first.weights), strict=True))
+    protocol = replace(first.protocol, required=())
+    return sweep(judgments, runs, _CUTS, protocol=protocol, weights=weights, dedupe=True)
+
+
+def _written_sweep(systems: Sequence[Scores], results: Sequence[dict[str, Any]]) -> Sweep | None:
+    """Take up the sweep that a result holds."""
+    given = next((result["sweep"] for result in results if result.get("sweep")), None)
+    if given is None:
+        return None
+    try:
+        curves = tuple(
+            Curve(c["system"], c["measure"], tuple(c["k"]), tuple(Interval(**p) for p in c["points"]))
+            for c in given["curves"]
+        )
+        return Sweep(
+            k=curves[0].k,
+            measures=tuple(dict.fromkeys(curve.measure for curve in curves)),
+            systems=tuple(dict.fromkeys(curve.system for curve in curves)),
+            curves=curves,
+            choices=tuple(Choice(**one) for one in given["choices"]),
+            recall_target=given["recall_target"],
+            queries=systems[0].judged,
+            confidence_level=curves[0].points[0].confidence_level,
+            scores=tuple(systems),
+        )
+    except _DAMAGE:
+        return None
+
+
+def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:
+    """Draw the measures that a result has at two cutoffs or more as curves."""
+    families: dict[str, list[tuple[int, str]]] = {}
+    for label, text in systems[0].definitions.items():
+        name, at, cut = text.rpartition("@")
+        if at and cut.isdigit() and all(label in scores.labels for scores in systems):
+            families.setdefault(name, []).append((int(cut), label))
+    return tuple(
+        Curve(scores.name, name, tuple(k for k, _ in cuts), tuple(_point(scores, label) for _, label in cuts))
+        for name, found in families.items()
+        if len(cuts := sorted(found)) > 1
+        for scores in systems
+    )
+
+
+def _point(scores: Scores, label: str) -> Interval:
+    return mean_interval(scores.column(label), weights=scores.weights)
+
+
+def _lifts(results: Sequence[dict[str, Any]]) -> tuple[tuple[Lift, ...], ...]:
+    groups: dict[str, list[Lift]] = {}
+    try:
+        for result in results if len(results) == 1 else ():
+            for one in result.get("lifts") or ():
+                lift = Lift(**{**one, "relative": Interval(**one["relative"])})
+                groups.setdefault(lift.system, []).append(lift)
+    except _DAMAGE as error:
+        raise InputError(f"the lifts in the result file are damaged: {type(error).__name__} {error}") from None
+    return tuple(map(tuple, groups.values()))
+
+
+def _likeness(results: Sequence[dict[str, Any]]) -> tuple[Likeness, ...]:
+    try:
+        return tuple(Likeness(**one) for one in (results[0].get("lists") or ()) if len(results) == 1)
+    except _DAMAGE as error:
+        raise InputError(f"the lists in the result file are damaged: {type(error).__name__} {error}") from None

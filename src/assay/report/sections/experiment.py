@@ -1,0 +1,167 @@
+"""An experiment: all combinations, the Pareto front of quality against latency and cost, where time and money went."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.messages import say
+from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
+from assay.report.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.dossier import Dossier
+
+Combination = dict[str, Any]
+
+
+def section(found: Dossier) -> Section | None:
+    """The table, the fronts, the stages."""
+    blocks = [block for place, part in enumerate(found.extras["experiment"]) for block in _part(part, place)]
+    return Section("experiment", say("page.experiment"), tuple(blocks)) if blocks else None
+
+
+def verdict(found: Dossier) -> Verdict | None:
+    """Name the winner."""
+    part = next((part for part in found.extras["experiment"] if part.get("winner")), None)
+    if part is None:
+        return None
+    done = [one for one in part["combinations"] if one.get("status") == "done"]
+    failed = len(part["combinations"]) - len(done)
+    text = say("experiment.verdict", winner=str(part["winner"]["name"]), n=len(done), baseline=str(part["baseline"]),
+               failed=say("experiment.failed", n=failed) if failed else "")  # fmt: skip
+    return Verdict(text, "good")
+
+
+def _part(part: Mapping[str, Any], place: int) -> list[Block]:
+    combinations: list[Combination] = list(part.get("combinations") or ())
+    done = [one for one in combinations if one.get("status") == "done"]
+    measures = list(dict.fromkeys(name for one in done for name in one.get("quality") or {}))
+    blocks: list[Block] = [_table(part, combinations, measures)]
+    for measure in measures[:1]:
+        for cost in ("latency", "cost"):
+            chart = _front(done, measure, cost, place)
+            blocks += [chart] if chart is not None else []
+    failed = tuple(
+        say("doubt.of_one", system=str(one["name"]), text=str(one.get("reason") or ""))
+        for one in combinations
+        if one.get("status") != "done"
+    )
+    blocks += [Lines(failed, listed=True)] if failed else []
+    blocks += [Lines((_holdout(part),))] if _holdout(part) else []
+    stages = _stages(done)
+    return [*blocks, *([Fold(say("experiment.stages"), (stages,))] if stages.rows else []), *_index(done)]
+
+
+def _holdout(part: Mapping[str, Any]) -> str:
+    held = (part.get("winner") or {}).get("holdout")
+    if not held:
+        return ""
+    shown = ", ".join(f"{name} {_number(value)}" for name, value in held.items() if _number(value))
+    return say("experiment.holdout", winner=str(part["winner"]["name"]), values=shown) if shown else ""
+
+
+def _number(value: object) -> str:
+    if isinstance(value, dict):
+        value = value.get("mean")
+    return f"{value:.4f}" if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+
+def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measures: Sequence[str]) -> Table:
+    axes = list(part.get("axes") or {})
+    winner = (part.get("winner") or {}).get("name")
+    headers = (
+        say("column.combination"), *axes, *measures, "P50 ms", "P95 ms", say("column.per_query_cost"),
+        say("column.front"), say("column.status"),
+    )  # fmt: skip
+    rows = tuple(_row(one, axes, measures, winner=one.get("name") == winner) for one in combinations)
+    last = len(headers) - 1
+    return Table(headers, rows, say("experiment.table"), names=1 + len(axes), texts=(last - 1, last))
+
+
+def _row(one: Combination, axes: Sequence[str], measures: Sequence[str], *, winner: bool) -> tuple[str | Cell, ...]:
+    latency = one.get("latency_ms") or {}
+    cost = one.get("cost_per_query")
+    return (
+        Cell(str(one["name"]), strong=winner),
+        *(str((one.get("axes") or {}).get(axis, "")) for axis in axes),
+        *(_quality((one.get("quality") or {}).get(name) or {}) for name in measures),
+        *("" if latency.get(p) is None else f"{float(latency[p]):,.1f}" for p in ("p50", "p95")),
+        "" if cost is None else f"{float(cost):,.6f}",
+        Cell(say("experiment.on_front"), tone="good") if one.get("pareto") else "",
+        Cell(str(one.get("status")), tone="" if one.get("status") == "done" else "bad"),
+    )
+
+
+def _quality(value: Mapping[str, Any]) -> Cell:
+    mean, low, high = value.get("mean"), value.get("low"), value.get("high")
+    if mean is None:
+        return Cell("")
+    ends = "" if low is None or high is None else f" [{float(low):.4f}, {float(high):.4f}]"
+    p = value.get("pvalue")
+    return Cell(f"{float(mean):.4f}{ends}", "*" if p is not None and p <= 0.05 else "")  # noqa: PLR2004
+
+
+def _front(done: Sequence[Combination], measure: str, cost: str, place: int) -> Chart | None:
+    """Quality against what it costs; those that nothing beats in both are joined."""
+    found = []
+    for one in done:
+        price = (one.get("latency_ms") or {}).get("p95") if cost == "latency" else one.get("cost_per_query")
+        mean = ((one.get("quality") or {}).get(measure) or {}).get("mean")
+        if price is not None and mean is not None:
+            series = say("experiment.on_front") if one.get("pareto") else say("experiment.beaten")
+            found.append(Point(float(price), float(mean), series=series, label=str(one["name"])))
+    if len(found) < 2:  # noqa: PLR2004
+        return None
+    axis = say("axis.p95") if cost == "latency" else say("column.per_query_cost")
+    rows = tuple((p.label, f"{p.x:,.6g}", f"{p.y:.4f}", p.series) for p in found)
+    table = Table((say("column.combination"), axis, measure, say("column.front")), rows, texts=(3,))
+    title = say("chart.front", measure=measure, cost=axis)
+    name = f"front-{cost}-{place}"
+    return Chart(name, "frontier", title, axis, measure, tuple(found), table, line=_line(found))
+
+
+def _line(points: Sequence[Point]) -> tuple[tuple[float, float], ...]:
+    """The line along the front in this plane: each of its points costs more and is better than the one before."""
+    best, line = float("-inf"), []
+    for point in sorted(points, key=lambda p: (float(p.x), -p.y)):
+        if point.y > best:
+            best = point.y
+            line.append((float(point.x), point.y))
+    return tuple(line)
+
+
+def _stages(done: Sequence[Combination]) -> Table:
+    rows = tuple(
+        (
+            str(one["name"]), str(stage.get("stage")), _plain(stage.get("ms_p50")), _plain(stage.get("ms_p95")),
+            _plain(stage.get("tokens"), 0), _plain(stage.get("money"), 6),
+        )
+        for one in done
+        for stage in one.get("stages") or ()
+    )  # fmt: skip
+    headers = (
+        say("column.combination"), say("column.stage"), "P50 ms", "P95 ms", say("column.tokens"), say("column.money"),
+    )  # fmt: skip
+    return Table(headers, rows, names=2)
+
+
+def _plain(value: object, digits: int = 1) -> str:
+    return f"{value:,.{digits}f}" if isinstance(value, (int, float)) else ""
+
+
+def _index(done: Sequence[Combination]) -> list[Block]:
+    rows = tuple(
+        (
+            str(one["name"]), _plain(index.get("build_seconds"), 2), _plain(index.get("chunks"), 0),
+            _plain(index.get("bytes"), 0), _plain(index.get("peak_memory_bytes"), 0),
+        )
+        for one in done
+        if (index := one.get("index"))
+    )  # fmt: skip
+    headers = (
+        say("column.combination"), say("column.build"), say("column.chunks"), say("column.bytes"),
+        say("column.memory"),
+    )  # fmt: skip
+    return [Fold(say("experiment.index"), (Table(headers, rows),))] if rows else []

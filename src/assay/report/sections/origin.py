@@ -1,0 +1,87 @@
+"""Where the numbers come from: what was checked and warned about, protocol, definitions, versions, hashes, seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.messages import say
+from assay.report.blocks import Block, Fold, Lines, Section
+from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from assay.analysis.dossier import Dossier, Group
+    from assay.data.scores import Scores
+
+
+def checks(found: Dossier) -> Section:
+    """Everything that a careful reader should know about the input."""
+    lines: list[str] = []
+    for group in found.groups:
+        if group.comparison is not None:
+            lines += group.comparison.warnings
+        for scores in group.systems:
+            lines += [say("doubt.of_one", system=scores.name, text=text) for text in scores.warnings]
+    told = {str(line) for line in lines}
+    lines += [text for result in found.results for text in map(str, result.get("warnings") or ()) if text not in told]
+    unique = tuple(dict.fromkeys(lines)) or (say("report.nothing_to_warn"),)
+    tables = [_counts(group) for group in found.groups]
+    return Section("checks", say("page.checks"), (Lines(unique, listed=True), *tables))
+
+
+def _counts(group: Group) -> Table:
+    """How many queries stand behind the primary measure of each system."""
+    names = ("queries", "missing", "undefined", "unjudged", "tied", "short", "unjudged_share")
+    rows = tuple((scores.name, *_count(scores, group.primary)) for scores in group.systems)
+    headers = (say("column.system"), *(say(f"count.{name}") for name in names))
+    return Table(headers, rows, caption=say("report.counts", measure=group.primary))
+
+
+def _count(scores: Scores, label: str) -> tuple[str, ...]:
+    counts = scores.counts[label]
+    share = counts.unjudged_share
+    numbers = (counts.queries, counts.missing, counts.undefined, counts.unjudged, counts.tied, counts.short)
+    return (*(f"{n:,}" for n in numbers), "" if share is None else f"{share:.1%}")
+
+
+def provenance(found: Dossier) -> Section:
+    """Protocol, definitions, and how to get the same numbers again."""
+    blocks: list[Block] = [_results(found)]
+    inputs = [entry for result in found.results for entry in result.get("inputs") or ()]
+    if inputs:
+        rows = tuple((_text(e, "role"), _text(e, "path"), _text(e, "sha256")) for e in inputs)
+        headers = (say("column.role"), say("column.file"), "SHA-256")
+        blocks.append(Table(headers, tuple(dict.fromkeys(rows)), caption=say("report.inputs"), names=3))
+    for group in found.groups:
+        blocks += [_protocol(group.systems[0]), Fold(say("report.definitions"), (_definitions(group.systems[0]),))]
+        if group.comparison is not None:
+            rules = group.comparison.rules
+            blocks.append(
+                Lines((say("compare.settings", n=rules.n_resamples, seed=rules.seed, smallest=rules.smallest_effect),))
+            )
+    return Section("origin", say("page.origin"), tuple(blocks))
+
+
+def _text(entry: dict[str, Any], key: str) -> str:
+    return str(entry.get(key) or "")
+
+
+def _results(found: Dossier) -> Table:
+    rows = tuple(
+        (_text(result, "command"), _text(result, "version"), str(seed) if (seed := result.get("seed")) is not None
+         else "", _text(result, "judgments"))
+        for result in found.results
+    )  # fmt: skip
+    headers = (say("column.command"), say("column.version"), say("column.seed"), say("column.judgments_hash"))
+    return Table(headers, rows, caption=say("report.results"), names=4)
+
+
+def _protocol(scores: Scores) -> Table:
+    rules = {"protocol": str(scores.protocol), "primary": scores.protocol.primary, **scores.protocol.rules()}
+    rows = tuple((name, f"{value:g}" if isinstance(value, float) else str(value)) for name, value in rules.items())
+    kept = tuple(row for row in rows if row[1] != "None")
+    return Table((say("column.rule"), say("column.value")), kept, caption=say("report.protocol"), names=2)
+
+
+def _definitions(scores: Scores) -> Table:
+    rows = tuple(scores.definitions.items())
+    return Table((say("column.measure"), say("column.definition")), rows, names=2)

@@ -1,0 +1,53 @@
+"""Kinds of queries: where failures happen, and the measure by attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import say
+from assay.report import diagnosis as shown
+from assay.report.blocks import Block, Chart, Fold, Point, Section
+from assay.report.comparison import between, number
+from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from assay.analysis.diagnose import Diagnosis, Slice
+    from assay.analysis.dossier import Dossier
+
+_OPEN = 3  # systems that are shown without a click
+
+
+def section(found: Dossier) -> Section | None:
+    """Stages of failure and slices of every system."""
+    diagnoses = [one for group in found.groups for one in group.diagnoses if one.stages or one.slices]
+    blocks: list[Block] = []
+    attributes = dict.fromkeys(part.attribute for one in diagnoses for part in one.slices)
+    blocks += [_chart(attribute, diagnoses) for attribute in attributes]
+    for place, one in enumerate(diagnoses):
+        part = Fold(say("report.system", system=one.system), tuple([*shown.stages(one), *shown.slices(one)]))
+        blocks += [part] if place >= _OPEN or len(diagnoses) > 1 else part.blocks
+    return Section("slices", say("page.slices"), tuple(blocks)) if blocks else None
+
+
+def _chart(attribute: str, diagnoses: list[Diagnosis]) -> Chart:
+    """One attribute: a row for each of its values, a mark for each system."""
+    parts = [(one.system, part) for one in diagnoses for part in one.slices if part.attribute == attribute]
+    points = tuple(
+        Point(part.value or "-", part.mean.estimate, part.mean.low, part.mean.high, series=system)
+        for system, part in parts
+        if part.mean.estimate is not None
+    )
+    measure = diagnoses[0].measure
+    rows = tuple(_row(system, part) for system, part in parts)
+    headers = (
+        say("column.system"), say("column.value"), say("column.queries"), say("column.mean"),
+        say("column.interval", level=0.95), say("column.failed"),
+    )  # fmt: skip
+    title = say("chart.slice", measure=measure, attribute=attribute)
+    return Chart(f"slice-{attribute}", "intervals", title, measure, attribute, points, Table(headers, rows, names=2))
+
+
+def _row(system: str, part: Slice) -> tuple[str, ...]:
+    return (
+        system, part.value, str(part.queries), number(part.mean.estimate), between(part.mean), str(part.failed),
+    )  # fmt: skip

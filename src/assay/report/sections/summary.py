@@ -1,0 +1,127 @@
+"""The first page: the verdict in one sentence, a few facts, the targets with their status and advice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import say
+from assay.report.blocks import Block, Facts, Fold, Lines, Section, Tone, Verdict
+from assay.report.comparison import between, number, pvalue, verdict
+from assay.report.diagnosis import goal
+from assay.report.evaluation import stamp
+from assay.report.tables import Cell, Table
+from assay.stats.intervals import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.analysis.compare import Comparison, Contrast
+    from assay.analysis.diagnose import Diagnosis, Finding
+    from assay.analysis.dossier import Dossier, Group
+    from assay.messages import Said
+
+TONES: dict[str, Tone] = {
+    "better": "good", "worse": "bad", "equivalent": "", "inconclusive": "warn",
+    "excellent": "good", "ok": "good", "low": "bad", "high": "bad", "unmeasured": "",
+}  # fmt: skip
+
+
+def section(found: Dossier, others: Sequence[Verdict]) -> Section:
+    """What a manager reads; `others` are the verdicts of the other parts of the results."""
+    blocks: list[Block] = [block for group in found.groups for block in _group(group, alone=len(found.groups) == 1)]
+    return Section("summary", say("page.summary"), (*blocks, *others))
+
+
+def _group(group: Group, *, alone: bool) -> list[Block]:
+    blocks: list[Block] = [headline(group), _facts(group)]
+    if group.why:
+        blocks.append(Verdict(say("report.not_compared", why=group.why), "warn"))
+    judged = stamp(group.systems)
+    if judged:
+        blocks.append(Verdict(judged, "warn"))
+    with_targets = [one for one in group.diagnoses if any(f.status != "unmeasured" for f in one.findings)]
+    if with_targets:
+        blocks.append(targets(with_targets))
+    elif alone:
+        blocks.append(Lines((say("diagnose.no_targets", protocol=group.systems[0].protocol.name),)))
+    return blocks
+
+
+def headline(group: Group) -> Verdict:
+    """Say in one sentence what came out."""
+    if group.comparison is None:
+        first = group.systems[0]
+        mean = mean_interval(first.column(group.primary), weights=first.weights)
+        text = say(
+            "report.one_system", system=first.name, measure=group.primary, value=number(first[group.primary]),
+            interval=between(mean), n=mean.n,
+        )  # fmt: skip
+        return Verdict(text)
+    contrast = leading(group.comparison, group.primary)
+    return Verdict(_sentence(group.comparison, contrast), TONES[contrast.verdict])
+
+
+def leading(comparison: Comparison, measure: str) -> Contrast:
+    """The contrast that matters most: that of the best system, or, where the baseline is best, of the next one."""
+    contrasts = [contrast for contrast in comparison.contrasts if contrast.measure == measure]
+    best = comparison.best[comparison.measures.index(measure)]
+    mine = [contrast for contrast in contrasts if contrast.system == best]
+    if mine:
+        return mine[0]
+    worse = [c for c in contrasts if c.difference.estimate is not None]
+    return min(worse or contrasts, key=lambda c: abs(c.difference.estimate or 0.0))
+
+
+def _sentence(comparison: Comparison, contrast: Contrast) -> Said:
+    """The verdict, and whether the best system is the baseline itself."""
+    told = verdict(comparison, contrast)
+    best = comparison.best[comparison.measures.index(contrast.measure)]
+    many = len(comparison.systems) > 2  # noqa: PLR2004
+    if best == comparison.baseline and many:
+        return say("report.baseline_best", measure=contrast.measure, system=best, verdict=told)
+    return say("report.best_of", n=len(comparison.systems), system=best, verdict=told) if many else told
+
+
+def _facts(group: Group) -> Facts:
+    first = group.systems[0]
+    items: list[tuple[str, str, str]] = [
+        (say("fact.queries"), f"{first.judged:,}", ""),
+        (say("fact.systems"), str(len(group.systems)), ", ".join(scores.name for scores in group.systems[:4])),
+        (say("fact.protocol"), str(first.protocol), first.protocol.title),
+    ]
+    if group.comparison is not None:
+        contrast = leading(group.comparison, group.primary)
+        place = group.comparison.systems.index(contrast.system)
+        mean = group.comparison.means[group.primary][place]
+        items.append((say("fact.mean", measure=group.primary, system=contrast.system), number(mean.estimate),
+                      between(mean)))  # fmt: skip
+        items.append((say("fact.difference", baseline=group.comparison.baseline),
+                      number(contrast.difference.estimate, signed=True),
+                      say("fact.p", p=pvalue(contrast.adjusted), interval=between(contrast.difference, signed=True))))  # fmt: skip
+    else:
+        items.append((group.primary, number(first[group.primary]), ""))
+    return Facts(tuple(items))
+
+
+def targets(found: Sequence[Diagnosis]) -> Block:
+    """Hold every system against the targets of its protocol."""
+    names = tuple(say(f"column.{name}") for name in ("measure", "value", "target", "excellent", "status", "advice"))
+    many = len(found) > 1
+    headers = (say("column.system"), *names) if many else names
+    rows = tuple(
+        ((one.system,) if many else ()) + _finding(finding) for one in found for finding in one.findings
+    )  # fmt: skip
+    table = Table(
+        headers, rows, caption=say("diagnose.targets"), names=2 if many else 1, texts=(5, 6) if many else (4, 5)
+    )
+    return Fold(say("diagnose.targets"), (table,)) if len(rows) > 40 else table  # noqa: PLR2004
+
+
+def _finding(finding: Finding) -> tuple[str | Cell, ...]:
+    target = finding.target
+    status = "high" if finding.status == "low" and target.below else finding.status
+    value = "" if finding.value is None else f"{finding.value:.4f}" if not target.unit else f"{finding.value:g}"
+    return (
+        target.measure, value, goal(target, target.target), goal(target, target.excellent),
+        Cell(say(f"status.{status}"), tone=TONES[status]), finding.advice,
+    )  # fmt: skip

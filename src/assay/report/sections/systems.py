@@ -1,0 +1,93 @@
+"""The systems: means with marks, intervals as a picture, every measure in detail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import say
+from assay.report import comparison as shown
+from assay.report import evaluation
+from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
+from assay.report.comparison import between, number
+from assay.report.sections.summary import TONES
+from assay.report.tables import Cell, Table
+from assay.stats.intervals import mean_intervals
+
+if TYPE_CHECKING:
+    from assay.analysis.compare import Comparison
+    from assay.analysis.dossier import Dossier, Group
+    from assay.stats.intervals import Interval
+
+
+def section(found: Dossier) -> Section | None:
+    """All groups of systems, one after the other."""
+    blocks = [block for place, group in enumerate(found.groups) for block in _group(group, place)]
+    return Section("systems", say("page.systems"), tuple(blocks)) if blocks else None
+
+
+def _group(group: Group, place: int) -> list[Block]:
+    if group.comparison is None:
+        return [
+            evaluation.means(group.systems),
+            *(_means(group, label, place) for label in _pictured(group.systems[0].labels, group.primary)),
+            Lines(tuple(evaluation.sentences(group.systems)[:2])),
+        ]
+    found = group.comparison
+    labels = [group.primary, *(label for label in found.measures if label != group.primary)]
+    blocks: list[Block] = [
+        shown.summary(found),
+        Lines((shown.heading(found, str(group.systems[0].protocol)), *shown.best(found))),
+        *(_chart(found, label, place) for label in _pictured(found.measures, group.primary)),
+        coloured(found, group.primary),
+    ]
+    if len(labels) > 1:
+        blocks.append(Fold(say("report.other_measures"), tuple(coloured(found, label) for label in labels[1:])))
+    if found.pairs:
+        blocks.append(Fold(say("report.all_pairs"), tuple(shown.matrix(found, pairs) for pairs in found.pairs)))
+    blocks.append(Lines(tuple(shown.verdict(found, c) for c in found.contrasts if c.measure == group.primary)))
+    for lifts in group.lifts:
+        blocks += shown.lifts(found, lifts)
+    if group.likeness:
+        blocks.append(shown.likeness(found, group.likeness))
+    return blocks
+
+
+def _pictured(labels: tuple[str, ...], primary: str) -> list[str]:
+    """The measures that get a picture: the primary one and two more."""
+    return [primary, *(label for label in labels if label != primary)][:3]
+
+
+def coloured(found: Comparison, label: str) -> Table:
+    """The details of a measure, its verdicts coloured."""
+    table = shown.details(found, label)
+    tones = ["", *(TONES[found.contrast(name, label).verdict] for name in found.systems[1:])]
+    rows = tuple(
+        (*row[:-1], Cell(str(row[-1]) if isinstance(row[-1], Cell) else row[-1], tone=tone))  # type: ignore[arg-type]
+        for row, tone in zip(table.rows, tones, strict=True)
+    )
+    return Table(table.headers, rows, table.caption, table.names, table.texts)
+
+
+def _chart(found: Comparison, label: str, place: int) -> Chart:
+    means = dict(zip(found.systems, found.means[label], strict=True))
+    return intervals(f"means-{place}-{label}", say("chart.means", measure=label), label, means)
+
+
+def _means(group: Group, label: str, place: int) -> Chart:
+    means = {
+        scores.name: mean_intervals(scores.column(label)[:, None], weights=scores.weights)[0]
+        for scores in group.systems
+        if label in scores.labels
+    }
+    return intervals(f"means-{place}-{label}", say("chart.means", measure=label), label, means)
+
+
+def intervals(name: str, title: str, measure: str, means: dict[str, Interval]) -> Chart:
+    """Means with their intervals, one row each."""
+    points = tuple(
+        Point(one, mean.estimate, mean.low, mean.high) for one, mean in means.items() if mean.estimate is not None
+    )
+    rows = tuple((one, number(mean.estimate), between(mean)) for one, mean in means.items())
+    level = next((mean.confidence_level for mean in means.values()), 0.95)
+    headers = (say("column.system"), say("column.mean"), say("column.interval", level=level))
+    return Chart(name, "intervals", title, measure, "", points, Table(headers, rows))
