@@ -106,7 +106,7 @@ REPORT: dict[str, tuple[str, str]] = {
     "fact.protocol": ("protocol", "协议"),
     "fact.mean": ("{measure}, {system}", "{measure}，{system}"),
     "fact.difference": ("difference to {baseline}", "与 {baseline} 的差值"),
-    "fact.p": ("{interval}, p {p}", "{interval}，p {p}"),
+    "fact.p": ("{interval}, p\u00a0{p}", "{interval}，p\u00a0{p}"),
     "fact.roi": ("return on investment", "投资回报率"),
     "fact.break_even": ("breaks even at", "盈亏平衡点"),
     "fact.per_day": ("queries a day", "次查询/天"),

@@ -19,6 +19,8 @@ _COMMANDS = {
     "diagnose": ("assay.cli.diagnose", "Where a search fails, and what to do about it."),
     "gate": ("assay.cli.gate", "An exit code for continuous integration."),
     "answers": ("assay.cli.answers", "What answers are worth, and which sentence is the problem."),
+    "report": ("assay.cli.report", "One HTML file that shows a result, down to each query."),
+    "plot": ("assay.cli.plot", "One chart of a result as SVG or PNG."),
     "judge": ("assay.cli.judge", "Judgments by a language model, within a budget."),
     "cache": ("assay.cli.cache", "Look after the cache of paid answers."),
     "calibrate": ("assay.cli.calibrate", "How far a judge agrees with people."),

@@ -24,6 +24,7 @@ assay compare qrels.txt bm25.run dense.run hybrid.run -m ndcg@10 -m recall@100
 assay compare qrels.txt retrieved.run reranked.run --protocol rerank
 assay compare qrels.txt *.run --all-pairs --brief --format latex
 assay compare before.json after.json --smallest-effect 0.02
+assay compare qrels.txt bm25.run dense.run --report report.html
 assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol graded-012
 """
 
@@ -60,15 +61,16 @@ assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol 
 @click.option("--brief", is_flag=True, help="Only the table of means, the best systems and the doubts.")
 @options.rules
 @click.option("--weights", metavar="FILE", help="Query weights (query_id, weight).")
+@options.report
 @options.output
 def command(
     *, first: str, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
-    labels: str | None, brief: bool, output: str | None, kind: str | None, lang: Lang, weights: str | None, **rest: Any,
+    labels: str | None, brief: bool, report: str | None, output: str | None, kind: str | None, lang: Lang, weights: str | None, **rest: Any,
 ) -> None:  # fmt: skip
     """Compare and print."""
     from assay.analysis.compare import compare
     from assay.analysis.decision import Rules
-    from assay.report import comparison as report
+    from assay.report import comparison as shown
 
     rules = Rules(
         n_resamples=rest.pop("resamples"),
@@ -87,18 +89,23 @@ def command(
     descriptions = _descriptions(labels, found)
     lists, gains = ((), ()) if job is None or brief else _lists(job, found)
     kind = kind or options.format_for(output, options.FORMATS)
-    if kind == "json":
-        options.emit(_json(systems, found, lists, gains), output)
-        return
+    if report is not None or kind == "json":
+        result = _result(systems, found, lists, gains)
+        _report(job, result, report, lang)
+        if kind == "json":
+            from assay.formats.results import to_json
+
+            options.emit(to_json(result), output)
+            return
     from assay.report.document import write
 
     if kind == "csv":
         from assay.report.evaluation import stamp
 
-        table = report.pair_rows(found) if all_pairs else report.rows(found)
+        table = shown.pair_rows(found) if all_pairs else shown.rows(found)
         options.emit(write([table], "csv", lang, stamp=stamp(systems)), output)
         return
-    document = report.document(
+    document = shown.document(
         found, str(systems[0].protocol), brief=brief, descriptions=descriptions, lists=lists,
         gains=gains, notes=_notes(systems),
     )  # fmt: skip
@@ -148,10 +155,22 @@ def _descriptions(place: str | None, found: Comparison) -> dict[str, str] | None
     return descriptions
 
 
-def _json(systems: list[Scores], found: Comparison, lists: Sequence[Likeness], gains: Sequence[Sequence[Lift]]) -> str:
+def _report(job: Job | None, result: dict[str, Any], place: str | None, lang: Lang) -> None:
+    """Write the report; without a job, the systems came from result files and their lists are not at hand."""
+    from assay.cli.reporting import write_fresh
+
+    if job is not None:
+        job.report(result, place, lang)
+    else:
+        write_fresh(result, place, lang)
+
+
+def _result(
+    systems: list[Scores], found: Comparison, lists: Sequence[Likeness], gains: Sequence[Sequence[Lift]]
+) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from assay.formats.results import result_dict, to_json
+    from assay.formats.results import result_dict
     from assay.report.comparison import verdict
 
     told = [str(verdict(found, contrast)) for contrast in found.contrasts]
@@ -162,6 +181,4 @@ def _json(systems: list[Scores], found: Comparison, lists: Sequence[Likeness], g
         "lifts": [asdict(lift) for group in gains for lift in group],
     }
     warnings = [*map(str, found.warnings), *_notes(systems)]
-    return to_json(
-        result_dict(systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed, more=more)
-    )
+    return result_dict(systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed, more=more)

@@ -18,6 +18,7 @@ assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 -m recall@100
 assay evaluate qrels.txt "my system=out/v2.run.gz" --protocol graded-012
 assay evaluate answers.jsonl --protocol rag
 assay evaluate qrels.txt bm25.run --format json --output bm25.json
+assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 --report report.html
 """
 
 
@@ -28,10 +29,11 @@ assay evaluate qrels.txt bm25.run --format json --output bm25.json
 @options.rules
 @click.option("--weights", metavar="FILE", help="Query weights (query_id, weight) for weighted means.")
 @click.option("--per-query", is_flag=True, help="Show every query.")
+@options.report
 @options.output
 def command(
     *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], weights: str | None, per_query: bool,
-    output: str | None, kind: str | None, lang: Lang, **rules: Any,
+    report: str | None, output: str | None, kind: str | None, lang: Lang, **rules: Any,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
     job = inputs.prepare(judgments, runs, list(measures) or None, weights, **rules)
@@ -40,11 +42,14 @@ def command(
 
     kind = kind or options.format_for(output, options.FORMATS)
     said = evaluation.sentences(systems)
-    if kind == "json":
+    if report is not None or kind == "json":
         from assay.formats.results import result_dict, to_json
 
-        options.emit(to_json(result_dict(systems, command=inputs.command_line(), warnings=said[1:])), output)
-        return
+        result = result_dict(systems, command=inputs.command_line(), warnings=said[1:])
+        job.report(result, report, lang)
+        if kind == "json":
+            options.emit(to_json(result), output)
+            return
     from assay.messages import tell
     from assay.report.document import wrapped
     from assay.report.tables import clean, render

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.formats.records import Records
+    from assay.messages import Lang
 
 
 def command_line() -> str:
@@ -73,6 +74,14 @@ class Job:
     def scores(self) -> list[Scores]:
         """Evaluate every run."""
         return [self.score(run) for run in self.runs()]
+
+    def report(self, result: dict[str, Any], place: str | None, lang: Lang) -> None:
+        """Write the report of what came out of this job, if a place for it is given."""
+        from assay.cli.reporting import write_fresh
+
+        if place is not None:
+            runs = {run.name: run for run in self.opened} if self.chunks is None else {}
+            write_fresh(result, place, lang, judgments=self.judgments, runs=runs)
 
 
 def prepare(

@@ -40,6 +40,9 @@ lang = click.option(
     "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, envvar="ASSAY_LANG",
     help="Language of messages and tables.",
 )  # fmt: skip
+report = click.option(
+    "--report", metavar="FILE", help="Also write a report: .html (or .md, .tex, .txt); see: assay report."
+)
 FORMATS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
 
 

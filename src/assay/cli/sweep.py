@@ -56,7 +56,13 @@ def command(
 
         from assay.formats.results import result_dict, to_json
 
-        more = {"sweep": {"curves": list(map(asdict, found.curves)), "choices": list(map(asdict, found.choices))}}
+        more = {
+            "sweep": {
+                "curves": list(map(asdict, found.curves)),
+                "choices": list(map(asdict, found.choices)),
+                "recall_target": found.recall_target,
+            }
+        }
         options.emit(
             to_json(
                 result_dict(

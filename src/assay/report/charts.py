@@ -6,12 +6,13 @@ too.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
 from assay.messages import Lang, tell
 from assay.report.svg import tidy
-from assay.report.tables import clean
+from assay.report.tables import clean, width
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,14 +24,19 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 4), (1, 3), (10, 3), (3, 1), (6, 2, 1, 2), (12, 4))
 BETTER, WORSE = PALETTE[0], PALETTE[1]
 INK, GRID = "#1f2328", "#d8dee4"
-_WIDTH, _HEIGHT, _ROW = 560, 260, 24
+_WIDTH, _HEIGHT, _ROW = 400, 240, 24
+_LETTER = 7.2  # widest usual width of a letter in pixels: browsers choose other fonts than the converter
+_TEXT = re.compile(r"<text[^>]*>([^<]*)<")
 _NAME = 42  # characters of a name that fit beside a chart
 
 
-def svg(chart: Chart, lang: Lang = "en") -> str:
-    """Draw a chart as SVG; texts stay texts, and the same chart gives the same bytes."""
+def svg(chart: Chart, lang: Lang = "en", *, alone: bool = False) -> str:
+    """Draw a chart as SVG; texts stay texts, and the same chart gives the same bytes.
+
+    A chart that stands `alone` carries its title and a white ground.
+    """
     convert = _converter()
-    return tidy(convert.vegalite_to_svg(_specification(chart, lang)), tell(chart.title, lang))
+    return tidy(convert.vegalite_to_svg(_specification(chart, lang, alone=alone)), clean(tell(chart.title, lang)))
 
 
 def png(chart: Chart, lang: Lang = "en", *, scale: float = 2.0) -> bytes:
@@ -38,8 +44,8 @@ def png(chart: Chart, lang: Lang = "en", *, scale: float = 2.0) -> bytes:
     from assay.messages import say
 
     convert = _converter()
-    picture = svg(chart, lang)
-    if any(_wide(char) for char in picture) and not draws_chinese():
+    picture = svg(chart, lang, alone=True)
+    if any(_wide(char) for text in _TEXT.findall(picture) for char in text) and not draws_chinese():
         raise UsageError(tell(say("plot.no_font", place=chart.name), lang))
     return bytes(convert.svg_to_png(picture, scale=scale))
 
@@ -74,7 +80,7 @@ def _altair() -> Any:
     return altair
 
 
-def _specification(chart: Chart, lang: Lang) -> dict[str, Any]:
+def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
     draw: Callable[[Any, Chart, Any, Lang], Any] = _DRAWN[chart.kind]
     alt = _altair()
     rows = [
@@ -84,12 +90,23 @@ def _specification(chart: Chart, lang: Lang) -> dict[str, Any]:
         }
         for p in chart.points
     ]  # fmt: skip
-    drawn = draw(alt, chart, alt.Data(values=rows), lang).properties(background="transparent")
-    made: dict[str, Any] = drawn.configure(
+    with alt.utils.schemapi.debug_mode(False):  # checking every part against the schema doubles the time
+        drawn = _configured(alt, draw(alt, chart, alt.Data(values=rows), lang))
+        if alone:
+            title = alt.TitleParams(clean(tell(chart.title, lang)), color=INK, anchor="start", fontSize=14)
+            drawn = drawn.properties(title=title, background="white")
+        made: dict[str, Any] = drawn.to_dict(validate=False)
+    return made
+
+
+def _configured(alt: Any, drawn: Any) -> Any:
+    """Set the type and the colours that all charts share."""
+    return drawn.properties(background="transparent").configure(
         aria=False, font="sans-serif", padding=8,
         axis=alt.AxisConfig(
             labelColor=INK, titleColor=INK, tickColor=GRID, domainColor=GRID, gridColor=GRID, labelFontSize=12,
-            titleFontSize=12, titleFontWeight="normal", labelLimit=260, labelOverlap=True,
+            titleFontSize=12, titleFontWeight="normal", labelLimit=320, labelOverlap="greedy", labelSeparation=10,
+            tickCount=6,
         ),
         legend=alt.LegendConfig(
             labelColor=INK, titleColor=INK, labelFontSize=12, orient="top", title=None, labelLimit=240, columns=4,
@@ -97,8 +114,7 @@ def _specification(chart: Chart, lang: Lang) -> dict[str, Any]:
         ),
         view=alt.ViewConfig(stroke=None),
         text=alt.MarkConfig(color=INK, fontSize=12),
-    ).to_dict(validate=False)  # fmt: skip
-    return made
+    )  # fmt: skip
 
 
 def _series(alt: Any, chart: Chart, lang: Lang) -> list[str]:
@@ -128,7 +144,7 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     names = _series(alt, chart, lang)
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))
     base = alt.Chart(data).encode(
-        y=alt.Y("x:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False)),
+        y=alt.Y("x:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_room(order))),
         color=_colour(alt, names),
     )
     if len(names) > 1:
@@ -138,6 +154,11 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(x=value, shape=_shape(alt, names))
     rows = len(order) * max(1, len(names))
     return alt.layer(ends, dots).properties(width=_WIDTH, height=max(2 * _ROW, rows * (_ROW if len(names) < 2 else 16)))  # noqa: PLR2004
+
+
+def _room(names: list[str]) -> float:
+    """Pixels that the longest name takes."""
+    return 8 + _LETTER * max(map(width, names), default=0)
 
 
 def _curves(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
@@ -154,7 +175,8 @@ def _curves(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
         band = base.mark_area(opacity=0.12).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
         layers.append(band)
     y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False))
-    dash = alt.StrokeDash("series:N", legend=None,
+    shown = {} if len(names) > 1 else {"legend": None}
+    dash = alt.StrokeDash("series:N", title=None, **shown,
                           scale=alt.Scale(domain=names, range=[list(DASHES[i % len(DASHES)]) for i in range(len(names))]))  # fmt: skip
     layers.append(base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash))
     layers.append(
@@ -206,7 +228,7 @@ def _scatter(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     x, y, line = _plane(alt, chart, lang)
     colour = alt.condition("datum.y >= datum.x", alt.value(BETTER), alt.value(WORSE))
     dots = alt.Chart(data).mark_point(filled=True, size=55, opacity=0.55).encode(x=x, y=y, color=colour)
-    return alt.layer(line, dots).properties(width=320, height=320)
+    return alt.layer(line, dots).properties(width=300, height=300)
 
 
 def _density(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
@@ -220,7 +242,7 @@ def _density(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
             "low:Q", title=None, scale=alt.Scale(type="log", range=[0.15, 1]),
             legend=alt.Legend(tickCount=4, symbolFillColor=BETTER, symbolType="square", symbolStrokeWidth=0)))
     )  # fmt: skip
-    return alt.layer(cells, line).properties(width=320, height=320)
+    return alt.layer(cells, line).properties(width=300, height=300)
 
 
 def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
@@ -251,7 +273,7 @@ def _frontier(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     base = alt.Chart(data).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(color=_colour(alt, names), shape=_shape(alt, names))
     text = base.mark_text(align="left", dx=8, dy=-6, color=INK).encode(text="label:N")
-    return alt.layer(*_joined(alt, chart), dots, text).properties(width=_WIDTH, height=320)
+    return alt.layer(*_joined(alt, chart), dots, text).properties(width=_WIDTH, height=300)
 
 
 def _joined(alt: Any, chart: Chart) -> list[Any]:

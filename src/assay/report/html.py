@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
@@ -16,12 +17,13 @@ from assay.report import charts
 from assay.report.blocks import Block, Chart, Drilldown, Facts, Fold, Heading, Lines, Section, Verdict
 from assay.report.drilldown import packed
 from assay.report.svg import inline
-from assay.report.tables import Table, plain
+from assay.report.tables import Cell, Table, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROWS = 50  # of a table on one page; longer tables carry their rows as data
+_WIDE = 8  # more columns than this are set in small type
 _NARROW = {"scatter", "density"}
 _WORDS = (
     "contents", "skip", "theme", "data", "filter", "previous", "next", "rows", "no_rows", "close", "previous_query",
@@ -121,7 +123,7 @@ def _chart(chart: Chart, lang: Lang, markup: Any) -> dict[str, Any]:
 
 def _table(given: Table, lang: Lang, markup: Any) -> dict[str, Any]:
     table = given.told(lang)
-    rows = [[plain(cell) for cell in row] for row in table.rows]
+    rows = _aligned([[plain(cell) for cell in row] for row in table.rows])
     long = len(rows) > 2 * _ROWS
     return {
         "caption": table.caption,
@@ -129,13 +131,25 @@ def _table(given: Table, lang: Lang, markup: Any) -> dict[str, Any]:
         "headers": table.headers,
         "is_text": [table.is_text(i) for i in range(len(table.headers))],
         "texts": " ".join(str(i) for i in range(len(table.headers)) if table.is_text(i)),
+        "wide": len(table.headers) > _WIDE,
         "rows": rows[:_ROWS] if long else rows,
         "data": markup(data([[_cell(cell) for cell in row] for row in rows])) if long else "",
         "more": tell(say("page.more_rows", n=len(rows) - _ROWS), lang) if long else "",
     }
 
 
-def _cell(cell: Any) -> Any:
+def _aligned(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Give cells without a mark an empty one where others of their column have one, so that numbers stay in line."""
+    marked = {i for row in rows for i, cell in enumerate(row) if cell.mark}
+    if not marked:
+        return rows
+    return [
+        [replace(cell, mark=cell.mark or "\N{NO-BREAK SPACE}") if i in marked else cell for i, cell in enumerate(row)]
+        for row in rows
+    ]
+
+
+def _cell(cell: Cell) -> str | list[str | int | None]:
     """A cell as data: its text alone, where there is nothing more to say."""
     if not (cell.mark or cell.strong or cell.tone or cell.query is not None):
         return cell.text

@@ -318,6 +318,7 @@
     }
     const close = make("button", "", words.close);
     close.type = "button";
+    close.autofocus = true;
     close.addEventListener("click", () => dialog.close());
     head.append(close);
     const parts = [head];

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report import diagnosis
-from assay.report.blocks import Block, Chart, Lines, Point, Section
+from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
 from assay.report.comparison import number
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from assay.analysis.dossier import Dossier, Group
     from assay.analysis.sweep import Curve
+
+_OPEN = 4  # systems whose advice is shown without a click
 
 
 def section(found: Dossier) -> Section | None:
@@ -28,7 +30,8 @@ def _group(group: Group, place: int) -> list[Block]:
     ]
     if group.sweep is not None:
         lines = tuple(line for choice in group.sweep.choices for line in diagnosis.choice_lines(group.sweep, choice))
-        blocks.append(Lines(lines, listed=True))
+        advice = Lines(lines, listed=True)
+        blocks.append(advice if len(group.systems) <= _OPEN else Fold(say("sweep.choices"), (advice,)))
     return blocks
 
 

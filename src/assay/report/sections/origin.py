@@ -22,7 +22,7 @@ def checks(found: Dossier) -> Section:
         for scores in group.systems:
             lines += [say("doubt.of_one", system=scores.name, text=text) for text in scores.warnings]
     told = {str(line) for line in lines}
-    lines += [text for result in found.results for text in map(str, result.get("warnings") or ()) if text not in told]
+    lines += [text for result in found.results for text in result.get("warnings") or () if str(text) not in told]
     unique = tuple(dict.fromkeys(lines)) or (say("report.nothing_to_warn"),)
     tables = [_counts(group) for group in found.groups]
     return Section("checks", say("page.checks"), (Lines(unique, listed=True), *tables))

@@ -55,11 +55,13 @@ def _by_query(scores: Scores, label: str) -> dict[str, float]:
 
 def _table(group: Group, queries: Sequence[str], asked: Mapping[str, str]) -> Table:
     columns = [_by_query(scores, group.primary) for scores in group.systems]
-    stages = {query: stage for one in group.diagnoses[-1:] for stage, ids in one.stages.items() for query in ids}
     place = None
+    system = group.systems[0].name
     if group.comparison is not None:
         system = leading(group.comparison, group.primary).system
         place = [scores.name for scores in group.systems].index(system)
+    own = next((one.stages for one in group.diagnoses if one.system == system), {})
+    stages = {query: stage for stage, ids in own.items() for query in ids}
     with_text = any(query in asked for query in queries)
     rows = tuple(_row(query, columns, place, asked if with_text else None, stages) for query in queries)
     headers: list[str] = [say("column.query"), *([say("column.text")] if with_text else [])]
@@ -67,7 +69,7 @@ def _table(group: Group, queries: Sequence[str], asked: Mapping[str, str]) -> Ta
     if place is not None:
         headers.append(say("column.change_of", system=group.systems[place].name))
     if stages:
-        headers.append(say("column.stage_of", system=group.diagnoses[-1].system))
+        headers.append(say("column.stage_of", system=system))
     caption = say("report.queries", measure=group.primary, n=len(queries))
     return Table(
         tuple(headers), rows, caption, names=2 if with_text else 1, texts=(len(headers) - 1,) if stages else ()

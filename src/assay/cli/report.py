@@ -1,0 +1,55 @@
+"""`assay report`: one HTML file that shows a result, opens offline and leads to every query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli import options
+
+if TYPE_CHECKING:
+    from assay.messages import Lang
+
+_HELP = """Show RESULTs (files that --output FILE.json wrote) as one page that opens offline in any browser.
+
+The lists of each query are shown where the judgments and runs that a result names are still there and unchanged, or are
+given here.
+
+\b
+assay report result.json -o report.html --open
+assay report evaluation.json answers.json bench.json -o report.html --lang zh
+assay report result.json --queries queries.jsonl --documents documents.jsonl -o report.html
+assay report result.json -o report.md
+"""
+
+
+@click.command(name="report", help=_HELP)
+@click.argument("results", nargs=-1, required=True, metavar="[NAME=]RESULT...")
+@click.option("--output", "-o", metavar="FILE", help="Where to write: .html, .md, .tex or .txt.  [required]")
+@click.option("--open", "show", is_flag=True, help="Open the report in the browser.")
+@click.option("--title", help="Title of the report; the names of the files unless given.")
+@click.option("--judgments", metavar="FILE", help="The judgments behind the results.")
+@click.option("--run", "runs", multiple=True, metavar="[NAME=]RUN", help="A run behind the results; may be repeated.")
+@click.option("--documents", metavar="FILE", help="Texts of the documents (doc_id, text).")
+@click.option("--queries", metavar="FILE", help="Texts and attributes of the queries (query_id, text, ...).")
+@options.lang
+def command(
+    *, results: tuple[str, ...], output: str | None, show: bool, title: str | None, judgments: str | None,
+    runs: tuple[str, ...], documents: str | None, queries: str | None, lang: Lang,
+) -> None:  # fmt: skip
+    """Read, put together and write."""
+    from assay.cli import reporting
+    from assay.errors import UsageError
+
+    if output is None:
+        raise UsageError("say where to write the report: -o report.html")
+    kind = reporting.format_of(output)
+    loaded = reporting.load(results)
+    evidence = reporting.gather(loaded, judgments=judgments, runs=runs, documents=documents, queries=queries)
+    reporting.write(loaded, evidence, output, kind=kind, title=title, lang=lang)
+    if show:
+        import webbrowser
+        from pathlib import Path
+
+        webbrowser.open(Path(output).resolve().as_uri())

@@ -1,0 +1,167 @@
+"""Writing reports, for every command that can: the results, what lies behind them, and the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.dossier import Evidence
+    from assay.data.judgments import Judgments
+    from assay.data.run import Run
+    from assay.messages import Lang
+
+FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+Loaded = tuple[str, dict[str, Any]]
+
+
+def format_of(place: str) -> str:
+    """The format that a report will have by its suffix."""
+    return options.format_for(place, FORMATS) if place != "-" else "html"
+
+
+def load(places: Sequence[str]) -> list[Loaded]:
+    """Read result files; NAME=FILE renames the system of a file that has one."""
+    from assay.errors import UsageError
+    from assay.formats.files import Input
+    from assay.formats.results import load_result
+
+    found = []
+    for name, path in map(options.named, places):
+        result = load_result(Input.at(path))
+        systems = result.get("systems") or []
+        if name is not None and len(systems) != 1:
+            raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
+        found.append((path, _renamed(result, name) if name is not None else result))
+    return found
+
+
+def _renamed(result: dict[str, Any], name: str) -> dict[str, Any]:
+    rows = result["per_query"]
+    old = result["systems"][0]["name"]
+    named = {part: {name: rows[part][old]} for part in ("values", "status")}
+    return {**result, "systems": [{**result["systems"][0], "name": name}], "per_query": {**rows, **named}}
+
+
+def gather(
+    results: Sequence[Loaded], *, judgments: str | None, runs: Sequence[str], documents: str | None,
+    queries: str | None,
+) -> Evidence:  # fmt: skip
+    """Read what lies behind the results: what is given, and files that the results name and that are unchanged."""
+    from assay.analysis.dossier import Evidence
+    from assay.formats.documents import read_documents
+    from assay.formats.queries import read_queries
+
+    notes: list[str] = []
+    found = _runs(results, runs, notes)
+    return Evidence(
+        judgments=_judgments(results, judgments),
+        runs=found,
+        documents=read_documents(documents) if documents else {},
+        queries=read_queries(queries) if queries else None,
+        notes=tuple(notes),
+    )
+
+
+def _judgments(results: Sequence[Loaded], given: str | None) -> Judgments | None:
+    """Judgments that are given must be those of a result; others are taken where their hash is the same."""
+    from assay.errors import NotComparable
+    from assay.formats.reading import read_judgments
+
+    digests = [result["judgments"] for _, result in results if result.get("judgments")]
+    if given is not None:
+        read = read_judgments(given)
+        if digests and read.digest not in digests:
+            raise NotComparable(f"{given} does not hold the judgments of the results: their content differs")
+        return read
+    for path in (entry["path"] for entry in _unchanged(results, "judgments")):
+        read = read_judgments(path)
+        if read.digest in digests:
+            return read
+    return None
+
+
+def _unchanged(results: Sequence[Loaded], role: str) -> list[dict[str, Any]]:
+    """Input files of a role that are still there with the same bytes."""
+    from assay.data.source import Source
+
+    entries = [entry for _, result in results for entry in result.get("inputs") or () if entry.get("role") == role]
+    return [e for e in entries if e.get("sha256") and Source(e["path"], Path(e["path"])).sha256 == e["sha256"]]
+
+
+def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> dict[str, Run]:
+    from assay.errors import UnknownName
+    from assay.formats.files import system_name
+    from assay.formats.reading import read_run
+    from assay.messages import say
+
+    files = {s["name"]: s.get("file") for _, result in results for s in result.get("systems") or ()}
+    there = {entry["path"]: entry for entry in _unchanged(results, "run")}
+    known = {e.get("sha256") for _, result in results for e in result.get("inputs") or ()}
+    found: dict[str, Run] = {}
+    for name, path in map(options.named, given):
+        system = name or system_name(path)
+        if system not in files:
+            raise UnknownName("system", system, files, hint="name it, as in NAME=FILE")
+        found[system] = read_run(path, name=system)
+        source = found[system].source
+        if source is not None and source.sha256 not in known:
+            notes.append(say("report.run_other", system=system))
+    for system, path in files.items():
+        if system not in found and path in there:
+            found[system] = read_run(path, name=system)
+        elif system not in found and path:
+            notes.append(say("report.run_gone", system=system, path=path))
+    return found
+
+
+def write(
+    results: Sequence[Loaded], evidence: Evidence, place: str, *, kind: str = "", title: str | None = None,
+    lang: Lang = "en",
+) -> None:  # fmt: skip
+    """Put the report together and write it."""
+    from importlib.metadata import version
+
+    from assay.analysis.dossier import dossier
+    from assay.messages import say, tell
+    from assay.report.whole import report
+
+    files = [Path(path).name for path, _ in results]
+    pages = report(dossier([result for _, result in results], evidence))
+    if (kind or format_of(place)) == "html":
+        from assay.report.html import page
+
+        heading = title or say("page.title", name=", ".join(Path(name).stem for name in files))
+        text = page(pages, title=heading, made=say("page.made", version=version("assay-eval"), files=files), lang=lang)
+    else:
+        from assay.report.document import write as write_text
+
+        text = write_text(pages, kind or format_of(place), lang)  # type: ignore[arg-type]
+    if place == "-":
+        click.echo(text, nl=False)
+    else:
+        from assay.formats.files import write_atomically
+
+        write_atomically(place, text)
+        click.echo(tell(say("report.wrote", place=place), lang), err=True)
+
+
+def write_fresh(
+    result: dict[str, Any], place: str | None, lang: Lang, *, judgments: Judgments | None = None,
+    runs: Mapping[str, Run] | None = None,
+) -> None:  # fmt: skip
+    """Write the report of a result that was computed just now, with the data it was computed from; nothing, if no
+    place is given. One line for every command with `options.report`.
+    """
+    if place is None:
+        return
+    from assay.analysis.dossier import Evidence
+
+    name = (result.get("command") or "assay").split(" ")[1:2] or ["result"]
+    write([(name[0], result)], Evidence(judgments=judgments, runs=runs or {}), place, lang=lang)
