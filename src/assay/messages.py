@@ -9,8 +9,7 @@ from __future__ import annotations
 import string
 from typing import Any, Literal
 
-
-CATALOGUE = MAIN | SERVINGfrom assay.catalogue import CATALOGUE
+from assay.catalogue import CATALOGUE
 from assay.catalogue_answers import ANSWERS
 from assay.catalogue_report import REPORT
 from assay.catalogue_serving import SERVING

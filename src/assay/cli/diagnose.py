@@ -133,13 +133,13 @@ def _from_results(
 ) -> list[Diagnosis]:
     from assay.analysis.diagnose import diagnose_scores
     from assay.errors import UsageError
-    from assay.formats.results import read_part
+    from assay.formats.results import optional_part
 
     if k is not None:
         raise UsageError("--k has no effect on result files: they do not hold the lists")
     found = []
     for place in places:
-        samples = read_part(options.named(place)[1], "answers").get("samples", ())
+        samples = optional_part(options.named(place)[1], "answers").get("samples", ())
         found += [
             diagnose_scores(scores, queries=asked, measured=known, samples=samples)
             for scores in inputs.results((place,))

@@ -170,7 +170,7 @@ def read_calibration(place: str) -> tuple[str, str, bool]:
         ) from None
 
 
-def read_part(place: str, name: str) -> dict[str, Any]:
+def optional_part(place: str, name: str) -> dict[str, Any]:
     """Read what a command found out beyond the values, such as `answers`; nothing if the file has none."""
     try:
         part = json.loads(Input.at(place).text).get(name, {})
