@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import assay
-from assay.analysis.fusion import METHODS
-from assay.analysis.normalisation import NORMS
 from assay.cli import _COMMANDS, app, main
 from assay.errors import InputError, UnknownName, UsageError
+from assay.fusion.methods import METHODS
+from assay.fusion.normalisation import NORMS
 
 # Ties, depth, gaps ---------------------------------------------------------------------------------------------
 

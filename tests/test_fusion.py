@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assay
-from assay.analysis import fusion, overlay
-from assay.analysis.fusion import METHODS
-from assay.analysis.normalisation import NORMS
+from assay.fusion import methods as fusion
+from assay.fusion import overlay
+from assay.fusion.methods import METHODS
+from assay.fusion.normalisation import NORMS
 from strategies import distinct_scores, tied_scores
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "ranx_fusion.json").read_text(encoding="utf-8"))

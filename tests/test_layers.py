@@ -15,7 +15,7 @@ LAYERS = [
     {"messages"},
     {"data", "stats", "demo"},
     {"llm", "formats", "engines", "text"},
-    {"support"},
+    {"support", "fusion"},
     {"judge", "pipeline", "serving"},
     {"measures"},
     {"analysis", "online"},

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
     from assay.formats.writing import read_result, write_judgments, write_result, write_run
+    from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
 
@@ -56,6 +57,7 @@ _HOMES = {
     "NotWorse": "assay.analysis.gate",
     "Threshold": "assay.analysis.gate",
     "gate": "assay.analysis.gate",
+    "fuse": "assay.fusion.fuse",
     "load_protocol": "assay.analysis.protocols",
     "sweep": "assay.analysis.sweep",
     "roi": "assay.analysis.roi",

@@ -11,21 +11,21 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.evaluate import evaluate_run
-from assay.analysis.fuse import Fusion, check_sizes, fuse_lists, named_runs, ranked, without_idle
-from assay.analysis.fusion import method_of, methods_with
-from assay.analysis.overlay import lay_out
 from assay.analysis.settings import Settings, need_subtopics
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.reading import as_judgments
+from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, named_runs, ranked, without_idle
+from assay.fusion.methods import method_of, methods_with
+from assay.fusion.overlay import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from assay.analysis.fuse import Unlisted, Weights
-    from assay.analysis.overlay import Lists, Overlay, Ties
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
+    from assay.fusion.fuse import Unlisted, Weights
+    from assay.fusion.overlay import Lists, Overlay, Ties
     from assay.measures import Measure
 
 _STEPS = {2: 20, 3: 10}  # of the weights' grid, by number of runs; more runs are searched one by one

@@ -70,8 +70,8 @@ def command(
     output: str | None, tune: str | None, method: str, **rest: Any,
 ) -> None:  # fmt: skip
     """Fuse and write."""
-    from assay.analysis.fuse import fuse
     from assay.errors import UsageError
+    from assay.fusion.fuse import fuse
 
     tuning = {name: rest.pop(name) for name in _TUNING}
     params = {name: rest.pop(name) for name in ("k", "phi", "nu")}

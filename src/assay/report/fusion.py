@@ -6,15 +6,15 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from assay.analysis.fusion import METHODS
-from assay.analysis.normalisation import NORMS
+from assay.fusion.methods import METHODS
+from assay.fusion.normalisation import NORMS
 from assay.report.evaluation import number
 from assay.report.tables import Table, clean, terminal
 
 if TYPE_CHECKING:
-    from assay.analysis.fusion import Method
-    from assay.analysis.normalisation import Norm
     from assay.analysis.tuning import Tuned
+    from assay.fusion.methods import Method
+    from assay.fusion.normalisation import Norm
 
 _WIDTH = 110
 _HEADS = re.compile(r"^(Formula|Odd cases|Reference):", re.MULTILINE)

@@ -17,8 +17,8 @@ from assay.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assay.analysis.overlay import Overlay
     from assay.data.segments import Floats
+    from assay.fusion.overlay import Overlay
 
 NORMS: dict[str, Norm] = {}
 

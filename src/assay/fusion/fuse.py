@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from assay.analysis.fusion import check_parameters, method_of, methods_with
-from assay.analysis.normalisation import NORMS, lifted, norm_of
-from assay.analysis.overlay import lay_out
 from assay.data.run import Run
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats.reading import as_run
+from assay.fusion.methods import check_parameters, method_of, methods_with
+from assay.fusion.normalisation import NORMS, lifted, norm_of
+from assay.fusion.overlay import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assay.analysis.fusion import Method
-    from assay.analysis.normalisation import Norm
-    from assay.analysis.overlay import Lists, Overlay, Ties
     from assay.data.segments import Floats
+    from assay.fusion.methods import Method
+    from assay.fusion.normalisation import Norm
+    from assay.fusion.overlay import Lists, Overlay, Ties
 
 Unlisted = Literal["lowest", "zero"]
 Weights = Sequence[float] | Mapping[str, float]

@@ -17,8 +17,8 @@ from assay.errors import UnknownName, UsageError, excerpt
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from assay.analysis.overlay import Overlay
     from assay.data.segments import Floats, Ints
+    from assay.fusion.overlay import Overlay
 
 _PAIRS = 1 << 22  # comparisons held in memory at once
 

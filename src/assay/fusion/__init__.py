@@ -1,0 +1,1 @@
+"""Fusing ranked lists: methods, normalisations, and from several runs to one."""
