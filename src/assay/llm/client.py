@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
 from assay.errors import UsageError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from assay.llm.calls import Call
     from assay.llm.jobs import Job
     from assay.llm.keys import Key
     from assay.llm.progress import Progress
@@ -202,6 +204,18 @@ class Client:
                 found |= self._parted(reply, groups[number], name)
             missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
         return [found[key] for key in keys]
+
+    def call_many(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Reply]:
+        """Send calls of other kinds, such as reranking; a reply for each, in their order, what was read in `data`."""
+        jobs = ((digest({"host": self.host, **call.identity}), call) for call in calls)
+        return [reply for _, reply in sorted(self._service.served(jobs, deadline), key=itemgetter(0))]
+
+    def priced(self, reply: Reply) -> float | None:
+        """Money that the tokens of a reply cost, also when it came from the cache; None when that is not known."""
+        settings = self._settings
+        price = settings.prices.price(settings.address, reply.model or settings.model)
+        price = price or settings.prices.price(settings.address, settings.model)
+        return None if price is None else price.cost(reply.usage)
 
     def estimate(self, requests: Iterable[Request]) -> Estimate:
         """Say what requests will cost, without sending any."""

@@ -71,7 +71,9 @@ class Address:
             raise UsageError(f"the base URL must not carry a user, a password or a query: {example}")
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise UsageError(f"base URL {excerpt(base_url)} is not an address: {example}")
-        path = parts.path.rstrip("/").removesuffix("/chat/completions").removesuffix("/embeddings")
+        path = (
+            parts.path.rstrip("/").removesuffix("/chat/completions").removesuffix("/embeddings").removesuffix("/rerank")
+        )
         return cls(parts.scheme, parts.hostname.lower(), port or (443 if parts.scheme == "https" else 80), path)
 
     @property

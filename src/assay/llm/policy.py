@@ -125,7 +125,8 @@ def complaint_of(answer: Any) -> Complaint | None:
     if isinstance(error, str) and error:
         return Complaint(message=error)
     if not isinstance(error, dict) or not error:
-        if "choices" in answer or "data" in answer or not any(name in answer for name in ("code", "message", "detail")):
+        answered = any(name in answer for name in ("choices", "data", "results", "output"))
+        if answered or not any(name in answer for name in ("code", "message", "detail")):
             return None
         error = answer
     codes = [str(error[name]).lower() for name in ("code", "type", "status") if error.get(name) is not None]

@@ -1,0 +1,98 @@
+"""Further measures beside those of a ranking: columns of per-query values joined to scores."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.data.scores import SCORED, STATUSES, UNDEFINED, Counts
+from assay.errors import UsageError
+from assay.pipeline.gold import covered, overlap
+from assay.support.methods import support_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.samples import Samples
+    from assay.data.scores import Scores
+    from assay.pipeline.gold import GoldSpan
+    from assay.pipeline.records import Chunk
+    from assay.pipeline.runner import Outcome
+
+_SPAN = re.compile(r"(span_recall|span_precision)@(\d+)")
+FAITHFULNESS = "faithfulness"
+
+
+def with_column(scores: Scores, label: str, definition: str, values: Mapping[str, tuple[float | None, str]]) -> Scores:
+    """Add a measure by hand: for each query a value, or None with a status; other queries are undefined."""
+    rows = [values.get(query, (None, "undefined")) for query in scores.query_ids]
+    column = np.array([np.nan if value is None else value for value, _ in rows])
+    codes = np.array(
+        [STATUSES.index(status) if status in STATUSES else UNDEFINED for _, status in rows], dtype=np.uint8
+    )
+    return replace(
+        scores,
+        labels=(*scores.labels, label),
+        definitions={**scores.definitions, label: definition},
+        aggregates={**scores.aggregates, label: "mean"},
+        values=np.column_stack([scores.values, column]),
+        status=np.column_stack([scores.status, codes]),
+        counts={
+            **scores.counts,
+            label: Counts(
+                queries=int((~np.isnan(column)).sum()), missing=0, undefined=int((codes != SCORED).sum()), unjudged=0,
+                tied=0, short=0, unjudged_share=None,
+            ),
+        },
+    )  # fmt: skip
+
+
+def is_span_measure(text: object) -> bool:
+    """Tell measures of gold spans from those of rankings."""
+    return isinstance(text, str) and text.startswith("span_")
+
+
+def span_values(
+    text: str, outcome: Outcome, queries: Sequence[str], spans: Sequence[GoldSpan], share: float
+) -> dict[str, tuple[float | None, str]]:
+    """Values of a span measure for each query.
+
+    span_recall@k: share of the query's gold spans of which the top k chunks together hold at least `share` of the
+    characters. span_precision@k: share of the characters of the top k chunks that lie in gold spans.
+    """
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        raise UsageError(f"{text}: expected span_recall@k or span_precision@k")
+    k = int(found[2])
+    by_query: dict[str, list[GoldSpan]] = {}
+    for span in spans:
+        by_query.setdefault(span.query_id, []).append(span)
+    values: dict[str, tuple[float | None, str]] = {}
+    for query, hits in zip(queries, outcome.hits, strict=True):
+        mine = by_query.get(query)
+        if mine is None:
+            continue
+        top = [outcome.chunks[number] for number in hits.chunks[:k]]
+        measure = _recall if found[1] == "span_recall" else _precision
+        values[query] = measure(mine, top, share), "scored"
+    return values
+
+
+def _recall(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) -> float:
+    enough = [got >= share * (span.end - span.start) for span, got in zip(spans, covered(spans, top), strict=True)]
+    return sum(enough) / len(enough)
+
+
+def _precision(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) -> float:
+    del share
+    size = sum(chunk.end - chunk.start for chunk in top)
+    inside = sum(min(sum(overlap(span, chunk) for span in spans), chunk.end - chunk.start) for chunk in top)
+    return inside / size if size else 0.0
+
+
+def faithfulness_of(samples: Samples) -> dict[str, tuple[float | None, str]]:
+    """Faithfulness of every answer by the words that its contexts have; to be exchanged for any measure of answers."""
+    return {found.query_id: (found.value, found.status) for found in support_of(samples, "words")}

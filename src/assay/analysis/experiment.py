@@ -1,0 +1,291 @@
+"""What came out of an experiment: one row per combination with quality, time, money, and which one to take."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from assay.analysis.columns import FAITHFULNESS, faithfulness_of, is_span_measure, span_values, with_column
+from assay.analysis.compare import compare
+from assay.analysis.decision import Rules
+from assay.analysis.evaluate import evaluate_run
+from assay.analysis.protocols import load_protocol
+from assay.analysis.settings import Settings
+from assay.analysis.tuning import split
+from assay.errors import InputError, UsageError
+from assay.messages import say
+from assay.pipeline.runner import total
+from assay.stats.intervals import mean_intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from assay.analysis.compare import Comparison, Contrast
+    from assay.data.judgments import Judgments
+    from assay.data.scores import Scores
+    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.grid import Combination
+    from assay.pipeline.records import IndexTrace
+    from assay.pipeline.runner import Outcome, Work
+    from assay.stats.intervals import Interval
+
+PERCENTILES = (50, 95, 99)
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """What one stage takes: milliseconds of a query, tokens and money of all queries together."""
+
+    stage: str
+    ms_p50: float
+    ms_p95: float
+    tokens: int
+    money: float | None
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A mean with its interval; the p-value (corrected) of its difference from the baseline's."""
+
+    mean: Interval
+    pvalue: float | None = None
+    better: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One combination: done with all its numbers, or failed with the reason."""
+
+    combination: Combination
+    reason: str = ""
+    quality: Mapping[str, Quality] = field(default_factory=dict)
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
+    stages: tuple[StageTime, ...] = ()
+    index: IndexTrace | None = None
+    cost_per_query: float | None = None
+    pareto: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name of the combination."""
+        return self.combination.name
+
+    @property
+    def done(self) -> bool:
+        """Say whether it ran to its end."""
+        return not self.reason
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """The winner on queries that had no part in choosing it, beside the baseline on the same queries."""
+
+    queries: int
+    chosen_on: int
+    measure: str
+    winner: Interval
+    baseline: Interval | None
+    contrast: Contrast | None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """An experiment evaluated: rows in the order of the grid, scores of those that ran, and the winner."""
+
+    rows: tuple[Row, ...]
+    systems: tuple[Scores, ...]
+    measure: str
+    measures: tuple[str, ...]
+    baseline: str
+    winner: str
+    holdout: Holdout | None
+    settings: Settings
+    judgments: Judgments
+    warnings: tuple[str, ...] = ()
+
+    def row(self, name: str) -> Row:
+        """Find a row by the name of its combination."""
+        return next(row for row in self.rows if row.name == name)
+
+
+def evaluate_experiment(
+    experiment: Experiment, collection: Collection, outcomes: Iterable[Outcome], *, holdout: float = 0.0
+) -> Findings:
+    """Evaluate all combinations under one protocol; with `holdout`, that share of the queries only checks the winner."""
+    listed = list(outcomes)
+    done = [outcome for outcome in listed if outcome.done]
+    if not done:
+        raise UsageError(f"every combination failed; {listed[0].combination.name}: {listed[0].reason}")
+    judge = Judge(experiment, collection)
+    chosen_on, held = _parted(collection.judgments, holdout, experiment.seed)
+    systems = [judge.scores(outcome, chosen_on) for outcome in done]
+    names = [outcome.combination.name for outcome in done]
+    baseline = experiment.baseline if experiment.baseline in names else names[0]
+    label = judge.primary(systems[0])
+    found = compare(systems, baseline=baseline, rules=Rules()) if len(systems) > 1 else None
+    winner = max(systems, key=lambda scores: scores[label]).name
+    rows = [_row(outcome, systems, found) for outcome in listed]
+    check = None
+    if held:
+        both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
+        check = _checked(judge, both, (winner, baseline), held, (label, len(chosen_on or ())))
+    return Findings(
+        tuple(_with_front(rows, label)), tuple(systems), label, systems[0].labels, baseline, winner, check,
+        judge.settings, collection.judgments, tuple(_warnings(listed, experiment, baseline, found)),
+    )  # fmt: skip
+
+
+def _parted(judgments: Judgments, share: float, seed: int) -> tuple[set[str] | None, set[str] | None]:
+    if not share:
+        return None, None
+    if not 0 < share < 1:
+        raise UsageError(f"holdout = {share:g}: expected a share between 0 and 1, as in 0.3")
+    train, test, _ = split(judgments, 1 - share, seed)
+    return set(train), set(test)
+
+
+class Judge:
+    """Evaluates outcomes under the experiment's protocol, over all queries or some."""
+
+    def __init__(self, experiment: Experiment, collection: Collection) -> None:
+        told = dict(experiment.evaluate)
+        self._collection = collection
+        self._share = float(told.pop("span_share", 0.5))
+        asked: list[str] | None = told.pop("measures", None)
+        name = told.pop("protocol", "trec")
+        place = f"{experiment.path}: evaluate"
+        try:
+            protocol = load_protocol(name)
+            if protocol.fold is None:
+                told.setdefault("fold", "before")
+            ranked = None if asked is None else [text for text in asked if not is_span_measure(text)]
+            ranked = ranked or (
+                None if asked is None else list(protocol.headline)[:1] or [next(iter(protocol.measures))]
+            )
+            self.settings = Settings.of(collection.judgments, ranked or _headline(protocol), protocol, **told)
+        except (UsageError, InputError) as error:
+            raise InputError(str(error), path=place) from None
+        self._spans = _span_measures(asked, collection, place)
+        first = asked[0] if asked else None
+        self._asked = first if first is None or is_span_measure(first) else self.settings.asked.get(first, first)
+
+    def primary(self, scores: Scores) -> str:
+        """The measure that decides: the first that was asked for, else the protocol's."""
+        if self._asked is not None and self._asked in scores.labels:
+            return self._asked
+        return self.settings.protocol.primary or scores.labels[0]
+
+    def scores(self, outcome: Outcome, queries: set[str] | None) -> Scores:
+        """Evaluate one outcome."""
+        data = self._collection
+        run, judgments = outcome.run, data.judgments
+        assert run is not None
+        if queries is not None:
+            kept = pl.col("query_id").is_in(list(queries))
+            run = replace(run, rows=run.frame.filter(kept), empty=tuple(name for name in run.empty if name in queries))
+            empty = tuple(name for name in judgments.empty if name in queries)
+            judgments = replace(judgments, frame=judgments.frame.filter(kept), empty=empty)
+        scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
+        ids = [query.id for query in data.queries]
+        for text in self._spans:
+            scores = with_column(scores, text, text, span_values(text, outcome, ids, data.spans, self._share))
+        if outcome.samples is not None:
+            definition = "faithfulness(method='words')"
+            scores = with_column(scores, FAITHFULNESS, definition, faithfulness_of(outcome.samples))
+        return scores
+
+
+def _headline(protocol: Any) -> list[str] | None:
+    return list(protocol.headline) or None
+
+
+def _span_measures(asked: Sequence[str] | None, collection: Collection, place: str) -> list[str]:
+    found = [text for text in asked or () if is_span_measure(text)]
+    if found and not collection.spans:
+        raise InputError(f"{found[0]} needs gold spans", path=f"{place}.measures", hint="[data] gold = FILE")
+    return found or (["span_recall@5", "span_precision@5"] if collection.spans and asked is None else [])
+
+
+def _row(outcome: Outcome, systems: Sequence[Scores], found: Comparison | None) -> Row:
+    combination = outcome.combination
+    if not outcome.done:
+        return Row(combination, outcome.reason or "failed")
+    scores = next(one for one in systems if one.name == combination.name)
+    whole = np.array([sum(one.ms for one in works) for works in zip(*outcome.work.values(), strict=True)])
+    stages = tuple(_stage(name, works) for name, works in outcome.work.items())
+    money = [stage.money for stage in stages]
+    count = len(whole)
+    cost = None if any(one is None for one in money) else sum(one or 0.0 for one in money) / count
+    return Row(
+        combination,
+        quality={label: _quality(scores, label, found) for label in scores.labels},
+        latency_ms={f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES},
+        stages=stages,
+        index=outcome.index,
+        cost_per_query=cost,
+    )
+
+
+def _stage(name: str, works: Sequence[Work]) -> StageTime:
+    ms = np.array([work.ms for work in works])
+    tokens, money = total(works)
+    return StageTime(name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money)
+
+
+def _quality(scores: Scores, label: str, found: Comparison | None) -> Quality:
+    if found is not None and label in found.measures:
+        mean = found.means[label][found.systems.index(scores.name)]
+        if scores.name == found.baseline:
+            return Quality(mean)
+        contrast = found.contrast(scores.name, label)
+        return Quality(mean, contrast.adjusted, contrast.improves)
+    values = scores.column(label)
+    return Quality(mean_intervals(values[~np.isnan(values)][:, None])[0])
+
+
+def _with_front(rows: Sequence[Row], label: str) -> list[Row]:
+    """Mark the rows that no other beats: at least as good in quality, P95 latency and money, and better in one."""
+    return [replace(row, pareto=row.done and not any(_beats(other, row, label) for other in rows)) for row in rows]
+
+
+def _beats(one: Row, other: Row, label: str) -> bool:
+    if not one.done or not other.done or one is other:
+        return False
+    mine, theirs = _figures(one, label), _figures(other, label)
+    return all(a >= b for a, b in zip(mine, theirs, strict=True)) and mine != theirs
+
+
+def _figures(row: Row, label: str) -> tuple[float, float, float]:
+    quality = row.quality[label].mean.estimate
+    cost = float("inf") if row.cost_per_query is None else row.cost_per_query
+    return (-1.0 if quality is None else quality, -row.latency_ms["p95"], -cost)
+
+
+def _checked(
+    judge: Judge, outcomes: Mapping[str, Outcome], names: tuple[str, str], held: set[str], told: tuple[str, int]
+) -> Holdout:
+    winner, baseline = names
+    label, chosen_on = told
+    systems = [judge.scores(outcomes[name], held) for name in dict.fromkeys((baseline, winner))]
+    if len(systems) == 1:
+        return Holdout(len(held), chosen_on, label, _quality(systems[0], label, None).mean, None, None)
+    found = compare(systems, [label], baseline=baseline)
+    means = found.means[label]
+    return Holdout(len(held), chosen_on, label, means[1], means[0], found.contrast(winner, label))
+
+
+def _warnings(
+    outcomes: Sequence[Outcome], experiment: Experiment, baseline: str, found: Comparison | None
+) -> list[str]:
+    said: list[str] = []
+    if experiment.baseline and baseline != experiment.baseline:
+        said.append(say("experiment.baseline_lost", asked=experiment.baseline, name=baseline))
+    for outcome in outcomes:
+        if outcome.faults and outcome.done:
+            counts = ", ".join(f"{reason} {n}" for reason, n in Counter(outcome.faults).most_common())
+            said.append(say("experiment.faults", name=outcome.combination.name, counts=counts))
+    return [*said, *(found.warnings if found is not None else ())]

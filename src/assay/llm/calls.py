@@ -1,0 +1,117 @@
+"""Calls of other kinds than chat: any JSON body, and a function that reads the answer; rerankers' endpoints with them."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.errors import UsageError
+from assay.llm import tokens, wire
+from assay.llm.records import Reply, Usage, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from assay.llm.policy import Kind
+    from assay.llm.wire import Traits
+
+Shape = Literal["jina", "cohere", "vllm", "dashscope"]
+SHAPES: tuple[Shape, ...] = ("jina", "cohere", "vllm", "dashscope")
+_DASHSCOPE = "/services/rerank/text-rerank/text-rerank"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A body for a path of the server; `read` gives what the answer holds, or None when it holds it not."""
+
+    path: str
+    model: str
+    payload: Mapping[str, Any]
+    read_answer: Callable[[Mapping[str, Any]], Any]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What shapes the answer."""
+        return {"path": self.path, "model": self.model, "payload": self.payload}
+
+    @property
+    def weight(self) -> float:
+        """Tokens of the body, estimated."""
+        return float(tokens.estimated(json.dumps(self.payload, ensure_ascii=False)))
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """Bytes of the body."""
+        return tokens.most(json.dumps(self.payload, ensure_ascii=False)), 0
+
+    def body(self, traits: Traits) -> dict[str, Any]:
+        """Write what is sent."""
+        return {name: value for name, value in self.payload.items() if name not in traits.dropped}
+
+    def read(self, answer: Mapping[str, Any], traits: Traits) -> tuple[Kind | None, Reply]:
+        """Read the answer."""
+        del traits
+        found, usage = self.read_answer(answer), usage_of(answer)
+        if found is None:
+            return "hollow", failed("empty", "the answer does not hold what was asked for", usage=usage or Usage())
+        usage = usage or Usage(int(self.weight), estimated=True)
+        return None, Reply("ok", data=found, usage=usage, model=str(answer.get("model") or ""))
+
+    def repaired(self, reply: Reply) -> Call:
+        """Nothing to repair."""
+        del reply
+        return self
+
+
+def usage_of(answer: Mapping[str, Any]) -> Usage | None:
+    """Read the token counts of a chat's or a reranker's answer."""
+    known = wire.usage_of(answer)
+    raw = answer.get("usage")
+    total = raw.get("total_tokens") if isinstance(raw, dict) else None
+    if known is not None or isinstance(total, bool) or not isinstance(total, int) or total < 0:
+        return known
+    return Usage(total)
+
+
+def rerank_call(query: str, documents: Sequence[str], *, model: str, shape: Shape) -> Call:
+    """Ask a reranker for a score of every document."""
+    count = len(documents)
+    flat = {"model": model, "query": query, "documents": list(documents), "top_n": count}
+    if shape == "dashscope":
+        inside = {"query": query, "documents": list(documents)}
+        rest = {"top_n": count, "return_documents": False}
+        body: dict[str, Any] = {"model": model, "input": inside, "parameters": rest}
+        return Call(_DASHSCOPE, model, body, lambda answer: _scores(answer.get("output"), count))
+    if shape == "jina":
+        flat["return_documents"] = False
+    return Call("/rerank", model, flat, lambda answer: _scores(answer, count))
+
+
+def rerank_base(url: str, shape: str) -> tuple[str, Shape]:
+    """The base URL of a reranker's address, and its shape: as told, else by the address."""
+    if shape not in {"auto", *SHAPES}:
+        raise UsageError(f"shape = {shape!r}: expected auto, {', '.join(SHAPES)}")
+    base = url.rstrip("/").removesuffix(_DASHSCOPE).removesuffix("/rerank")
+    for known in SHAPES:
+        if shape == known or (shape == "auto" and known in url.lower()):
+            return base, known
+    return base, "vllm"
+
+
+def _scores(answer: Any, count: int) -> list[float] | None:
+    """Scores in the order of the documents; None unless every document has exactly one finite score."""
+    rows = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(rows, list) or len(rows) != count:
+        return None
+    found: dict[int, float] = {}
+    for row in rows:
+        place = row.get("index") if isinstance(row, dict) else None
+        score = row.get("relevance_score", row.get("score")) if isinstance(row, dict) else None
+        if isinstance(place, bool) or not isinstance(place, int) or not isinstance(score, (int, float)):
+            return None
+        if not math.isfinite(score) or not 0 <= place < count:
+            return None
+        found[place] = float(score)
+    return [found[place] for place in range(count)] if len(found) == count else None

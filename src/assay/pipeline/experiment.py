@@ -1,0 +1,212 @@
+"""An experiment as a TOML file says it: data, stages with their axes, how it is evaluated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import InputError, UnknownName, excerpt
+from assay.formats.files import read_toml
+from assay.formats.queries import read_queries
+from assay.formats.reading import read_judgments
+from assay.pipeline import bm25, chunkers, external, generators, hybrid, language_models, rerankers, vectors
+from assay.pipeline.documents import read_collection
+from assay.pipeline.gold import GoldSpan, documents_judged, read_gold
+from assay.pipeline.grid import Choice, Combination, at, choices_of, chosen, combinations
+from assay.pipeline.records import Document, Query
+from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
+from assay.pipeline.terms import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.judgments import Judgments
+    from assay.pipeline.stages import Stage
+
+_BUILT_IN = (bm25, chunkers, external, generators, hybrid, language_models, rerankers, vectors)  # they register methods
+_PLUGINS = {
+    "chunk": chunkers.plugin_chunker, "retrieve": external.plugin_retriever, "rerank": rerankers.plugin_reranker,
+    "generate": generators.plugin_generator,
+}  # fmt: skip
+_TABLES = {
+    "": ("name", "baseline", "only", "output", "cache", "seed"),
+    "data": ("documents", "queries", "judgments", "gold", "split"),
+    "evaluate": (
+        "protocol", "measures", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "span_share",
+    ),
+    "llm": LLM_KEYS,
+}  # fmt: skip
+_SAMPLE = 200  # texts that tell the language of all
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What a TOML file asks for, checked as far as that goes without reading data."""
+
+    path: Path
+    name: str
+    data: Mapping[str, str]
+    combinations: tuple[Combination, ...]
+    evaluate: Mapping[str, Any]
+    llm: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str = ""
+    output: Path = Path()
+    cache: Path = Path()
+    seed: int = 0
+
+    @property
+    def folder(self) -> Path:
+        """Where the paths of the file start."""
+        return self.path.parent
+
+
+def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment:
+    """Read and check an experiment; `only` keeps combinations by name, with * for anything."""
+    place = Path(path)
+    raw = read_toml(str(place))
+    for name in raw:
+        _check_key(name, {*_TABLES[""], *(table for table in _TABLES if table), *STAGES}, str(place))
+    for table, known in _TABLES.items():
+        part = raw.get(table, {}) if table else {}
+        if not isinstance(part, dict):
+            raise InputError(f"expected a table [{table}]", path=f"{place}: {table}")
+        for name in part:
+            _check_key(name, known, f"{place}: {table}")
+    stages = {stage: choices_of(stage, raw.get(stage), str(place)) for stage in STAGES}
+    grid = combinations(stages, str(place))
+    baseline = str(raw.get("baseline", ""))
+    if baseline and baseline not in [one.name for one in grid]:
+        with at(f"{place}: baseline"):
+            raise UnknownName("combination", baseline, [one.name for one in grid])
+    asked = raw.get("only", [])
+    with at(f"{place}: only"):
+        grid = chosen(grid, [asked] if isinstance(asked, str) else asked)
+    grid = chosen(grid, only)
+    name = str(raw.get("name") or place.stem)
+    return Experiment(
+        path=place, name=name, data=_data(raw, place), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),
+        llm=raw.get("llm", {}), baseline=baseline, seed=int(raw.get("seed", 0)),
+        output=place.parent / str(raw.get("output") or f"{place.stem}-results"),
+        cache=place.parent / str(raw.get("cache") or ".assay-cache"),
+    )  # fmt: skip
+
+
+def _check_key(name: str, known: Any, place: str) -> None:
+    if name not in known:
+        with at(place):
+            raise UnknownName("key", name, known, hint=f"known here: {', '.join(sorted(known))}")
+
+
+def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
+    data = raw.get("data", {})
+    for name in ("documents", "queries"):
+        if name not in data:
+            raise InputError(f"{name} is not given", path=f"{place}: data", hint=f'[data] {name} = "FILE"')
+    if "judgments" not in data and "gold" not in data:
+        raise InputError("give judgments (documents) or gold (spans of text)", path=f"{place}: data")
+    for name, value in data.items():
+        if not isinstance(value, str):
+            raise InputError(f"{excerpt(value)} is no path", path=f"{place}: data.{name}")
+    return dict(data)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The data of an experiment, read."""
+
+    documents: tuple[Document, ...]
+    queries: tuple[Query, ...]
+    judgments: Judgments
+    spans: tuple[GoldSpan, ...] = ()
+    references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
+    """Read documents, queries and gold; only judged queries are asked, at most `limit` of them."""
+    data, folder, place = experiment.data, experiment.folder, experiment.path
+    with at(f"{place}: data.documents"):
+        documents = read_collection(folder / data["documents"])
+    texts = {document.id: document.text for document in documents}
+    with at(f"{place}: data.queries"):
+        table = read_queries(folder / data["queries"])
+    spans: list[GoldSpan] = []
+    if "gold" in data:
+        with at(f"{place}: data.gold"):
+            spans = read_gold(folder / data["gold"], texts)
+    with at(f"{place}: data.judgments"):
+        split = data.get("split", "test")
+        judged = read_judgments(folder / data["judgments"], split=split) if "judgments" in data else None
+    judgments = documents_judged(spans) if judged is None else judged
+    queries, notes = _queries(table.texts(), judgments, f"{place}: data.queries", limit)
+    kept = {query.id for query in queries}
+    _check_documents(judgments, texts, f"{place}: data.judgments")
+    return Collection(
+        tuple(documents), tuple(queries), _only(judgments, kept),
+        tuple(span for span in spans if span.query_id in kept), _references(table), tuple(notes),
+    )  # fmt: skip
+
+
+def _queries(
+    texts: Mapping[str, str], judgments: Judgments, place: str, limit: int | None
+) -> tuple[list[Query], list[str]]:
+    judged = {*judgments.query_ids, *judgments.empty}
+    queries = [Query(name, text) for name, text in texts.items() if name in judged]
+    if not queries:
+        raise InputError("no query with a text is judged", path=place, hint="check that both use the same query ids")
+    wordless = next((query for query in queries if not words(query.text)), None)
+    if wordless is not None:
+        raise InputError(f"query {excerpt(wordless.id)} has no words: {excerpt(wordless.text)}", path=place)
+    left = len(texts) - len(queries)
+    notes = [f"{left} queries without judgments are not asked"] if left else []
+    if limit is not None and limit < len(queries):
+        notes.append(f"only the first {limit} of {len(queries)} queries are asked (--limit)")
+        queries = queries[:limit]
+    return queries, notes
+
+
+def _only(judgments: Judgments, kept: set[str]) -> Judgments:
+    from dataclasses import replace
+
+    import polars as pl
+
+    frame = judgments.frame.filter(pl.col("query_id").is_in(list(kept)))
+    return replace(judgments, frame=frame, empty=tuple(name for name in judgments.empty if name in kept))
+
+
+def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str) -> None:
+    known = judgments.frame["doc_id"].is_in(list(texts))
+    if not known.any() and len(known):
+        first = judgments.frame["doc_id"][0]
+        raise InputError(f"no judged document is in the collection, such as {excerpt(first)}", path=place)
+
+
+def _references(table: Any) -> dict[str, tuple[str, ...]]:
+    if "reference" not in table.frame.columns:
+        return {}
+    pairs = zip(table.frame["query_id"].to_list(), table.frame["reference"].to_list(), strict=True)
+    return {query: (text,) for query, text in pairs if isinstance(text, str)}
+
+
+def make_stages(experiment: Experiment, collection: Collection) -> tuple[dict[tuple[Any, ...], Any], Setup]:
+    """Make every stage that any combination uses, so that what cannot work is found before anything runs."""
+    setup = Setup(experiment.folder, tuple(d.text for d in collection.documents[:_SAMPLE]), experiment.llm)
+    made: dict[tuple[Any, ...], Any] = {}
+    try:
+        for combination in experiment.combinations:
+            for choice in combination.choices.values():
+                if choice.key not in made:
+                    with at(choice.place):
+                        made[choice.key] = make(choice.stage, choice, setup)
+    except BaseException:
+        setup.close()
+        raise
+    return made, setup
+
+
+def make(stage: Stage, choice: Choice, setup: Setup) -> Any:
+    """Make one stage."""
+    if is_plugin(choice.method):
+        return _PLUGINS[stage](choice.method, setup, choice.params)
+    return find(stage, choice.method).make(setup, **choice.params)

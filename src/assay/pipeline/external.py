@@ -1,0 +1,194 @@
+"""Retrievers that are not ours: a run file, a user's function, an endpoint, objects of other frameworks."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import InputError, UsageError, excerpt
+from assay.formats.reading import read_run
+from assay.llm.calls import Call
+from assay.pipeline.stages import Setup, load, method
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from assay.llm import Reply
+    from assay.pipeline.records import Chunk, Query
+    from assay.pipeline.retrieval import Ranked
+
+_IDS = ("chunk_id", "doc_id", "id", "id_", "node_id", "ref_doc_id", "document_id", "source", "_id")
+_TEXTS = ("page_content", "content", "text")
+
+
+@method("retrieve", "run")
+def run_file(setup: Setup, *, file: str) -> RunFile:
+    """The lists of an existing run file, instead of a search."""
+    return RunFile(setup.path(file))
+
+
+class Outside:
+    """A search that needs no index of ours; what it returns is found among the chunks by id, else by text."""
+
+    parts = ()
+
+    def __init__(self, ask: Callable[[Query, int], Sequence[Any]], identity: dict[str, Any]) -> None:
+        self._ask, self.identity = ask, identity
+        self._seen: Sequence[Chunk] | None = None
+
+    def search_in(self, chunks: Sequence[Chunk], query: Query, k: int) -> Ranked:
+        """Ask, and find the chunks that are meant."""
+        if self._seen is not chunks:
+            self._seen = chunks
+            self._names, self._texts = _known(chunks)
+        numbers: list[int] = []
+        scores: list[float] = []
+        found = list(self._ask(query, k))[:k]
+        for place, item in enumerate(found):
+            number = self._number(item)
+            if number not in numbers:
+                numbers.append(number)
+                scores.append(_score(item, default=float(len(found) - place)))
+        order = sorted(range(len(numbers)), key=lambda i: -scores[i])
+        return [numbers[i] for i in order], [scores[i] for i in order]
+
+    def fuse(self, lists: Sequence[Ranked], k: int) -> Ranked:
+        """There is one list."""
+        numbers, scores = lists[0]
+        return numbers[:k], scores[:k]
+
+    def _number(self, item: Any) -> int:
+        names = [name for name in _names(item) if name in self._names]
+        if names:
+            number = self._names[names[0]]
+            if number is None:
+                raise InputError(
+                    f"document {excerpt(names[0])} was returned, which is cut into several chunks",
+                    hint='use chunk.method = "none" with this retriever, or return chunk ids',
+                )
+            return number
+        text = _text(item)
+        if text is not None and text.strip() in self._texts:
+            return self._texts[text.strip()]
+        shown = next(iter(_names(item)), text or item)
+        raise InputError(f"{excerpt(shown)} was returned, which is no document or chunk of this collection")
+
+
+def _known(chunks: Sequence[Chunk]) -> tuple[dict[str, int | None], dict[str, int]]:
+    """Numbers of chunks by id, by the document's id where it has one chunk, and by text."""
+    names: dict[str, int | None] = {}
+    for number, chunk in enumerate(chunks):
+        names[chunk.doc_id] = None if chunk.doc_id in names else number
+    names |= {chunk.id: number for number, chunk in enumerate(chunks)}
+    return names, {chunk.text: number for number, chunk in reversed(list(enumerate(chunks)))}
+
+
+def _field(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+
+
+def _inside(item: Any) -> list[Any]:
+    """An item, what it wraps (LlamaIndex: node), and its metadata (LangChain: metadata, Haystack: meta)."""
+    node = _field(item, "node")
+    whole = [item] if node is None else [item, node]
+    extra = [_field(one, name) for one in whole for name in ("metadata", "meta")]
+    return [*[one for one in extra if isinstance(one, dict)], *whole]
+
+
+def _names(item: Any) -> list[str]:
+    if isinstance(item, (tuple, list)) and item:
+        item = item[0]
+    if isinstance(item, (str, int)):
+        return [str(item)]
+    found = [_field(one, name) for name in _IDS for one in _inside(item)]
+    return [str(name) for name in found if isinstance(name, (str, int)) and not isinstance(name, bool)]
+
+
+def _text(item: Any) -> str | None:
+    if isinstance(item, (tuple, list)) and item:
+        item = item[0]
+    if isinstance(item, str):
+        return item
+    found = [_field(one, name) for one in reversed(_inside(item)) for name in _TEXTS]
+    return next((text for text in found if isinstance(text, str)), None)
+
+
+def _score(item: Any, *, default: float) -> float:
+    raw = item[1] if isinstance(item, (tuple, list)) and len(item) > 1 else _field(item, "score")
+    return float(raw) if isinstance(raw, (int, float)) and not isinstance(raw, bool) else default
+
+
+class RunFile(Outside):
+    """The lists of a run file."""
+
+    def __init__(self, path: Path) -> None:
+        run = read_run(path)
+        frame = run.frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
+        name = "chunk_id" if "chunk_id" in frame.columns else "doc_id"
+        self.lists: dict[str, list[tuple[str, float]]] = {}
+        for query, doc, score in frame.select("query_id", name, "score").iter_rows():
+            self.lists.setdefault(query, []).append((doc, score))
+        digest = run.source.sha256 if run.source else None
+        super().__init__(lambda query, k: self.lists.get(query.id, [])[:k], {"method": "run", "sha256": digest})
+
+
+def plugin_retriever(text: str, setup: Setup, params: Mapping[str, Any]) -> Outside:
+    """A user's own retriever: an object with a method we know, a function of query and k, or an endpoint."""
+    if text.startswith(("http://", "https://")):
+        return Outside(_Endpoint(text, setup, params), {"endpoint": text, "parameters": dict(params)})
+    thing = load(text, setup.folder)
+    identity = {"plugin": text, "source": source_digest(thing), "parameters": dict(params)}
+    return Outside(as_search(thing, text, params), identity)
+
+
+def as_search(thing: Any, text: str, params: Mapping[str, Any]) -> Callable[[Query, int], Sequence[Any]]:
+    """Recognise a retriever by its methods: LangChain's invoke, LlamaIndex's retrieve, Haystack's run, or a function."""
+    for name in ("invoke", "get_relevant_documents", "retrieve"):
+        call = getattr(thing, name, None)
+        if callable(call):
+            return lambda query, k, call=call: call(query.text)  # type: ignore[misc]
+    run = getattr(thing, "run", None)
+    if callable(run):
+        return lambda query, k: run(query=query.text)["documents"]
+    if callable(thing):
+        return lambda query, k: thing(query.text, k, **params)
+    raise UsageError(f"{text} is no retriever: expected a function of query and k, or invoke, retrieve or run")
+
+
+class _Endpoint:
+    """POST {"query", "k", ...} -> {"results": [{"id", "score"}]}."""
+
+    def __init__(self, url: str, setup: Setup, params: Mapping[str, Any]) -> None:
+        self._client, self._params = setup.client(url, "retriever"), dict(params)
+
+    def __call__(self, query: Query, k: int) -> Sequence[Any]:
+        body = {"query": query.text, "k": k, **self._params}
+        found: list[Any] = answered(self._client.call_many([Call("", "retriever", body, _results)])[0])
+        return found
+
+
+def _results(answer: Mapping[str, Any]) -> list[Any] | None:
+    found = answer.get("results")
+    return found if isinstance(found, list) else None
+
+
+def answered(reply: Reply) -> Any:
+    """What an endpoint gave, or an error that says why it gave nothing."""
+    if not reply.ok:
+        raise InputError(f"the endpoint failed ({reply.reason}): {reply.message}")
+    return reply.data
+
+
+def source_digest(thing: Any) -> str:
+    """Hash of the source file that a user's object comes from, so that a change of it is noticed."""
+    for one in (thing, type(thing)):
+        try:
+            place = inspect.getsourcefile(one)
+        except TypeError:
+            continue
+        if place is not None:
+            with open(place, "rb") as file:  # noqa: PTH123 - inspect gives a string
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    return ""

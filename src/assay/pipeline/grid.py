@@ -1,0 +1,182 @@
+"""The grid of an experiment: every list of values is an axis, every combination of choices is one system."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import AssayError, InputError, UnknownName, UsageError, excerpt
+from assay.pipeline.stages import REGISTRY, STAGES, Stage, check, find, is_plugin, takes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+# What a stage takes besides the parameters of its method: how many chunks it gives, looks at, or is shown.
+SHARED: dict[Stage, dict[str, int]] = {
+    "chunk": {}, "retrieve": {"depth": 100}, "rerank": {"depth": 50}, "generate": {"contexts": 5},
+}  # fmt: skip
+_DEFAULT: dict[Stage, str] = {"chunk": "none", "retrieve": "bm25", "rerank": "none", "generate": "none"}
+_MOST = 1000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One method of a stage with its parameters; `size` is how many chunks it gives, looks at, or is shown."""
+
+    stage: Stage
+    method: str
+    params: Mapping[str, Any]
+    size: int
+    place: str
+    name: str = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What makes it another choice."""
+        return self.stage, self.method, repr(sorted(self.params.items())), self.size
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One system: a choice for every stage, a name, and its value on every axis."""
+
+    name: str
+    choices: Mapping[Stage, Choice]
+    axes: Mapping[Stage, str]
+
+
+def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
+    """Read a stage: a method's name, a table, or a list of them."""
+    entries = raw if isinstance(raw, list) else [raw]
+    if raw is None:
+        entries = [_DEFAULT[stage]]
+    found: dict[tuple[Any, ...], Choice] = {}
+    for number, entry in enumerate(entries, 1):
+        place = f"{path}: {stage}" if len(entries) == 1 else f"{path}: {stage} {number}"
+        table = {"method": entry} if isinstance(entry, str) else entry
+        if not isinstance(table, dict):
+            raise InputError(f"{excerpt(entry)} is no method", path=place, hint="expected a name or a table")
+        for choice in _expanded(stage, table, place):
+            found.setdefault(choice.key, choice)
+    if not found:
+        raise InputError("no method is listed", path=f"{path}: {stage}", hint="expected at least one")
+    return list(found.values())
+
+
+def _expanded(stage: Stage, table: dict[str, Any], place: str) -> Iterator[Choice]:
+    axes = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
+    methods = axes.get("method", [_DEFAULT[stage]])
+    for name in axes:
+        _check_name(stage, name, methods, place)
+    for values in itertools.product(*axes.values()):
+        entry = {"method": _DEFAULT[stage], **dict(zip(axes, values, strict=True))}
+        yield _choice(stage, entry, place)
+
+
+def _check_name(stage: Stage, name: str, methods: Sequence[Any], place: str) -> None:
+    """Refuse an unknown method, and a parameter that none of the listed methods takes."""
+    for given in methods:
+        if not isinstance(given, str):
+            raise InputError(f"{excerpt(given)} is no name of a method", path=f"{place}.method")
+        with at(f"{place}.method"):
+            if not is_plugin(given):
+                find(stage, given)
+    if name in {"method", "name"} or name in SHARED[stage] or any(takes(stage, given, name) for given in methods):
+        return
+    known = {*SHARED[stage], *(key for given in methods for key in find(stage, given).parameters)}
+    takers = [other for other, one in REGISTRY[stage].items() if name in one.parameters]
+    hint = (
+        f"it is a parameter of {', '.join(takers)}" if takers else f"known here: {', '.join(sorted(known)) or 'none'}"
+    )
+    with at(f"{place}.{name}"):
+        raise UnknownName("parameter", name, known, hint=hint)
+
+
+def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
+    method = entry.pop("method")
+    name = entry.pop("name", "")
+    size = 0
+    for key, default in SHARED[stage].items():
+        size = entry.pop(key, default)
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise InputError(f"{excerpt(size)}: expected a whole number from 1 on", path=f"{place}.{key}")
+    params = {key: value for key, value in entry.items() if takes(stage, method, key)}
+    with at(place):
+        check(stage, method, params)
+    if not is_plugin(method):
+        known = find(stage, method).parameters
+        params = {key: params.get(key, one.default) for key, one in known.items()}
+    return Choice(stage, method, params, size, place, str(name))
+
+
+class at:  # noqa: N801 - reads as a word: with at(place)
+    """Say where in the TOML file an error comes from."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, AssayError):
+            raise InputError(str(error), path=self._place) from None
+
+
+def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combination]:
+    """All combinations, named by what varies."""
+    labels = {stage: _labels(choices) for stage, choices in stages.items()}
+    varying = [stage for stage in STAGES if len(stages[stage]) > 1] or ["retrieve"]
+    number = 1
+    for choices in stages.values():
+        number *= len(choices)
+    if number > _MOST:
+        raise InputError(f"the grid has {number:,} combinations", path=path, hint=f"at most {_MOST:,}; shorten a list")
+    found: list[Combination] = []
+    for places in itertools.product(*(range(len(stages[stage])) for stage in STAGES)):
+        chosen = {stage: stages[stage][place] for stage, place in zip(STAGES, places, strict=True)}
+        axes = {stage: labels[stage][place] for stage, place in zip(STAGES, places, strict=True) if stage in varying}
+        silent = {"rerank", "generate"}
+        words = [text for stage, text in axes.items() if not (stage in silent and chosen[stage].method == "none")]
+        found.append(Combination(" + ".join(words) or "none", chosen, axes))
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"two combinations are called {excerpt(twice)}", path=path, hint="give the tables names")
+    return found
+
+
+def _labels(choices: list[Choice]) -> list[str]:
+    """Short names: the method, and the parameters in which choices of one method differ."""
+    found = []
+    for choice in choices:
+        like = [other for other in choices if other.method == choice.method and not other.name]
+        values = {**choice.params, **({next(iter(SHARED[choice.stage])): choice.size} if SHARED[choice.stage] else {})}
+        differ = [
+            key for key, value in values.items()
+            if any({**other.params, **dict.fromkeys(SHARED[other.stage], other.size)}.get(key) != value for other in like)
+        ]  # fmt: skip
+        name = choice.method.rpartition(":")[2] if is_plugin(choice.method) else choice.method
+        name = "whole" if choice.stage == "chunk" and name == "none" else name
+        told = [
+            f"{key}={values[key]:g}" if isinstance(values[key], float) else f"{key}={values[key]}" for key in differ
+        ]
+        found.append(choice.name or " ".join([name, *told]))
+    return found
+
+
+def chosen(found: Iterable[Combination], patterns: Sequence[str]) -> list[Combination]:
+    """Keep the combinations that a pattern names; * stands for anything."""
+    whole = list(found)
+    if not patterns:
+        return whole
+    kept = [one for one in whole if any(fnmatchcase(one.name.lower(), pattern.lower()) for pattern in patterns)]
+    for pattern in patterns:
+        if not any(fnmatchcase(one.name.lower(), pattern.lower()) for one in whole):
+            names = [one.name for one in whole]
+            raise UnknownName("combination", pattern, names, hint=f"there are {', '.join(names[:12])}")
+    if not kept:
+        raise UsageError("no combination is left")
+    return kept

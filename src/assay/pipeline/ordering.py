@@ -1,0 +1,37 @@
+"""The order of hits after a reranker, and scores that say exactly that order."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from assay.pipeline.records import Hits
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.pipeline.records import Scored
+
+
+def reordered(hits: Hits, scored: Scored | None, ms: float) -> Hits:
+    """Put the scored hits first by falling score, equal ones as they were; then what was not scored, as it was.
+
+    What has no score counts down from one below the lowest, so that scores never claim another order.
+    """
+    if scored is None:
+        return Hits(hits.chunks, hits.scores, ms)
+    known = [(i, score) for i, score in enumerate(scored.scores) if score is not None]
+    order = sorted(known, key=lambda item: -item[1])
+    rest = [i for i in range(len(hits.chunks)) if i >= len(scored.scores) or scored.scores[i] is None]
+    low = min((score for _, score in known), default=0.0)
+    scores = [*(score for _, score in order), *(low - 1 - place for place in range(len(rest)))]
+    numbers = [hits.chunks[i] for i in (*(i for i, _ in order), *rest)]
+    return Hits(tuple(numbers), tuple(scores), ms, scored.tokens, scored.money, dict(scored.faults))
+
+
+def descending(scores: Sequence[float]) -> list[float]:
+    """The same scores, equal ones told apart in their last digit, so that evaluation keeps the order they are in."""
+    found: list[float] = []
+    for score in scores:
+        found.append(min(score, math.nextafter(found[-1], -math.inf)) if found else score)
+    return found

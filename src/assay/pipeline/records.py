@@ -1,0 +1,105 @@
+"""What passes between stages: documents, chunks, queries, ranked chunks, and what each step took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Span = tuple[int, int]
+"""Start and end of a piece of text, in characters."""
+
+
+class Document(NamedTuple):
+    """One text of the collection."""
+
+    id: str
+    text: str
+
+
+class Chunk(NamedTuple):
+    """A piece of a document; text is document.text[start:end]."""
+
+    id: str
+    doc_id: str
+    text: str
+    start: int
+    end: int
+
+
+class Query(NamedTuple):
+    """One question."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Ranked chunks of one query by their numbers, the best first, and what it took to find them.
+
+    `money` is None when the price is not known; `faults` counts calls that failed, by reason.
+    """
+
+    chunks: tuple[int, ...]
+    scores: tuple[float, ...]
+    ms: float = 0.0
+    tokens: int = 0
+    money: float | None = 0.0
+    faults: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Copy to plain values."""
+        return {**vars(self), "faults": dict(self.faults)}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Hits:
+        """Read what `to_json` wrote."""
+        return cls(**{**plain, "chunks": tuple(plain["chunks"]), "scores": tuple(plain["scores"])})
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One answer, or the reason why there is none, and what it took."""
+
+    text: str | None
+    reason: str = ""
+    ms: float = 0.0
+    tokens: int = 0
+    money: float | None = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Copy to plain values."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Answered:
+        """Read what `to_json` wrote."""
+        return cls(**plain)
+
+
+class Scored(NamedTuple):
+    """A reranker's scores, one per text (None where it gave none), and what they took."""
+
+    scores: Sequence[float | None]
+    tokens: int = 0
+    money: float | None = 0.0
+    faults: Mapping[str, int] = Counter()
+
+
+@dataclass(frozen=True)
+class IndexTrace:
+    """What an index took: seconds and peak memory of building it, how many chunks and bytes it has."""
+
+    build_seconds: float
+    chunks: int
+    bytes: int
+    peak_memory_bytes: int
+
+
+def together(one: float | None, other: float | None) -> float | None:
+    """Add up money; what is not known stays unknown."""
+    return None if one is None or other is None else one + other

@@ -1,0 +1,213 @@
+"""Rerankers that run on this machine, and users' own: scores for the texts of one query."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from assay.errors import InputError, UsageError, excerpt
+from assay.llm.calls import Call, rerank_base, rerank_call
+from assay.pipeline.external import answered, source_digest
+from assay.pipeline.records import Scored
+from assay.pipeline.stages import Setup, at_least, load, method, needs_package
+from assay.text.embeddings import embed_all
+from assay.text.tokens import load_tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from assay.llm.calls import Shape
+    from assay.llm.client import Client
+    from assay.text.embeddings import Embedder
+
+_KEPT = 100_000  # vectors of texts kept in memory
+
+
+class Reranker(Protocol):
+    """Whatever scores texts for a query; the higher the better."""
+
+    identity: dict[str, Any]
+
+    def score(self, query: str, texts: Sequence[str]) -> Scored:
+        """One score per text."""
+
+
+@method("rerank", "none")
+def none(setup: Setup) -> None:
+    """The order of the retriever."""
+    del setup
+
+
+@method("rerank", "embedding")
+def embedding(setup: Setup, *, embedder: str = "auto") -> Reranker:
+    """Cosine similarity of query and text; best by another model than the retriever's."""
+    return Embedding(setup.embedder(embedder))
+
+
+class Embedding:
+    """Similarity of embeddings; texts that come again are not embedded again."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.identity = {"method": "embedding", "embedder": embedder.name}
+        self._embedder = embedder
+        self._rows: dict[str, NDArray[np.float32]] = {}
+
+    def score(self, query: str, texts: Sequence[str]) -> Scored:
+        """Cosines."""
+        if len(self._rows) > _KEPT:
+            self._rows.clear()
+        new = [text for text in dict.fromkeys([query, *texts]) if text not in self._rows]
+        found = embed_all(self._embedder, new)
+        if found.failures:
+            raise InputError(f"a text got no vector: {next(iter(found.failures.values()))}")
+        self._rows |= dict(zip(new, found.rows, strict=True))
+        matrix = np.array([self._rows[text] for text in texts])
+        return Scored((matrix @ self._rows[query]).astype(np.float64).tolist())
+
+
+@method("rerank", "cross-encoder")
+def cross_encoder(setup: Setup, *, folder: str, max_tokens: int = 512, batch: int = 32) -> Reranker:
+    """A model that reads query and text together: a folder with model.onnx and tokenizer.json, on onnxruntime."""
+    at_least("batch", batch, 1)
+    return CrossEncoder(setup.path(folder), max_tokens=max_tokens, batch=batch)
+
+
+class CrossEncoder:
+    """An ONNX model with the logits of one or two labels; of two, the second is the relevant one."""
+
+    def __init__(self, folder: Path, *, max_tokens: int = 512, batch: int = 32) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise needs_package("a cross-encoder", "onnxruntime") from None
+        places = [folder / "model.onnx", folder / "onnx" / "model.onnx"]
+        model = next((place for place in places if place.is_file()), None)
+        if model is None or not (folder / "tokenizer.json").is_file():
+            raise InputError("no model.onnx and tokenizer.json in this folder", path=str(folder))
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        self._inputs = [entry.name for entry in self._session.get_inputs()]
+        self._tokenizer = load_tokenizer(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
+        self._batch = batch
+        self.identity = {
+            "method": "cross-encoder", "model": _digest(model), "tokenizer": _digest(folder / "tokenizer.json"),
+            "max_tokens": max_tokens,
+        }  # fmt: skip
+
+    def score(self, query: str, texts: Sequence[str]) -> Scored:
+        """Logits, in batches of texts of like length."""
+        encoded = self._tokenizer.encode_batch([(query, text) for text in texts])
+        order = sorted(range(len(texts)), key=lambda i: len(encoded[i].ids))
+        scores = np.empty(len(texts))
+        for start in range(0, len(order), self._batch):
+            chosen = order[start : start + self._batch]
+            scores[chosen] = self._logits([encoded[i] for i in chosen])
+        return Scored(scores.tolist(), tokens=sum(len(one.ids) for one in encoded))
+
+    def _logits(self, encoded: list[Any]) -> NDArray[np.float64]:
+        width = max(len(one.ids) for one in encoded)
+        known = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+        feed = {
+            name: np.array(
+                [getattr(one, known[name]) + [0] * (width - len(one.ids)) for one in encoded], dtype=np.int64
+            )
+            for name in self._inputs
+            if name in known
+        }
+        logits = np.asarray(self._session.run(None, feed)[0], dtype=np.float64).reshape(len(encoded), -1)
+        return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@method("rerank", "endpoint")
+def endpoint(
+    setup: Setup, *, url: str, model: str, shape: str = "auto", key_env: str = "", price: float | None = None
+) -> Reranker:
+    """A server with a /rerank address of the Jina, Cohere, vLLM or DashScope shape; `price` per million tokens."""
+    base, known = rerank_base(url, shape)
+    client = _keyed(setup, key_env).client(base, model)
+    return Endpoint(client, model=model, shape=known, price=price)
+
+
+def _keyed(setup: Setup, key_env: str) -> Setup:
+    return Setup(setup.folder, setup.texts, {**setup.llm, "key_env": key_env}, setup.clients) if key_env else setup
+
+
+class Endpoint:
+    """A reranker behind HTTP."""
+
+    def __init__(self, client: Client, *, model: str, shape: Shape, price: float | None = None) -> None:
+        self._client, self._model, self._shape, self._price = client, model, shape, price
+        self.identity = {"method": "endpoint", "url": client.host, "model": model, "shape": shape}
+
+    def score(self, query: str, texts: Sequence[str]) -> Scored:
+        """One call for all texts of a query."""
+        reply = self._client.call_many([rerank_call(query, texts, model=self._model, shape=self._shape)])[0]
+        if not reply.ok:
+            raise InputError(f"the reranker failed ({reply.reason}): {reply.message}")
+        used = reply.usage.prompt_tokens
+        money = self._client.priced(reply) if self._price is None else used * self._price / 1e6
+        return Scored(list(reply.data), used, money)
+
+
+class Own:
+    """A user's function of query and texts, or an object with rerank, predict or score."""
+
+    def __init__(self, thing: Any, name: str = "", params: Mapping[str, Any] | None = None) -> None:
+        self._call = _scorer(thing, dict(params or {}))
+        self.name = name or getattr(thing, "__name__", type(thing).__name__)
+        self.identity = {"plugin": name, "source": source_digest(thing), "parameters": dict(params or {})}
+
+    def score(self, query: str, texts: Sequence[str]) -> Scored:
+        """Call it, and check that there is one number per text."""
+        found = self._call(query, list(texts))
+        if isinstance(found, Scored):
+            return found
+        try:
+            values = [float(value) for value in np.asarray(found, dtype=np.float64).reshape(-1)]
+        except (TypeError, ValueError):
+            raise InputError(f"{self.name} gave {excerpt(found)}, expected one number per text") from None
+        if len(values) != len(texts) or not all(map(math.isfinite, values)):
+            raise InputError(f"{self.name} gave {len(values)} numbers for {len(texts)} texts, expected finite ones")
+        return Scored(list(values))
+
+
+def _scorer(thing: Any, params: dict[str, Any]) -> Callable[[str, list[str]], Any]:
+    for name in ("score", "rerank", "compute_score", "predict"):
+        call = getattr(thing, name, None)
+        if callable(call) and not inspect.isclass(thing):
+            if name in {"predict", "compute_score"}:  # cross-encoders of other packages take pairs
+                return lambda query, texts, call=call: call([(query, text) for text in texts], **params)  # type: ignore[misc]
+            return lambda query, texts, call=call: call(query, texts, **params)  # type: ignore[misc]
+    if callable(thing):
+        return lambda query, texts: thing(query, texts, **params)
+    raise UsageError(f"{type(thing).__name__} is no reranker: expected a function of query and texts")
+
+
+def plugin_reranker(text: str, setup: Setup, params: Mapping[str, Any]) -> Reranker:
+    """A user's own reranker: module:callable, or an endpoint: POST {"query", "texts"} -> {"scores"}."""
+    if not text.startswith(("http://", "https://")):
+        return Own(load(text, setup.folder), text, params)
+    if text.rstrip("/").endswith("rerank"):
+        raise UsageError(f'{text} is a /rerank address: use method = "endpoint" with url and model')
+    client = setup.client(text, "reranker")
+
+    def ask(query: str, texts: list[str]) -> Any:
+        body = {"query": query, "texts": texts, **params}
+        return answered(client.call_many([Call("", "reranker", body, lambda answer: answer.get("scores"))])[0])
+
+    return Own(ask, text, params)

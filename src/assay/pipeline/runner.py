@@ -1,0 +1,330 @@
+"""Runs the combinations of an experiment: shared beginnings once, finished work never again, failures as records."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from assay.data.run import Run
+from assay.data.samples import Context, Sample, Samples
+from assay.errors import AssayError, InputError
+from assay.pipeline import chunkers
+from assay.pipeline.measuring import measured
+from assay.pipeline.ordering import descending, reordered
+from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, together
+from assay.pipeline.store import Store, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.grid import Choice, Combination
+    from assay.pipeline.records import Query
+    from assay.pipeline.retrieval import Index, Indexer
+
+BLOCK = 32  # queries whose work is kept together: what a kill can cost
+_INDEXES = 4  # kept in memory
+_PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", "cancelled", "error"}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one stage took for one query."""
+
+    ms: float
+    tokens: int
+    money: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What became of one combination: its run, answers and trace, or the reason why there are none.
+
+    `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries.
+    """
+
+    combination: Combination
+    reason: str = ""
+    run: Run | None = None
+    chunks: Sequence[Chunk] = ()
+    hits: Sequence[Hits] = ()
+    samples: Samples | None = None
+    work: Mapping[str, Sequence[Work]] = field(default_factory=dict)
+    index: IndexTrace | None = None
+    faults: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Say whether it ran to its end."""
+        return self.run is not None
+
+
+class Runner:
+    """Runs combinations one after the other; `tell` hears of (what, done, total)."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        collection: Collection,
+        made: Mapping[tuple[Any, ...], Any],
+        *,
+        store: Store,
+        tell: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> None:
+        self._experiment, self._data, self._made, self._store, self._tell = experiment, collection, made, store, tell
+        self._documents_key = key_of([list(document) for document in collection.documents])
+        queries = collection.queries
+        self._blocks = [queries[start : start + BLOCK] for start in range(0, len(queries), BLOCK)]
+        self._chunked: dict[str, list[Chunk]] = {}
+        self._indexes: OrderedDict[str, Index] = OrderedDict()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Run every combination; one that fails is an outcome with its reason."""
+        for combination in self._experiment.combinations:
+            try:
+                yield self._run(combination)
+            except AssayError as error:
+                yield Outcome(combination, str(error))
+            except Exception as error:  # noqa: BLE001 - a user's stage may raise anything; the other rows go on
+                yield Outcome(combination, f"{type(error).__name__}: {error}"[:300])
+
+    def _run(self, combination: Combination) -> Outcome:
+        choices = combination.choices
+        chunks_key, chunks = self._chunks(choices["chunk"])
+        hits: list[Hits] = []
+        first: list[Hits] = []
+        answers: list[Answered] = []
+        generator = self._made[choices["generate"].key]
+        for number, block in enumerate(self._blocks):
+            self._tell(combination.name, number * BLOCK, len(self._data.queries))
+            key, found = self._retrieved(choices["retrieve"], chunks_key, chunks, block)
+            first += found
+            key, found = self._reranked(choices["rerank"], key, found, chunks, block)
+            hits += found
+            if generator is not None:
+                answers += self._answered(choices["generate"], key, found, chunks, block)
+        self._tell(combination.name, len(self._data.queries), len(self._data.queries))
+        return Outcome(
+            combination, run=self._as_run(combination.name, hits, chunks), chunks=chunks, hits=hits,
+            samples=self._as_samples(choices["generate"], hits, answers, chunks) if generator is not None else None,
+            work=self._work(choices, first, hits, answers), index=self._trace(choices["retrieve"], chunks_key, chunks),
+            faults=_faults(hits, answers),
+        )  # fmt: skip
+
+    # Stages -----------------------------------------------------------------------------------------------------------
+
+    def _chunks(self, choice: Choice) -> tuple[str, list[Chunk]]:
+        chunker = self._made[choice.key]
+        key = key_of("chunk", chunker.identity, choice.method, dict(choice.params), self._documents_key)
+        if key not in self._chunked:
+            found = self._store.values("chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True))
+            self._chunked[key] = [Chunk(*row) for row in found]
+        if not self._chunked[key]:
+            raise InputError("the chunker made no chunk", path=choice.place)
+        return key, self._chunked[key]
+
+    def _cut(self, chunker: chunkers.Chunker) -> list[Chunk]:
+        return chunkers.cut(chunker, self._data.documents)
+
+    def _retrieved(
+        self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk], block: Sequence[Query]
+    ) -> tuple[str, list[Hits]]:
+        retriever = self._made[choice.key]
+        asked = [list(query) for query in block]
+        if not retriever.parts:
+            key = key_of("search", retriever.identity, chunks_key, choice.size, asked)
+            return key, self._block("search", key, block, lambda query: retriever.search_in(chunks, query, choice.size))
+        lists, keys = [], []
+        for part in retriever.parts:
+            index_key = key_of("index", part.identity, chunks_key)
+            key = key_of("search", index_key, choice.size, asked)
+            lists.append(self._block("search", key, block, self._searching(part, index_key, chunks, choice.size)))
+            keys.append(key)
+        if len(lists) == 1:
+            return keys[0], lists[0]
+        fused = [self._fused(retriever, row, choice.size) for row in zip(*lists, strict=True)]
+        return key_of("fuse", retriever.identity, keys), fused
+
+    def _searching(
+        self, part: Indexer, index_key: str, chunks: Sequence[Chunk], k: int
+    ) -> Callable[[Query], tuple[list[int], list[float]]]:
+        return lambda query: self._index(part, index_key, chunks).search(query, k)
+
+    def _fused(self, retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
+        start = time.perf_counter()
+        numbers, scores = retriever.fuse([(list(one.chunks), list(one.scores)) for one in lists], k)
+        ms = 1000 * (time.perf_counter() - start) + sum(one.ms for one in lists)
+        return Hits(tuple(numbers), tuple(scores), ms)
+
+    def _block(
+        self, stage: str, key: str, block: Sequence[Query], search: Callable[[Query], tuple[list[int], list[float]]]
+    ) -> list[Hits]:
+        def compute() -> tuple[list[Any], bool]:
+            search(block[0])  # what is loaded or built at the first call is no query's latency
+            return [_timed(search, query).to_json() for query in block], True
+
+        return [Hits.from_json(row) for row in self._store.values(stage, key, compute)]
+
+    def _index(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> Index:
+        if key in self._indexes:
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
+        if self._store.has_folder("index", key):
+            index = part.load(self._store.path("index", key))
+        else:
+            index, seconds, peak = measured(lambda: part.build(chunks))
+            self._store.keep_folder("index", key, lambda folder: _kept(index, folder, seconds, (len(chunks), peak)))
+        self._indexes[key] = index
+        while len(self._indexes) > _INDEXES:
+            self._indexes.popitem(last=False)
+        return index
+
+    def _reranked(
+        self, choice: Choice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
+    ) -> tuple[str, list[Hits]]:
+        reranker = self._made[choice.key]
+        if reranker is None:
+            return key, found
+        new = key_of("rerank", reranker.identity, choice.size, key)
+
+        def compute() -> tuple[list[Any], bool]:
+            rows = []
+            for query, hits in zip(block, found, strict=True):
+                texts = [chunks[number].text for number in hits.chunks[: choice.size]]
+                start = time.perf_counter()
+                with _naming(query):
+                    scored = reranker.score(query.text, texts) if texts else None
+                ms = 1000 * (time.perf_counter() - start)
+                rows.append(reordered(hits, scored, ms))
+            return [row.to_json() for row in rows], not any(row.faults for row in rows)
+
+        return new, [Hits.from_json(row) for row in self._store.values("rerank", new, compute)]
+
+    def _answered(
+        self, choice: Choice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
+    ) -> list[Answered]:
+        generator = self._made[choice.key]
+        new = key_of("generate", generator.identity, choice.size, key)
+
+        def compute() -> tuple[list[Any], bool]:
+            rows = []
+            for query, hits in zip(block, found, strict=True):
+                texts = [chunks[number].text for number in hits.chunks[: choice.size]]
+                start = time.perf_counter()
+                with _naming(query):
+                    answer = generator.answer(query.text, texts)
+                ms = 1000 * (time.perf_counter() - start)
+                rows.append({**answer.to_json(), "ms": ms})
+            return rows, not any(row["reason"] in _PASSING for row in rows)
+
+        return [Answered.from_json(row) for row in self._store.values("generate", new, compute)]
+
+    # What comes out ---------------------------------------------------------------------------------------------------
+
+    def _as_run(self, name: str, hits: Sequence[Hits], chunks: Sequence[Chunk]) -> Run:
+        rows = [
+            (query.id, chunks[number].doc_id, chunks[number].id, score)
+            for query, one in zip(self._data.queries, hits, strict=True)
+            for number, score in zip(one.chunks, descending(one.scores), strict=True)
+        ]
+        schema = {"query_id": pl.String, "doc_id": pl.String, "chunk_id": pl.String, "score": pl.Float64}
+        empty = tuple(query.id for query, one in zip(self._data.queries, hits, strict=True) if not one.chunks)
+        return Run(pl.DataFrame(rows, schema=schema, orient="row"), name, empty=empty)
+
+    def _as_samples(
+        self, choice: Choice, hits: Sequence[Hits], answers: Sequence[Answered], chunks: Sequence[Chunk]
+    ) -> Samples:
+        rows = []
+        for query, one, answer in zip(self._data.queries, hits, answers, strict=True):
+            shown = [chunks[number] for number in one.chunks[: choice.size]]
+            rows.append(
+                Sample(
+                    query.id, query.text, answer.text, tuple(Context(chunk.text, chunk.id) for chunk in shown),
+                    references=self._data.references.get(query.id, ()),
+                    context_ids=tuple(chunk.id for chunk in shown),
+                    faults={"answer": answer.reason} if answer.text is None else {},
+                )
+            )  # fmt: skip
+        return Samples(tuple(rows))
+
+    def _work(
+        self, choices: Mapping[Any, Choice], first: Sequence[Hits], hits: Sequence[Hits], answers: Sequence[Answered]
+    ) -> dict[str, list[Work]]:
+        found = {"retrieve": [Work(one.ms, one.tokens, one.money) for one in first]}
+        if self._made[choices["rerank"].key] is not None:
+            found["rerank"] = [Work(one.ms, one.tokens, one.money) for one in hits]
+        if answers:
+            found["generate"] = [Work(one.ms, one.tokens, one.money) for one in answers]
+        return found
+
+    def _trace(self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk]) -> IndexTrace | None:
+        traces = []
+        for part in self._made[choice.key].parts:
+            key = key_of("index", part.identity, chunks_key)
+            if not self._store.has_folder("index", key):
+                self._index(part, key, chunks)
+            traces.append(_read_trace(self._store.path("index", key)))
+        if not traces:
+            return None
+        return IndexTrace(
+            sum(one.build_seconds for one in traces), traces[0].chunks, sum(one.bytes for one in traces),
+            max(one.peak_memory_bytes for one in traces),
+        )  # fmt: skip
+
+
+class _naming:  # noqa: N801 - reads as a word
+    """Name the query in whatever error a stage raises."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception):
+            text = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"[:300]
+            raise InputError(f"query {self._query.id}: {text}") from error
+
+
+def _timed(search: Callable[[Query], tuple[list[int], list[float]]], query: Query) -> Hits:
+    start = time.perf_counter()
+    with _naming(query):
+        numbers, scores = search(query)
+    return Hits(tuple(numbers), tuple(scores), 1000 * (time.perf_counter() - start))
+
+
+def _kept(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> None:
+    import json
+
+    index.save(folder)
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    trace = IndexTrace(seconds, sizes[0], size, sizes[1])
+    (folder / "trace.json").write_text(json.dumps(asdict(trace)), encoding="utf-8")
+
+
+def _read_trace(folder: Path) -> IndexTrace:
+    import json
+
+    return IndexTrace(**json.loads((folder / "trace.json").read_text(encoding="utf-8")))
+
+
+def _faults(hits: Sequence[Hits], answers: Sequence[Answered]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for one in hits:
+        found.update(one.faults)
+    found.update(answer.reason for answer in answers if answer.reason)
+    return dict(found)
+
+
+def total(work: Sequence[Work]) -> tuple[int, float | None]:
+    """Tokens and money of some queries together."""
+    money: float | None = 0.0
+    for one in work:
+        money = together(money, one.money)
+    return sum(one.tokens for one in work), money

@@ -1,0 +1,191 @@
+"""The register of stages: every built-in method is a factory whose keyword parameters are those of the TOML file."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from assay.errors import UnknownName, UsageError, excerpt
+from assay.text.embeddings import NAMES, choose_embedder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from assay.llm import Client
+    from assay.text.embeddings import Embedder
+
+Stage = Literal["chunk", "retrieve", "rerank", "generate"]
+STAGES: tuple[Stage, ...] = get_args(Stage)
+_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "dict": (dict,), "None": (),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What stages need beyond their parameters: where paths start, a few texts, clients of language models."""
+
+    folder: Path = Path()
+    texts: tuple[str, ...] = ()
+    llm: Mapping[str, Any] = field(default_factory=dict)
+    clients: dict[tuple[str, str], Client] = field(default_factory=dict)
+
+    def path(self, place: str) -> Path:
+        """A path of the TOML file."""
+        return self.folder / Path(place).expanduser()
+
+    def embedder(self, asked: str) -> Embedder:
+        """An embedder: a name of ours, a folder with weights, module:callable, or MODEL@URL of a server."""
+        name, at, url = asked.rpartition("@")
+        if at and url.startswith("http"):
+            return choose_embedder(self.client(url, name), ()).embedder
+        if is_plugin(asked) and not self.path(asked).is_dir():
+            return choose_embedder(load(asked, self.folder), ()).embedder
+        known = self.path(asked) if asked not in NAMES and self.path(asked).is_dir() else asked
+        return choose_embedder(known, self.texts).embedder
+
+    def client(self, url: str = "", model: str = "") -> Client:
+        """A client of a language model: what the stage says, else what the table [llm] says."""
+        from assay.llm import Client
+
+        settings = dict(self.llm)
+        known = str(settings.pop("url", "")), str(settings.pop("model", ""))
+        place, name = url or known[0], model or known[1]
+        if not place or not name:
+            raise UsageError("a language model needs url and model: in this table, or in a table [llm]")
+        if (place, name) not in self.clients:
+            self.clients[place, name] = Client(place, name, **self._options(settings))
+        return self.clients[place, name]
+
+    def _options(self, settings: dict[str, Any]) -> dict[str, Any]:
+        from assay.llm import Limits, Patience
+
+        limits = Limits(
+            concurrency=settings.pop("concurrency", Limits().concurrency),
+            requests_per_minute=settings.pop("rpm", None),
+            tokens_per_minute=settings.pop("tpm", None),
+        )
+        patience = Patience(timeout=settings.pop("timeout", 60.0), backoff=settings.pop("backoff", 0.5))
+        budget = settings.pop("max_cost", None)
+        files: dict[str, Any] = {
+            name: self.path(settings.pop(name)) for name in ("prices", "key_file", "cache") if name in settings
+        }
+        return {**settings, **files, "limits": limits, "patience": patience, "budget": budget}
+
+    def close(self) -> None:
+        """Close all connections."""
+        for client in self.clients.values():
+            client.close()
+
+
+LLM_KEYS = (
+    "url", "model", "key_env", "key_file", "prices", "max_cost", "currency", "rpm", "tpm", "concurrency", "timeout",
+    "backoff", "cache",
+)  # fmt: skip
+
+
+def load(text: str, folder: Path) -> Any:
+    """Import module:name; modules beside the TOML file are found too."""
+    import importlib
+    import sys
+
+    module, _, name = text.partition(":")
+    place = str(folder.resolve())
+    sys.path.insert(0, place)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{text} cannot be imported: {error}") from None
+    finally:
+        sys.path.remove(place)
+    return found
+
+
+@dataclass(frozen=True)
+class Method:
+    """A built-in method of a stage."""
+
+    stage: Stage
+    name: str
+    make: Callable[..., Any]
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Parameters that a TOML file may give."""
+        found = inspect.signature(self.make).parameters.values()
+        return {one.name: one for one in found if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    @property
+    def text(self) -> str:
+        """What the method does."""
+        return inspect.getdoc(self.make) or ""
+
+
+REGISTRY: dict[Stage, dict[str, Method]] = {stage: {} for stage in STAGES}
+
+
+def method(stage: Stage, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a factory: `make(setup, *, parameters)`."""
+
+    def register(make: Callable[..., Any]) -> Callable[..., Any]:
+        REGISTRY[stage][name] = Method(stage, name, make)
+        return make
+
+    return register
+
+
+def is_plugin(name: str) -> bool:
+    """Say whether a method is a user's own: module:callable, or the address of an endpoint."""
+    return ":" in name
+
+
+def takes(stage: Stage, name: str, parameter: str) -> bool:
+    """Say whether a method has a parameter; a user's own takes any."""
+    return is_plugin(name) or parameter in find(stage, name).parameters
+
+
+def find(stage: Stage, name: str) -> Method:
+    """Find a built-in method."""
+    known = REGISTRY[stage]
+    if name not in known:
+        hint = f"there are {', '.join(known)}; or module:callable, or an http address"
+        raise UnknownName(f"method of {stage}", name, known, hint=hint)
+    return known[name]
+
+
+def check(stage: Stage, name: str, given: Mapping[str, Any]) -> None:
+    """Refuse parameters that a built-in method does not take, and values of the wrong type."""
+    if is_plugin(name):
+        return
+    known = find(stage, name).parameters
+    for key, value in given.items():
+        if key not in known:
+            raise UnknownName(f"parameter of {name}", key, known, hint=f"it takes {', '.join(known) or 'none'}")
+        words = [word.strip() for word in str(known[key].annotation).split("|")]
+        types = tuple(kind for word in words for kind in _TYPES.get(word.partition("[")[0], (object,)))
+        wrong = not isinstance(value, types) or (isinstance(value, bool) and bool not in types and object not in types)
+        if wrong:
+            raise UsageError(f"{key} = {excerpt(value)}: expected {_expected(words)}")
+    lacking = [key for key, one in known.items() if one.default is inspect.Parameter.empty and key not in given]
+    if lacking:
+        raise UsageError(f"{name} needs {lacking[0]}")
+
+
+def _expected(words: list[str]) -> str:
+    names = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false", "dict": "a table"}
+    return " or ".join(names[word.partition("[")[0]] for word in words if word.partition("[")[0] in names)
+
+
+def at_least(name: str, value: float, low: float) -> None:
+    """Refuse a number that is too small."""
+    if value < low:
+        raise UsageError(f"{name} = {value:g}: expected {low:g} or more")
+
+
+def needs_package(what: str, package: str) -> UsageError:
+    """The error of an optional part that is not installed."""
+    return UsageError(f"{what} needs the package {package}: pip install 'assay-eval[pipeline]'")

@@ -1,0 +1,126 @@
+"""Vectors: exact search by one matrix product, or approximate search by usearch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.errors import InputError, UsageError
+from assay.pipeline.retrieval import Index, Ranked, Retriever, Single, best
+from assay.pipeline.stages import Setup, method, needs_package
+from assay.text.embeddings import embed_all
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from assay.pipeline.records import Chunk, Query
+    from assay.text.embeddings import Embedder
+
+SEARCHES = ("exact", "usearch")
+
+
+@method("retrieve", "vectors")
+def vectors(setup: Setup, *, embedder: str = "auto", search: str = "exact") -> Retriever:
+    """Cosine similarity of embeddings; `search` is exact (all of them, by numpy) or usearch (approximate)."""
+    return Single(Vectors(setup.embedder(embedder), search=search))
+
+
+class Vectors:
+    """Builds indexes of vectors."""
+
+    def __init__(self, embedder: Embedder, *, search: str = "exact") -> None:
+        if search not in SEARCHES:
+            raise UsageError(f"search = {search!r}: expected one of {', '.join(SEARCHES)}")
+        self._embedder, self._search = embedder, search
+        self.identity = {"method": "vectors", "embedder": embedder.name, "search": search}
+
+    def build(self, chunks: Sequence[Chunk]) -> Index:
+        """Embed chunks and index them."""
+        found = embed_all(self._embedder, [chunk.text for chunk in chunks])
+        if found.failures:
+            place, reason = next(iter(found.failures.items()))
+            raise InputError(f"chunk {chunks[place].id} got no vector: {reason}")
+        return self._made(found.rows)
+
+    def load(self, folder: Path) -> Index:
+        """Load the vectors."""
+        rows: NDArray[np.float32] = np.load(folder / "vectors.npy")
+        if self._search == "exact":
+            return Exact(rows, self._embedder)
+        graph = _usearch().Index(ndim=rows.shape[1], metric="ip")
+        graph.load(str(folder / "graph.usearch"))
+        return Approximate(rows, self._embedder, graph)
+
+    def _made(self, rows: NDArray[np.float32]) -> Index:
+        if self._search == "exact":
+            return Exact(rows, self._embedder)
+        graph = _usearch().Index(ndim=rows.shape[1], metric="ip")
+        graph.add(np.arange(len(rows)), rows, threads=1)  # one thread: the same graph every time
+        return Approximate(rows, self._embedder, graph)
+
+
+class Exact:
+    """Compares a query with every vector."""
+
+    def __init__(self, rows: NDArray[np.float32], embedder: Embedder) -> None:
+        self._rows, self._embedder = np.ascontiguousarray(rows), embedder
+
+    def search(self, query: Query, k: int) -> Ranked:
+        """Find the k nearest chunks."""
+        return self.search_vectors(self.embedded([query.text]), k)[0]
+
+    def embedded(self, texts: list[str]) -> NDArray[np.float32]:
+        """Vectors of queries."""
+        found = embed_all(self._embedder, texts)
+        if found.failures:
+            raise InputError(f"the query got no vector: {next(iter(found.failures.values()))}")
+        return found.rows
+
+    def search_vectors(self, queries: NDArray[np.float32], k: int) -> list[Ranked]:
+        """Find the k nearest chunks of each of several vectors, in one matrix product."""
+        likeness = queries @ self._rows.T
+        out = []
+        for row in likeness:
+            places = best(row, k)
+            out.append((places.tolist(), row[places].astype(np.float64).tolist()))
+        return out
+
+    def save(self, folder: Path) -> None:
+        """Write the vectors."""
+        np.save(folder / "vectors.npy", self._rows)
+
+
+class Approximate(Exact):
+    """Walks a graph of neighbours; may miss some."""
+
+    def __init__(self, rows: NDArray[np.float32], embedder: Embedder, graph: Any) -> None:
+        super().__init__(rows, embedder)
+        self._graph = graph
+
+    def search_vectors(self, queries: NDArray[np.float32], k: int) -> list[Ranked]:
+        """Find about the k nearest chunks of each vector; their scores are exact."""
+        out = []
+        for query in queries:
+            found = self._graph.search(query, min(k, len(self._rows)))
+            places = np.sort(np.asarray(found.keys, dtype=np.intp))
+            scores = self._rows[places] @ query
+            order = np.argsort(-scores, kind="stable")
+            out.append((places[order].tolist(), scores[order].astype(np.float64).tolist()))
+        return out
+
+    def save(self, folder: Path) -> None:
+        """Write vectors and graph."""
+        super().save(folder)
+        self._graph.save(str(folder / "graph.usearch"))
+
+
+def _usearch() -> Any:
+    try:
+        from usearch import index
+    except ImportError:
+        raise needs_package("approximate search", "usearch") from None
+    return index
