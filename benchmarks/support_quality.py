@@ -4,8 +4,7 @@
     python benchmarks/support_quality.py ../shared/data --embedder wordllama --embedder minilm
 
 MTRAG: mean human faithfulness (>= 3 is positive). BEGIN: fully attributable or not. SummEdits: consistent or not.
-XQuAD: true sentences and sentences with one change (edits.py). Rows without a score (refusals, courtesies) are left out
-for all methods alike, and counted. Intervals are percentiles of 1,000 bootstrap samples.
+XQuAD: true sentences and sentences with one change (edits.py). The tables are those of `assay validate`.
 """
 
 from __future__ import annotations
@@ -13,25 +12,25 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from edits import make_edits
-from scipy.stats import spearmanr
-from sklearn.metrics import roc_auc_score
 
-from assay.data.samples import Context, Sample
+from assay.analysis.validate import Method, validate
+from assay.data.samples import Context, Sample, Samples
+from assay.data.source import Source
 from assay.formats.samples import read_samples
-from assay.support.methods import support_of
-from assay.support.recipes import contained, word_overlap
+from assay.report.document import write
+from assay.report.validation import validation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-PUBLISHED = {"ragas_faithfulness": "RAGAS judge (published)", "bert_k_precision": "BERT K-precision (published)"}
+PUBLISHED = ("ragas_faithfulness", "bert_k_precision")
+PAIR = ["samsum", "scitldr"]
 
 
 class Labelled(NamedTuple):
@@ -47,7 +46,7 @@ class Labelled(NamedTuple):
 def mtrag(folder: Path) -> Labelled:
     samples = list(read_samples(folder / "mtrag" / "dev.jsonl"))
     human = np.array([np.mean(sample.others["human"]["faithfulness"]) for sample in samples])
-    scores = {label: np.array([float(s.others["published"][key]) for s in samples]) for key, label in PUBLISHED.items()}
+    scores = {key: np.array([float(s.others["published"][key]) for s in samples]) for key in PUBLISHED}
     return Labelled("MTRAG", samples, human, 3.0, scores)
 
 
@@ -71,75 +70,37 @@ def xquad(folder: Path, lang: Any) -> Labelled:
     return Labelled(f"XQuAD edits, {lang}", samples, np.array([edit.is_true for edit in edits]), 0.5, {})
 
 
-def scores_of(samples: list[Sample], method: str, embedder: Any) -> NDArray[np.float64]:
-    """One value per sample, NaN where there is none."""
-    found = support_of(samples, "words" if method == "words" else "embedding", embedder=embedder)
-    return np.array([np.nan if record.value is None else record.value for record in found])
+def as_labelled(data: Labelled) -> Samples:
+    """Samples with what people said, and published scores, in columns."""
+    rows = []
+    for i, sample in enumerate(data.samples):
+        others = {"human": float(data.human[i]), "published": {key: float(v[i]) for key, v in data.published.items()}}
+        rows.append(replace(sample, others=others))
+    return Samples(tuple(rows), source=Source(data.name))
 
 
-def recipe(samples: list[Sample], compute: Callable[[str, list[str]], float | None]) -> NDArray[np.float64]:
-    """Values of a recipe; what it leaves undefined counts as 0."""
-    return np.array([compute(s.answer or "", [c.text for c in s.contexts or ()]) or 0.0 for s in samples])
-
-
-def agreement(values: NDArray[Any], human: NDArray[Any], positive: float) -> tuple[float, float, float]:
-    """Spearman, AUROC and the balanced accuracy at the best threshold."""
-    labels = human >= positive
-    order = np.argsort(-values, kind="stable")
-    hits, misses = np.cumsum(labels[order]) / labels.sum(), np.cumsum(~labels[order]) / (~labels).sum()
-    last = np.append(values[order][1:] != values[order][:-1], True)
-    return (
-        float(spearmanr(values, human).statistic),
-        float(roc_auc_score(labels, values)),
-        float(((hits + 1 - misses) / 2)[last].max()),
+def show(data: Labelled, embedders: list[str], resamples: int) -> None:
+    methods: list[Method] = ["words", "embedding", "overlap", "contains"]
+    found = validate(
+        as_labelled(data),
+        methods if embedders else [name for name in methods if name != "embedding"],
+        positive=data.positive,
+        embedder=embedders,
+        n_resamples=resamples,
     )
-
-
-def interval(values: NDArray[Any], human: NDArray[Any], positive: float, which: int) -> tuple[float, float]:
-    rng = np.random.default_rng(20261116)
-    found: list[float] = []
-    while len(found) < 1000:
-        rows = rng.integers(0, len(values), len(values))
-        if 0 < (human[rows] >= positive).sum() < len(rows):
-            found.append(agreement(values[rows], human[rows], positive)[which])
-    return float(np.quantile(found, 0.025)), float(np.quantile(found, 0.975))
-
-
-def show(data: Labelled, methods: dict[str, Any]) -> None:
-    columns = {name: scores_of(data.samples, name, embedder) for name, embedder in methods.items()}
-    kept = np.all([~np.isnan(values) for values in columns.values()], axis=0)
-    columns["plain word overlap"] = recipe(data.samples, word_overlap)
-    columns["contains"] = recipe(data.samples, contained)
-    columns |= data.published
-    print(f"\n{data.name}: {kept.sum()} of {len(kept)} rows have a score")
-    print(f"{'':30} {'Spearman':>8} {'AUROC':>7} {'95 %':>13} {'bal. acc.':>9}")
-    for name, values in columns.items():
-        rho, auroc, accuracy = agreement(values[kept], data.human[kept], data.positive)
-        low, high = interval(values[kept], data.human[kept], data.positive, 1)
-        print(f"{name:30} {rho:8.3f} {auroc:7.3f}   {low:.3f}-{high:.3f} {accuracy:9.3f}")
-    if not kept.all():
-        filled = np.where(np.isnan(columns["words"]), columns["plain word overlap"], columns["words"])
-        rho, auroc, _ = agreement(filled, data.human, data.positive)
-        plain = agreement(columns["plain word overlap"], data.human, data.positive)
-        print(
-            f"all {len(kept)} rows, overlap where there is no score: words {rho:.3f} / {auroc:.3f}, plain word overlap"
-            f" {plain[0]:.3f} / {plain[1]:.3f}"
-        )
+    print(write(validation(found), "markdown"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--embedder", action="append", default=[])
+    parser.add_argument("--resamples", type=int, default=1000)
     options = parser.parse_args()
-    methods = {"words": None, **{f"embedding, {Path(name).name}": name for name in options.embedder}}
     folder = options.folder
-    show(mtrag(folder), methods)
-    show(begin(folder), methods)
-    for names in (["samsum"], ["scitldr"], ["samsum", "scitldr"]):
-        show(summedits(folder, *names), methods)
-    for lang in ("en", "zh"):
-        show(xquad(folder, lang), methods)
+    sets = [mtrag(folder), begin(folder), *(summedits(folder, *names) for names in (["samsum"], ["scitldr"], PAIR))]
+    for data in [*sets, xquad(folder, "en"), xquad(folder, "zh")]:
+        show(data, options.embedder, options.resamples)
 
 
 if __name__ == "__main__":

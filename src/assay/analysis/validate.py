@@ -89,7 +89,7 @@ def validate(
     """Judge labelled samples by each method and compare all scores with people's on the rows that have every score.
 
     `positive` is the value from which on people mean yes, or their word for it; AUROC and balanced accuracy need it
-    unless people's values are 0 and 1. Rows with the same question and contexts are resampled together.
+    unless people's values are 0 and 1. Each of several embedders gets a row of its own. Rows with the same question and contexts are resampled together.
     """
     given = as_samples(samples, columns=columns)
     human = human or labels.find_human(given)
@@ -126,11 +126,13 @@ def _methods(
     samples: Samples, asked: Sequence[Method] | None, embedder: Any, left_out: Counter[str], notes: list[str]
 ) -> list[_Column]:
     found = []
-    for method in DEFAULT if asked is None else dict.fromkeys(asked):
+    several = list(embedder) if isinstance(embedder, (list, tuple)) else [embedder]
+    wanted = DEFAULT if asked is None else dict.fromkeys(asked)
+    for method, model in ((m, e) for m in wanted for e in (several if m == "embedding" else [None])):
         if method not in METHODS:
             raise UnknownName("method", method, METHODS, hint=f"the methods are {', '.join(METHODS)}")
         try:
-            found.append(_method(samples, method, embedder, left_out, notes))
+            found.append(_method(samples, method, model, left_out, notes))
         except UsageError as error:
             if asked is not None or method != "embedding":
                 raise

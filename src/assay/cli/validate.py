@@ -33,7 +33,10 @@ assay validate summaries.json --map answer=summary --map contexts=doc --method w
 @click.option("--positive", metavar="VALUE", help="From which value on people mean yes, or their word for it.")
 @click.option("--score", "scores", multiple=True, metavar="COLUMN", help="A score in the file; may be repeated.")
 @click.option("--threshold", type=float, help="Of the scores, for balanced accuracy; else it is chosen on other rows.")
-@click.option("--embedder", default="auto", show_default=True, metavar="NAME|FOLDER", help="auto, minilm or wordllama.")
+@click.option(
+    "--embedder", "embedders", multiple=True, default=["auto"], show_default=True, metavar="NAME|FOLDER",
+    help="auto, minilm or wordllama; may be repeated.",
+)  # fmt: skip
 @click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is read from.")
 @click.option("--input-format", metavar="FORMAT", help="jsonl, json, csv, tsv or parquet.")
 @click.option("--resamples", type=click.IntRange(0), default=1000, show_default=True, help="Of the intervals.")
@@ -41,7 +44,7 @@ assay validate summaries.json --map answer=summary --map contexts=doc --method w
 @options.output
 def command(
     *, samples: str, methods: tuple[str, ...], human: str | None, positive: str | None, scores: tuple[str, ...],
-    threshold: float | None, embedder: str, columns: tuple[str, ...], input_format: str | None, resamples: int,
+    threshold: float | None, embedders: tuple[str, ...], columns: tuple[str, ...], input_format: str | None, resamples: int,
     seed: int, output: str | None, kind: str | None, lang: Lang,
 ) -> None:  # fmt: skip
     """Validate and print."""
@@ -50,7 +53,7 @@ def command(
 
     found = validate(
         read_samples(samples, kind=input_format, columns=_mapping(columns)), methods or None,  # type: ignore[arg-type]
-        human=human, positive=positive, scores=scores or None, threshold=threshold, embedder=embedder,
+        human=human, positive=positive, scores=scores or None, threshold=threshold, embedder=embedders,
         n_resamples=resamples, seed=seed,
     )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)

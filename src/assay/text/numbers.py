@@ -26,7 +26,8 @@ _SMALL = {word: i for i, word in enumerate(_LISTS["units"].split())} | {
     word: 10 * i for i, word in enumerate(_LISTS["tens"].split(), 2)
 }
 _SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SUFFIXES = {**_SCALES, "k": 1000, "m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bln": 10**9, "bn": 10**9, "tn": 10**12}
+_MILLIONS = {"m": 10**6, "mn": 10**6, "mln": 10**6, "b": 10**9, "bn": 10**9, "bln": 10**9, "tn": 10**12}
+_SUFFIXES = {**_SCALES, **_MILLIONS, "k": 1000}
 _ORDINALS = {word: i for i, word in enumerate(_LISTS["ordinals"].split(), 3)} | {"twentieth": 20, "hundredth": 100}
 _MONTH_NUMBERS = {name: i for i, name in enumerate(_LISTS["months"].split(), 1)}
 _SHORT_MONTHS = {name[:3]: i for name, i in _MONTH_NUMBERS.items()} | {"Sept": 9}
