@@ -115,6 +115,13 @@ def test_a_paraphrase_keeps_support(kind):
     assert not found.reasons
 
 
+def test_a_denied_word_agrees_with_its_opposite():
+    context = "The first method is inefficient, but many people like it."
+    assert not judged("The first method is not efficient, but many people like it.", context).reasons
+    (reason,) = judged("The first method is efficient, but many people like it.", context).reasons
+    assert reason.conflict == "opposite"
+
+
 def test_what_the_contexts_do_not_mention_has_no_support():
     assert judged("Quantum chromodynamics describes gluons.", RIVER).support < 0.2
 

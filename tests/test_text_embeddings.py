@@ -175,6 +175,60 @@ def test_minilm_gives_the_published_similarities(minilm):
     assert np.allclose(rows @ rows.T, expected, atol=1e-4)
 
 
+def plain_bert(w: dict[str, np.ndarray], ids: list[int], *, layers: int, heads: int) -> np.ndarray:
+    """One sentence in 64 bits, without batches or padding: BERT as its paper draws it, then the mean of all tokens."""
+    from scipy.special import erf, softmax
+
+    w = {name: tensor.astype(np.float64) for name, tensor in w.items()}
+
+    def dense(x, name):
+        return x @ w[f"{name}.weight"].T + w[f"{name}.bias"]
+
+    def norm(x, name):
+        mean, spread = x.mean(axis=1, keepdims=True), x.std(axis=1, keepdims=True)
+        return (x - mean) / np.sqrt(spread**2 + 1e-12) * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+    x = w["embeddings.word_embeddings.weight"][ids] + w["embeddings.position_embeddings.weight"][: len(ids)]
+    x = norm(x + w["embeddings.token_type_embeddings.weight"][0], "embeddings.LayerNorm")
+    for i in range(layers):
+        at = f"encoder.layer.{i}"
+        q, k, v = (np.split(dense(x, f"{at}.attention.self.{n}"), heads, axis=1) for n in ("query", "key", "value"))
+        mixed = [softmax(a @ b.T / np.sqrt(a.shape[1]), axis=1) @ c for a, b, c in zip(q, k, v, strict=True)]
+        x = norm(
+            x + dense(np.concatenate(mixed, axis=1), f"{at}.attention.output.dense"), f"{at}.attention.output.LayerNorm"
+        )
+        inner = dense(x, f"{at}.intermediate.dense")
+        x = norm(x + dense(inner * (1 + erf(inner / np.sqrt(2))) / 2, f"{at}.output.dense"), f"{at}.output.LayerNorm")
+    mean = x.mean(axis=0)
+    return mean / np.linalg.norm(mean)
+
+
+def test_minilm_agrees_with_its_weights_run_by_a_plain_oracle(minilm):
+    tokenizers = pytest.importorskip("tokenizers")
+    texts = ["The weather is lovely today.", "a", "", "猫坐在垫子上。", "Many words about tea. " * 200]
+    tokenizer = tokenizers.Tokenizer.from_file(str(minilm.folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(256)
+    tensors = read_tensors(minilm.folder / "model.safetensors")
+    for text, row in zip(texts, minilm.embed(texts), strict=True):
+        ids = tokenizer.encode(text).ids
+        assert (ids[0], ids[-1]) == (101, 102) and len(ids) <= 256
+        assert np.allclose(row, plain_bert(tensors, ids, layers=6, heads=12), atol=2e-6), text
+
+
+def test_the_whole_method_runs_on_an_embeddings_server():
+    from assay.data.samples import Context, Sample
+    from assay.llm import Client
+    from assay.support.methods import support_of
+    from assay.testing import FakeLLM
+
+    sample = Sample("q", None, "Tea is green.", (Context("Tea is green. The river is long."),))
+    with FakeLLM() as server, Client(server.url, "text-embedding-v4") as client:
+        (found,) = support_of([sample], "embedding", embedder=client)
+    assert (found.status, found.notes) == ("scored", ("embeddings: text-embedding-v4, as asked",))
+    assert found.statements[0].evidence.text == "Tea is green."
+
+
 def test_tensors_of_other_types_and_damaged_files(tmp_path):
     path = tmp_path / "x.safetensors"
     write_safetensors(path, {"a": np.arange(6, dtype="<f2").reshape(2, 3), "b": np.array([1.5], dtype="<f8")})

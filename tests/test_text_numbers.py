@@ -76,7 +76,8 @@ def test_chinese_numerals_have_the_value_of_their_digits(n):
 EQUAL = [
     ("3,000", "3000", "三千", "three thousand", "3k", "３０００", "3 thousand"),
     ("30%", "三成", "0.3", "30 percent", "百分之三十", "thirty percent", "百分之30", "30 %", "３０％", "30 per cent"),
-    ("2.5 million", "250万", "二百五十万", "2,500,000", "2.5M"),
+    ("2.5 million", "250万", "二百五十万", "2,500,000", "2.5M", "2.5 mln", "2.5mn"),
+    ("3bn", "3 bln", "3 billion", "30亿", "三十亿"),
     ("6½", "6.5", "六点五个"),
     ("half", "一半", "0.5", "50%", "五成"),
     ("三分之二", "⅔"),

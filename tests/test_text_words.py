@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.text import english, segmentation
+from assay.text import chinese, english, segmentation
 from assay.text.lexicon import equivalents, is_general, opposites
 from assay.text.negation import clauses, denied, denied_han, is_negated
+from assay.text.numbers import numbers
 from assay.text.refusals import is_courtesy, is_refusal
 from assay.text.segmentation import han_words
+from assay.text.sentences import sentences
 from assay.text.stems import stem
 from assay.text.words import bag, bags, form, has_han, is_strong, language, tokens
 
@@ -158,6 +160,52 @@ def test_negation_is_found_in_both_languages():
         and not is_negated("It is so")
         and not is_negated("不仅如此")
     )
+
+
+@pytest.mark.parametrize("cue", sorted(english.NEGATIONS - {"n't"}))
+def test_every_english_cue_negates(cue):
+    assert is_negated(f"They {cue} tea") and is_negated(cue.upper())
+
+
+@pytest.mark.parametrize("cue", chinese.CUES.split("|"))
+def test_every_chinese_cue_negates_what_follows(cue):
+    assert is_negated(f"他{cue}喝茶")
+    assert denied_han(f"他{cue}喝茶") == {"喝茶"} == denied_han(f"他{cue} 喝茶了")
+
+
+@pytest.mark.parametrize("word", chinese.HARMLESS.split("|"))
+def test_words_that_only_look_like_a_chinese_cue_negate_nothing(word):
+    assert not is_negated(f"他{word}喝茶") and denied_han(f"他{word}喝茶") == set()
+
+
+HOSTILE = st.text(alphabet="aAbnotNO 不没无非。！？.!?'’-,()（）3０三千万%\n\x00\ud800é😀Dr", max_size=80) | st.text(
+    max_size=60
+)
+READERS = [sentences, tokens, bag, language, clauses, denied, denied_han, is_negated, numbers, is_refusal, is_courtesy]
+
+
+@pytest.mark.parametrize("read", [*READERS, han_words, has_han], ids=lambda read: read.__name__)
+@given(text=HOSTILE)
+def test_any_text_can_be_read_and_reads_the_same_again(read, text):
+    assert read(text) == read(text)
+
+
+@given(HOSTILE)
+def test_nothing_chinese_is_lost_between_words(text):
+    han = [sign for sign in text if has_han(sign)]
+    assert list("".join(han_words(text))) == han
+
+
+@given(HOSTILE)
+def test_tokens_stand_in_the_text_in_their_order(text):
+    place = 0
+    for token in tokens(text):
+        place = text.index(token, place) + len(token)
+
+
+@given(st.text(alphabet="abcdefghilmnorstuvwy", min_size=1, max_size=12))
+def test_a_stem_is_never_empty_nor_longer_than_a_letter_more(word):
+    assert 0 < len(stem(word)) <= len(word) + 1
 
 
 def test_clauses_end_at_punctuation_and_conjunctions():

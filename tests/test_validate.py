@@ -193,6 +193,31 @@ def test_the_commands_mistakes_are_one_line(file):
         assert said in done.stderr
 
 
+def test_the_command_asks_an_embeddings_server(file, tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from assay.cli.validate import command
+    from assay.testing import FakeLLM
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with FakeLLM() as server:
+        options = [
+            "--method",
+            "embedding",
+            "--embedder",
+            f"my-model@{server.url}",
+            "--positive",
+            "2.5",
+            "--resamples",
+            "0",
+        ]
+        done = CliRunner().invoke(command, [str(file), *options])
+        assert done.exit_code == 0, done.output
+        assert "embedding (my-model)" in done.output
+        asked = {text for received in server.requests for text in received.inputs}
+    assert "Anna wrote the letter in May 1990." in {text.strip() for text in asked}
+
+
 def test_tables_with_quotation_marks_inside_are_read(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_text('knowledge\tresponse\tlabel\n"Tea" is green\tsay "tea\t1\nIt is 5" long\tfive" inches\t0\n')

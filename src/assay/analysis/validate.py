@@ -89,7 +89,8 @@ def validate(
     """Judge labelled samples by each method and compare all scores with people's on the rows that have every score.
 
     `positive` is the value from which on people mean yes, or their word for it; AUROC and balanced accuracy need it
-    unless people's values are 0 and 1. Each of several embedders gets a row of its own. Rows with the same question and contexts are resampled together.
+    unless people's values are 0 and 1. Each of several embedders gets a row of its own. Rows with the same question and
+    contexts are resampled together.
     """
     given = as_samples(samples, columns=columns)
     human = human or labels.find_human(given)

@@ -34,8 +34,8 @@ assay validate summaries.json --map answer=summary --map contexts=doc --method w
 @click.option("--score", "scores", multiple=True, metavar="COLUMN", help="A score in the file; may be repeated.")
 @click.option("--threshold", type=float, help="Of the scores, for balanced accuracy; else it is chosen on other rows.")
 @click.option(
-    "--embedder", "embedders", multiple=True, default=["auto"], show_default=True, metavar="NAME|FOLDER",
-    help="auto, minilm or wordllama; may be repeated.",
+    "--embedder", "embedders", multiple=True, default=["auto"], show_default=True, metavar="NAME|FOLDER|MODEL@URL",
+    help="auto, minilm, wordllama, or a model behind an OpenAI-compatible server; may be repeated.",
 )  # fmt: skip
 @click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is read from.")
 @click.option("--input-format", metavar="FORMAT", help="jsonl, json, csv, tsv or parquet.")
@@ -44,17 +44,18 @@ assay validate summaries.json --map answer=summary --map contexts=doc --method w
 @options.output
 def command(
     *, samples: str, methods: tuple[str, ...], human: str | None, positive: str | None, scores: tuple[str, ...],
-    threshold: float | None, embedders: tuple[str, ...], columns: tuple[str, ...], input_format: str | None, resamples: int,
-    seed: int, output: str | None, kind: str | None, lang: Lang,
+    threshold: float | None, embedders: tuple[str, ...], columns: tuple[str, ...], input_format: str | None,
+    resamples: int, seed: int, output: str | None, kind: str | None, lang: Lang,
 ) -> None:  # fmt: skip
     """Validate and print."""
     from assay.analysis.validate import validate
+    from assay.cli.embedders import embedder_of
     from assay.formats.samples import read_samples
 
     found = validate(
         read_samples(samples, kind=input_format, columns=_mapping(columns)), methods or None,  # type: ignore[arg-type]
-        human=human, positive=positive, scores=scores or None, threshold=threshold, embedder=embedders,
-        n_resamples=resamples, seed=seed,
+        human=human, positive=positive, scores=scores or None, threshold=threshold,
+        embedder=list(map(embedder_of, embedders)), n_resamples=resamples, seed=seed,
     )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
