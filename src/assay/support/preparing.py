@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.support.record import Kind, Method, Status
     from assay.support.words import Finding
 
+_NO_CONTEXTS = Contexts([])
 _LARGEST = 5_000_000  # comparisons of statements with sentences; a sample that needs more would take minutes
 
 
@@ -42,7 +43,7 @@ class Prepared(NamedTuple):
 def prepare(sample: Sample) -> Prepared:
     """Take a sample apart and find its status."""
     parts: list[Part] = []
-    contexts = Contexts([])
+    contexts = _NO_CONTEXTS
     status, reason = _readable(sample)
     if status == "scored" and sample.answer is not None:
         parts = [Part(*part) for part in statements(sample.answer)]

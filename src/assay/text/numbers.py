@@ -68,7 +68,8 @@ _ENGLISH = re.compile(
     |(?P<ordinal>{"|".join(_ORDINALS)})\b|half\b""",
     re.VERBOSE,
 )
-_MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,9}+\b")
+_MONTH = re.compile(r"[JFMASOND](?<!\w.)(?:an|eb|ar|pr|ay|un|ul|ug|ep|ct|ov|ec)[a-z]{0,9}+\b")
+_LATIN = re.compile("[A-Za-z]{3}")
 _DAY_BEFORE, _DAY_AFTER = re.compile(r"\d(?:st|nd|rd|th)?\s(?:of\s)?$"), re.compile(r"[.,]?\s\d")
 _HAN = re.compile(
     rf"""百分之(?P<percent>[{_NUMERAL}点]{{1,18}})
@@ -87,7 +88,11 @@ def numbers(text: str) -> list[Quantity]:
     A date gives its parts: a year and a day are numbers, a month reads `month:1`. Versions such as 6.15.0 and digits
     too many for a number stay as they are.
     """
-    found = [*_digits(text), *_english(text), *_months(text), *(() if text.isascii() else _han(text))]
+    found = list(_digits(text))
+    if _LATIN.search(text):
+        found += [*_english(text), *_months(text)]
+    if not text.isascii():
+        found += _han(text)
     return sorted(found)
 
 
