@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MILLION = 1_000_000
 _HOUR, _DAY = 3600, 86_400
+_TEXTS = ("name", "model", "url")
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,17 @@ class Method:
     machine: float | None = None
     throughput: float | None = None
     per_query: float | None = None
-    note: str = ""
 
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if value is None or isinstance(value, str):
+            if value is None or entry.name in _TEXTS:
                 continue
             least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
-                raise UsageError(f"{self.name}: {entry.name} = {value!r}: expected a number from 0 on")
+                raise UsageError(
+                    f"{self.name}: {entry.name} = {value!r}: expected a number {'from 0 on' if not least else 'above 0'}"
+                )
         ways = [self.price is not None or bool(self.model), self.machine is not None, self.per_query is not None]
         if sum(ways) > 1:
             raise UsageError(f"{self.name}: give a price (or a model), a machine, or per_query, not several of them")

@@ -67,16 +67,19 @@ class Function:
         return cls.of(thing, label=place, passing=passing)
 
     def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[tuple[Any, ...]]:
-        """Lay out the arguments of each call; every call has a list of candidates of its own."""
+        """Lay out the arguments of each call."""
         if self.takes == "nothing":
             return [()]
         return [(query, list(documents)) if self.takes == "candidates" else (query,) for query, documents in texts]
 
     @contextmanager
     def open(self) -> Iterator[Callable[[Any], Any]]:
-        """Call the function with prepared arguments."""
+        """Call the function with prepared arguments; each call has a list of its own, as rerankers like to sort it."""
         function = self.function
-        yield lambda arguments: function(*arguments)
+        if self.takes == "candidates":
+            yield lambda arguments: function(arguments[0], arguments[1].copy())
+        else:
+            yield lambda arguments: function(*arguments)
 
 
 def _arity(function: Callable[..., Any], name: str) -> Passing:

@@ -1,0 +1,415 @@
+"""Money and returns: the worked examples, what is unknown, and what makes no sense."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from assay.analysis.economics import REFERENCES, Method, cost, measured_throughput, money
+from assay.analysis.roi import Band, Gain, gain_of, roi
+from assay.cli import main
+from assay.errors import UnknownName, UsageError
+from assay.llm.prices import PriceTable
+
+DAY = date(2026, 11, 16)
+
+
+def one(method: Method, **volumes):
+    return cost([method], day=DAY, **volumes).costs[1]
+
+
+# Worked examples ------------------------------------------------------------------------------------------------------
+
+
+def test_fifty_documents_of_800_tokens_cost_a_hundred_dollars_a_day():
+    found = one(Method("cross-encoder", price=0.025, tokens=800), documents=50, queries_per_day=100_000)
+    assert found.per_query == pytest.approx(0.001, rel=1e-12)
+    assert found.per_day == pytest.approx(100.0, rel=1e-12)
+
+
+def test_the_published_methods_have_their_published_costs():
+    found = cost(reference=True)
+    assert [(c.per_query, c.per_day) for c in found.costs] == [
+        (0.0, 0.0),
+        (pytest.approx(0.001), pytest.approx(100)),
+        (pytest.approx(0.025), pytest.approx(2500)),
+        (pytest.approx(0.05), pytest.approx(5000)),
+    ]
+    assert [c.method for c in found.costs] == ["no reranking", "cross-encoder", "LLM pointwise", "LLM listwise"]
+
+
+def test_the_return_of_the_worked_example():
+    found = roi(Gain.between(0.72, 0.87), cost_per_query=0.001, queries_per_day=100_000, revenue_per_query=0.01)
+    assert found.gain.relative.value == pytest.approx(0.208333, abs=5e-7)
+    assert found.revenue.value == pytest.approx(208.3333, abs=5e-5)
+    assert found.cost == pytest.approx(100.0)
+    assert found.roi.value == pytest.approx(1.083333, abs=5e-7)
+    assert found.break_even_queries_per_day.value == 0  # no fixed cost: what pays pays at any volume
+    assert found.break_even_price.value == pytest.approx(0.01 * 0.15 / 0.72)
+    assert found.break_even_gain == pytest.approx(0.1)
+
+
+# Costs ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_machine_costs_its_hour_by_the_queries_of_an_hour():
+    found = one(Method("own", machine=1.8, throughput=5), queries_per_day=1_000_000)
+    assert found.per_query == pytest.approx(1.8 / 18_000)  # five a second are 18,000 an hour
+    assert found.per_day == pytest.approx(100.0)
+    assert found.machines == 3  # 1,000,000 / 432,000
+    assert found.always_on_per_day == pytest.approx(3 * 24 * 1.8)
+
+
+def test_a_machine_that_is_just_full_is_one():
+    assert one(Method("own", machine=1.0, throughput=1), queries_per_day=86_400).machines == 1
+
+
+def test_output_tokens_cost_their_own_price():
+    found = one(Method("m", price=0.4, output_price=1.2, tokens=1000, output_tokens=200), documents=50)
+    assert found.per_query == pytest.approx((50_000 * 0.4 + 200 * 1.2) / 1e6)
+
+
+def test_a_models_price_is_looked_up():
+    found = one(Method("m", model="qwen-plus", tokens=1000, output_tokens=200), documents=50)
+    assert found.per_query == pytest.approx((50_000 * 0.40 + 200 * 1.20) / 1e6)
+    assert "dashscope" in found.basis and "2026-11-01" in found.basis
+    named = Method("m", model="qwen-plus", url="https://dashscope.aliyuncs.com/compatible-mode/v1", tokens=1000)
+    assert one(named, documents=50).per_query == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(("calls", "price"), [(50, 1.2), (1, 2.4)])
+def test_prices_by_the_length_of_a_prompt_go_by_calls(calls, price):
+    found = one(Method("m", model="qwen3-max", tokens=1000, calls=calls), documents=50)
+    assert found.per_query == pytest.approx(50_000 * price / 1e6)
+
+
+def test_an_unknown_price_is_an_unknown_cost_and_never_nothing():
+    for method in (
+        Method("a", model="nobody-knows-it", tokens=1000),
+        Method("b", tokens=1000),
+        Method("c", price=1.0, tokens=10, output_tokens=5),
+        Method("d", model="qwen-plus", url="https://example.com/v1", tokens=10),
+        Method("e", model="qwen-flash", tokens=300_000),
+        Method("f", model="qwen3-8b", tokens=10),  # costs nothing only on one's own machine, whose hours it takes
+    ):
+        found = cost([method], day=DAY)
+        assert (found.costs[1].per_query, found.costs[1].per_day) == (None, None), method.name
+        assert found.costs[0].per_query == 0
+
+
+def test_a_price_in_another_currency_is_refused():
+    with pytest.raises(UsageError, match="the price is in USD, not in CNY"):
+        cost([Method("m", model="qwen-plus", tokens=10)], currency="CNY", day=DAY)
+
+
+def test_a_model_that_several_vendors_sell_needs_an_address(tmp_path):
+    place = tmp_path / "prices.toml"
+    rows = [
+        f'{{ vendor = "{v}", model = "both", date = 2026-01-01, input = 1, output = 1 }}' for v in ("openai", "zai")
+    ]
+    place.write_text(f"price = [{', '.join(rows)}]\n")
+    with pytest.raises(UsageError, match="several vendors have both"):
+        cost([Method("m", model="both", tokens=10)], prices=PriceTable.load(place), day=DAY)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"price": 1.0}, "needs tokens"), ({"machine": 1.0}, "needs its throughput"), ({"price": -1.0, "tokens": 1}, "price = -1.0"),
+        ({"price": 1.0, "tokens": 1, "machine": 2.0, "throughput": 1}, "not several of them"),
+        ({"machine": 1.0, "throughput": 0}, "throughput = 0"), ({"price": "much", "tokens": 1}, "price = 'much'"), ({"prise": 1.0}, "did you mean price"),
+        ({"price": float("nan"), "tokens": 1}, "price = nan"),
+    ],
+)  # fmt: skip
+def test_methods_that_make_no_sense_are_refused(given, expected):
+    with pytest.raises(UsageError, match=expected):
+        cost([Method.of("m", given)])
+
+
+def test_names_and_volumes_are_checked():
+    with pytest.raises(UsageError, match="two methods are called"):
+        cost([Method("m", per_query=1), Method("m", per_query=2)])
+    with pytest.raises(UsageError, match="queries_per_day"):
+        cost(queries_per_day=0)
+    with pytest.raises(UnknownName, match="did you mean LLM listwise"):
+        cost(reference=True).of("LLM listwize")
+
+
+LOADS = [
+    {"kind": "closed", "threads": threads, "candidates": size, "count": 10, "throughput_qps": qps}
+    for threads, size, qps in ((1, 20, 90.0), (1, 50, 40.0), (4, 50, 150.0))
+]
+
+
+def test_throughput_comes_from_the_load_with_as_many_candidates():
+    assert measured_throughput({"loads": LOADS}, documents=50) == (150.0, 4)
+    assert measured_throughput({"loads": LOADS}, documents=50, threads=1) == (40.0, 1)
+    with pytest.raises(UsageError, match="with 20, 50 candidates, not with 100"):
+        measured_throughput({"loads": LOADS}, documents=100)
+    with pytest.raises(UsageError, match="not measured with 8 threads"):
+        measured_throughput({"loads": LOADS}, documents=50, threads=8)
+    with pytest.raises(UsageError, match="no closed loop"):
+        measured_throughput({"loads": [{**LOADS[0], "kind": "open"}]}, documents=20)
+
+
+@pytest.mark.parametrize(
+    ("value", "currency", "shown"),
+    [
+        (0.001, "USD", "$0.001"), (100.0, "USD", "$100.00"), (2500.0, "CNY", "¥2,500.00"), (0.0, "USD", "$0"), (-29.543, "USD", "-$29.54"),
+        (8.3333e-6, "USD", "$0.00000833"), (None, "USD", "unknown"), (1.5, "SEK", "1.50 SEK"), (0.9999, "USD", "$1"), (0.5, "USD", "$0.5"),
+    ],
+)  # fmt: skip
+def test_money_is_shown_with_digits_that_say_something(value, currency, shown):
+    assert money(value, currency) == shown
+
+
+# Returns --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_interval_of_the_gain_goes_into_every_number():
+    found = roi(
+        Gain(Band(0.2, 0.05, 0.35)),
+        cost_per_query=0.001,
+        queries_per_day=10_000,
+        revenue_per_query=0.01,
+        fixed_per_day=2.0,
+    )
+    for part, gain in (("value", 0.2), ("low", 0.05), ("high", 0.35)):
+        revenue, paid = 10_000 * 0.01 * gain, 10_000 * 0.001 + 2.0
+        assert getattr(found.revenue, part) == pytest.approx(revenue)
+        assert getattr(found.net, part) == pytest.approx(revenue - paid)
+        assert getattr(found.roi, part) == pytest.approx((revenue - paid) / paid)
+        price = 0.01 * gain - 2.0 / 10_000
+        assert getattr(found.break_even_price, part) == pytest.approx(price)
+    volume = found.break_even_queries_per_day
+    assert volume.value == pytest.approx(2.0 / (0.002 - 0.001))
+    assert volume.low == pytest.approx(2.0 / (0.0035 - 0.001))  # the best gain breaks even first
+    assert volume.high is None  # at the worst one no volume pays
+    assert found.outcome == "open"
+
+
+def test_at_the_break_even_point_nothing_is_won_or_lost():
+    given = {"cost_per_query": 0.001, "queries_per_day": 10_000, "revenue_per_query": 0.01, "fixed_per_day": 2.0}
+    found = roi(0.2, **given)
+    again = roi(0.2, **{**given, "queries_per_day": found.break_even_queries_per_day.value})
+    assert again.net.value == pytest.approx(0, abs=1e-9)
+    assert roi(0.2, **{**given, "cost_per_query": found.break_even_price.value}).net.value == pytest.approx(0, abs=1e-9)
+    assert roi(found.break_even_gain, **given).net.value == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "outcome"),
+    [(0.12, 0.3, "pays"), (-0.1, 0.08, "loses"), (0.05, 0.15, "open"), (None, None, "no_interval")],
+)
+def test_the_outcome_says_how_sure_it_is(low, high, outcome):
+    found = roi(Gain(Band(0.1, low, high)), cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01)
+    assert found.outcome == outcome
+
+
+def test_an_unknown_cost_has_no_return():
+    found = roi(0.2, cost_per_query=None, queries_per_day=1000, revenue_per_query=0.01)
+    assert (found.roi.value, found.net.value, found.cost, found.outcome) == (None, None, None, "no_cost")
+    assert found.break_even_price.value == pytest.approx(0.002)
+    assert found.curve == ()
+
+
+def test_a_loss_has_no_break_even_price():
+    found = roi(-0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01)
+    assert found.break_even_price.value is None
+    assert found.break_even_queries_per_day.value is None
+    assert roi(0.2, cost_per_query=0.0, queries_per_day=1000, revenue_per_query=0.01).roi.value is None
+
+
+def test_the_curve_is_the_net_at_each_volume():
+    found = roi(
+        Gain(Band(0.2, 0.1, 0.3)), cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01, fixed_per_day=5
+    )
+    assert found.curve[0].queries_per_day == pytest.approx(10)
+    assert found.curve[-1].queries_per_day == pytest.approx(10_000)
+    for point in found.curve:
+        assert point.net_per_day == pytest.approx(point.queries_per_day * 0.001 - 5)
+        assert point.low == pytest.approx(-5)
+
+
+def test_elasticity_scales_the_revenue():
+    given = {"cost_per_query": 0.001, "queries_per_day": 1000, "revenue_per_query": 0.01}
+    assert roi(0.2, elasticity=0.5, **given).revenue.value == pytest.approx(roi(0.1, **given).revenue.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"queries_per_day": 0},
+        {"revenue_per_query": -1},
+        {"cost_per_query": -0.1},
+        {"fixed_per_day": float("inf")},
+        {"elasticity": 0},
+    ],
+)
+def test_returns_that_make_no_sense_are_refused(changes):
+    with pytest.raises(UsageError):
+        roi(0.2, **{"cost_per_query": 0.001, "queries_per_day": 1000, "revenue_per_query": 0.01, **changes})
+    with pytest.raises(UsageError, match="above 0"):
+        Gain.between(0.0, 0.5)
+
+
+# From files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["assay", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture
+def compared(call, tmp_path):
+    """A comparison file of two systems whose reciprocal ranks are known."""
+    (tmp_path / "q.qrels").write_text("".join(f"q{i} 0 a 1\n" for i in range(40)))
+    ranks = {"before": [2, 4] * 20, "after": [1, 2, 4, 1] * 10}
+    for name, all_of in ranks.items():
+        lines = []
+        for i, rank in enumerate(all_of):
+            documents = [*["x", "y", "z"][: rank - 1], "a"]
+            lines += [f"q{i} Q0 {doc} 1 {9 - place} r\n" for place, doc in enumerate(documents)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    assert (
+        call("compare", "q.qrels", "before.run", "after.run", "-m", "mrr", "-m", "unjudged@1", "-o", "c.json")[0] == 0
+    )
+    return [1 / r for r in ranks["before"]], [1 / r for r in ranks["after"]]
+
+
+def test_the_gain_and_its_interval_come_from_a_comparison_file(call, compared):
+    before, after = compared
+    words = ("roi", "c.json", "--cost-per-query", "0.001", "--queries-per-day", "1000", "--revenue-per-query", "0.01")
+    assert call(*words, "-o", "roi.json")[0] == 0
+    economics = json.loads(Path("roi.json").read_text())["economics"]
+    expected = delta_interval(before, after)
+    gain = economics["roi"]["gain"]["relative"]
+    assert (gain["value"], gain["low"], gain["high"]) == pytest.approx(expected)
+    assert economics["roi"]["value"] == pytest.approx((10 * expected[0] - 1) / 1)
+    assert economics["roi"]["low"] == pytest.approx(10 * expected[1] - 1)
+    assert economics["roi"]["high"] == pytest.approx(10 * expected[2] - 1)
+    assert economics["costs"] == [{"method": "reranking", "per_query": 0.001, "per_day": pytest.approx(1.0)}]
+    assert set(economics["roi"]["curve"][0]) >= {"queries_per_day", "net_per_day"}
+
+
+def delta_interval(before, after):
+    """Ratio of means - 1 with Student's interval of the linearised differences."""
+    import numpy as np
+    from scipy import stats
+
+    b, a = np.array(before), np.array(after)
+    ratio = a.mean() / b.mean()
+    error = stats.sem((a - ratio * b) / b.mean())
+    half = stats.t.ppf(0.975, len(a) - 1) * error
+    return ratio - 1, ratio - 1 - half, ratio - 1 + half
+
+
+def test_costs_flow_from_file_to_file(call, compared):
+    words = ("cost", "--method", "ce,price=0.025,tokens=800", "--method", "what,tokens=5", "--queries-per-day", "1000")
+    assert call(*words, "-o", "cost.json")[0] == 0
+    data = json.loads(Path("cost.json").read_text())
+    assert (data["schema"], data["systems"], data["economics"]["currency"]) == (1, [], "USD")
+    rows = data["economics"]["costs"]
+    assert [(row["method"], row["per_query"], row["per_day"]) for row in rows] == [
+        ("no reranking", 0.0, 0.0), ("ce", pytest.approx(0.001), pytest.approx(1.0)), ("what", None, None),
+    ]  # fmt: skip
+    code, out, _ = call("roi", "c.json", "--costs", "cost.json", "--method", "ce", "--revenue-per-query", "0.01")
+    assert code == 0
+    assert "Return of ce at 1,000 queries a day" in out and "per M tokens" in out
+    code, out, _ = call("roi", "c.json", "--costs", "cost.json", "--method", "what", "--revenue-per-query", "0.01")
+    assert code == 0
+    assert "unknown" in out and "there is no ROI" in out
+
+
+def test_a_bench_file_gives_the_throughput(call, tmp_path):
+    (tmp_path / "bench.json").write_text(json.dumps({"schema": 1, "bench": {"loads": LOADS}}))
+    code, out, _ = call("cost", "--method", "own,machine=1.2,bench=bench.json", "--format", "json")
+    assert code == 0
+    row = json.loads(out)["economics"]["costs"][1]
+    assert row["per_query"] == pytest.approx(1.2 / 3600 / 150)
+
+
+def test_costs_are_read_from_toml(call, tmp_path):
+    (tmp_path / "c.toml").write_text(
+        "queries_per_day = 1000\ndocuments = 10\n[method.ce]\nprice = 0.025\ntokens = 800\n[method.own]\nmachine = 1\nthroughput = 2\n"
+    )
+    code, out, _ = call("cost", "c.toml", "--reference", "--format", "csv")
+    assert code == 0
+    assert [line.split(",")[0] for line in out.splitlines()] == [
+        "method",
+        "no reranking",
+        "ce",
+        "own",
+        "cross-encoder",
+        "LLM pointwise",
+        "LLM listwise",
+    ]
+    assert out.splitlines()[2].split(",")[3] == repr(10 * 800 * 0.025 / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("cost", "--method", "ce,price=x,tokens=1"), "price must be a number"), (("cost", "--method", "ce,price"), "expected NAME,KEY=VALUE"),
+        (("cost", "--method", "price=1"), "the name comes first"), (("cost", "--method", "ce,prise=1,tokens=2"), "did you mean price"),
+        (("cost", "no.toml"), "no such file"), (("cost", "bad.toml"), "did you mean"), (("cost", "--method", "m,machine=1,bench=c.json"), "there is no bench in it"),
+        (("cost", "--method", "m,machine=1,threads=2,throughput=1"), "give bench=FILE too"),
+        (("roi", "--gain", "0.2", "--cost-per-query", "1", "--revenue-per-query", "1"), "Give --queries-per-day"),
+        (("roi", "--cost-per-query", "1", "--revenue-per-query", "1"), "give the gain one way"),
+        (("roi", "--gain", "0.2", "--revenue-per-query", "1"), "give the extra cost one way"),
+        (("roi", "q.qrels", "--cost-per-query", "1", "--revenue-per-query", "1"), "there is no comparison in it"),
+        (("roi", "c.json", "--system", "afer", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "did you mean after"),
+        (("roi", "c.json", "-m", "unjudged@1", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "unjudged@1"),
+        (("roi", "--gain", "0.2", "-m", "x", "--cost-per-query", "1", "--revenue-per-query", "1"), "choose from a comparison file"),
+    ],
+)  # fmt: skip
+def test_wrong_calls_end_in_one_line(call, compared, tmp_path, words, expected):
+    (tmp_path / "bad.toml").write_text("query_per_day = 5\n")
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert expected in err and err.count("\n") == 1
+
+
+def test_a_newer_file_is_refused_by_its_schema(call, tmp_path):
+    (tmp_path / "new.json").write_text('{"schema": 2, "comparison": {}}')
+    code, _, err = call(
+        "roi", "new.json", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"
+    )
+    assert code == 2
+    assert "schema 2" in err
+
+
+def test_a_comparison_of_several_systems_needs_a_choice():
+    comparison = {"systems": ["a", "b", "c"], "measures": ["m"], "contrasts": [], "baseline": "a"}
+    with pytest.raises(UsageError, match=r"choose one with --system \(b, c\)"):
+        gain_of(comparison)
+
+
+@pytest.mark.parametrize("kind", ["table", "markdown", "latex"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_tables_exist_in_both_languages(call, compared, kind, lang):
+    code, out, _ = call("cost", "--format", kind, "--lang", lang)
+    assert code == 0 and ("不重排" if lang == "zh" else "no reranking") in out
+    words = ("roi", "c.json", "--cost-per-query", "0.001", "--queries-per-day", "1000", "--revenue-per-query", "0.01")
+    code, out, _ = call(*words, "--format", kind, "--lang", lang)
+    assert code == 0 and ("投资回报率" if lang == "zh" else "ROI") in out
+
+
+def test_the_published_methods_are_named_once():
+    assert len({method.name for method in REFERENCES}) == 3
