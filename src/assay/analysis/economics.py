@@ -49,9 +49,8 @@ class Method:
                 continue
             least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
-                raise UsageError(
-                    f"{self.name}: {entry.name} = {value!r}: expected a number {'from 0 on' if not least else 'above 0'}"
-                )
+                expected = "a number above 0" if least else "a number from 0 on"
+                raise UsageError(f"{self.name}: {entry.name} = {value!r}: expected {expected}")
         ways = [self.price is not None or bool(self.model), self.machine is not None, self.per_query is not None]
         if sum(ways) > 1:
             raise UsageError(f"{self.name}: give a price (or a model), a machine, or per_query, not several of them")

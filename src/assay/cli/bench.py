@@ -82,10 +82,21 @@ def command(*, target: str | None, output: str | None, kind: str | None, lang: L
     reference = rest.pop("reference")
     kind = kind or options.format_for(output, options.FORMATS)
     found = _measured(words if target is None else target, rest)
-    _report(found, reference=reference, output=output, kind=kind, lang=lang)
     if not any(load.count for load in found.loads):
-        kinds = sorted({f"{kind} {n}" for load in found.loads for kind, n in load.errors.items()})
-        raise UsageError(f"no call succeeded: {', '.join(kinds) or 'none was made'}")
+        _nothing(found)
+    _report(found, reference=reference, output=output, kind=kind, lang=lang)
+
+
+def _nothing(found: Bench) -> None:
+    """Say why there is nothing to show."""
+    from assay.errors import UsageError
+
+    if found.interrupted:
+        raise click.Abort
+    errors = {kind: n for load in found.loads for kind, n in load.errors.items()}
+    said = [text for load in found.loads for text in load.examples.values() if text]
+    counted = ", ".join(f"{kind} {n}" for kind, n in errors.items()) or "none was made"
+    raise UsageError(f"no call succeeded: {counted}" + (f" ({said[0]})" if said else ""))
 
 
 def _measured(target: Any, rest: dict[str, Any]) -> Bench:

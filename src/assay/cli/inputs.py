@@ -175,6 +175,8 @@ def results(places: tuple[str, ...], *, check: bool = True) -> list[Scores]:
         if not is_result(path):
             raise UsageError(f"{path} is not a result file: give result files alone, or judgments and runs")
         systems = read_result(path)
+        if not systems:
+            raise UsageError(f"{path} holds no systems: it is the result of a command that evaluates none")
         if name is not None and len(systems) > 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
         found += [replace(scores, name=name or scores.name, warnings=doubts(scores)) for scores in systems]

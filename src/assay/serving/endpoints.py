@@ -63,15 +63,18 @@ class Endpoint:
     is_async: bool = False
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+            fine = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            fine = False
+        if not fine:
+            raise UsageError("the address cannot be read: expected http://HOST:PORT/PATH")
         if parts.username is not None or parts.password is not None:
             raise UsageError("the address must not carry a user or a password: use --header-env")
-        try:
-            secret = any(not isinstance(value, str) for value in self.headers.values())
-            if secret and parts.scheme == "http" and not self._address.is_private:
-                raise UsageError(f"the key would travel unencrypted to {parts.hostname}: use https")
-        except ValueError:
-            raise UsageError("the address cannot be read: expected http://HOST:PORT/PATH") from None
+        secret = any(isinstance(value, Secret) for value in self.headers.values())
+        if secret and parts.scheme == "http" and not self._address.is_private:
+            raise UsageError(f"the key would travel unencrypted to {parts.hostname}: use https")
 
     @property
     def _address(self) -> Address:

@@ -24,6 +24,8 @@ def run(
     plan: Plan, target: Target, calls: Sequence[Any], *, clock: Clock | None = None, progress: Progress | None = None
 ) -> Timing:
     """Put a load on a target; Ctrl-C ends it and what was measured so far is kept."""
+    if progress is not None:
+        progress(0, 0.0)  # the warm-up may take a while
     if target.is_async:
         from assay.serving.tasks import run_tasks
 

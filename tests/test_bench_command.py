@@ -1,0 +1,178 @@
+"""`assay bench`: what it prints and writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import string
+import sys
+
+import pytest
+
+from assay.catalogue import CATALOGUE
+from assay.catalogue_serving import SERVING
+from assay.cli import main
+from assay.messages import say, tell
+from assay.testing import Answer, FakeLLM
+
+TARGETS = """
+import time
+
+def nothing(): pass
+def search(query): return [query]
+def rerank(query, documents): return sorted(documents)
+def bad(): raise ValueError("no luck")
+calls = []
+def late():
+    calls.append(1)
+    if len(calls) > 5: raise OSError("gone")
+"""
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bench_targets.py").write_text(TARGETS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "bench_targets", raising=False)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["assay", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_a_reranker_gets_a_row_for_each_candidate_size_with_references_beside(call):
+    code, out, _ = call("bench", "bench_targets:rerank", "--runs", "10", "--reference")
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    assert [row[0] for row in rows if row[-1:] and row[-1].count("/") == 2 and row[0].isdigit()] == [
+        "20",
+        "50",
+        "100",
+        "200",
+    ]
+    for text in ("80/120/150", "200/300/400", "400/600/800", "800/1200/1500"):
+        assert text in out
+    for name, one, four, gpu in (("BGE-base", 50, 180, 10), ("BGE-v2-m3", 40, 150, 8), ("BGE-large", 20, 70, 6)):
+        assert [name, str(one), str(four), f"{gpu}x"] in rows
+    assert "bundled collection" in out
+    assert "P99 (an interval needs 368)" in out
+
+
+def test_the_result_file_has_the_agreed_shape(call, tmp_path):
+    words = ("bench", "bench_targets:search", "--runs", "400", "--threads", "1,2", "-o", "b.json")
+    assert call(*words)[0] == 0
+    data = json.loads((tmp_path / "b.json").read_text())
+    assert (data["schema"], data["systems"], data["command"]) == (1, [], "assay bench bench_targets:search")
+    found = data["bench"]
+    assert found["target"] == "bench_targets:search"
+    assert [(load["kind"], load["threads"], load["candidates"], load["count"]) for load in found["loads"]] == [
+        ("closed", 1, None, 400), ("closed", 2, None, 400),
+    ]  # fmt: skip
+    load = found["loads"][0]
+    assert set(load) >= {"seconds", "errors", "throughput_qps", "latency_ms", "histogram"}
+    for name in ("p50", "p95", "p99"):
+        ends = load["latency_ms"][name]
+        assert ends["low"] <= ends["value"] <= ends["high"]
+    assert load["latency_ms"]["mean"] > 0
+    assert sum(load["histogram"]["counts"]) == 400
+    assert load["throughput_qps"] == pytest.approx(400 / load["seconds"])
+
+
+@pytest.mark.parametrize("kind", ["table", "markdown", "latex", "csv"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_format_and_language(call, kind, lang):
+    code, out, _ = call(
+        "bench", "bench_targets:nothing", "--rate", "5000", "--runs", "20", "--format", kind, "--lang", lang
+    )
+    assert code == 0
+    if kind == "csv":
+        head, row = out.splitlines()
+        assert dict(zip(head.split(","), row.split(","), strict=True))["rate"] == "5000.0"
+    else:
+        assert ("开环" if lang == "zh" else "open") in out
+        assert ("  不计排队" if lang == "zh" else "  without the queue") in out
+
+
+def test_a_command_comes_after_two_dashes(call):
+    code, out, _ = call("bench", "--runs", "3", "--", sys.executable, "-c", "pass", "--runs")
+    assert code == 0
+    assert "-c pass --runs" in out
+    assert call("bench", "--runs", "3", "cmd:true")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), "give one target"), (("bench_targets:nothing", "--", "ls"), "give one target"), (("bench_targets:bad",), "5 of 5 warm-up calls failed (ValueError: no luck)"),
+        (("bench_targets:late", "--runs", "7"), "no call succeeded: OSError 7 (gone)"), (("bench_targets:nope",), "has no 'nope'"),
+        (("--", "no-such-program-here"), "command not found"), (("--", "false"), "exit 1"), (("bench_targets:nothing", "--threads", "two"), "expected numbers"),
+        (("bench_targets:nothing", "--threads", "0"), "threads must be a whole number from 1"), (("bench_targets:nothing", "--rate", "0"), "rate must be above 0"),
+        (("bench_targets:nothing", "--candidates", "20"), "takes no documents"), (("bench_targets:nothing", "--body", "no.json"), "no such file"),
+        (("bench_targets:nothing", "--header", "A=b"), "are for an address"), (("http://127.0.0.1:9/", "--key-env", "NO_SUCH_VARIABLE_HERE"), "NO_SUCH_VARIABLE_HERE is not set"),
+        (("http://127.0.0.1:9/", "--header-env", "X"), "expected NAME=VARIABLE"), (("http://127.0.0.1:9/",), "no connection"), (("http://[::1",), "cannot be read"),
+        (("bench_targets:nothing", "-o", "x.docx"), "cannot tell the format"), (("bench_targets:search", "--queries", "none.jsonl"), "no such file"),
+        (("--timeout", "0.2", "--warmup", "0", "--runs", "2", "--", "sleep", "20"), "no call succeeded: timeout 2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_measured_ends_in_one_line(call, words, expected):
+    code, out, err = call("bench", *words)
+    assert (code, out) == (2, "")
+    assert expected in err and err.count("\n") == 1
+
+
+def test_a_key_from_the_environment_is_sent_and_never_printed(call, tmp_path, monkeypatch):
+    text = "s" * 5 + "ecret" * 3
+    monkeypatch.setenv("BENCH_KEY_HERE", text)
+    monkeypatch.setenv("BENCH_OTHER_HERE", f"Token {text}")
+    (tmp_path / "bodies.jsonl").write_text('{"q": 1}\n{"q": 2}\n')
+    with FakeLLM(Answer(body={"results": []})) as server:
+        words = ("--runs", "4", "--warmup", "0", "--body", "bodies.jsonl", "--key-env", "BENCH_KEY_HERE",
+                 "--header-env", "X-Other=BENCH_OTHER_HERE", "--header", "X-Plain=yes")  # fmt: skip
+        code, out, err = call("bench", f"{server.url}/rerank?key={text}", *words, "--format", "json")
+    assert code == 0
+    assert text not in out + err
+    assert [request.body for request in server.requests] == [{"q": 1}, {"q": 2}] * 2
+    headers = server.requests[0].headers
+    assert headers["authorization"] == f"Bearer {text}"
+    assert (headers["x-other"], headers["x-plain"]) == (f"Token {text}", "yes")
+    with FakeLLM(Answer.error(401, f"bad key {text}")) as server:
+        code, out, err = call("bench", server.url, "--key-env", "BENCH_KEY_HERE")
+    assert code == 2 and text not in out + err and "status 401" in err
+
+
+def test_own_queries_and_documents_are_read(call, tmp_path):
+    (tmp_path / "q.jsonl").write_text('{"query_id": "1", "text": "tea"}\n')
+    (tmp_path / "d.jsonl").write_text('{"doc_id": "a", "text": "x"}\n{"doc_id": "b", "text": "y"}\n')
+    words = ("--queries", "q.jsonl", "--documents", "d.jsonl", "--candidates", "2", "--runs", "2", "--warmup", "0")
+    with FakeLLM(Answer(body={})) as server:
+        assert call("bench", server.url, *words)[0] == 0
+    assert server.requests[0].body == {"query": "tea", "documents": ["x", "y"]}
+
+
+def test_a_bench_file_is_refused_where_systems_are_expected(call):
+    assert call("bench", "bench_targets:nothing", "--runs", "5", "-o", "b.json")[0] == 0
+    code, _, err = call("compare", "b.json", "b.json")
+    assert code == 2
+    assert "holds no system" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize("key", list(SERVING))
+def test_messages_say_the_same_in_both_languages(key):
+    english, chinese = SERVING[key]
+    assert {name for _, name, *_ in string.Formatter().parse(english) if name} == {
+        name for _, name, *_ in string.Formatter().parse(chinese) if name
+    }
+    assert key not in CATALOGUE
+
+
+def test_messages_inside_lists_are_translated():
+    told = tell(say("doubt.of_one", system=[say("load.threads", n=2)], text=say("bench.hopeless")), "zh")
+    assert told == "2 线程：提前停止：连续 100 次调用失败。"
