@@ -37,14 +37,10 @@ async def nothing_async() -> None:
     """Take no time, awaited."""
 
 
-def per_call(action: Callable[[], object], calls: int) -> float:
-    """Microseconds per call, the best of some rounds."""
-    found = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        action()
-        found.append((time.perf_counter() - start) / calls * 1e6)
-    return min(found)
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
 
 
 def loaded(thing: Any, calls: int, **plan: Any) -> Timing:
@@ -53,7 +49,9 @@ def loaded(thing: Any, calls: int, **plan: Any) -> Timing:
 
 
 def overhead(name: str, bare: Callable[[], object], measured: Callable[[], object], calls: int) -> None:
-    without, with_bench = per_call(bare, calls), per_call(measured, calls)
+    """Take turns, so that other work on the machine meets both, and keep the best of each."""
+    rounds = [(seconds(bare), seconds(measured)) for _ in range(ROUNDS)]
+    without, with_bench = (min(one[i] for one in rounds) / calls * 1e6 for i in (0, 1))
     print(f"{name:<34} {without:10.2f} {with_bench:10.2f} {with_bench - without:10.2f}")
 
 

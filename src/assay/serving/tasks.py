@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _GLANCE = 0.1
 _PATIENCE = 5.0
+_WATCH = 0.05  # seconds between two looks for calls that take too long
 _COARSE = 0.002  # seconds that an event loop may sleep too long; the rest is waited out in small steps
 
 
@@ -53,6 +54,8 @@ class _Load:
     def __init__(self, schedule: Schedule, target: Target, calls: Sequence[Any]) -> None:
         self.schedule, self.target, self.calls = schedule, target, calls
         self.log, self.broken = Log(), None  # type: tuple[Log, BaseException | None]
+        self._begun: dict[asyncio.Task[Any], float] = {}  # when each worker's call began; never, between calls
+        self._late: set[asyncio.Task[Any]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
 
@@ -74,38 +77,61 @@ class _Load:
     async def _all(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
         plan = self.schedule.plan
-        with self.target.open() as call:
-            warm = Log()
-            await asyncio.gather(
-                *(self._warm(call, math.ceil(plan.warmup / plan.threads), warm) for _ in range(plan.threads))
-            )
-            check_warm([warm])
-            self.schedule.begin(time.perf_counter())
-            await asyncio.gather(*(self._work(call) for _ in range(plan.threads)))
+        watch = self._loop.create_task(self._watch())
+        try:
+            with self.target.open() as call:
+                warm, share = Log(), math.ceil(plan.warmup / plan.threads)
+                await asyncio.gather(*(self._warm(call, share, warm) for _ in range(plan.threads)))
+                check_warm([warm])
+                self.schedule.begin(time.perf_counter())
+                await asyncio.gather(*(self._work(call) for _ in range(plan.threads)))
+        finally:
+            watch.cancel()
+
+    async def _watch(self) -> None:
+        """Break off calls that take too long; one watch for all costs less than a timer for each."""
+        timeout = self.schedule.plan.timeout
+        while True:
+            await asyncio.sleep(min(_WATCH, timeout / 4))
+            latest = time.perf_counter() - timeout
+            for worker in [worker for worker, begun in self._begun.items() if begun < latest]:
+                self._late.add(worker)
+                worker.cancel()
 
     async def _warm(self, call: Call, count: int, log: Log) -> None:
+        worker = _current()
         for number in range(count):
             begun = time.perf_counter()
-            error = await self._one(call, number)
+            error = await self._one(call, number, worker, begun)
             ended = time.perf_counter()
             log.add(begun, begun, ended) if error is None else log.fail(error, ended)
 
-    async def _one(self, call: Call, number: int) -> BaseException | None:
+    async def _one(self, call: Call, number: int, worker: asyncio.Task[Any], begun: float) -> BaseException | None:
         """Make a call; whatever goes wrong but our own end is its outcome."""
-        timeout = self.schedule.plan.timeout
+        self._begun[worker] = begun
         try:
-            async with asyncio.timeout(timeout) as limit:
-                await call(self.calls[number % len(self.calls)])
+            await call(self.calls[number % len(self.calls)])
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
             if self.schedule.stop.is_set() or isinstance(error, KeyboardInterrupt):
                 raise
-            return error
+            return self._in_time(worker, error)
         except BaseException as error:  # noqa: BLE001 - whatever a target raises is a failed call
-            return CallFailed("timeout", f"no answer within {timeout:g} s") if limit.expired() else error
-        return None
+            return self._in_time(worker, error)
+        else:
+            return self._in_time(worker, None) if self._late else None
+        finally:
+            self._begun[worker] = math.inf
+
+    def _in_time(self, worker: asyncio.Task[Any], outcome: BaseException | None) -> BaseException | None:
+        """Turn the outcome of a call that was broken off into a timeout."""
+        if worker not in self._late:
+            return outcome
+        self._late.discard(worker)
+        worker.uncancel()
+        return CallFailed("timeout", f"no answer within {self.schedule.plan.timeout:g} s")
 
     async def _work(self, call: Call) -> None:
-        schedule, now, failures = self.schedule, time.perf_counter, 0
+        schedule, now, failures, worker = self.schedule, time.perf_counter, 0, _current()
         while (number := schedule.next()) is not None:
             begun = now()
             due = schedule.due(number, begun)
@@ -114,7 +140,7 @@ class _Load:
                 begun = now()
             if begun >= schedule.end:
                 return
-            error = await self._one(call, number)
+            error = await self._one(call, number, worker, begun)
             ended = now()
             if error is None:
                 self.log.add(due, begun, ended)
@@ -125,6 +151,12 @@ class _Load:
             if failures >= HOPELESS:
                 schedule.give_up()
             await asyncio.sleep(0)  # a call that fails at once must not keep the others from their turn
+
+
+def _current() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
 
 
 async def _until(due: float) -> None:
