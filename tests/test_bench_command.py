@@ -176,3 +176,41 @@ def test_messages_say_the_same_in_both_languages(key):
 def test_messages_inside_lists_are_translated():
     told = tell(say("doubt.of_one", system=[say("load.threads", n=2)], text=say("bench.hopeless")), "zh")
     assert told == "2 线程：提前停止：连续 100 次调用失败。"
+
+
+PAGE = """\
+Latency of steady, ms
+candidates  loop                 threads  calls  P50 [95% interval]  P95 [95% interval]  P99 [95% interval]  mean  std  status  reference P50/P95/P99
+----------  -------------------  -------  -----  ------------------  ------------------  ------------------  ----  ---  ------  ---------------------
+20          open 2/s                   1    400      312 [312, 312]      312 [312, 312]      312 [312, 312]   312    0  OK                 80/120/150
+              without the queue                      312 [312, 312]      312 [312, 312]      312 [312, 312]   312    0
+
+Throughput
+candidates  threads  offered/s  calls/s  errors
+----------  -------  ---------  -------  ------
+20                1          2      2.0       0
+
+Published reference: rerankers, queries per second
+"""
+
+
+def test_the_page_shows_what_was_measured():
+    from assay.analysis.bench import bench
+    from assay.analysis.protocols import load_protocol
+    from assay.report.document import write
+    from assay.report.serving import bench as page
+    from assay.serving.records import Clock
+
+    moment = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal moment
+        moment += seconds
+
+    def steady(query, documents):
+        sleep(0.3125)  # a sum of halves, so that no rounding shows
+
+    found = bench(steady, candidates=20, runs=400, rate=2.0, warmup=0, clock=Clock(lambda: moment, sleep))
+    text = write(page(found, reference=True, protocol=load_protocol("rerank")), "table")
+    assert text.replace("test_the_page_shows_what_was_measured.<locals>.", "").startswith(PAGE)
+    assert found.warnings == ()

@@ -25,7 +25,7 @@ def one(method: Method, **volumes):
 
 
 def test_fifty_documents_of_800_tokens_cost_a_hundred_dollars_a_day():
-    found = one(Method("cross-encoder", price=0.025, tokens=800), documents=50, queries_per_day=100_000)
+    found = one(Method("cross-encoder", price=0.025, tokens=800), documents_per_query=50, queries_per_day=100_000)
     assert found.per_query == pytest.approx(0.001, rel=1e-12)
     assert found.per_day == pytest.approx(100.0, rel=1e-12)
 
@@ -68,21 +68,21 @@ def test_a_machine_that_is_just_full_is_one():
 
 
 def test_output_tokens_cost_their_own_price():
-    found = one(Method("m", price=0.4, output_price=1.2, tokens=1000, output_tokens=200), documents=50)
+    found = one(Method("m", price=0.4, output_price=1.2, tokens=1000, output_tokens=200), documents_per_query=50)
     assert found.per_query == pytest.approx((50_000 * 0.4 + 200 * 1.2) / 1e6)
 
 
 def test_a_models_price_is_looked_up():
-    found = one(Method("m", model="qwen-plus", tokens=1000, output_tokens=200), documents=50)
+    found = one(Method("m", model="qwen-plus", tokens=1000, output_tokens=200), documents_per_query=50)
     assert found.per_query == pytest.approx((50_000 * 0.40 + 200 * 1.20) / 1e6)
     assert "dashscope" in found.basis and "2026-11-01" in found.basis
     named = Method("m", model="qwen-plus", url="https://dashscope.aliyuncs.com/compatible-mode/v1", tokens=1000)
-    assert one(named, documents=50).per_query == pytest.approx(0.02)
+    assert one(named, documents_per_query=50).per_query == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("calls", "price"), [(50, 1.2), (1, 2.4)])
 def test_prices_by_the_length_of_a_prompt_go_by_calls(calls, price):
-    found = one(Method("m", model="qwen3-max", tokens=1000, calls=calls), documents=50)
+    found = one(Method("m", model="qwen3-max", tokens=1000, calls=calls), documents_per_query=50)
     assert found.per_query == pytest.approx(50_000 * price / 1e6)
 
 
@@ -347,7 +347,7 @@ def test_a_bench_file_gives_the_throughput(call, tmp_path):
 
 def test_costs_are_read_from_toml(call, tmp_path):
     (tmp_path / "c.toml").write_text(
-        "queries_per_day = 1000\ndocuments = 10\n[method.ce]\nprice = 0.025\ntokens = 800\n[method.own]\nmachine = 1\nthroughput = 2\n"
+        "queries_per_day = 1000\ndocuments_per_query = 10\n[method.ce]\nprice = 0.025\ntokens = 800\n[method.own]\nmachine = 1\nthroughput = 2\n"
     )
     code, out, _ = call("cost", "c.toml", "--reference", "--format", "csv")
     assert code == 0

@@ -96,7 +96,7 @@ class Costs:
     """Methods side by side, the first of them no reranking at all."""
 
     currency: str
-    documents: float
+    documents_per_query: float
     queries_per_day: float
     costs: tuple[Cost, ...]
     warnings: tuple[Said, ...] = ()
@@ -113,25 +113,25 @@ def cost(
     methods: Sequence[Method] = (),
     *,
     queries_per_day: float = 100_000,
-    documents: float = 50,
+    documents_per_query: float = 50,
     reference: bool = False,
     currency: str = "USD",
     prices: PriceTable | None = None,
     day: date | None = None,
 ) -> Costs:
     """Set methods side by side; `reference` adds published figures of rerankers, scaled to these volumes."""
-    for name, value in (("queries_per_day", queries_per_day), ("documents", documents)):
+    for name, value in (("queries_per_day", queries_per_day), ("documents_per_query", documents_per_query)):
         if not 0 < value < math.inf:
             raise UsageError(f"{name} must be above 0, not {value!r}")
     names = [method.name for method in methods]
     if len(set(names)) < len(names):
         raise UsageError(f"two methods are called {max(names, key=names.count)!r}: give each a name of its own")
-    job = _Job(queries_per_day, documents, currency, prices, day)
+    job = _Job(queries_per_day, documents_per_query, currency, prices, day)
     rows = [Cost(say("cost.none"), 0.0, 0.0, "")]
     rows += [job.cost(method) for method in methods]
     if reference:
         rows += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
-    return Costs(currency, documents, queries_per_day, tuple(rows), tuple(job.warnings))
+    return Costs(currency, documents_per_query, queries_per_day, tuple(rows), tuple(job.warnings))
 
 
 class _Job:

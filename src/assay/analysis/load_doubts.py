@@ -30,7 +30,7 @@ def load_doubts(load: Load, timing: Timing) -> list[Said]:
         found += _too_few(load.latency_ms, load.count)
     failed = [(kind, n) for kind, n in load.errors.items() if kind != "not started"]
     if failed:
-        shown = [f"{kind} {n}{_said(load.examples.get(kind, ''), kind)}" for kind, n in failed]
+        shown = [f"{n} x {kind}{_said(load.examples.get(kind, ''), kind)}" for kind, n in failed]
         found.append(say("bench.failed", n=sum(n for _, n in failed), kinds=shown))
     if load.errors.get("timeout"):
         found.append(say("bench.timeouts"))

@@ -61,7 +61,13 @@ class _Words(click.Command):
 @click.option("--pass", "passing", type=click.Choice(["nothing", "query", "candidates"]), help="What a function takes.")
 @click.option("--warmup", type=click.IntRange(min=0), default=5, show_default=True, help="Calls before each load.")
 @click.option("--timeout", type=float, default=30.0, show_default=True, help="Seconds for a request or a command.")
-@click.option("--method", default="", help="Of an address.  [default: POST with a body, else GET]")
+@click.option(
+    "--http-method",
+    "method",
+    default="",
+    metavar="METHOD",
+    help="Of an address.  [default: POST with a body, else GET]",
+)
 @click.option("--body", metavar="FILE", help="JSON to send, or one a line; {query} and {documents} are filled in.")
 @click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header that is no secret.")
 @click.option("--header-env", multiple=True, metavar="NAME=VARIABLE", help="A header from the environment.")
@@ -69,7 +75,7 @@ class _Words(click.Command):
     "--key-env", default="", metavar="NAME", help="Environment variable with the key (Authorization: Bearer)."
 )
 @click.option("--reference", is_flag=True, help="Show published figures of rerankers beside the measured ones.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of random arrivals.")
 @options.output
 def command(*, target: str | None, output: str | None, kind: str | None, lang: Lang, **rest: Any) -> None:
@@ -118,7 +124,7 @@ def _measured(target: Any, rest: dict[str, Any]) -> Bench:
             documents=None if documents is None else list(read_documents(documents).values()),
             bodies=_bodies(rest.pop("body")),
             headers=headers,
-            confidence_level=rest.pop("level"),
+            confidence_level=1 - rest.pop("alpha"),
             watch=_bar,
             **rest,
         )

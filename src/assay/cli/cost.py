@@ -17,23 +17,23 @@ _HELP = """Set methods of reranking side by side: money per query and per day.
 A method is a name and what is known of it: price (money per million tokens), or model (its price is looked up) and url;
 tokens (of a document, with all that is sent along), output_tokens (of a query), output_price, calls (of a query); or
 machine (its price an hour) with throughput (queries a second) or bench (a file of assay bench) and threads; or
-per_query. The same as a TOML FILE: queries_per_day, documents, currency, and a table [method.NAME] for each. Without a
-method, published figures are shown.
+per_query. The same as a TOML FILE: queries_per_day, documents_per_query, currency, and a table [method.NAME] for each.
+Without a method, published figures are shown.
 
 \b
 assay cost --method cross-encoder,price=0.025,tokens=800 --method listwise,model=qwen-plus,tokens=1000,output_tokens=200
-assay cost --method "own GPU,machine=1.20,bench=bench.json" --documents 50 --queries-per-day 100000 -o cost.json
+assay cost --method "own GPU,machine=1.20,bench=bench.json" --documents-per-query 50 -o cost.json
 assay cost costs.toml --reference
 """
 _TEXTS = ("model", "url", "bench")
-_SETTINGS = ("queries_per_day", "documents", "currency")
+_SETTINGS = ("queries_per_day", "documents_per_query", "currency")
 
 
 @click.command(name="cost", help=_HELP)
 @click.argument("file", required=False)
 @click.option("--method", "methods", multiple=True, metavar="NAME,KEY=VALUE,...", help="A method; may be repeated.")
 @click.option("--queries-per-day", type=float, help="[default: 100000]")
-@click.option("--documents", type=float, help="Documents a query.  [default: 50]")
+@click.option("--documents-per-query", type=float, help="[default: 50]")
 @click.option("--currency", help="Of all prices.  [default: USD]")
 @click.option("--prices", metavar="FILE", help="Prices of your own (TOML).")
 @click.option("--reference", is_flag=True, help="Add published figures of rerankers.")
@@ -54,7 +54,7 @@ def command(
     given += [_split(text) for text in methods]
     kind = kind or options.format_for(output, options.FORMATS)
     notes: list[Said] = []
-    rows = [_method(name, values, float(asked.get("documents", 50)), notes) for name, values in given]
+    rows = [_method(name, values, float(asked.get("documents_per_query", 50)), notes) for name, values in given]
     table = PriceTable.load(*([prices] if prices else []))
     found = cost(rows, reference=reference or not rows, prices=table, **asked)
     _report(found, notes, output=output, kind=kind, lang=lang)
@@ -72,7 +72,7 @@ def _read(place: str) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]
             raise UnknownName(f"key in {place}", key, [*_SETTINGS, "method"])
     numbers = [raw[name] for name in _SETTINGS[:2] if name in raw]
     if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in numbers):
-        raise InputError("queries_per_day and documents must be numbers", path=place)
+        raise InputError("queries_per_day and documents_per_query must be numbers", path=place)
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise InputError("methods are tables such as [method.cross-encoder]", path=place)
     return raw, [(name, dict(table)) for name, table in tables.items()]
@@ -133,8 +133,8 @@ def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, l
         from assay.formats.results import plain_result, to_json
 
         economics = {
-            "currency": found.currency, "documents": found.documents, "queries_per_day": found.queries_per_day,
-            "costs": report.cost_dicts(found), "roi": None,
+            "currency": found.currency, "documents_per_query": found.documents_per_query,
+            "queries_per_day": found.queries_per_day, "costs": report.cost_dicts(found), "roi": None,
         }  # fmt: skip
         options.emit(to_json(plain_result(command_line(), warnings=found.warnings, economics=economics)), output)
     elif kind == "csv":

@@ -120,7 +120,7 @@ def _price(costs: str | None, rest: dict[str, Any]) -> dict[str, Any]:
         return {
             "method": name, "per_query": rows[name]["per_query"],
             "queries_per_day": part["queries_per_day"] if volume is None else volume,
-            "tokens": None if tokens is None else tokens * part["documents"], "currency": part["currency"],
+            "tokens": None if tokens is None else tokens * part["documents_per_query"], "currency": part["currency"],
         }  # fmt: skip
     except (KeyError, TypeError) as error:
         raise InputError(f"the costs are damaged: {type(error).__name__} {error}", path=costs) from None

@@ -27,7 +27,7 @@ def costs(found: Costs, protocol: Protocol) -> list[Block]:
     headers = tuple(
         say(f"column.{name}") for name in ("method", "price", "tokens_each", "per_query", "per_day", "basis")
     )
-    title = say("cost.title", documents=found.documents, queries=found.queries_per_day)
+    title = say("cost.title", documents=found.documents_per_query, queries=found.queries_per_day)
     goal = next((t for t in protocol.targets if t.measure == "cost_per_million_tokens"), None)
     priced = found.currency == "USD" and any(one.price is not None for one in found.costs)
     notes = [say("cost.target", target=goal.target, excellent=goal.excellent)] if goal is not None and priced else []

@@ -194,4 +194,6 @@ def read_bodies(text: str, place: str) -> tuple[Any, ...]:
             except json.JSONDecodeError as error:
                 wrong, at = (error, number) if found else (whole, whole.lineno)
                 raise InputError(f"not valid JSON: {wrong.msg}", path=place, line=at) from None
+        if not found:
+            raise InputError("there is no JSON in it", path=place) from None
         return tuple(found)
