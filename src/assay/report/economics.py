@@ -25,7 +25,7 @@ def costs(found: Costs, protocol: Protocol) -> list[Block]:
         per = money(one.per_query, found.currency), money(one.per_day, found.currency)
         rows.append((one.method, shown, tokens, *per, one.basis))
     headers = tuple(
-        say(f"column.{name}") for name in ("method", "price", "tokens_each", "per_query", "per_day", "basis")
+        say(f"column.{name}") for name in ("method", "price", "tokens_each", "each_query", "each_day", "basis")
     )
     title = say("cost.title", documents=found.documents_per_query, queries=found.queries_per_day)
     goal = next((t for t in protocol.targets if t.measure == "cost_per_million_tokens"), None)

@@ -44,7 +44,7 @@ def _latency(found: Bench, goal: Target | None, *, reference: bool) -> Table:
     level = found.confidence_level
     headers = [
         *([say("column.candidates")] if sized else []), say("column.loop"), say("column.threads"), say("column.calls"),
-        *(say("column.percentile", n=n, level=level) for n in (50, 95, 99)), say("column.mean"), say("column.std"),
+        *(say("column.percentile_of", n=n, level=level) for n in (50, 95, 99)), say("column.mean"), say("column.std"),
     ]  # fmt: skip
     names = 2 if sized else 1
     texts: tuple[int, ...] = ()
