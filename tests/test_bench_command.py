@@ -21,6 +21,9 @@ def nothing(): pass
 def search(query): return [query]
 def rerank(query, documents): return sorted(documents)
 def bad(): raise ValueError("no luck")
+def collected():
+    import gc
+    assert gc.isenabled()
 calls = []
 def late():
     calls.append(1)
@@ -99,6 +102,10 @@ def test_every_format_and_language(call, kind, lang):
     else:
         assert ("开环" if lang == "zh" else "open") in out
         assert ("  不计排队" if lang == "zh" else "  without the queue") in out
+
+
+def test_a_target_is_measured_with_the_garbage_collector_on(call):
+    assert call("bench", "bench_targets:collected", "--runs", "3")[0] == 0
 
 
 def test_a_command_comes_after_two_dashes(call):

@@ -80,7 +80,11 @@ class _Words(click.Command):
 @options.output
 def command(*, target: str | None, output: str | None, kind: str | None, lang: Lang, **rest: Any) -> None:
     """Measure and print."""
+    import gc
+
     from assay.errors import UsageError
+
+    gc.enable()  # a target is measured with the pauses that it has in service
 
     words = click.get_current_context().meta.get("words")
     if (target is None) == (words is None):
