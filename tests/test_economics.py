@@ -11,7 +11,7 @@ import pytest
 from assay.analysis.economics import REFERENCES, Method, cost, measured_throughput, money
 from assay.analysis.roi import Band, Gain, gain_of, roi
 from assay.cli import main
-from assay.errors import UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError
 from assay.llm.prices import PriceTable
 
 DAY = date(2026, 11, 16)
@@ -153,6 +153,15 @@ def test_throughput_comes_from_the_load_with_as_many_candidates():
         measured_throughput({"loads": LOADS}, documents=50, threads=8)
     with pytest.raises(UsageError, match="no closed loop"):
         measured_throughput({"loads": [{**LOADS[0], "kind": "open"}]}, documents=20)
+    for damaged in (
+        {},
+        {"loads": 5},
+        {"loads": [{"kind": "closed"}]},
+        {"loads": ["x"]},
+        {"loads": [{**LOADS[0], "throughput_qps": "x"}]},
+    ):
+        with pytest.raises(InputError, match="damaged"):
+            measured_throughput(damaged, documents=20, threads=1)
 
 
 @pytest.mark.parametrize(
@@ -254,6 +263,9 @@ def test_returns_that_make_no_sense_are_refused(changes):
         roi(0.2, **{"cost_per_query": 0.001, "queries_per_day": 1000, "revenue_per_query": 0.01, **changes})
     with pytest.raises(UsageError, match="above 0"):
         Gain.between(0.0, 0.5)
+    for gain in (float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="the gain is"):
+            roi(gain, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01)
 
 
 # From files -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from assay.serving.endpoints import Endpoint
 from assay.serving.loops import run
 from assay.serving.records import Plan
 from assay.serving.targets import target_of
+from assay.stats.inputs import check_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = (20, 50, 100, 200)
 _MOST_CALLS_READY = 1000
+_MOST_TEXTS_READY = 2_000_000  # in the lists of all of them
 _AT_ONCE = 64  # calls at once of an open loop on something that has workers of its own
 
 
@@ -79,6 +81,7 @@ def bench(
         target, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
         with_candidates=candidates is not None,
     )  # fmt: skip
+    check_share(confidence_level, "confidence_level")
     runs = 100 if runs is None and seconds is None else runs
     plan = Plan(runs=runs, seconds=seconds, arrivals=arrivals, warmup=warmup, timeout=timeout, seed=seed)
     sizes = _sizes(found, candidates)
@@ -170,7 +173,7 @@ def _bundled() -> tuple[list[str], list[str]]:
 def _pairs(texts: tuple[list[str], list[str]], size: int, *, limit: int) -> list[tuple[str, list[str]]]:
     """Give every query as many documents as asked for, another part of them each time."""
     queries, documents = texts
-    many = min(len(queries), limit, _MOST_CALLS_READY)
+    many = min(len(queries), limit, _MOST_CALLS_READY, max(1, _MOST_TEXTS_READY // max(1, size)))
     return [
         (query, [documents[(number * size + i) % len(documents)] for i in range(size)])
         for number, query in enumerate(queries[:many])

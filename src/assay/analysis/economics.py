@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError
 from assay.messages import Said, say
 
 if TYPE_CHECKING:
@@ -212,7 +212,14 @@ def measured_throughput(
 
     Of several loads the one with the highest throughput counts, unless `threads` says which.
     """
-    loads = [load for load in bench.get("loads", []) if load.get("count") and load.get("kind") == "closed"]
+    try:
+        return _fastest(bench, documents, threads, place)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the measurement is damaged: {type(error).__name__} {error}", path=place) from None
+
+
+def _fastest(bench: Mapping[str, Any], documents: float, threads: int | None, place: str) -> tuple[float, int]:
+    loads = [load for load in bench["loads"] if load["count"] and load["kind"] == "closed"]
     if not loads:
         raise UsageError(f"{place} holds no closed loop with successful calls: its throughput is not known")
     sizes = sorted({load["candidates"] for load in loads if load["candidates"] is not None})

@@ -96,6 +96,8 @@ def roi(
     Revenue rises by `elasticity` per cent when quality rises by one per cent; 1 is the plain formula.
     """
     given = gain if isinstance(gain, Gain) else Gain(Band(gain))
+    if given.relative.value is None or not math.isfinite(given.relative.value):
+        raise UsageError(f"the gain is {given.relative.value!r}: expected a number such as 0.2")
     for name, value in (("queries_per_day", queries_per_day), ("revenue_per_query", revenue_per_query),
                         ("elasticity", elasticity)):  # fmt: skip
         if not 0 < value < math.inf:

@@ -91,6 +91,7 @@ def command(*, target: str | None, output: str | None, kind: str | None, lang: L
         raise UsageError("give one target: MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGRAM ...")
     reference = rest.pop("reference")
     kind = kind or options.format_for(output, options.FORMATS)
+    options.check_folder(output)
     found = _measured(words if target is None else target, rest)
     if not any(load.count for load in found.loads):
         _nothing(found)

@@ -148,6 +148,16 @@ def format_for(output: str | None, known: dict[str, str]) -> str:
     return known[suffix]
 
 
+def check_folder(output: str | None) -> None:
+    """Refuse a file that cannot be written, before a long run begins."""
+    from pathlib import Path
+
+    from assay.errors import UsageError
+
+    if output is not None and output != "-" and not Path(output).parent.is_dir():
+        raise UsageError(f"{output}: there is no such folder")
+
+
 def emit(text: str, output: str | None) -> None:
     """Print, or write the file completely or not at all."""
     if output is None or output == "-":
