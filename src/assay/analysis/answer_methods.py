@@ -64,10 +64,11 @@ def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) 
     found: list[Case | None] = [None] * len(samples)
     left = list(range(len(samples)))
     for method in chain:
-        cases = _by(method, [samples[place] for place in left], here)
-        for place, case in zip(left, cases, strict=True):
+        failed = []
+        for place, case in zip(left, _by(method, [samples[place] for place in left], here), strict=True):
+            failed += [place] if case.trail and _can_be_saved(case) else []
             found[place] = _following(found[place], case)
-        left = [place for place, case in zip(left, cases, strict=True) if case.trail and _can_be_saved(case)]
+        left = failed
     return [case for case in found if case is not None]
 
 
