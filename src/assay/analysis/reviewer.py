@@ -26,15 +26,16 @@ _SHORT = 0.2
 def concerns(systems: Sequence[Scores], data: Aligned, rules: Rules, *, all_pairs: bool) -> tuple[Said, ...]:
     """List doubts about the comparison as a whole; what concerns one system alone is in its own warnings."""
     general = [*_judged(systems), *_few(data), *_multiple(data, rules, all_pairs=all_pairs), *_small(data)]
-    return (*general, *_unjudged(systems, data), *_short(systems, data), *_common(data))
+    return (*general, *_unjudged(systems, data), *_short(systems, data), *_common(systems, data))
 
 
-def _common(data: Aligned) -> Iterator[Said]:
+def _common(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     """Answers are compared over the samples that all systems have values for."""
+    size = len({query for scores in systems for query in scores.query_ids})
     for i, label in enumerate(data.labels):
         kept = int((~np.isnan(data.values[:, i]).any(axis=1)).sum())
-        if kept < len(data.query_ids) and of_answers(data.definitions[label]):
-            yield say("answers.common", label=label, n=kept, of=len(data.query_ids))
+        if kept < size and of_answers(data.definitions[label]):
+            yield say("answers.common", label=label, n=kept, of=size)
 
 
 def _judged(systems: Sequence[Scores]) -> Iterator[Said]:

@@ -160,22 +160,18 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
 
 
 def _emit(found: Answers, kind: str, lang: Lang, output: str | None, per_sample: str | None) -> None:
-    import json
-
     from assay.analysis.answer_records import answers_part
     from assay.formats.files import write_atomically
+    from assay.formats.results import plain_json, result_dict, to_json
     from assay.report import answers as report
     from assay.report.document import write
     from assay.report.evaluation import stamp
 
     part = answers_part(found)
     if per_sample:
-        lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in part["samples"]]
-        write_atomically(per_sample, "\n".join(lines) + "\n")
+        write_atomically(per_sample, "\n".join(map(plain_json, part["samples"])) + "\n")
         click.echo(f"wrote {per_sample}", err=True)
     if kind == "json":
-        from assay.formats.results import result_dict, to_json
-
         told = [*map(str, found.warnings), *map(str, found.notes)]
         result = result_dict([found], command=inputs.command_line(), warnings=told, more={"answers": part})
         options.emit(to_json(result), output)

@@ -95,7 +95,17 @@ def read_part(place: str, name: str, *, hint: str) -> dict[str, Any]:
 
 def to_json(result: dict[str, Any]) -> str:
     """Write a result as text; NaN never appears."""
-    return json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return plain_json(result, indent=1) + "\n"
+
+
+def plain_json(value: Any, *, indent: int | None = None) -> str:
+    """Write JSON that any file can hold: half a surrogate pair is escaped, NaN is refused."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, indent=indent)
+    return text
 
 
 def _system(scores: Scores) -> dict[str, Any]:

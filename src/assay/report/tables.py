@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Format = Literal["table", "markdown", "latex", "csv"]
 
-# Control characters and bidirectional marks could rewrite what a terminal shows.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Control characters and bidirectional marks could rewrite what a terminal shows; half a surrogate pair has no bytes.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
