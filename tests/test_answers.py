@@ -71,7 +71,9 @@ def test_the_sigmoid_recipe_has_its_constants_as_parameters():
     rows = [{"answer": "Apples grow on trees.", "contexts": ["Boats are fast.", "Cars are red."]},
             {"answer": "Apples grow on trees.", "contexts": ["Cars are red."]}]  # fmt: skip
     names = ["faithfulness(method='sigmoid')", "faithfulness(method='sigmoid', midpoint=0, slope=1)"]
-    found = assay.answers([{**row, "id": str(i)} for i, row in enumerate(rows)], names, embedder=embed, method="embedding")
+    found = assay.answers(
+        [{**row, "id": str(i)} for i, row in enumerate(rows)], names, embedder=embed, method="embedding"
+    )
     for label, slope, midpoint in zip(names, (10, 1), (0.5, 0), strict=True):
         expected = [1 / (1 + math.exp(-slope * (cosine - midpoint))) for cosine in (1.0, 0.6)]
         assert found.column(label) == pytest.approx(expected, abs=1e-6)
@@ -136,7 +138,7 @@ def test_citation_marks_name_contexts(text, expected):
     assert [mark.contexts for mark in found] == expected
     clean = blanked(text, found)
     assert len(clean) == len(text)
-    assert all(a == b for a, b, in zip(clean, text, strict=True) if a != " ")
+    assert all(a == b for a, b in zip(clean, text, strict=True) if a != " ")
 
 
 def test_citations_are_right_when_they_support_their_statement():
@@ -144,7 +146,10 @@ def test_citations_are_right_when_they_support_their_statement():
     row = {"answer": f"{TEA[:-1]} [1]. {CAT} [3] {SEA}", "contexts": contexts}
     assert value("citation_precision", **row) == 0.5
     assert value("citation_recall", **row) == pytest.approx(1 / 3)
-    chinese = {"answer": "绿茶产自日本【1】。猫每天睡十六小时【1】。", "contexts": ["绿茶产自日本。", "猫每天睡十六小时。"]}
+    chinese = {
+        "answer": "绿茶产自日本【1】。猫每天睡十六小时【1】。",
+        "contexts": ["绿茶产自日本。", "猫每天睡十六小时。"],
+    }
     assert value("citation_precision", **chinese) == 0.5
     assert value("citation_recall", **chinese) == 0.5
 
@@ -153,7 +158,10 @@ def test_a_citation_that_adds_nothing_is_wrong_and_one_that_does_not_exist_too()
     assert value("citation_precision", answer=f"{TEA} [1][2]", contexts=[TEA, CAT]) == 0.5
     assert value("citation_recall", answer=f"{TEA} [1][2]", contexts=[TEA, CAT]) == 1.0
     assert value("citation_precision", answer=f"{TEA} [7]", contexts=[TEA, CAT]) == 0.0
-    assert value("citation_precision", answer=TEA, contexts=[TEA]) == ("not_applicable", "the answer has no citation marks")
+    assert value("citation_precision", answer=TEA, contexts=[TEA]) == (
+        "not_applicable",
+        "the answer has no citation marks",
+    )
 
 
 def test_two_contexts_that_support_a_statement_only_together_are_both_right():
@@ -218,7 +226,10 @@ def test_an_answer_where_a_refusal_was_due_is_wrong():
         ({"answer": TEA, "contexts": [TEA, CAT], "reference": TEA}, "fine"),
         ({"answer": TEA, "contexts": [TEA]}, "fine"),
         ({"answer": "绿茶产自日本。", "contexts": ["绿茶产自日本。"], "reference": "日本"}, "fine"),
-        ({"answer": "绿茶产自巴西。大象会跳舞。", "contexts": ["猫每天睡十六小时。"], "reference": "日本"}, "not retrieved"),
+        (
+            {"answer": "绿茶产自巴西。大象会跳舞。", "contexts": ["猫每天睡十六小时。"], "reference": "日本"},
+            "not retrieved",
+        ),
         ({"answer": "I don't know.", "contexts": [TEA]}, None),
         ({"answer": "", "contexts": [TEA]}, None),
     ],
@@ -240,7 +251,25 @@ def test_relevance_by_words_is_the_share_of_the_questions_words():
 
 # References, against oracles from the definitions ----------------------------------------------------------------------
 
-WORDS = ["the", "a", "tea", "Tea,", "green", "is", "made", "in", "Japan.", "an", "70", "o'clock", "state-of-the-art", "绿茶", "日本", "。", "，"]
+WORDS = [
+    "the",
+    "a",
+    "tea",
+    "Tea,",
+    "green",
+    "is",
+    "made",
+    "in",
+    "Japan.",
+    "an",
+    "70",
+    "o'clock",
+    "state-of-the-art",
+    "绿茶",
+    "日本",
+    "。",
+    "，",
+]
 
 
 def squad(text: str) -> list[str]:
@@ -280,7 +309,9 @@ def test_exact_match_and_token_f1_agree_with_the_squad_script(seed):
     answer, references = texts(seed)
     said, wanted = squad(answer), [squad(text) for text in references]
     assert value("exact_match", answer=answer, reference=references) == max(float(said == text) for text in wanted)
-    assert value("token_f1", answer=answer, reference=references) == pytest.approx(max(squad_f1(said, text) for text in wanted))
+    assert value("token_f1", answer=answer, reference=references) == pytest.approx(
+        max(squad_f1(said, text) for text in wanted)
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -321,7 +352,10 @@ def test_exact_match_by_hand(answer, reference, expected):
 
 
 def test_a_missing_answer_counts_as_zero_against_a_reference_and_nowhere_else():
-    rows = [{"id": "1", "answer": "tea", "contexts": ["tea"], "reference": "tea"}, {"id": "2", "answer": None, "contexts": ["tea"], "reference": "tea"}]
+    rows = [
+        {"id": "1", "answer": "tea", "contexts": ["tea"], "reference": "tea"},
+        {"id": "2", "answer": None, "contexts": ["tea"], "reference": "tea"},
+    ]
     found = assay.answers(rows, ["exact_match", "faithfulness"], method="words")
     assert found["exact_match"] == 0.5
     assert found["faithfulness"] == 1.0
@@ -352,7 +386,9 @@ def test_a_sample_without_what_a_measure_needs_has_no_value_but_a_reason(name):
 
 
 def test_measures_of_answers_and_of_rankings_do_not_mix():
-    with pytest.raises(assay.UsageError, match="faithfulness is a measure of answers, not of rankings: use assay answers"):
+    with pytest.raises(
+        assay.UsageError, match="faithfulness is a measure of answers, not of rankings: use assay answers"
+    ):
         assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["faithfulness"])
     with pytest.raises(assay.UsageError, match="ndcg@10 is a measure of rankings: compute it with assay evaluate"):
         assay.answers([{"answer": "x"}], ["ndcg@10"])

@@ -99,7 +99,12 @@ def write(folder, samples, name="samples.jsonl"):
 
 def run(folder, *arguments, code=0):
     done = subprocess.run(
-        [sys.executable, "-m", "assay", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-m", "assay", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == code, done.stderr + done.stdout
     return done
@@ -159,9 +164,13 @@ def test_other_commands_read_the_result_file(tmp_path):
     write(tmp_path, worse, "worse.jsonl")
     for name in ("samples", "worse"):
         run(tmp_path, "answers", f"{name}.jsonl", "--method", "words", "-o", f"{name}.json")
-    text = run(tmp_path, "compare", "samples.json", "worse.json", "-m", "faithfulness", "-m", "hallucination_rate").stdout
+    text = run(
+        tmp_path, "compare", "samples.json", "worse.json", "-m", "faithfulness", "-m", "hallucination_rate"
+    ).stdout
     assert "faithfulness: compared over the 5 of 7 samples for which every system has a value" in " ".join(text.split())
-    found = json.loads(run(tmp_path, "compare", "samples.json", "worse.json", "-m", "faithfulness", "--format", "json").stdout)
+    found = json.loads(
+        run(tmp_path, "compare", "samples.json", "worse.json", "-m", "faithfulness", "--format", "json").stdout
+    )
     (contrast,) = found["comparison"]["contrasts"]
     # of the five that both answer: 1, .5 by weight of two claims ..., 0, 1, 1 against 0
     assert contrast["improves"] is False
@@ -196,7 +205,9 @@ def test_values_of_different_methods_or_judges_are_not_compared(tmp_path):
 
 def test_means_of_a_result_file_are_those_of_the_samples(tmp_path):
     write(tmp_path, SAMPLES)
-    run(tmp_path, "answers", "samples.jsonl", "--method", "words", "-o", "result.json", "--per-sample", "evidence.jsonl")
+    run(
+        tmp_path, "answers", "samples.jsonl", "--method", "words", "-o", "result.json", "--per-sample", "evidence.jsonl"
+    )
     (scores,) = assay.read_result(tmp_path / "result.json")
     lines = [json.loads(line) for line in (tmp_path / "evidence.jsonl").read_text(encoding="utf-8").splitlines()]
     values = [line["scores"]["faithfulness"]["value"] for line in lines]
@@ -206,12 +217,19 @@ def test_means_of_a_result_file_are_those_of_the_samples(tmp_path):
 
 
 def test_tables_of_other_tools_are_read_and_the_mapping_is_printed(tmp_path):
-    frame = pl.DataFrame({"user_input": ["q"], "response": [TEA], "retrieved_contexts": [json.dumps([TEA])], "mine": ["Japan"]})
+    frame = pl.DataFrame(
+        {"user_input": ["q"], "response": [TEA], "retrieved_contexts": [json.dumps([TEA])], "mine": ["Japan"]}
+    )
     frame.write_csv(tmp_path / "ragas.csv")
     done = run(tmp_path, "answers", "ragas.csv", "--map", "reference=mine")
-    assert "columns: question = user_input, answer = response, contexts = retrieved_contexts, reference = mine" in done.stdout
+    assert (
+        "columns: question = user_input, answer = response, contexts = retrieved_contexts, reference = mine"
+        in done.stdout
+    )
     assert "left out, as no sample has what they need: citation_precision ([1] marks)" in done.stdout
-    assert run(tmp_path, "answers", "ragas.csv", "--map", "nonsense", code=2).stderr.startswith("assay: --map nonsense: expected")
+    assert run(tmp_path, "answers", "ragas.csv", "--map", "nonsense", code=2).stderr.startswith(
+        "assay: --map nonsense: expected"
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,9 @@ def verdict(word: str, *contexts: int) -> dict:
 
 def asked(text: str) -> dict[str, str]:
     """The statements of a prompt by their numbers, read as a judge would."""
-    return dict(re.findall(r"^\[statement (\d+) \w{16}\]\n(.*?)\n\[end of statement \1 ", text, re.MULTILINE | re.DOTALL))
+    return dict(
+        re.findall(r"^\[statement (\d+) \w{16}\]\n(.*?)\n\[end of statement \1 ", text, re.MULTILINE | re.DOTALL)
+    )
 
 
 def context_numbers(text: str) -> list[int]:
@@ -285,7 +287,9 @@ def test_when_the_server_dies_the_rest_is_judged_by_the_next_method():
     assert found["faithfulness"] == 0.0
     assert found["faithfulness(method='embedding')"] > 0.9
     assert [found.counts[label].queries for label in found.labels] == [4, 8]
-    assert any("8 samples were judged by embedding because another method failed: llm: network" in w for w in found.warnings)
+    assert any(
+        "8 samples were judged by embedding because another method failed: llm: network" in w for w in found.warnings
+    )
 
 
 def test_a_mean_mixes_methods_only_when_asked_and_then_says_so():
@@ -315,7 +319,7 @@ def test_an_embedder_that_breaks_down_gives_way_to_words():
 
 
 def test_a_judge_that_is_no_server_is_a_function_from_messages_to_text():
-    found = assay.answers([ONE], ["faithfulness"], judge=lambda messages: FIT)
+    found = assay.answers([ONE], ["faithfulness"], judge=lambda _: FIT)
     assert found["faithfulness"] == 0.0
 
     def angry(messages):
@@ -406,7 +410,9 @@ def real():
     params.model.path = str(next(Path(MODEL.origin).parent.glob("*.gguf")))
     params.n_ctx, params.n_parallel, params.warmup, params.port = 4096, 1, False, 0
     params.hostnames = ["127.0.0.1"]
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # several threads wait for each other on a busy machine
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = (
+        1  # several threads wait for each other on a busy machine
+    )
     params.cpuparams.poll = params.cpuparams_batch.poll = 0
     running = xllamacpp.Server(params)
     yield running.listening_address + "/v1"
@@ -414,7 +420,12 @@ def real():
 
 
 def test_a_real_model_gives_a_verdict_on_every_statement(real, tmp_path):
-    zh = {"id": "zh", "question": "绿茶用多少度的水？", "answer": "用八十度的水。", "contexts": ["绿茶宜用八十度的水。"]}
+    zh = {
+        "id": "zh",
+        "question": "绿茶用多少度的水？",
+        "answer": "用八十度的水。",
+        "contexts": ["绿茶宜用八十度的水。"],
+    }
     options = ("--url", real, "-o", "result.json", "--timeout", "250")
     done = command(tmp_path, *options, rows=[{**ONE, "contexts": ROW["contexts"][1:]}, zh])
     assert done.returncode == 0, done.stderr

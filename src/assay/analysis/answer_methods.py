@@ -53,7 +53,7 @@ def embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chose
     try:
         found = choose_embedder(asked, texts)
     except UsageError as error:
-        if needed or asked not in {None, "auto"}:
+        if needed or (asked is not None and asked != "auto"):
             raise
         return None, (str(error),)
     return found, (found.note,)

@@ -38,7 +38,10 @@ assay compare before.json after.json -m faithfulness
     help="Who finds the support; auto takes the first that is there and does not fail.",
 )  # fmt: skip
 @click.option("--judge", envvar="ASSAY_JUDGE", metavar="NAME[@URL]", help="A language model (or ASSAY_JUDGE).")
-@click.option("--embedder", default="auto", show_default=True, metavar="NAME", help="minilm, wordllama or a folder.")
+@click.option(
+    "--embedder", default="auto", show_default=True, metavar="NAME|FOLDER|NAME@URL",
+    help="minilm, wordllama, a folder with minilm, or a model of a server.",
+)  # fmt: skip
 @click.option("--text-lang", type=click.Choice(["en", "zh"]), help="Language of the samples; found out unless given.")
 @click.option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", help="Read a field from this column.")
 @click.option("--input-format", metavar="FORMAT", help="jsonl, json, csv, tsv or parquet.")
@@ -61,12 +64,12 @@ def command(
     _check_place(per_sample)
     kind = kind or options.format_for(output, options.FORMATS)
     name, path = options.named(samples)
-    client = _client(rest)
+    client, embedder = _client(rest), _embedder(rest)
     last: list[Progress] = []
     try:
         plan = planned(
             _read(path, columns, input_format), list(rest["measures"]) or None, method=rest["method"], judge=client,
-            embedder=rest["embedder"], text_lang=rest["text_lang"], protocol=rest["protocol"], name=name,
+            embedder=embedder, text_lang=rest["text_lang"], protocol=rest["protocol"], name=name,
             mix=rest["mix"], max_chars=rest["max_chars"], progress=_noted(rest["judge"], last),
             deadline=rest["deadline"],
         )  # fmt: skip
@@ -76,8 +79,9 @@ def command(
         with asking.wiped():
             found = evaluated(plan)
     finally:
-        if client is not None:
-            client.close()
+        for one in (client, embedder):
+            if not isinstance(one, str) and one is not None:
+                one.close()
     _emit(found, kind, lang, output, per_sample)
     _spent(rest["judge"], last, lang)
 
@@ -122,6 +126,14 @@ def _client(rest: dict[str, Any]) -> Client | None:
     if rest["method"] in {"words", "embedding"}:
         raise UsageError(f"--judge has no effect with --method {rest['method']}: use --method auto or llm")
     return next(iter(asking.clients([rest["judge"]], rest).values()))
+
+
+def _embedder(rest: dict[str, Any]) -> Client | str:
+    """A model on a server, or the name of one on this machine."""
+    asked: str = rest["embedder"]
+    if "@" not in asked or "://" not in asked:
+        return asked
+    return next(iter(asking.clients([asked], {**rest, "max_cost": None}).values()))
 
 
 def _noted(name: str | None, last: list[Progress]) -> Any:

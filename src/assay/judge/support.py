@@ -129,12 +129,13 @@ def _block(name: str, text: str, mark: str) -> str:
 
 def _schema(numbers: Sequence[str], contexts: int) -> dict[str, Any]:
     """Shape of the verdicts: every number is required, and the reason comes before the verdict that follows from it."""
+    named = {"type": "integer", "enum": list(range(1, contexts + 1))}
     entry = {
         "type": "object",
         "properties": {
             "reason": {"type": "string"},
             "verdict": {"type": "string", "enum": list(VERDICTS)},
-            "contexts": {"type": "array", "items": {"type": "integer", "enum": list(range(1, contexts + 1))}},
+            "contexts": {"type": "array", "items": named, "maxItems": contexts},  # small models never end a list
         },
         "required": ["reason", "verdict", "contexts"],
         "additionalProperties": False,

@@ -40,16 +40,16 @@ def faithfulness(
       method: who decides. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
         counting the same. embedding: nearness in meaning of the nearest context sentence through a sigmoid, less where
         numbers, names, negation or word order differ. words: share of the statement's words that the contexts have,
-        less where they differ in these; statements weigh by their words. auto: the first of these that is there and does not fail;
-        the result says which. Recipes as others wrote them down: sigmoid (the highest cosine of each sentence with a
+        less where they differ in these; statements weigh by their words. auto: the first of these that is there and
+        does not fail; the result says which. Recipes as others wrote them down: sigmoid (the highest cosine of each sentence with a
         context, their mean through a sigmoid), overlap (share of the answer's words, stop words removed, that the
         contexts have), contains (share of sentences that stand in a context word for word). mix: as auto, averaged over
         methods.
       slope: of the sigmoid of method='sigmoid'.
-      midpoint: of the sigmoid of method='sigmoid'; slope 1 and midpoint 0 is the literal reading of S4.
+      midpoint: of the sigmoid of method='sigmoid'; slope 1 and midpoint 0 is the plain logistic function.
     Odd cases: no contexts: 0. A refusal is abstained, an answer that claims nothing is not applicable; both are in no
       mean and counted. Values of different methods are never averaged unless asked for.
-    Reference: Es et al. 2024 (RAGAS); the three methods in this order: S4.
+    Reference: Es et al. 2024 (RAGAS).
     Agrees with: nobody: ragas divides by verdicts returned, deepeval counts "unsupported" as faithful.
     Reading: .80 by a judge means four in five statements follow from the contexts. By words, paraphrase lowers and a
       changed word hardly lowers it: compare values of one method only.
@@ -96,7 +96,7 @@ def hallucination_rate(
       slope: as for faithfulness.
       midpoint: as for faithfulness.
     Odd cases: those of faithfulness.
-    Agrees with: S4.
+    Agrees with: nobody in particular: it is as good as the faithfulness behind it.
     Reading: .20 by a judge means one statement in five does not follow from the contexts.
     Use when: a report asks for a rate of hallucination.
     Not when: beside faithfulness: it says the same.
@@ -122,11 +122,11 @@ def context_utilisation(
 
     Definition: statements with support of at least the threshold / all statements.
     Parameters:
-      match: support: as the method finds it. contains: the sentence stands in a context word for word (S4).
+      match: support: as the method finds it. contains: the sentence stands in a context word for word.
       threshold: support from which a statement matches.
       method: who finds the support, as for faithfulness.
     Odd cases: those of faithfulness.
-    Agrees with: S4 with match='contains'.
+    Agrees with: nobody known; tools that look for sentences in contexts do what match='contains' does.
     Reading: .75 means three sentences in four come from the contexts.
     Use when: you want to know whether the answer uses what was retrieved.
     Not when: you want to know how much of the contexts was needed: that is context_precision.
