@@ -94,6 +94,7 @@ REPORT: dict[str, tuple[str, str]] = {
         "为 {system} 提供的结果文件与评估时不同。",
     ),
     "report.nothing_to_warn": ("Nothing to warn about.", "没有需要警告的内容。"),
+    "report.unmeasured": ("Targets that were not measured here: {names}.", "此处未测量的目标：{names}。"),
     "report.counts": ("What stands behind {measure}", "{measure} 的数据基础"),
     "report.inputs": ("Input files", "输入文件"),
     "report.definitions": ("Definitions of the measures", "指标定义"),
@@ -199,7 +200,7 @@ REPORT: dict[str, tuple[str, str]] = {
         "A statement counts as supported from 0.75 on and as partly supported from 0.50 on.",
         "支持度达到 0.75 视为有依据，达到 0.50 视为部分有依据。",
     ),
-    "answer.method": ("{n:,} {n:answer|answers} judged by {method}", "{n:,} 个回答由 {method} 评判"),
+    "answer.method": ("{n:,} {n:answer|answers} judged by the method {method}", "{n:,} 个回答按 {method} 方法评判"),
     "answer.verdict": (
         "{good:,} of {n:,} statements in {answers:,} {answers:answer|answers} are supported by their contexts.",
         "{answers:,} 个回答的 {n:,} 条陈述中，{good:,} 条有上下文依据。",

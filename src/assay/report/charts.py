@@ -17,7 +17,7 @@ from assay.report.tables import clean, width
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assay.report.blocks import Chart
+    from assay.report.blocks import Chart, Point
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#c2609a", "#3f8fc4", "#b47d00", "#7a6fb5", "#5f7f2f", "#a6564a", "#5c6670")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
@@ -110,7 +110,8 @@ def _configured(alt: Any, drawn: Any) -> Any:
         ),
         legend=alt.LegendConfig(
             labelColor=INK, titleColor=INK, labelFontSize=12, orient="top", title=None, labelLimit=240, columns=4,
-            symbolStrokeWidth=2,
+            columnPadding=26,
+            symbolStrokeWidth=2, symbolOpacity=1,
         ),
         view=alt.ViewConfig(stroke=None),
         text=alt.MarkConfig(color=INK, fontSize=12),
@@ -167,7 +168,7 @@ def _curves(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     marks = sorted({float(point.x) for point in chart.points})
     few = {"values": marks} if len(marks) <= 12 else {}  # noqa: PLR2004
     x = _axis(alt, alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=False, padding=8),
-              axis=alt.Axis(grid=False, **few))  # fmt: skip
+              axis=alt.Axis(grid=False, format=",.6~g", **few))  # fmt: skip
     colour = _colour(alt, names)
     base = alt.Chart(data)
     layers = []
@@ -248,8 +249,9 @@ def _density(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
 def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Bars between edges, percentiles as lines."""
     x = _axis(alt, alt.X, "low:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=False))
-    y = _axis(alt, alt.Y, "y:Q", chart.y, lang)
-    bars = alt.Chart(data).mark_bar(color=BETTER, binSpacing=1).encode(x=x, x2="high:Q", y=y)
+    tall = max((point.y for point in chart.points), default=1.0)
+    y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(domain=[0, 1.3 * tall or 1.0], nice=False))
+    bars = alt.Chart(data).mark_bar(color=BETTER, binSpacing=1).encode(x=x, x2="high:Q", y=y, y2=alt.datum(0))
     rules = _rules(alt, chart, lang)
     if rules:  # names of close percentiles stand one below the other
         heights = [14 * i for i in range(len(chart.rules))]
@@ -268,12 +270,19 @@ def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
 def _frontier(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Named dots; those of the front are joined."""
     names = _series(alt, chart, lang)
-    x = _axis(alt, alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=False, padding=30))
+    x = _axis(alt, alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=True))
     y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False, padding=20))
     base = alt.Chart(data).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(color=_colour(alt, names), shape=_shape(alt, names))
-    text = base.mark_text(align="left", dx=8, dy=-6, color=INK).encode(text="label:N")
-    return alt.layer(*_joined(alt, chart), dots, text).properties(width=_WIDTH, height=300)
+    middle = sum(float(point.x) for point in (min(chart.points, key=_across), max(chart.points, key=_across))) / 2
+    left = base.transform_filter(f"datum.x <= {middle!r}").mark_text(align="left", dx=9, dy=11)
+    right = base.transform_filter(f"datum.x > {middle!r}").mark_text(align="right", dx=-9, dy=-9)
+    texts = [side.encode(text="label:N") for side in (left, right)]
+    return alt.layer(*_joined(alt, chart), dots, *texts).properties(width=_WIDTH, height=300)
+
+
+def _across(point: Point) -> float:
+    return float(point.x)
 
 
 def _joined(alt: Any, chart: Chart) -> list[Any]:

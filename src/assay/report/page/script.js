@@ -148,7 +148,7 @@
         clearTimeout(wait);
         wait = setTimeout(() => { asked = search.value.trim(); arrange(); }, 120);
       });
-      box.prepend(search);
+      box.insertBefore(search, box.querySelector(".scroll"));
     }
     box.append(pager);
     const more = box.querySelector(".more");
@@ -174,11 +174,14 @@
 
   // ---- the page that is being read -------------------------------------------------------------------------------
   const links = new Map(Array.from(document.querySelectorAll("nav a"), (a) => [a.getAttribute("href").slice(1), a]));
+  const bar = document.querySelector("nav ul");
   const watch = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       links.forEach((a) => a.removeAttribute("aria-current"));
-      links.get(entry.target.id).setAttribute("aria-current", "true");
+      const link = links.get(entry.target.id);
+      link.setAttribute("aria-current", "true");
+      bar.scrollLeft = link.offsetLeft - 24;
     }
   }, { rootMargin: "-15% 0px -75% 0px" });
   document.querySelectorAll("main > section").forEach((section) => watch.observe(section));
@@ -258,7 +261,7 @@
     return box;
   }
 
-  function sample(given) {
+  function sample(given, known) {
     const box = make("section", "sample");
     const head = make("p", "asked", given.q);
     const answer = make("p", "answer");
@@ -287,7 +290,8 @@
     const scroll = make("div", "scroll");
     scroll.tabIndex = 0;
     scroll.append(table);
-    box.append(head, make("p", "method", [given.s, given.m].filter(Boolean).join(" \u00B7 ")), answer, scroll);
+    if (given.q !== known) box.append(head);
+    box.append(make("p", "method", [given.s, given.m].filter(Boolean).join(" \u00B7 ")), answer, scroll);
     if (given.c.length) {
       const more = make("details", "contexts");
       more.append(make("summary", "", words.contexts + " (" + given.c.length + ")"));
@@ -324,8 +328,8 @@
     const parts = [head];
     if (query.t) parts.push(make("p", "asked", query.t));
     if (query.v.length) parts.push(values(query));
+    if (query.s) parts.push(...query.s.map((one) => sample(one, query.t)));
     if (query.l) parts.push(lists(query));
-    if (query.s) parts.push(...query.s.map(sample));
     dialog.replaceChildren(...parts);
     if (!dialog.open) dialog.showModal();
     dialog.scrollTop = 0;

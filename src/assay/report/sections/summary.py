@@ -28,12 +28,14 @@ TONES: dict[str, Tone] = {
 
 def section(found: Dossier, others: Sequence[Verdict]) -> Section:
     """What a manager reads; `others` are the verdicts of the other parts of the results."""
-    blocks: list[Block] = [block for group in found.groups for block in _group(group, alone=len(found.groups) == 1)]
-    return Section("summary", say("page.summary"), (*blocks, *others))
+    blocks: list[Block] = [*(headline(group) for group in found.groups), *others]
+    for group in found.groups:
+        blocks += _group(group, alone=len(found.groups) == 1)
+    return Section("summary", say("page.summary"), tuple(blocks))
 
 
 def _group(group: Group, *, alone: bool) -> list[Block]:
-    blocks: list[Block] = [headline(group), _facts(group)]
+    blocks: list[Block] = [_facts(group)]
     if group.why:
         blocks.append(Verdict(say("report.not_compared", why=group.why), "warn"))
     judged = stamp(group.systems)
@@ -41,7 +43,7 @@ def _group(group: Group, *, alone: bool) -> list[Block]:
         blocks.append(Verdict(judged, "warn"))
     with_targets = [one for one in group.diagnoses if any(f.status != "unmeasured" for f in one.findings)]
     if with_targets:
-        blocks.append(targets(with_targets))
+        blocks += [targets(with_targets), Lines(_unmeasured(with_targets))]
     elif alone:
         blocks.append(Lines((say("diagnose.no_targets", protocol=group.systems[0].protocol.name),)))
     return blocks
@@ -109,12 +111,21 @@ def targets(found: Sequence[Diagnosis]) -> Block:
     many = len(found) > 1
     headers = (say("column.system"), *names) if many else names
     rows = tuple(
-        ((one.system,) if many else ()) + _finding(finding) for one in found for finding in one.findings
-    )  # fmt: skip
+        ((one.system,) if many else ()) + _finding(finding)
+        for one in found
+        for finding in one.findings
+        if finding.status != "unmeasured"
+    )
     table = Table(
         headers, rows, caption=say("diagnose.targets"), names=2 if many else 1, texts=(5, 6) if many else (4, 5)
     )
     return Fold(say("diagnose.targets"), (table,)) if len(rows) > 40 else table  # noqa: PLR2004
+
+
+def _unmeasured(found: Sequence[Diagnosis]) -> tuple[str, ...]:
+    """Name the targets that nothing was measured for."""
+    names = [f.target.measure for one in found for f in one.findings if f.status == "unmeasured"]
+    return (say("report.unmeasured", names=list(dict.fromkeys(names))),) if names else ()
 
 
 def _finding(finding: Finding) -> tuple[str | Cell, ...]:
