@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import assay
 from assay.formats.results import result_dict
+from assay.stats.intervals import Interval
 
 DOCUMENTS = {f"d{i}": f"Document {i}: what it says about steeping and water, 第 {i} 篇。 " * 4 for i in range(1, 13)}
 QUERIES = {f"q{i:02d}": f"question {i}, 问题 {i}" for i in range(1, 15)}

@@ -141,15 +141,18 @@ def _axis(alt: Any, kind: Any, field: str, title: str, lang: Lang, **more: Any) 
 
 
 def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
-    """Dots with whiskers, one row for each name; series are set off from each other."""
+    """Dots with whiskers, one row for each name; series are set off from each other.
+
+    Names are data, never part of the specification: Vega would make an expression of a list to sort by.
+    """
     names = _series(alt, chart, lang)
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))
     base = alt.Chart(data).encode(
-        y=alt.Y("x:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_room(order))),
+        y=alt.Y("x:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_room(order))),
         color=_colour(alt, names),
     )
     if len(names) > 1:
-        base = base.encode(yOffset=alt.YOffset("series:N", scale=alt.Scale(domain=names)))
+        base = base.encode(yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=names)))
     value = _axis(alt, alt.X, "y:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=True))
     ends = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(x=value, shape=_shape(alt, names))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import unicodedata
 from dataclasses import dataclass, replace
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 Format = Literal["table", "markdown", "latex", "csv"]
 
 # Control characters and bidirectional marks could rewrite what a terminal shows; half a surrogate pair has no bytes.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -174,13 +172,17 @@ def as_csv(table: Table) -> str:
     """
     body = [[plain(cell) for cell in row] for row in table.rows]
     marked = [any(row[i].mark for row in body) for i in range(len(table.headers))]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    lines = []
     heads = [Cell(header, f"{header} marks") for header in table.headers]
     for row in (heads, *body):
         cells = [(cell.text, cell.mark) if more else (cell.text,) for cell, more in zip(row, marked, strict=True)]
-        writer.writerow([_harmless(text) for pair in cells for text in pair])
-    return out.getvalue()
+        lines.append(",".join(_quoted(_harmless(text)) for pair in cells for text in pair))
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(cell: str) -> str:
+    """Quote what would end a cell; the csv module leaves a bare carriage return, which some readers take for a row."""
+    return '"' + cell.replace('"', '""') + '"' if any(char in cell for char in ',"\r\n') else cell
 
 
 def _harmless(cell: str) -> str:

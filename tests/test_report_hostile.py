@@ -1,0 +1,199 @@
+"""Texts of others stay texts: in pages, in pictures, in terminals and in spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import polars as pl
+import pytest
+import reports
+from browser import browser  # noqa: F401
+from payloads import payloads
+
+import assay
+from assay.analysis.dossier import Evidence, dossier
+from assay.data.run import Run
+from assay.formats.queries import Queries
+from assay.formats.reading import as_judgments
+from assay.formats.results import result_dict
+from assay.report import charts, html
+from assay.report.document import write
+from assay.report.sections import answers, differences, experiment, latency, money, origin, queries, slices, summary, systems
+from assay.report.tables import Table, render
+from assay.report.whole import report
+
+HOSTILE = payloads()
+
+
+def test_there_are_two_hundred_different_payloads():
+    assert len(set(HOSTILE)) == 200
+
+
+def question(text: str) -> str:
+    return f"about {text}"
+
+
+def document(text: str) -> str:
+    return f"{text} and much more of it, so that the text is long enough to be opened by a click of the reader {text}"
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A dossier with a payload in every text: query and document ids, texts, answers, labels, file names."""
+    found = {query: {f"d{query}": 2, f"e{query}": 0} for query in HOSTILE}
+    run = {query: {f"e{query}": 2.0, f"d{query}": 1.0} for query in HOSTILE}
+    names = (HOSTILE[0], HOSTILE[5])
+    scores = [
+        assay.evaluate(found, run, ["ndcg@10"], name=names[0]),
+        assay.evaluate(found, {q: {f"d{q}": 2.0, f"e{q}": 1.0} for q in HOSTILE}, ["ndcg@10"], name=names[1]),
+    ]
+    result = result_dict(scores, command=HOSTILE[1], warnings=HOSTILE)
+    result["inputs"] = [{"role": "run", "path": text, "sha256": "0"} for text in HOSTILE]
+    samples = [
+        {
+            "query_id": text, "question": question(text), "answer": text, "method": text, "stage": text,
+            "contexts": [{"id": text, "text": text}],
+            "statements": [{"start": 0, "end": len(text), "support": 0.2, "context": 0, "evidence": text, "reason": text}],
+        }
+        for text in HOSTILE
+    ]  # fmt: skip
+    combinations = [
+        {"name": text, "axes": {HOSTILE[4]: text}, "status": "done", "pareto": True, "latency_ms": {"p95": 1.0 + i},
+         "quality": {HOSTILE[7]: {"mean": i / 200, "low": None, "high": None, "pvalue": None}}, "cost_per_query": None,
+         "stages": [{"stage": text}]}
+        for i, text in enumerate(HOSTILE)
+    ]  # fmt: skip
+    more = [
+        reports.bare(answers={"samples": samples, "methods": {t: 1 for t in HOSTILE}, "agreement": {t: t for t in HOSTILE}}),
+        reports.bare(experiment={"axes": {HOSTILE[4]: HOSTILE}, "baseline": HOSTILE[2], "winner": {"name": HOSTILE[4], "holdout": None},
+                                 "combinations": combinations}),
+        reports.bare(bench={"target": HOSTILE[4], "loads": [], "warnings": HOSTILE}),
+        reports.bare(economics={"currency": HOSTILE[6], "costs": [{"method": t, "per_query": 1, "per_day": 1} for t in HOSTILE], "roi": None}),
+    ]  # fmt: skip
+    frame = pl.DataFrame({"query_id": HOSTILE, "text": [question(t) for t in HOSTILE], HOSTILE[8]: [HOSTILE[i % 4] for i in range(200)]})
+    texts = {f"{letter}{query}": document(query) for query in HOSTILE for letter in "de"}
+    runs = {name: Run.from_dict(run, name) for name in names}
+    return dossier([result, *more], Evidence(as_judgments(found), runs, texts, Queries(frame)))
+
+
+@pytest.fixture(scope="module")
+def page(browser, hostile, tmp_path_factory):
+    file = tmp_path_factory.mktemp("hostile") / "report.html"
+    file.write_text(html.page(report(hostile), title=HOSTILE[0], made=HOSTILE[1]), encoding="utf-8")
+    with browser.open(file) as opened:
+        yield opened
+
+
+def texts(page, selector: str) -> list[str]:
+    return page.eval_on_selector_all(selector, "all => all.map(one => one.textContent)")
+
+
+def whole(page, section: str, column: int) -> set[str]:
+    """All texts of a column of the section's first table, page by page."""
+    found, pager = set(), f"#{section} .grid:first-of-type .pager button"
+    more, back = f"{pager}:last-child", f"{pager}:first-child"
+    while page.is_visible(back) and page.is_enabled(back):
+        page.click(back)
+    while True:
+        found |= set(texts(page, f"#{section} .grid:first-of-type > .scroll tbody tr > :nth-child({column})"))
+        if not page.is_visible(more) or page.is_disabled(more):
+            return found
+        page.click(more)
+
+
+def test_every_query_opens_and_shows_its_texts_as_given(page):
+    assert page.title() == HOSTILE[0]
+    assert whole(page, "queries", 1) == set(HOSTILE)
+    assert whole(page, "queries", 2) == set(map(question, HOSTILE))
+    for text in HOSTILE:
+        page.evaluate("id => { location.hash = 'q=' + encodeURIComponent(id); }", text)
+        page.wait_for_selector("dialog[open]")
+        for _ in range(50):
+            if page.text_content("dialog h2") == text:
+                break
+            page.wait_for_timeout(20)
+        assert page.text_content("dialog h2") == text
+        assert page.text_content("dialog .asked") == question(text)
+        assert set(texts(page, "dialog .doc .id")) == {f"d{text}", f"e{text}"}
+        assert set(texts(page, "dialog .lists details p")) == {document(text)}
+        assert texts(page, "dialog mark") == [text]
+        assert texts(page, "dialog .sample q") == [text]
+        assert texts(page, "dialog .sample .reason") == [text]
+        assert texts(page, "dialog .contexts .text") == [text]
+        assert texts(page, "dialog .lists h3") == [HOSTILE[0], HOSTILE[5]]
+        assert page.evaluate("document.querySelectorAll('dialog script, dialog img, dialog iframe').length") == 0
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize(
+    ("section", "column"), [("answers", 1), ("answers", 3), ("answers", 8), ("experiment", 1), ("experiment", 2), ("money", 1)]
+)
+def test_tables_show_texts_as_given(page, section, column):
+    assert set(HOSTILE) <= whole(page, section, column)
+
+
+def test_lists_and_file_names_show_texts_as_given(page):
+    assert set(HOSTILE) <= set(texts(page, "#checks li"))
+    assert set(HOSTILE) <= set(texts(page, "#latency li"))
+    named = page.evaluate("JSON.parse(document.querySelectorAll('#origin .grid')[1].querySelector('script').textContent)")
+    assert [row[1] for row in named] == HOSTILE
+
+
+def test_nothing_of_it_became_an_element(page):
+    assert page.evaluate("document.querySelectorAll('img, iframe, object, embed, base, form, video, math').length") == 0
+    assert page.evaluate("document.querySelectorAll('script:not([type])').length") == 1
+    assert page.evaluate("document.querySelectorAll('[onerror], [onload], [onclick], [onfocus], [style]').length") == 0
+
+
+def test_two_hundred_system_names_are_shown_as_given(browser, tmp_path):
+    found = {f"q{i}": {"d1": 1} for i in range(3)}
+    scores = [
+        assay.evaluate(found, {q: {"d1": 1.0, f"x{i}": float((i + j) % 2) * 2} for j, q in enumerate(found)}, ["ndcg@10"], name=text)
+        for i, text in enumerate(HOSTILE)
+    ]  # fmt: skip
+    made = dossier([result_dict(scores, command="x")])
+    file = tmp_path / "systems.html"
+    pages = [summary.section(made, []), systems.section(made), queries.section(made, {}), origin.checks(made), origin.provenance(made)]
+    file.write_text(html.page(pages, title="systems"), encoding="utf-8")
+    with browser.open(file) as page:
+        assert whole(page, "systems", 1) == set(HOSTILE)
+        heads = texts(page, "#queries .grid thead th")
+        assert heads[1:201] == HOSTILE
+        drawn = set(texts(page, "#systems svg text"))
+        assert sum(text[:42] in drawn for text in HOSTILE if text.isprintable()) > 150
+
+
+def test_pictures_hold_nothing_but_drawing():
+    chart = systems.intervals("x", HOSTILE[0], HOSTILE[6], {t: reports.Interval(0.5, 0.4, 0.6, 0.95, "t", 9) for t in HOSTILE})
+    picture = charts.svg(chart)
+    from xml.etree import ElementTree
+
+    elements = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(picture).iter()}
+    assert elements <= {"svg", "g", "path", "rect", "line", "text", "tspan", "defs", "clipPath"}
+    names = {name for element in ElementTree.fromstring(picture).iter() for name in element.attrib}
+    assert not {name for name in names if name.startswith("on") or "href" in name or name == "style"}
+
+
+def test_a_terminal_shows_no_control_and_no_bidi_character(hostile):
+    for kind in ("table", "markdown", "latex"):
+        shown = write(report(hostile), kind)
+        assert not {char for char in shown if ord(char) < 32 and char != "\n"}
+        assert not {char for char in shown if char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"}
+        assert not any(0x7F <= ord(char) <= 0x9F for char in shown)
+
+
+def test_a_spreadsheet_runs_none_of_it():
+    formulas = ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", *HOSTILE]
+    shown = render(Table(("=name", "value"), tuple((text, "-0.5") for text in formulas)), "csv")
+    rows = list(csv.reader(io.StringIO(shown, newline="")))
+    assert all(not cell.startswith(("=", "+", "@", "\t", "\r")) for row in rows for cell in row)
+    assert [row[1] for row in rows[1:]] == ["-0.5"] * len(formulas)  # a number stays one
+    assert [row[0].removeprefix("'") for row in rows[1:]] == [text.removeprefix("'") for text in formulas]
+
+
+def test_all_pages_were_tried(hostile):
+    modules = (answers, differences, experiment, latency, money, queries, slices, systems)
+    assert {page.key for page in report(hostile)} == {m.__name__.rpartition(".")[2] for m in modules} | {
+        "summary", "curves", "checks", "origin",
+    }  # fmt: skip
