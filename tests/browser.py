@@ -56,13 +56,13 @@ class Browser:
             context.close()
 
 
-@pytest.fixture(scope="module")
-def browser():
+def launched():
+    """A browser, or the reason why there is none."""
     place = chromium()
     if place is None:
         pytest.skip("chromium is not installed")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     with playwright.sync_playwright() as driver:
-        launched = driver.chromium.launch(executable_path=place, args=FLAGS)
-        yield Browser(launched)
-        launched.close()
+        started = driver.chromium.launch(executable_path=place, args=FLAGS)
+        yield Browser(started)
+        started.close()

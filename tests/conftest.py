@@ -26,3 +26,11 @@ def shared() -> Path:
 def stress() -> bool:
     """Whether the long checks run in full."""
     return STRESS
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser; tests that use it are skipped without it."""
+    from browser import launched
+
+    yield from launched()

@@ -19,7 +19,21 @@ _WHOLE = [
     "&#60;script&#62;alert({n})&#60;/script&#62;", "\\u003cscript\\u003ealert({n})\\u003c/script\\u003e", "%3Cscript%3Ealert({n})%3C/script%3E",
     "\u202escript{n}\u202c", "a\u2028alert({n})\u2029b", "=cmd|' /C calc'!A{n}", "__proto__{n}", "constructor{n}", "../../../etc/passwd{n}", "{n}\\", "'{n}\"",
 ]  # fmt: skip
-_OUT_OF = ['">', "'>", "`>", '" ', "' ", "</title>", "</textarea>", "</style>", "-->", "]]>", "\\'>", '"}}]}}', "</text></svg>"]
+_OUT_OF = [
+    '">',
+    "'>",
+    "`>",
+    '" ',
+    "' ",
+    "</title>",
+    "</textarea>",
+    "</style>",
+    "-->",
+    "]]>",
+    "\\'>",
+    '"}}]}}',
+    "</text></svg>",
+]
 _THEN = [
     "<script>alert({n})</script>", "<img src=x onerror=alert({n})>", "<svg/onload=alert({n})>", "onmouseover=alert({n}) x=",
     "autofocus onfocus=alert({n}) x=", "style=animation-name:x onanimationstart=alert({n}) x=", ";alert({n})//", "<iframe/src=//evil.invalid/{n}>",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import assay
 from assay.formats.results import result_dict
-from assay.stats.intervals import Interval
 
 DOCUMENTS = {f"d{i}": f"Document {i}: what it says about steeping and water, 第 {i} 篇。 " * 4 for i in range(1, 13)}
 QUERIES = {f"q{i:02d}": f"question {i}, 问题 {i}" for i in range(1, 15)}
@@ -18,7 +17,9 @@ def run(shift: int, queries=QUERIES):
     """Lists that put the documents in another order for each query."""
     docs = list(DOCUMENTS)
     return {
-        query: {doc: float(-((docs.index(doc) * (i + shift)) % 11) - docs.index(doc) / 100) for doc in docs[: 9 + i % 3]}
+        query: {
+            doc: float(-((docs.index(doc) * (i + shift)) % 11) - docs.index(doc) / 100) for doc in docs[: 9 + i % 3]
+        }
         for i, query in enumerate(queries)
     }
 
@@ -32,7 +33,9 @@ def scores(names=("first", "second", "third"), measures=("ndcg@10", "recall@5", 
 
 
 def evaluation(names=("first", "second", "third"), **more):
-    return result_dict(scores(names), command="assay evaluate qrels.txt one.run", warnings=["a doubt of old"], more=more)
+    return result_dict(
+        scores(names), command="assay evaluate qrels.txt one.run", warnings=["a doubt of old"], more=more
+    )
 
 
 def bare(**more):
@@ -113,4 +116,10 @@ ECONOMICS = {
 
 def everything():
     """Results that fill every page."""
-    return [evaluation(), bare(answers=ANSWERS), bare(bench=BENCH), bare(economics=ECONOMICS), bare(experiment=EXPERIMENT)]
+    return [
+        evaluation(),
+        bare(answers=ANSWERS),
+        bare(bench=BENCH),
+        bare(economics=ECONOMICS),
+        bare(experiment=EXPERIMENT),
+    ]

@@ -263,7 +263,7 @@ def test_convert(folder):
     assert assay.evaluate("q.csv", "a.jsonl", ["ndcg@10"]).mean() == first
 
 
-def test_the_demo_evaluates_the_bundled_collection():
+def test_the_demo_evaluates_the_bundled_collection(folder):
     got = run("demo").stdout
     lines = [line.split() for line in got.splitlines()]
     values = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+import polars as pl
 import pytest
-import reports
-from browser import browser  # noqa: F401
 
+import reports
 from assay.analysis.dossier import Evidence, dossier
 from assay.data.run import Run
 from assay.formats.reading import as_judgments
@@ -23,8 +23,6 @@ PAGES = [
 
 
 def evidence():
-    import polars as pl
-
     from assay.formats.queries import Queries
 
     kinds = ["short" if i % 3 else "long" for i in range(len(reports.QUERIES))]
@@ -122,15 +120,23 @@ def test_a_query_is_three_clicks_away_and_shows_lists_grades_and_moves(browser, 
         page.click("#queries tbody tr:nth-child(5) a")
         assert page.inner_text("dialog h2") == "q05"
         assert page.inner_text("dialog .asked >> nth=0") == reports.QUERIES["q05"]
+        values = [scores.per_query().row(by_predicate=pl.col("query_id") == "q05")[1:] for scores in reports.scores()]
+        shown = page.eval_on_selector_all("dialog tbody td", "all => all.map(e => e.textContent)")
+        assert shown == [f"{value:.4f}" for row in values for value in row]
         lists = page.eval_on_selector_all(
-            "dialog .lists section", "all => all.map(one => Array.from(one.querySelectorAll('.doc .id'), e => e.textContent))"
+            "dialog .lists section",
+            "all => all.map(one => Array.from(one.querySelectorAll('.doc .id'), e => e.textContent))",
         )
         assert lists[0] == [doc for doc, _ in first]
         assert lists[1] == [doc for doc, _ in second]
         grades = reports.judgments()["q05"]
-        shown = page.eval_on_selector_all("dialog .lists section:first-child .grade", "all => all.map(e => e.textContent)")
+        shown = page.eval_on_selector_all(
+            "dialog .lists section:first-child .grade", "all => all.map(e => e.textContent)"
+        )
         assert shown == [str(grades.get(doc, "?")) for doc, _ in first]
-        moves = page.eval_on_selector_all("dialog .lists section:nth-child(2) .move", "all => all.map(e => e.textContent)")
+        moves = page.eval_on_selector_all(
+            "dialog .lists section:nth-child(2) .move", "all => all.map(e => e.textContent)"
+        )
         expected = [ranks[doc] - i for i, (doc, _) in enumerate(second)]
         assert moves == ["=" if m == 0 else f"▲{m}" if m > 0 else f"▼{-m}" for m in expected]
         page.click("dialog .lists details summary >> nth=0")

@@ -7,11 +7,9 @@ import io
 
 import polars as pl
 import pytest
-import reports
-from browser import browser  # noqa: F401
-from payloads import payloads
 
 import assay
+import reports
 from assay.analysis.dossier import Evidence, dossier
 from assay.data.run import Run
 from assay.formats.queries import Queries
@@ -19,11 +17,40 @@ from assay.formats.reading import as_judgments
 from assay.formats.results import result_dict
 from assay.report import charts, html
 from assay.report.document import write
-from assay.report.sections import answers, differences, experiment, latency, money, origin, queries, slices, summary, systems
+from assay.report.sections import (
+    answers,
+    differences,
+    experiment,
+    latency,
+    money,
+    origin,
+    queries,
+    slices,
+    summary,
+    systems,
+)
 from assay.report.tables import Table, render
 from assay.report.whole import report
+from assay.stats.intervals import Interval
+from payloads import payloads
 
 HOSTILE = payloads()
+# Opens query after query and returns all that its view shows.
+OPEN_ALL = """async (ids) => {
+  const all = (selector) => Array.from(document.querySelectorAll("dialog " + selector), (one) => one.textContent);
+  const found = [];
+  for (const id of ids) {
+    const turned = new Promise((done) => window.addEventListener("hashchange", () => setTimeout(done, 0), { once: true }));
+    location.hash = "q=" + encodeURIComponent(id);
+    await turned;
+    found.push({
+      title: all("h2"), asked: all(".asked"), documents: all(".doc .id"), texts: all(".lists details p"),
+      statements: all("mark"), evidence: all(".sample q"), reasons: all(".sample .reason"), contexts: all(".contexts .text"),
+      systems: all(".lists h3"), elements: all("script, img, iframe, a"),
+    });
+  }
+  return found;
+}"""
 
 
 def test_there_are_two_hundred_different_payloads():
@@ -65,13 +92,15 @@ def hostile():
         for i, text in enumerate(HOSTILE)
     ]  # fmt: skip
     more = [
-        reports.bare(answers={"samples": samples, "methods": {t: 1 for t in HOSTILE}, "agreement": {t: t for t in HOSTILE}}),
+        reports.bare(answers={"samples": samples, "methods": dict.fromkeys(HOSTILE, 1), "agreement": {t: t for t in HOSTILE}}),
         reports.bare(experiment={"axes": {HOSTILE[4]: HOSTILE}, "baseline": HOSTILE[2], "winner": {"name": HOSTILE[4], "holdout": None},
                                  "combinations": combinations}),
         reports.bare(bench={"target": HOSTILE[4], "loads": [], "warnings": HOSTILE}),
         reports.bare(economics={"currency": HOSTILE[6], "costs": [{"method": t, "per_query": 1, "per_day": 1} for t in HOSTILE], "roi": None}),
     ]  # fmt: skip
-    frame = pl.DataFrame({"query_id": HOSTILE, "text": [question(t) for t in HOSTILE], HOSTILE[8]: [HOSTILE[i % 4] for i in range(200)]})
+    frame = pl.DataFrame(
+        {"query_id": HOSTILE, "text": [question(t) for t in HOSTILE], HOSTILE[8]: [HOSTILE[i % 4] for i in range(200)]}
+    )
     texts = {f"{letter}{query}": document(query) for query in HOSTILE for letter in "de"}
     runs = {name: Run.from_dict(run, name) for name in names}
     return dossier([result, *more], Evidence(as_judgments(found), runs, texts, Queries(frame)))
@@ -106,28 +135,20 @@ def test_every_query_opens_and_shows_its_texts_as_given(page):
     assert page.title() == HOSTILE[0]
     assert whole(page, "queries", 1) == set(HOSTILE)
     assert whole(page, "queries", 2) == set(map(question, HOSTILE))
-    for text in HOSTILE:
-        page.evaluate("id => { location.hash = 'q=' + encodeURIComponent(id); }", text)
-        page.wait_for_selector("dialog[open]")
-        for _ in range(50):
-            if page.text_content("dialog h2") == text:
-                break
-            page.wait_for_timeout(20)
-        assert page.text_content("dialog h2") == text
-        assert page.text_content("dialog .asked") == question(text)
-        assert set(texts(page, "dialog .doc .id")) == {f"d{text}", f"e{text}"}
-        assert set(texts(page, "dialog .lists details p")) == {document(text)}
-        assert texts(page, "dialog mark") == [text]
-        assert texts(page, "dialog .sample q") == [text]
-        assert texts(page, "dialog .sample .reason") == [text]
-        assert texts(page, "dialog .contexts .text") == [text]
-        assert texts(page, "dialog .lists h3") == [HOSTILE[0], HOSTILE[5]]
-        assert page.evaluate("document.querySelectorAll('dialog script, dialog img, dialog iframe').length") == 0
+    for text, shown in zip(HOSTILE, page.evaluate(OPEN_ALL, HOSTILE), strict=True):
+        assert shown["title"] == [text]
+        assert shown["asked"] == [question(text)]
+        assert set(shown["documents"]) == {f"d{text}", f"e{text}"}
+        assert set(shown["texts"]) == {document(text)}
+        assert [shown[part] for part in ("statements", "evidence", "reasons", "contexts")] == [[text]] * 4
+        assert shown["systems"] == [HOSTILE[0], HOSTILE[5]]
+        assert shown["elements"] == []
     page.keyboard.press("Escape")
 
 
 @pytest.mark.parametrize(
-    ("section", "column"), [("answers", 1), ("answers", 3), ("answers", 8), ("experiment", 1), ("experiment", 2), ("money", 1)]
+    ("section", "column"),
+    [("answers", 1), ("answers", 3), ("answers", 8), ("experiment", 1), ("experiment", 2), ("money", 1)],
 )
 def test_tables_show_texts_as_given(page, section, column):
     assert set(HOSTILE) <= whole(page, section, column)
@@ -136,7 +157,9 @@ def test_tables_show_texts_as_given(page, section, column):
 def test_lists_and_file_names_show_texts_as_given(page):
     assert set(HOSTILE) <= set(texts(page, "#checks li"))
     assert set(HOSTILE) <= set(texts(page, "#latency li"))
-    named = page.evaluate("JSON.parse(document.querySelectorAll('#origin .grid')[1].querySelector('script').textContent)")
+    named = page.evaluate(
+        "JSON.parse(document.querySelectorAll('#origin .grid')[1].querySelector('script').textContent)"
+    )
     assert [row[1] for row in named] == HOSTILE
 
 
@@ -154,7 +177,13 @@ def test_two_hundred_system_names_are_shown_as_given(browser, tmp_path):
     ]  # fmt: skip
     made = dossier([result_dict(scores, command="x")])
     file = tmp_path / "systems.html"
-    pages = [summary.section(made, []), systems.section(made), queries.section(made, {}), origin.checks(made), origin.provenance(made)]
+    pages = [
+        summary.section(made, []),
+        systems.section(made),
+        queries.section(made, {}),
+        origin.checks(made),
+        origin.provenance(made),
+    ]
     file.write_text(html.page(pages, title="systems"), encoding="utf-8")
     with browser.open(file) as page:
         assert whole(page, "systems", 1) == set(HOSTILE)
@@ -165,13 +194,13 @@ def test_two_hundred_system_names_are_shown_as_given(browser, tmp_path):
 
 
 def test_pictures_hold_nothing_but_drawing():
-    chart = systems.intervals("x", HOSTILE[0], HOSTILE[6], {t: reports.Interval(0.5, 0.4, 0.6, 0.95, "t", 9) for t in HOSTILE})
+    chart = systems.intervals("x", HOSTILE[0], HOSTILE[6], {t: Interval(0.5, 0.4, 0.6, 0.95, "t", 9) for t in HOSTILE})
     picture = charts.svg(chart)
-    from xml.etree import ElementTree
+    from xml.etree import ElementTree as ET
 
-    elements = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(picture).iter()}
+    elements = {element.tag.rpartition("}")[2] for element in ET.fromstring(picture).iter()}
     assert elements <= {"svg", "g", "path", "rect", "line", "text", "tspan", "defs", "clipPath"}
-    names = {name for element in ElementTree.fromstring(picture).iter() for name in element.attrib}
+    names = {name for element in ET.fromstring(picture).iter() for name in element.attrib}
     assert not {name for name in names if name.startswith("on") or "href" in name or name == "style"}
 
 
@@ -179,7 +208,9 @@ def test_a_terminal_shows_no_control_and_no_bidi_character(hostile):
     for kind in ("table", "markdown", "latex"):
         shown = write(report(hostile), kind)
         assert not {char for char in shown if ord(char) < 32 and char != "\n"}
-        assert not {char for char in shown if char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"}
+        assert not {
+            char for char in shown if char in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
+        }
         assert not any(0x7F <= ord(char) <= 0x9F for char in shown)
 
 

@@ -389,7 +389,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
         "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by {margin:g} or not",
         "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：是否变差 {margin:g} 无法判定",
     ),
-    "gate.open_fails": ("A rule that cannot be decided fails here (--strict).", "无法判定的规则在此视为未通过（--strict）。"),
+    "gate.open_fails": ("A rule that cannot be decided fails here (--strict).", "无法判定即视为未通过（--strict）。"),
     "gate.open": (
         "An inconclusive rule does not stop anything; --strict makes it fail.",
         "无法判定的规则不会拦截；使用 --strict 可使其失败。",

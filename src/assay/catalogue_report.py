@@ -136,8 +136,7 @@ REPORT: dict[str, tuple[str, str]] = {
     "scatter.lost": ("0 with {system}, more with {baseline}", "{system} 为 0，{baseline} 大于 0"),
     "scatter.neither": ("above 0 with both", "两者均大于 0"),
     "plot.no_font": (
-        "{place}: no font on this machine can draw the Chinese text of this chart; write an SVG, in which text stays"
-        " text, or install a font such as Noto Sans CJK",
+        "{place}: no font here can draw the Chinese text of this chart; write an SVG, or install Noto Sans CJK",
         "{place}：本机没有可绘制图中汉字的字体；请输出 SVG（文字保持为文本），或安装 Noto Sans CJK 等字体",
     ),
     # Columns

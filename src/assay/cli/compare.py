@@ -65,7 +65,8 @@ assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol 
 @options.output
 def command(
     *, first: str, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
-    labels: str | None, brief: bool, report: str | None, output: str | None, kind: str | None, lang: Lang, weights: str | None, **rest: Any,
+    labels: str | None, brief: bool, report: str | None, output: str | None, kind: str | None, lang: Lang,
+    weights: str | None, **rest: Any,
 ) -> None:  # fmt: skip
     """Compare and print."""
     from assay.analysis.compare import compare

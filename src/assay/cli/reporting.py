@@ -156,8 +156,9 @@ def write_fresh(
     result: dict[str, Any], place: str | None, lang: Lang, *, judgments: Judgments | None = None,
     runs: Mapping[str, Run] | None = None,
 ) -> None:  # fmt: skip
-    """Write the report of a result that was computed just now, with the data it was computed from; nothing, if no
-    place is given. One line for every command with `options.report`.
+    """Write the report of a result that was computed just now; nothing, if no place is given.
+
+    One line for every command with `options.report`; the data behind the result makes the lists of the queries.
     """
     if place is None:
         return

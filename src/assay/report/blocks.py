@@ -75,7 +75,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Entry:
-    """A document in a ranked list; `moved` is how far it rose against the baseline, None where that does not list it."""
+    """A document in a ranked list; `moved` is how far it rose against the baseline, None where that lacks it."""
 
     doc_id: str
     grade: float | None

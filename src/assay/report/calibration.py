@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report.comparison import between, number
 from assay.report.blocks import Block, Heading, Lines
+from assay.report.comparison import between, number
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

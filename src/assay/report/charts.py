@@ -74,10 +74,10 @@ def _converter() -> Any:
 
 def _altair() -> Any:
     try:
-        import altair
+        import altair as alt
     except ImportError:
         raise UsageError("charts need the package altair: pip install 'assay-eval[report]'") from None
-    return altair
+    return alt
 
 
 def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
         }
         for p in chart.points
     ]  # fmt: skip
-    with alt.utils.schemapi.debug_mode(False):  # checking every part against the schema doubles the time
+    with alt.utils.schemapi.debug_mode(arg=False):  # checking every part against the schema doubles the time
         drawn = _configured(alt, draw(alt, chart, alt.Data(values=rows), lang))
         if alone:
             title = alt.TitleParams(clean(tell(chart.title, lang)), color=INK, anchor="start", fontSize=14)
@@ -148,7 +148,9 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     names = _series(alt, chart, lang)
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))
     base = alt.Chart(data).encode(
-        y=alt.Y("x:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_room(order))),
+        y=alt.Y(
+            "x:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_room(order))
+        ),
         color=_colour(alt, names),
     )
     if len(names) > 1:
@@ -180,8 +182,8 @@ def _curves(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
         layers.append(band)
     y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False))
     shown = {} if len(names) > 1 else {"legend": None}
-    dash = alt.StrokeDash("series:N", title=None, **shown,
-                          scale=alt.Scale(domain=names, range=[list(DASHES[i % len(DASHES)]) for i in range(len(names))]))  # fmt: skip
+    dashes = [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
+    dash = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes), **shown)
     layers.append(base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash))
     layers.append(
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, shape=_shape(alt, names))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from assay.messages import Said, say
 from assay.report.answers import stages as answer_stages
 from assay.report.answers import weakest
-from assay.report.comparison import between, number
 from assay.report.blocks import Block, Heading, Lines
+from assay.report.comparison import between, number
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

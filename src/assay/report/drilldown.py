@@ -16,7 +16,7 @@ def packed(block: Drilldown, lang: Lang) -> dict[str, Any]:
     """Lay out a drill-down.
 
     `docs` and `texts` are numbered documents; a list is [document, moved, ...] with "" for a document that the first
-    system does not list, and just [document, ...] for the first system itself; grades are {document: number of a grade}.
+    system lacks, and just [document, ...] for the first system itself; grades are {document: number of a grade}.
     """
     docs: dict[str, int] = {}
     grades: dict[float, int] = {}

@@ -75,27 +75,27 @@ def data(value: object) -> str:
 
 
 def _block(block: Block, lang: Lang, markup: Any) -> dict[str, Any]:
+    """Say a block in plain values for the template."""
+    made: dict[str, Any]
     match block:
-        case Section():
-            inner = _blocks(block.blocks, lang, markup)
-            return {"kind": "section", "key": block.key, "title": tell(block.title, lang), "blocks": inner}
-        case Fold():
-            return {"kind": "fold", "title": tell(block.title, lang), "blocks": _blocks(block.blocks, lang, markup)}
-        case Heading():
-            return {"kind": "heading", "text": tell(block.text, lang)}
+        case Section() | Fold():
+            inner = {"title": tell(block.title, lang), "blocks": _blocks(block.blocks, lang, markup)}
+            made = {"kind": "section", "key": block.key} if isinstance(block, Section) else {"kind": "fold"}
+            made |= inner
+        case Heading() | Verdict():
+            made = {"kind": type(block).__name__.lower(), "text": tell(block.text, lang)}
+            made["tone"] = getattr(block, "tone", "")
         case Lines():
-            lines = [tell(line, lang) for line in block.lines]
-            return {"kind": "lines", "listed": block.listed, "lines": lines}
-        case Verdict():
-            return {"kind": "verdict", "text": tell(block.text, lang), "tone": block.tone}
+            made = {"kind": "lines", "listed": block.listed, "lines": [tell(line, lang) for line in block.lines]}
         case Facts():
-            return {"kind": "facts", "items_": [tuple(tell(text, lang) for text in item) for item in block.items]}
+            made = {"kind": "facts", "items_": [tuple(tell(text, lang) for text in item) for item in block.items]}
         case Table():
-            return {"kind": "table", **_table(block, lang, markup)}
+            made = {"kind": "table", **_table(block, lang, markup)}
         case Drilldown():
-            return {"kind": "drill", "data": markup(data(packed(block, lang)))}
+            made = {"kind": "drill", "data": markup(data(packed(block, lang)))}
         case Chart():
-            return {"kind": "charts", "charts": [_chart(block, lang, markup)]}
+            made = {"kind": "charts", "charts": [_chart(block, lang, markup)]}
+    return made
 
 
 def _blocks(blocks: Sequence[Block], lang: Lang, markup: Any) -> list[dict[str, Any]]:

@@ -13,7 +13,20 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 _SPACE = "{http://www.w3.org/2000/svg}"
-_ELEMENTS = {"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "linearGradient", "stop"}
+_ELEMENTS = {
+    "svg",
+    "g",
+    "path",
+    "rect",
+    "line",
+    "text",
+    "tspan",
+    "circle",
+    "defs",
+    "clipPath",
+    "linearGradient",
+    "stop",
+}
 _ATTRIBUTES = {
     "clip-path", "d", "dx", "dy", "fill", "fill-opacity", "font-family", "font-size", "font-style", "font-weight",
     "height", "id", "offset", "opacity", "stop-color", "stroke", "stroke-dasharray", "stroke-dashoffset",
@@ -25,9 +38,9 @@ _REFERENCE = re.compile(r"url\(['\"]?#([^)'\"]+)['\"]?\)")
 
 def tidy(picture: str, title: str) -> str:
     """Keep what draws, rename ids so that pictures of one page do not share them, and name the picture."""
-    from xml.etree import ElementTree
+    from xml.etree import ElementTree as ET
 
-    root = ElementTree.fromstring(picture)  # noqa: S314 - made by our own converter a moment ago
+    root = ET.fromstring(picture)  # noqa: S314 - made by our own converter a moment ago
     _keep(root)
     for element in root.iter():
         for name, value in element.attrib.items():
@@ -36,13 +49,15 @@ def tidy(picture: str, title: str) -> str:
     _rename(root)
     root.set("role", "img")
     root.set("aria-label", title)
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
-    return ElementTree.tostring(root, encoding="unicode")
+    ET.register_namespace("", "http://www.w3.org/2000/svg")
+    return ET.tostring(root, encoding="unicode")
 
 
 def inline(picture: str, ink: str, grid: str) -> str:
     """Let a picture inside a page take its ink from the page, light or dark."""
-    return picture.replace(f'"{ink}"', '"currentColor"').replace(f'stroke="{grid}"', 'stroke="currentColor" class="faint"')
+    return picture.replace(f'"{ink}"', '"currentColor"').replace(
+        f'stroke="{grid}"', 'stroke="currentColor" class="faint"'
+    )
 
 
 def _keep(element: Element) -> None:
@@ -76,9 +91,9 @@ def _rename(root: Element) -> None:
             found = _REFERENCE.fullmatch(value)
             if found:
                 element.set(name, f"url(#c{known[found[1]]})")
-    from xml.etree import ElementTree
+    from xml.etree import ElementTree as ET
 
-    prefix = sha256(ElementTree.tostring(root)).hexdigest()[:8]
+    prefix = sha256(ET.tostring(root)).hexdigest()[:8]
     for element in root.iter():
         for name, value in element.attrib.items():
             if name == "id":

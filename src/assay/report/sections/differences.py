@@ -15,8 +15,8 @@ from assay.report.sections.summary import leading
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from assay.analysis.compare import Comparison, Contrast
     from assay.analysis.comparable import Aligned
+    from assay.analysis.compare import Comparison, Contrast
     from assay.analysis.dossier import Dossier, Group
     from assay.data.segments import Floats
 
@@ -71,14 +71,12 @@ def _bars(found: Comparison, contrast: Contrast, change: Floats, key: str) -> Ch
     if len(ordered) > _BARS:
         picked = ordered[np.linspace(0, len(ordered) - 1, _BARS).round().astype(int)]
     points = tuple(Point(float(i + 1), float(value)) for i, value in enumerate(picked))
-    quantiles = np.quantile(change, _SHARES) if len(change) else []
-    cells = tuple(number(float(value), signed=True) for value in quantiles)
+    quantiles: list[float] = np.quantile(change, _SHARES).tolist() if len(change) else []
+    cells = tuple(number(value, signed=True) for value in quantiles)
     outcomes = f"{contrast.wins}/{contrast.ties}/{contrast.losses}"
     headers = (*(say("column.quantile", share=share) for share in _SHARES), say("column.outcomes"))
     table = Table(headers, ((*cells, outcomes),), names=0)
-    title = say(
-        "chart.bars", measure=contrast.measure, system=contrast.system, baseline=found.baseline, n=len(change)
-    )
+    title = say("chart.bars", measure=contrast.measure, system=contrast.system, baseline=found.baseline, n=len(change))
     return Chart(f"differences-{key}", "bars", title, say("axis.queries_sorted"), say("axis.difference"), points, table)
 
 

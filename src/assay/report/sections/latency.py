@@ -78,7 +78,7 @@ def _percentile(load: Mapping[str, Any], name: str) -> Cell:
 
 
 def _table(bench: Mapping[str, Any], loads: list[Mapping[str, Any]]) -> Table:
-    rows = tuple(
+    rows: tuple[tuple[str | Cell, ...], ...] = tuple(
         (
             _name(load), str(int(load.get("count") or 0)), *(_percentile(load, name) for name in _PERCENTILES),
             _ms(load, "mean"), _ms(load, "std"), _number(load.get("throughput_qps")), _errors(load),

@@ -24,7 +24,7 @@ def section(found: Dossier) -> Section | None:
     attributes = dict.fromkeys(part.attribute for one in diagnoses for part in one.slices)
     blocks += [_chart(attribute, diagnoses) for attribute in attributes]
     for place, one in enumerate(diagnoses):
-        part = Fold(say("report.system", system=one.system), tuple([*shown.stages(one), *shown.slices(one)]))
+        part = Fold(say("report.system", system=one.system), (*shown.stages(one), *shown.slices(one)))
         blocks += [part] if place >= _OPEN or len(diagnoses) > 1 else part.blocks
     return Section("slices", say("page.slices"), tuple(blocks)) if blocks else None
 

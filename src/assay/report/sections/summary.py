@@ -95,11 +95,12 @@ def _facts(group: Group) -> Facts:
         contrast = leading(group.comparison, group.primary)
         place = group.comparison.systems.index(contrast.system)
         mean = group.comparison.means[group.primary][place]
-        items.append((say("fact.mean", measure=group.primary, system=contrast.system), number(mean.estimate),
-                      between(mean)))  # fmt: skip
-        items.append((say("fact.difference", baseline=group.comparison.baseline),
-                      number(contrast.difference.estimate, signed=True),
-                      say("fact.p", p=pvalue(contrast.adjusted), interval=between(contrast.difference, signed=True))))  # fmt: skip
+        name = say("fact.mean", measure=group.primary, system=contrast.system)
+        items.append((name, number(mean.estimate), between(mean)))
+        change = contrast.difference
+        more = say("fact.p", p=pvalue(contrast.adjusted), interval=between(change, signed=True))
+        against = say("fact.difference", baseline=group.comparison.baseline)
+        items.append((against, number(change.estimate, signed=True), more))
     else:
         items.append((group.primary, number(first[group.primary]), ""))
     return Facts(tuple(items))

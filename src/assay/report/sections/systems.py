@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.messages import say
@@ -10,12 +11,13 @@ from assay.report import evaluation
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
 from assay.report.comparison import between, number
 from assay.report.sections.summary import TONES
-from assay.report.tables import Cell, Table
+from assay.report.tables import Table, plain
 from assay.stats.intervals import mean_intervals
 
 if TYPE_CHECKING:
     from assay.analysis.compare import Comparison
     from assay.analysis.dossier import Dossier, Group
+    from assay.report.blocks import Tone
     from assay.stats.intervals import Interval
 
 
@@ -60,11 +62,8 @@ def _pictured(labels: tuple[str, ...], primary: str) -> list[str]:
 def coloured(found: Comparison, label: str) -> Table:
     """The details of a measure, its verdicts coloured."""
     table = shown.details(found, label)
-    tones = ["", *(TONES[found.contrast(name, label).verdict] for name in found.systems[1:])]
-    rows = tuple(
-        (*row[:-1], Cell(str(row[-1]) if isinstance(row[-1], Cell) else row[-1], tone=tone))  # type: ignore[arg-type]
-        for row, tone in zip(table.rows, tones, strict=True)
-    )
+    tones: list[Tone] = ["", *(TONES[found.contrast(name, label).verdict] for name in found.systems[1:])]
+    rows = tuple((*row[:-1], replace(plain(row[-1]), tone=tone)) for row, tone in zip(table.rows, tones, strict=True))
     return Table(table.headers, rows, table.caption, table.names, table.texts)
 
 

@@ -1,0 +1,311 @@
+"""Reports: the same numbers in every format, the same bytes every time, and what lies behind a result."""
+
+from __future__ import annotations
+
+import html as entities
+import json
+import re
+import shutil
+
+import pytest
+from click.testing import CliRunner
+
+import assay
+import reports
+from assay.analysis.dossier import dossier
+from assay.cli import app
+from assay.demo import collection
+from assay.errors import InputError, NotComparable, UsageError
+from assay.formats.results import result_dict, to_json
+from assay.report import charts, html
+from assay.report.blocks import Chart, Fold, Section
+from assay.report.document import write
+from assay.report.sections.answers import _statements
+from assay.report.tables import Table
+from assay.report.whole import report
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The bundled collection compared, as a result file, with copies of its inputs beside it."""
+    folder, place = tmp_path_factory.mktemp("demo"), collection()
+    for path in (place.judgments, *place.runs):
+        shutil.copy(path, folder)
+    runs = [folder / path.name for path in place.runs]
+    done = run("compare", folder / "judgments.qrels", *runs, "--protocol", "graded-012", "-o", folder / "result.json")
+    assert done.exit_code == 0
+    return folder
+
+
+def all_charts(blocks):
+    for block in blocks:
+        if isinstance(block, Chart):
+            yield block
+        elif isinstance(block, (Fold, Section)):
+            yield from all_charts(block.blocks)
+
+
+def test_the_same_result_gives_the_same_bytes(demo, tmp_path):
+    made = []
+    for name in ("one.html", "two.html"):
+        done = run("report", demo / "result.json", "-o", tmp_path / name, "--lang", "zh")
+        assert done.exit_code == 0
+        made.append((tmp_path / name).read_bytes())
+    assert made[0] == made[1]
+
+
+def test_html_terminal_markdown_latex_and_json_show_the_same_numbers(demo, tmp_path):
+    result = json.loads((demo / "result.json").read_text())
+    shown = {}
+    for suffix in ("html", "txt", "md", "tex"):
+        assert run("report", demo / "result.json", "-o", tmp_path / f"r.{suffix}").exit_code == 0
+        shown[suffix] = (tmp_path / f"r.{suffix}").read_text()
+    text = entities.unescape(
+        re.sub(r"<[^>]*>", " ", re.sub(r"<(script|style|svg)\b.*?</\1>", "", shown["html"], flags=re.DOTALL))
+    )
+    shown["html"] = text
+    wanted = [f"{value:.4f}" for system in result["systems"] for value in system["metrics"].values()]
+    found = result["comparison"]
+    for contrast in found["contrasts"]:
+        difference = contrast["difference"]
+        wanted += [f"{difference['estimate']:+.4f}", f"[{difference['low']:+.4f}, {difference['high']:+.4f}]"]
+    values = result["per_query"]["values"]
+    wanted += [f"{value:.4f}" for system in values.values() for value in system["ndcg@10"]]
+    for kind, page in shown.items():
+        assert [number for number in wanted if number not in page] == [], kind
+
+
+def test_every_number_of_a_table_is_the_same_text_in_all_formats():
+    pages = [page for page in report(dossier([reports.evaluation()])) if page.key != "queries"]  # data for the script
+    plain = write(pages, "table")
+    told = set(re.findall(r"[-+]?\d\.\d{4}", plain))
+    for other in (write(pages, "markdown"), write(pages, "latex"), entities.unescape(html.page(pages, title="x"))):
+        assert told <= set(re.findall(r"[-+]?\d\.\d{4}", other))
+
+
+def test_the_page_allows_nothing_but_its_own_script_and_style():
+    import base64
+    from hashlib import sha256
+
+    text = html.page(report(dossier([reports.evaluation()])), title="x")
+    policy = entities.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1])
+    for tag, name in (("script", "script-src"), ("style", "style-src")):
+        body = re.search(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)[1]
+        digest = base64.b64encode(sha256(body.encode()).digest()).decode()
+        assert f"{name} 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'") and "unsafe" not in policy
+    assert not re.search(r"""(src|href)=["']?(https?:|//)""", text)
+
+
+def test_every_chart_is_drawn_twice_alike_with_ids_of_its_own():
+    drawn = [
+        (charts.svg(chart, "zh"), charts.svg(chart, "zh"))
+        for chart in all_charts(report(dossier(reports.everything())))
+    ]
+    assert {"intervals", "bars", "scatter", "histogram", "frontier", "curves"} <= {
+        chart.kind for chart in all_charts(report(dossier(reports.everything())))
+    }
+    assert all(first == second for first, second in drawn)
+    ids = [found for first, _ in drawn for found in set(re.findall(r'id="([^"]+)"', first))]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_chart_of_many_queries_is_small():
+    many = {f"q{i:04d}": "" for i in range(3000)}
+    pages = report(dossier([result_dict(reports.scores(("one", "two"), ("ndcg@10",), many), command="x")]))
+    kinds = {chart.kind: charts.svg(chart) for chart in all_charts(pages)}
+    assert "density" in kinds and "scatter" not in kinds
+    assert all(len(picture) < 120_000 for picture in kinds.values())
+
+
+def test_lists_are_found_by_the_hash_of_their_files(demo, tmp_path):
+    run("report", demo / "result.json", "-o", tmp_path / "with.html")
+    assert '"l":[[' in (tmp_path / "with.html").read_text()
+    moved = tmp_path / "moved"
+    shutil.copytree(demo, moved)
+    text = (moved / "result.json").read_text().replace(str(demo), str(moved))
+    (moved / "result.json").write_text(text)
+    (moved / "bm25.run").write_text((moved / "bm25.run").read_text() + "q01 Q0 tea-999 99 -5 x\n")
+    run("report", moved / "result.json", "-o", tmp_path / "changed.html")
+    changed = (tmp_path / "changed.html").read_text()
+    assert "The run of bm25 is no longer at" in changed
+    assert '"l":[[' in changed  # the others are still there
+
+
+def test_runs_and_judgments_that_do_not_belong_to_the_result_are_refused_or_named(demo, tmp_path):
+    (tmp_path / "other.qrels").write_text("q01 0 tea-001 1\n")
+    with pytest.raises(NotComparable, match="content differs"):
+        run("report", demo / "result.json", "-o", tmp_path / "x.html", "--judgments", tmp_path / "other.qrels")
+    with pytest.raises(UsageError, match="unknown system 'nobody'"):
+        run("report", demo / "result.json", "-o", tmp_path / "x.html", "--run", f"nobody={demo / 'bm25.run'}")
+    text = (demo / "bm25.run").read_text()
+    (tmp_path / "bm25.run").write_text(text + "\n")
+    run("report", demo / "result.json", "-o", tmp_path / "x.html", "--run", tmp_path / "bm25.run")
+    assert "The run given for bm25 is not the file that was evaluated." in (tmp_path / "x.html").read_text()
+
+
+def test_evaluate_and_compare_write_a_report_on_the_way(demo, tmp_path):
+    done = run(
+        "evaluate", demo / "judgments.qrels", demo / "bm25.run", "--protocol", "rag", "--report", tmp_path / "e.html"
+    )
+    assert done.exit_code == 0
+    assert done.stdout.startswith("measure")
+    page = (tmp_path / "e.html").read_text()
+    assert "检" not in page
+    assert "raise k, or a better embedding model" in page  # the advice of a target that was missed
+    done = run(
+        "compare",
+        demo / "judgments.qrels",
+        demo / "bm25.run",
+        demo / "ngrams.run",
+        "--report",
+        tmp_path / "c.html",
+        "--lang",
+        "zh",
+    )
+    assert done.exit_code == 0
+    assert '<html lang="zh-CN">' in (tmp_path / "c.html").read_text()
+
+
+def test_a_report_on_the_way_says_what_the_report_of_the_file_says(demo, tmp_path):
+    runs = [demo / f"{name}.run" for name in ("keywords", "bm25", "ngrams")]
+    rules = ("--protocol", "graded-012", "--report", tmp_path / "fresh.txt", "-o", tmp_path / "again.json")
+    assert run("compare", demo / "judgments.qrels", *runs, *rules).exit_code == 0
+    run("report", tmp_path / "again.json", "-o", tmp_path / "file.txt")
+    assert (tmp_path / "fresh.txt").read_text() == (tmp_path / "file.txt").read_text()
+
+
+def test_the_demo_ends_with_its_report(tmp_path):
+    done = run("demo", "--report", tmp_path / "tea.html")
+    assert done.stdout.splitlines()[-1] == f"The same as a page, with every query: {tmp_path / 'tea.html'}"
+    assert "coffee or tea, which gives a bigger kick" in (tmp_path / "tea.html").read_text()
+
+
+def test_plot_lists_charts_and_draws_one(demo, tmp_path):
+    names = re.findall(r"^(\S+)  ", run("plot", demo / "result.json").stdout, re.MULTILINE)
+    assert "means-0-ndcg@10" in names and "curve-0-recall" in names
+    done = run("plot", demo / "result.json", "--chart", "differences-0-0", "-o", tmp_path / "d.svg", "--lang", "zh")
+    assert done.exit_code == 0
+    picture = (tmp_path / "d.svg").read_text(encoding="utf-8")
+    assert ">差值</text>" in picture  # Chinese is text, not outlines
+    assert "个查询按差值排序" in picture
+    run("plot", demo / "result.json", "--chart", "means-0-ndcg@10", "-o", tmp_path / "m.png")
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match="did you mean means-0-ndcg@10"):
+        run("plot", demo / "result.json", "--chart", "means-ndcg@10", "-o", tmp_path / "m.png")
+    with pytest.raises(UsageError, match="say where"):
+        run("plot", demo / "result.json", "--chart", "means-0-ndcg@10")
+
+
+def test_a_png_without_a_chinese_font_says_so(demo, tmp_path, monkeypatch):
+    monkeypatch.setattr(charts, "draws_chinese", lambda: False)
+    arguments = ("plot", demo / "result.json", "--chart", "differences-0-0", "-o", tmp_path / "d.png")
+    with pytest.raises(UsageError, match="本机没有可绘制图中汉字的字体"):
+        run(*arguments, "--lang", "zh")
+    assert not (tmp_path / "d.png").exists()
+    assert run(*arguments).exit_code == 0
+
+
+def test_whether_chinese_can_be_drawn_is_seen_by_drawing_it(monkeypatch):
+    class Blind:
+        @staticmethod
+        def svg_to_png(text: str) -> bytes:
+            return re.sub(r"[^\x00-\x7f]", "\N{WHITE SQUARE}", text).encode()
+
+    class Seeing:
+        @staticmethod
+        def svg_to_png(text: str) -> bytes:
+            return text.encode()
+
+    monkeypatch.setattr(charts, "_converter", lambda: Blind)
+    assert not charts.draws_chinese()
+    monkeypatch.setattr(charts, "_converter", lambda: Seeing)
+    assert charts.draws_chinese()
+
+
+def test_systems_of_different_judgments_stand_side_by_side_without_being_compared():
+    other = assay.evaluate({"x": {"d": 1}}, {"x": {"d": 1.0}}, ["ndcg@10"], name="elsewhere")
+    found = dossier([reports.evaluation(), result_dict([other], command="x")])
+    assert [[scores.name for scores in group.systems] for group in found.groups] == [
+        ["first", "second", "third"],
+        ["elsewhere"],
+    ]
+    text = write(report(found), "table")
+    assert "elsewhere has ndcg@10 1.0000" in text
+
+
+def test_two_systems_of_one_name_are_refused():
+    with pytest.raises(UsageError, match="two systems are called 'first'"):
+        dossier([reports.evaluation(), reports.evaluation()])
+
+
+def test_a_name_before_the_file_renames_its_system(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text(to_json(result_dict(reports.scores(("same",)), command="x")))
+    done = run("report", f"old={tmp_path / 'a.json'}", f"new={tmp_path / 'b.json'}", "-o", tmp_path / "r.txt")
+    assert done.exit_code == 0
+    assert "new and old" in (tmp_path / "r.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "broken"),
+    [("answers", {"samples": [{"question": "no id"}]}), ("bench", {"loads": [{"histogram": {"edges": [1], "counts": [1]}}]}),
+     ("economics", {"costs": [{}]}), ("experiment", {"combinations": [{"status": "done"}]})],
+)  # fmt: skip
+def test_a_damaged_part_is_an_input_error(key, broken):
+    with pytest.raises(InputError, match="damaged"):
+        report(dossier([reports.bare(**{key: broken})]))
+
+
+def test_no_part_of_an_answer_is_lost_however_its_statements_lie():
+    answer = "One. Two. Three."
+    wild = [
+        {"start": 5, "end": 9, "support": 0.5},
+        {"start": 0, "end": 7, "support": 1.0},
+        {"start": 12, "end": 99, "support": 0.0},
+    ]
+    parts = _statements(answer, wild, ())
+    assert "".join(part.text for part in parts) == answer
+    assert [part.tone for part in parts] == ["good", "warn", "", "bad"]
+
+
+def test_the_report_needs_a_place_and_a_known_suffix(demo):
+    with pytest.raises(UsageError, match="say where"):
+        run("report", demo / "result.json")
+    with pytest.raises(UsageError, match="cannot tell the format"):
+        run("report", demo / "result.json", "-o", "report.docx")
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(monkeypatch):
+    import sys
+
+    for name in ("jinja2", "altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(UsageError, match=r"pip install 'assay-eval\[report\]'"):
+        html.page([], title="x")
+    chart = Chart("x", "bars", "x", "x", "y", (), Table((), ()))
+    with pytest.raises(UsageError, match=r"pip install 'assay-eval\[report\]'"):
+        charts.svg(chart)
+
+
+def test_curves_come_from_cutoffs_when_the_lists_are_not_at_hand():
+    measures = [f"{name}@{k}" for name in ("precision", "recall") for k in (1, 3, 5)]
+    found = dossier([result_dict(reports.scores(("one",), measures), command="x")])
+    curves = {curve.measure: curve for curve in found.main.curves}
+    assert set(curves) == {"precision", "recall"} and curves["recall"].k == (1, 3, 5)
+    scores = found.main.systems[0]
+    assert [p.estimate for p in curves["recall"].points] == pytest.approx([scores[f"recall@{k}"] for k in (1, 3, 5)])
+
+
+def test_a_sweep_keeps_its_advice_in_the_report(demo, tmp_path):
+    run("sweep", demo / "judgments.qrels", demo / "bm25.run", "--k", "1,3,5", "-o", tmp_path / "s.json")
+    text = json.loads((tmp_path / "s.json").read_text())
+    for entry in text["inputs"]:
+        entry["path"] = "gone"
+    (tmp_path / "s.json").write_text(json.dumps(text))
+    run("report", tmp_path / "s.json", "-o", tmp_path / "s.txt")
+    assert "question answering wants k = 3 to 5 and precision: k = 3." in (tmp_path / "s.txt").read_text()
