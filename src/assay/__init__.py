@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assay.analysis.answers import Answers, answers
     from assay.analysis.bench import bench
     from assay.analysis.compare import Comparison, compare
+    from assay.analysis.conduct import run_experiment
     from assay.analysis.decision import Rules
     from assay.analysis.diagnose import diagnose
     from assay.analysis.economics import cost
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from assay.analysis.protocols import load_protocol
     from assay.analysis.sweep import sweep
     from assay.analysis.roi import roi
+    from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import Validation, validate
     from assay.data.judgments import Judgments
@@ -49,6 +51,7 @@ _HOMES = {
     "Comparison": "assay.analysis.compare",
     "calibrate": "assay.analysis.calibrate",
     "compare": "assay.analysis.compare",
+    "run_experiment": "assay.analysis.conduct",
     "Rules": "assay.analysis.decision",
     "diagnose": "assay.analysis.diagnose",
     "cost": "assay.analysis.economics",
@@ -61,6 +64,7 @@ _HOMES = {
     "load_protocol": "assay.analysis.protocols",
     "sweep": "assay.analysis.sweep",
     "roi": "assay.analysis.roi",
+    "evaluate_reranker": "assay.analysis.reranking",
     "tune_fusion": "assay.analysis.tuning",
     "Validation": "assay.analysis.validate",
     "validate": "assay.analysis.validate",
@@ -114,6 +118,7 @@ __all__ = [
     "diagnose",
     "cost",
     "evaluate",
+    "evaluate_reranker",
     "fuse",
     "gate",
     "load_protocol",
@@ -128,6 +133,7 @@ __all__ = [
     "sweep",
     "read_samples",
     "roi",
+    "run_experiment",
     "tune_fusion",
     "validate",
     "write_judgments",

@@ -14,9 +14,10 @@ from assay.catalogue_answers import ANSWERS
 from assay.catalogue_report import REPORT
 from assay.catalogue_serving import SERVING
 from assay.catalogue_validation import VALIDATION
+from assay.wordings.experiment import EXPERIMENT
 
 Lang = Literal["en", "zh"]
-_MESSAGES = {**CATALOGUE, **ANSWERS, **REPORT, **SERVING, **VALIDATION}
+_MESSAGES = {**CATALOGUE, **ANSWERS, **EXPERIMENT, **REPORT, **SERVING, **VALIDATION}
 
 
 class Said(str):

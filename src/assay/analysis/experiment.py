@@ -115,7 +115,7 @@ class Findings:
 def evaluate_experiment(
     experiment: Experiment, collection: Collection, outcomes: Iterable[Outcome], *, holdout: float = 0.0
 ) -> Findings:
-    """Evaluate all combinations under one protocol; with `holdout`, that share of the queries only checks the winner."""
+    """Evaluate all combinations under one protocol; a share `holdout` of the queries only checks the winner."""
     listed = list(outcomes)
     done = [outcome for outcome in listed if outcome.done]
     if not done:

@@ -24,6 +24,8 @@ _COMMANDS = {
     "judge": ("assay.cli.judge", "Judgments by a language model, within a budget."),
     "cache": ("assay.cli.cache", "Look after the cache of paid answers."),
     "calibrate": ("assay.cli.calibrate", "How far a judge agrees with people."),
+    "run": ("assay.cli.run", "Run an experiment: chunk, retrieve, rerank, answer, measure."),
+    "rerank-eval": ("assay.cli.rerank_eval", "What a reranker makes of the lists of a run."),
     "fuse": ("assay.cli.fuse", "Fuse several runs into one."),
     "validate": ("assay.cli.validate", "How far methods of judging answers agree with people."),
     "bench": ("assay.cli.bench", "Latency and throughput of a function, a command or an address."),

@@ -1,4 +1,4 @@
-"""Calls of other kinds than chat: any JSON body, and a function that reads the answer; rerankers' endpoints with them."""
+"""Calls of other kinds than chat: any JSON body and a function that reads the answer; among them, reranking."""
 
 from __future__ import annotations
 

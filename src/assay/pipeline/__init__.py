@@ -1,1 +1,1 @@
-"""From documents and queries to runs, samples and traces: chunk, index, retrieve, rerank, answer. Nothing is scored here."""
+"""From documents and queries to runs, samples and traces: chunk, index, retrieve, rerank, answer; nothing is scored."""

@@ -1,4 +1,4 @@
-"""Ways to cut documents into chunks; each gives spans of the text as it stands, so that gold spans can be found again."""
+"""Ways to cut documents into chunks: spans of the text as it stands, so that gold spans can be found again."""
 
 from __future__ import annotations
 
@@ -136,10 +136,10 @@ def _splitter(name: str, size: int, overlap: int) -> Chunker:
 def semantic(
     setup: Setup, *, embedder: str = "auto", percentile: float = 80.0, size: int = 1600, least: int = 100
 ) -> Chunker:
-    """Sentences together until the subject changes: a break where neighbours are further apart than `percentile` of all.
+    """Sentences together until the subject changes: a break where neighbours are further apart than most.
 
-    Distances are one minus the cosine similarity of neighbouring sentences, over the whole collection; `size` is the
-    most characters of a chunk, `least` the fewest before a break.
+    Distances are one minus the cosine similarity; `percentile` of all neighbours of the collection are nearer. `size`
+    is the most characters of a chunk, `least` the fewest before a break.
     """
     if not 0 < percentile < 100:  # noqa: PLR2004
         raise UsageError(f"percentile = {percentile:g}: expected a number between 0 and 100")

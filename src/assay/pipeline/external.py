@@ -144,17 +144,27 @@ def plugin_retriever(text: str, setup: Setup, params: Mapping[str, Any]) -> Outs
 
 
 def as_search(thing: Any, text: str, params: Mapping[str, Any]) -> Callable[[Query, int], Sequence[Any]]:
-    """Recognise a retriever by its methods: LangChain's invoke, LlamaIndex's retrieve, Haystack's run, or a function."""
+    """Recognise a retriever by its method: LangChain's invoke, LlamaIndex's retrieve, Haystack's run; or a function."""
     for name in ("invoke", "get_relevant_documents", "retrieve"):
         call = getattr(thing, name, None)
         if callable(call):
-            return lambda query, k, call=call: call(query.text)  # type: ignore[misc]
+            return _by_text(call)
     run = getattr(thing, "run", None)
     if callable(run):
-        return lambda query, k: run(query=query.text)["documents"]
+        return _by_text(lambda query: run(query=query)["documents"])
     if callable(thing):
         return lambda query, k: thing(query.text, k, **params)
     raise UsageError(f"{text} is no retriever: expected a function of query and k, or invoke, retrieve or run")
+
+
+def _by_text(call: Callable[[str], Sequence[Any]]) -> Callable[[Query, int], Sequence[Any]]:
+    """A search that knows by itself how many to give."""
+
+    def search(query: Query, k: int) -> Sequence[Any]:
+        del k
+        return call(query.text)
+
+    return search
 
 
 class _Endpoint:

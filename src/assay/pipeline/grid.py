@@ -152,19 +152,21 @@ def _labels(choices: list[Choice]) -> list[str]:
     """Short names: the method, and the parameters in which choices of one method differ."""
     found = []
     for choice in choices:
-        like = [other for other in choices if other.method == choice.method and not other.name]
-        values = {**choice.params, **({next(iter(SHARED[choice.stage])): choice.size} if SHARED[choice.stage] else {})}
-        differ = [
-            key for key, value in values.items()
-            if any({**other.params, **dict.fromkeys(SHARED[other.stage], other.size)}.get(key) != value for other in like)
-        ]  # fmt: skip
+        like = [_values(other) for other in choices if other.method == choice.method and not other.name]
+        mine = _values(choice)
+        differ = [_told(key, value) for key, value in mine.items() if any(other.get(key) != value for other in like)]
         name = choice.method.rpartition(":")[2] if is_plugin(choice.method) else choice.method
         name = "whole" if choice.stage == "chunk" and name == "none" else name
-        told = [
-            f"{key}={values[key]:g}" if isinstance(values[key], float) else f"{key}={values[key]}" for key in differ
-        ]
-        found.append(choice.name or " ".join([name, *told]))
+        found.append(choice.name or " ".join([name, *differ]))
     return found
+
+
+def _values(choice: Choice) -> dict[str, Any]:
+    return {**choice.params, **dict.fromkeys(SHARED[choice.stage], choice.size)}
+
+
+def _told(key: str, value: Any) -> str:
+    return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
 
 
 def chosen(found: Iterable[Combination], patterns: Sequence[str]) -> list[Combination]:

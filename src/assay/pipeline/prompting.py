@@ -1,4 +1,4 @@
-"""Prompts of stages: Markdown files with a version line, filled in one pass so that no text can change their structure."""
+"""Prompts of stages: Markdown files with a version line, filled in one pass so that no text changes their structure."""
 
 from __future__ import annotations
 

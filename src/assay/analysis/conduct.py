@@ -1,0 +1,62 @@
+"""From a TOML file to findings: read, run what is not yet done, evaluate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.analysis.experiment import Findings, Judge, evaluate_experiment
+from assay.pipeline.experiment import load_experiment, make_stages, read_data
+from assay.pipeline.runner import Runner
+from assay.pipeline.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.runner import Outcome
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """An experiment that was run: what it was, what each combination gave, what that is worth.
+
+    `done` and `reused` count the pieces of work of each stage that were done now, and that the cache had.
+    """
+
+    experiment: Experiment
+    collection: Collection
+    outcomes: tuple[Outcome, ...]
+    findings: Findings
+    done: Mapping[str, int]
+    reused: Mapping[str, int]
+
+
+def run_experiment(
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    only: Sequence[str] = (),
+    holdout: float = 0.0,
+    cache: str | Path | None = None,
+    tell: Callable[[str, int, int], None] = lambda *_: None,
+) -> Conducted:
+    """Run the experiment of a TOML file; work that an earlier run did is taken from its cache.
+
+    `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
+    share of the queries out of the choice of the winner and checks it on them. `tell` hears of (name, done, total).
+    """
+    experiment = load_experiment(path, only=only)
+    if cache is not None:
+        experiment = replace(experiment, cache=Path(cache))
+    collection = read_data(experiment, limit=limit)
+    Judge(experiment, collection)  # measures and rules that make no sense are found before anything runs
+    made, setup = make_stages(experiment, collection)
+    store = Store(experiment.cache)
+    try:
+        outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())
+    finally:
+        setup.close()
+    findings = evaluate_experiment(experiment, collection, outcomes, holdout=holdout)
+    return Conducted(experiment, collection, outcomes, findings, dict(store.done), dict(store.reused))

@@ -1,0 +1,196 @@
+"""What a reranker makes of given lists: quality before and after, the ceiling, and its latency. No index is needed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.analysis.compare import compare
+from assay.analysis.evaluate import evaluate_run
+from assay.analysis.listwise import ceilings, lifts
+from assay.analysis.settings import Settings
+from assay.data.run import Run
+from assay.errors import InputError, UsageError, excerpt
+from assay.formats.documents import read_documents
+from assay.formats.queries import read_queries
+from assay.formats.reading import as_judgments, as_run
+from assay.pipeline.experiment import make
+from assay.pipeline.grid import choices_of
+from assay.pipeline.ordering import descending, reordered
+from assay.pipeline.records import Hits, together
+from assay.pipeline.rerankers import Own
+from assay.pipeline.stages import Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from assay.analysis.compare import Comparison
+    from assay.analysis.listwise import Lift
+    from assay.data.scores import Scores
+    from assay.measures import Measure
+    from assay.pipeline.rerankers import Reranker
+
+_BEFORE, _AFTER = "retrieved", "reranked"
+
+
+@dataclass(frozen=True)
+class RerankerEvaluation:
+    """Scores before and after, their comparison, the lift of each measure under its ceiling, and the latency.
+
+    `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them; `candidates` is how many texts were
+    scored for each. `money` is None when the price is not known.
+    """
+
+    before: Scores
+    after: Scores
+    comparison: Comparison
+    lifts: tuple[Lift, ...]
+    run: Run
+    latency_ms: Mapping[str, float]
+    ms: Mapping[str, float]
+    candidates: Mapping[str, int]
+    tokens: int
+    money: float | None
+    faults: Mapping[str, int]
+
+
+def evaluate_reranker(
+    reranker: Any,
+    queries: Any,
+    candidates: Any,
+    judgments: Any,
+    *,
+    documents: Any = None,
+    measures: Sequence[str | Measure] | None = None,
+    protocol: str = "rerank",
+    depth: int | None = None,
+    llm: Mapping[str, Any] | None = None,
+    tell: Callable[[str, int, int], None] = lambda *_: None,
+) -> RerankerEvaluation:
+    """Evaluate a reranker alone.
+
+    reranker: a function of query and texts that gives one score per text, an object with score, rerank or predict, the
+    name of a built-in method, or a dict such as {"method": "embedding", "embedder": "minilm"}.
+    queries: {id: text}, or a file. candidates: {query: {document: text}}, best first; or a run, and the texts as
+    `documents` ({id: text}, or a file). Only the first `depth` candidates of each query are used.
+    """
+    setup = Setup(Path(), llm=llm or {})
+    try:
+        scorer = as_reranker(reranker, setup)
+        asked = read_queries(queries).texts() if isinstance(queries, (str, PathLike)) else dict(queries)
+        lists, texts = _candidates(candidates, documents, depth)
+        judged = as_judgments(judgments)
+        settings = Settings.of(judged, measures, protocol)
+        told = _Told(scorer, asked, texts, tell)
+        after = told.reranked(lists)
+    finally:
+        setup.close()
+    return _evaluated(told, lists, after, (judged, settings))
+
+
+def as_reranker(thing: Any, setup: Setup) -> Reranker:
+    """Take a reranker as a method's name, a dict of method and parameters, a function or an object."""
+    if isinstance(thing, (str, dict)):
+        (choice,) = choices_of("rerank", thing, "reranker")
+        made: Reranker | None = make("rerank", choice, setup)
+        if made is None:
+            raise UsageError("the reranker none changes nothing: name another")
+        return made
+    return Own(thing)
+
+
+def _candidates(
+    given: Any, documents: Any, depth: int | None
+) -> tuple[dict[str, list[tuple[str, float]]], dict[str, Mapping[str, str]]]:
+    """Lists of (document, score), the best first, and the texts of each query's documents."""
+    if documents is None:
+        if not isinstance(given, Mapping) or not all(isinstance(docs, Mapping) for docs in given.values()):
+            raise UsageError("candidates need texts: {query: {document: text}}, or a run with documents=")
+        wrong = next((text for docs in given.values() for text in docs.values() if not isinstance(text, str)), None)
+        if wrong is not None:
+            raise UsageError(f"candidate {excerpt(wrong)} is no text: give a run's texts as documents=")
+        lists = {
+            str(query): [(str(doc), float(len(docs) - i)) for i, doc in enumerate(docs)][:depth]
+            for query, docs in given.items()
+        }
+        return lists, {str(query): {str(doc): text for doc, text in docs.items()} for query, docs in given.items()}
+    known = read_documents(documents) if isinstance(documents, (str, PathLike)) else dict(documents)
+    run = as_run(given)
+    whole = run if isinstance(run, Run) else Run.from_dict(run)  # type: ignore[arg-type]
+    frame = whole.frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+    found: dict[str, dict[str, float]] = {}
+    for query, doc, score in frame.select("query_id", "doc_id", "score").iter_rows():
+        mine = found.setdefault(query, {})
+        if doc not in mine and (depth is None or len(mine) < depth):  # of a document's chunks, the best one counts
+            mine[doc] = score
+    return {query: list(rows.items()) for query, rows in found.items()}, dict.fromkeys(found, known)
+
+
+class _Told:
+    """Calls a reranker query by query, and keeps what that took."""
+
+    def __init__(
+        self, scorer: Reranker, queries: Mapping[str, str], texts: Mapping[str, Mapping[str, str]],
+        tell: Callable[[str, int, int], None],
+    ) -> None:  # fmt: skip
+        self._scorer, self._queries, self._texts, self._tell = scorer, queries, texts, tell
+        self.ms: dict[str, float] = {}
+        self.faults: dict[str, int] = {}
+        self.tokens = 0
+        self.money: float | None = 0.0
+
+    def reranked(self, lists: Mapping[str, list[tuple[str, float]]]) -> dict[str, dict[str, float]]:
+        """New scores of every list; the first call is made twice, as it may load things."""
+        found: dict[str, dict[str, float]] = {}
+        for number, (query, rows) in enumerate(lists.items()):
+            self._tell("reranking", number, len(lists))
+            texts = [self._text(query, doc) for doc, _ in rows]
+            if query not in self._queries:
+                raise InputError(f"query {excerpt(query)} has no text")
+            if not found:
+                self._scorer.score(self._queries[query], texts)
+            start = time.perf_counter()
+            scored = self._scorer.score(self._queries[query], texts)
+            self.ms[query] = 1000 * (time.perf_counter() - start)
+            hits = reordered(Hits(tuple(range(len(rows))), tuple(score for _, score in rows)), scored, 0.0)
+            self.tokens += hits.tokens
+            self.money = together(self.money, hits.money)
+            for reason, count in hits.faults.items():
+                self.faults[reason] = self.faults.get(reason, 0) + count
+            scores = descending(hits.scores)
+            found[query] = {rows[place][0]: score for place, score in zip(hits.chunks, scores, strict=True)}
+        return found
+
+    def _text(self, query: str, doc: str) -> str:
+        text = self._texts[query].get(doc)
+        if text is None:
+            raise InputError(f"document {excerpt(doc)} of query {excerpt(query)} has no text")
+        return text
+
+
+def _evaluated(
+    told: _Told,
+    lists: Mapping[str, list[tuple[str, float]]],
+    after: Mapping[str, Mapping[str, float]],
+    judging: tuple[Any, Settings],
+) -> RerankerEvaluation:
+    judged, settings = judging
+    first = Run.from_dict({query: dict(rows) for query, rows in lists.items()}, _BEFORE)
+    last = Run.from_dict(dict(after), _AFTER)  # type: ignore[arg-type]
+    scores = [evaluate_run(judged, run, settings) for run in (first, last)]
+    found = compare(scores)
+    primary = settings.protocol.primary if settings.protocol.primary in found.measures else found.measures[0]
+    limits = ceilings(judged, first, replace(settings))
+    ms = np.array(list(told.ms.values()))
+    latency = {f"p{p}": float(np.percentile(ms, p)) for p in (50, 95, 99)}
+    return RerankerEvaluation(
+        scores[0], scores[1], found, lifts(found, _AFTER, limits, primary), last,
+        {**latency, "mean": float(ms.mean()), "std": float(ms.std())}, told.ms,
+        {query: len(rows) for query, rows in lists.items()}, told.tokens, told.money, told.faults,
+    )  # fmt: skip

@@ -1,0 +1,163 @@
+"""`assay run`: an experiment from a TOML file, from documents to a table of all combinations."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli import inputs, options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from assay.analysis.conduct import Conducted
+    from assay.messages import Lang
+
+_HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
+
+Every list of values in the file is an axis; all combinations are evaluated under one protocol. Work is kept in a
+cache by content: the same command run again goes on where it stopped, and changes redo only what follows them.
+
+\b
+assay run experiment.toml
+assay run experiment.toml --limit 20 --only 'hybrid*'
+assay run experiment.toml --holdout 0.3 -o results
+"""
+
+
+@click.command(name="run", help=_HELP)
+@click.argument("experiment", metavar="EXPERIMENT.toml")
+@click.option("--limit", type=click.IntRange(min=1), help="Ask the first queries only.")
+@click.option("--only", multiple=True, metavar="NAME", help="Combinations by name, * for anything; may be repeated.")
+@click.option("--holdout", type=float, default=0.0, metavar="SHARE", help="Queries that only check the winner.")
+@click.option("--cache", metavar="DIR", help="Where finished work is kept (.assay-cache beside the file).")
+@click.option("--output", "-o", metavar="DIR", help="Where results go (NAME-results beside the file).")
+@click.option("--format", "kind", type=click.Choice(["table", "markdown", "latex", "csv", "json"]), default="table")
+@click.option("--brief", is_flag=True, help="Leave out the tables of stages and indexes.")
+@options.lang
+def command(
+    *, experiment: str, limit: int | None, only: tuple[str, ...], holdout: float, cache: str | None,
+    output: str | None, kind: str, brief: bool, lang: Lang,
+) -> None:  # fmt: skip
+    """Run, print and write."""
+    import gc
+    from pathlib import Path
+
+    from assay.analysis.conduct import run_experiment
+
+    gc.enable()  # a long run makes cycles
+    try:
+        found = run_experiment(experiment, limit=limit, only=only, holdout=holdout, cache=cache, tell=bar())
+    finally:
+        clear()
+    folder = Path(output) if output else found.experiment.output
+    text = write_results(found, folder)
+    show(found, kind, text, lang=lang, brief=brief)
+    click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
+    if any(not row.done for row in found.findings.rows):
+        sys.exit(1)
+
+
+def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> None:
+    """Print the findings."""
+    from assay.messages import say, tell
+    from assay.report.document import write
+    from assay.report.experiment import document
+
+    if kind == "json":
+        click.echo(text, nl=False)
+        return
+    click.echo(write(document(found.findings, brief=brief), kind, lang), nl=False)  # type: ignore[arg-type]
+    counts = [
+        ", ".join(f"{name} {n}" for name, n in sorted(part.items())) or "0" for part in (found.done, found.reused)
+    ]
+    click.echo(tell(say("experiment.work", done=counts[0], reused=counts[1]), lang), err=True)
+    for note in found.collection.notes:
+        click.echo(note, err=True)
+
+
+def bar() -> Callable[[str, int, int], None]:
+    """Show how far we are, at most ten times a second and only on a terminal."""
+    import time
+
+    shown = 0.0
+
+    def tell(name: str, done: int, total: int) -> None:
+        nonlocal shown
+        if not sys.stderr.isatty() or time.monotonic() - shown < 0.1:  # noqa: PLR2004
+            return
+        shown = time.monotonic()
+        filled = 24 * done // max(total, 1)
+        line = f"{name} [{'#' * filled}{'.' * (24 - filled)}] {done}/{total}"
+        click.echo(f"\r{line[:100]:<100}", err=True, nl=False)
+
+    return tell
+
+
+def clear() -> None:
+    """Wipe the bar."""
+    if sys.stderr.isatty():
+        click.echo("\r" + " " * 100 + "\r", err=True, nl=False)
+
+
+def write_results(found: Conducted, folder: Path) -> str:
+    """Write runs, samples and trace, and last the result file; returns its text."""
+    from assay.errors import InputError
+    from assay.formats.files import write_atomically
+    from assay.formats.results import result_dict, to_json
+    from assay.formats.writing import write_run
+    from assay.report.experiment import plain
+
+    try:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", path=str(folder)) from None
+    for outcome in found.outcomes:
+        name = file_name(outcome.combination.name)
+        if outcome.run is not None:
+            write_run(outcome.run, folder / "runs" / f"{name}.jsonl")
+        if outcome.samples is not None:
+            (folder / "samples").mkdir(exist_ok=True)
+            write_atomically(folder / "samples" / f"{name}.jsonl", _lines(map(_sample, outcome.samples)))
+    write_atomically(folder / "trace.jsonl", _lines(_trace(found)))
+    findings = found.findings
+    text = to_json(
+        result_dict(
+            findings.systems, command=inputs.command_line(), warnings=list(map(str, findings.warnings)),
+            seed=found.experiment.seed, more={"experiment": plain(findings)},
+        )
+    )  # fmt: skip
+    write_atomically(folder / "result.json", text)
+    return text
+
+
+def file_name(name: str) -> str:
+    """Make a combination's name fit for a file."""
+    return "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.") or "system"
+
+
+def _lines(rows: Any) -> str:
+    import json
+
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _sample(sample: Any) -> dict[str, Any]:
+    return {
+        "query_id": sample.query_id, "question": sample.question, "answer": sample.answer,
+        "contexts": [{"id": context.id, "text": context.text} for context in sample.contexts or ()],
+        **({"reference": sample.references[0]} if sample.references else {}),
+        **({"reason": sample.faults["answer"]} if "answer" in sample.faults else {}),
+    }  # fmt: skip
+
+
+def _trace(found: Conducted) -> list[dict[str, Any]]:
+    return [
+        {"system": outcome.combination.name, "query_id": query.id, "stage": stage, **vars(work)}
+        for outcome in found.outcomes
+        for stage, works in outcome.work.items()
+        for query, work in zip(found.collection.queries, works, strict=True)
+    ]

@@ -1,0 +1,184 @@
+"""What an experiment looks like: one table of all combinations, tables of stages and indexes, the winner in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from assay.messages import Said, say
+from assay.report.comparison import between, number, pvalue
+from assay.report.document import Block, Lines
+from assay.report.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.analysis.experiment import Findings, Holdout, Quality, Row
+
+_ALPHA = 0.05
+_BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
+_MEGA, _THOUSAND = 1e6, 1000
+
+
+def document(found: Findings, *, brief: bool = False) -> list[Block]:
+    """Put an experiment together, the most important part first."""
+    blocks: list[Block] = [summary(found), Lines(tuple(sentences(found)))]
+    if not brief:
+        blocks.append(stages(found))
+        blocks += [] if (table := indexes(found)) is None else [table]
+    if found.warnings:
+        blocks.append(Lines(found.warnings, listed=True))
+    return blocks
+
+
+def summary(found: Findings) -> Table:
+    """One row per combination: measures, interval and p of the deciding one, latency, money, the front."""
+    first = found.measure
+    others = [label for label in found.measures if label != first]
+    headers = (
+        say("column.system"), first, say("column.interval", level=0.95),
+        say("column.from_baseline", baseline=found.baseline), *others, say("column.p50"), say("column.p95"),
+        say("column.cost_thousand"), say("column.front"),
+    )  # fmt: skip
+    return Table(headers, tuple(_row(row, first, others, found) for row in found.rows))
+
+
+def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str | Cell, ...]:
+    if not row.done:
+        return (row.name, say("experiment.failed"), *("" for _ in range(len(others) + 6)))
+    quality = row.quality[first]
+    cost = "" if row.cost_per_query is None else f"{_THOUSAND * row.cost_per_query:.4g}"
+    return (
+        row.name, _cell(quality, strong=row.name == found.winner), between(quality.mean), pvalue(quality.pvalue),
+        *(_cell(row.quality[label]) for label in others), f"{row.latency_ms['p50']:.1f}",
+        f"{row.latency_ms['p95']:.1f}", cost, say("experiment.front_mark") if row.pareto else "",
+    )  # fmt: skip
+
+
+def _cell(quality: Quality, *, strong: bool = False) -> Cell:
+    differs = quality.pvalue is not None and quality.pvalue < _ALPHA
+    mark = (_BETTER if quality.better else _WORSE) if differs else ""
+    return Cell(number(quality.mean.estimate), mark, strong=strong)
+
+
+def sentences(found: Findings) -> list[Said]:
+    """Say what the table shows."""
+    n, protocol = found.systems[0].judged, str(found.settings.protocol)
+    said = [
+        say(
+            "experiment.summary", n=n, protocol=protocol, dagger=_BETTER, double=_WORSE, baseline=found.baseline,
+            alpha=_ALPHA,
+        )
+        if len(found.systems) > 1
+        else say("experiment.summary_one", n=n, protocol=protocol)
+    ]  # fmt: skip
+    value = found.row(found.winner).quality[found.measure].mean.estimate
+    said.append(say("experiment.winner", measure=found.measure, name=found.winner, value=value or 0.0))
+    if found.holdout is not None:
+        said.append(_holdout(found.holdout, found))
+    elif len(found.systems) > 1:
+        said.append(say("experiment.no_holdout", n=len(found.systems)))
+    if len(found.systems) > 1:
+        names = [row.name for row in found.rows if row.pareto]
+        said.append(say("experiment.front", measure=found.measure, names=names))
+    failed = [row for row in found.rows if not row.done]
+    return [*said, *(say("experiment.row_failed", name=row.name, reason=row.reason) for row in failed)]
+
+
+def _holdout(check: Holdout, found: Findings) -> Said:
+    values: dict[str, Any] = {
+        "chosen": check.chosen_on, "held": check.queries, "name": found.winner,
+        "value": check.winner.estimate or 0.0, "interval": between(check.winner),
+    }  # fmt: skip
+    if check.contrast is None or check.baseline is None:
+        return say("experiment.holdout_same", **values)
+    change = check.contrast.difference
+    return say(
+        "experiment.holdout", **values, baseline=found.baseline, base=check.baseline.estimate or 0.0,
+        difference=change.estimate or 0.0, bounds=between(change, signed=True), p=pvalue(check.contrast.pvalue),
+    )  # fmt: skip
+
+
+def stages(found: Findings) -> Table:
+    """Time, tokens and money of each stage of each combination."""
+    rows = tuple(
+        (
+            row.name, stage.stage, f"{stage.ms_p50:.2f}", f"{stage.ms_p95:.2f}", f"{stage.tokens:,}",
+            "" if stage.money is None else f"{stage.money:.6g}",
+        )
+        for row in found.rows
+        for stage in row.stages
+    )  # fmt: skip
+    names = ("system", "stage", "p50", "p95", "tokens", "money")
+    return Table(tuple(say(f"column.{name}") for name in names), rows, caption=say("experiment.stages"), names=2)
+
+
+def indexes(found: Findings) -> Table | None:
+    """Build time, chunks, size and memory of the indexes."""
+    rows = tuple(
+        (
+            row.name, f"{row.index.chunks:,}", f"{row.index.build_seconds:.2f}", f"{row.index.bytes / _MEGA:.2f}",
+            f"{row.index.peak_memory_bytes / _MEGA:.1f}",
+        )
+        for row in found.rows
+        if row.index is not None
+    )  # fmt: skip
+    names = ("system", "chunks", "build", "index_size", "peak")
+    headers = tuple(say(f"column.{name}") for name in names)
+    return Table(headers, rows, caption=say("experiment.indexes")) if rows else None
+
+
+def plain(found: Findings) -> dict[str, Any]:
+    """Plain values for a result file."""
+    axes: dict[str, list[str]] = {}
+    for row in found.rows:
+        for axis, value in row.combination.axes.items():
+            values = axes.setdefault(axis, [])
+            values += [value] if value not in values else []
+    return {
+        "axes": axes,
+        "measure": found.measure,
+        "baseline": found.baseline,
+        "winner": {"name": found.winner, "holdout": None if found.holdout is None else _plain_holdout(found.holdout)},
+        "combinations": [_plain_row(row) for row in found.rows],
+    }
+
+
+def _plain_row(row: Row) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "axes": dict(row.combination.axes),
+        "stages_chosen": {
+            stage: {"method": choice.method, **choice.params, **({"size": choice.size} if choice.size else {})}
+            for stage, choice in row.combination.choices.items()
+        },
+        "status": "done" if row.done else "failed",
+        "reason": row.reason or None,
+        "pareto": row.pareto,
+        "quality": {label: _plain_quality(quality) for label, quality in row.quality.items()},
+        "latency_ms": dict(row.latency_ms),
+        "stages": [asdict(stage) for stage in row.stages],
+        "index": None if row.index is None else asdict(row.index),
+        "cost_per_query": row.cost_per_query,
+    }
+
+
+def _plain_quality(quality: Quality) -> dict[str, Any]:
+    mean = quality.mean
+    return {"mean": mean.estimate, "low": mean.low, "high": mean.high, "pvalue": quality.pvalue}
+
+
+def _plain_holdout(check: Holdout) -> dict[str, Any]:
+    def interval(one: Any) -> Mapping[str, Any] | None:
+        return None if one is None else {"mean": one.estimate, "low": one.low, "high": one.high}
+
+    contrast = check.contrast
+    return {
+        "queries": check.queries,
+        "chosen_on": check.chosen_on,
+        "measure": check.measure,
+        "winner": interval(check.winner),
+        "baseline": interval(check.baseline),
+        "difference": None if contrast is None else interval(contrast.difference),
+        "pvalue": None if contrast is None else contrast.pvalue,
+    }

@@ -1,0 +1,1 @@
+"""Sentences of single parts in English and Chinese, joined in the catalogue."""
