@@ -1,85 +1,131 @@
-"""`assay demo`: the main job on the bundled collection."""
+"""`assay demo`: the main job on the bundled collection, from documents to a table of all combinations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli import options
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pathlib import Path
 
-    from assay.analysis.compare import Comparison
-    from assay.data.scores import Scores
+    from assay.analysis.conduct import Conducted
     from assay.demo import Collection
-    from assay.messages import Lang
 
-_HELP = """Evaluate three search systems on the bundled collection: texts about tea in English and Chinese.
+_HELP = """Compare search systems on the bundled collection: texts about tea in English and Chinese. Works offline.
 
 \b
 assay demo
-assay demo --report tea.html --lang zh
+assay demo --output somewhere
 """
+_TEXT = 300
 
 
 @click.command(name="demo", help=_HELP)
-@click.option("--report", default="assay-demo.html", show_default=True, metavar="FILE", help="Where the report goes.")
-@options.lang
-def command(*, report: str, lang: Lang) -> None:
-    """Evaluate and compare the bundled runs."""
+@click.option("--output", "-o", default="assay-demo", show_default=True, metavar="DIR", help="Where results go.")
+def command(*, output: str) -> None:
+    """Run the ladder and the chunkers, diagnose the best, look at its answers."""
+    from pathlib import Path
+
+    from assay.demo import collection
+
+    place, folder = collection(), Path(output)
+    click.echo(
+        f"Tea: {place.documents} documents and {place.queries} queries in English and Chinese, grades 0, 1, 2.\n"
+        "Made for demonstration: it shows how the tool works, not which method is better.\n"
+    )
+    kept = _kept()
+    if not kept:
+        _runs_only(place)
+        return
+    ladder = _run(place.ladder, folder / "ladder", kept, "From words to vectors, to both, to a second model on top")
+    _run(place.chunking, folder / "chunking", (), "Whole documents against three kinds of chunks, BM25")
+    _diagnosis(ladder, place)
+    _answer(ladder)
+    click.echo(
+        f"\nResults, runs, answers and times are in {folder}: ladder/result.json, chunking/result.json.\n"
+        "Try it on your own documents: copy an experiment, change its paths, and run it:\n"
+        f"  cp {place.ladder} experiment.toml\n"
+        "  assay run experiment.toml --holdout 0.3\n"
+        "or look closer at this collection:\n"
+        f"  assay compare {place.judgments} {' '.join(str(path) for path in place.runs)} -m ndcg@10\n"
+        f"  assay explain {place.judgments} {place.runs[1]} q01 -m ndcg@10"
+    )
+
+
+def _kept() -> tuple[str, ...]:
+    """The steps of the ladder that can run here; says what is left out."""
+    from importlib.util import find_spec
+
+    from assay.text.static import wordllama_folder
+    from assay.text.weights import find_minilm
+
+    if find_spec("bm25s") is None or find_spec("semantic_text_splitter") is None:
+        click.echo("Left out: retrieval and chunking need packages: pip install 'assay-eval[pipeline,text]'\n")
+        return ()
+    if wordllama_folder() is None:
+        click.echo("Left out: vectors, hybrid and reranking need a package: pip install 'assay-eval[text]'\n")
+        return ("bm25",)
+    if find_minilm() is None:
+        click.echo("Left out: the step hybrid + minilm, whose weights are fetched by: assay models get minilm\n")
+        return ("bm25", "vectors", "hybrid")
+    return ("bm25", "vectors", "hybrid", "hybrid + minilm")
+
+
+def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> Conducted:
+    from assay.analysis.conduct import run_experiment
+    from assay.cli.run import bar, clear, write_results
+    from assay.report.document import Heading, write
+    from assay.report.experiment import document
+
+    try:
+        found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=bar())
+    finally:
+        clear()
+    write_results(found, folder)
+    click.echo(write([Heading(title), *document(found.findings)], "table"))
+    return found
+
+
+def _diagnosis(ladder: Conducted, place: Collection) -> None:
+    from dataclasses import replace
+
+    from assay.analysis.diagnose import diagnose
+    from assay.analysis.settings import Settings
+    from assay.formats.queries import read_queries
+    from assay.report.diagnosis import diagnosis
+    from assay.report.document import write
+
+    winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
+    assert winner.run is not None
+    settings = Settings.of(ladder.findings.judgments, None, "rag", fold="before")
+    found = diagnose(ladder.findings.judgments, winner.run, settings, queries=read_queries(place.queries_file))
+    click.echo(write(diagnosis(replace(found, worst=())), "table"))
+
+
+def _answer(ladder: Conducted) -> None:
+    """One answer of the best system, and what faithfulness says about all of them."""
+    winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
+    quality = ladder.findings.row(ladder.findings.winner).quality["faithfulness"].mean
+    sample = winner.samples[0] if winner.samples is not None else None
+    click.echo(
+        f"Answers of {ladder.findings.winner} (sentences of the documents; --help of assay run: a language model):\n"
+        f"faithfulness {quality.estimate:.4f}, by the words that the contexts have. For example:"
+    )
+    if sample is not None:
+        click.echo(f"  {sample.question}\n  {(sample.answer or '')[:_TEXT]}")
+
+
+def _runs_only(place: Collection) -> None:
+    """What works without any further package: evaluate and compare the bundled runs."""
     from assay.analysis.compare import compare
     from assay.analysis.evaluate import evaluate_run
     from assay.analysis.settings import Settings
-    from assay.demo import collection
     from assay.formats.reading import read_judgments, read_run
-    from assay.report import comparison, evaluation
+    from assay.report import comparison
     from assay.report.document import write
 
-    place = collection()
-    click.echo(
-        f"Tea: {place.documents} documents and {place.queries} queries in English and Chinese, grades 0, 1, 2.\n"
-        "Three systems: keywords (words of the title), bm25, ngrams (character n-grams).\n"
-    )
     judgments = read_judgments(place.judgments)
     settings = Settings.of(judgments, None, "graded-012")
     systems = [evaluate_run(judgments, read_run(path), settings) for path in place.runs]
-    found = compare(systems, all_pairs=True)
-    click.echo(write(comparison.document(found, "graded-012", brief=True), "table"))
-    click.echo("\n".join(evaluation.sentences(systems)))
-    best = max(systems, key=lambda scores: scores["ndcg@10"])
-    label = best.inputs[1]["source"].label
-    click.echo(
-        "\nTry it on your own files:\n"
-        "  assay evaluate qrels.txt one.run another.run -m ndcg@10 -m recall@100\n"
-        "  assay compare qrels.txt one.run another.run -m ndcg@10\n"
-        "or look closer at this collection:\n"
-        f"  assay diagnose {place.judgments} {label} --queries {place.queries_file}\n"
-        f"  assay explain {place.judgments} {label} q01 -m ndcg@10"
-    )
-    _report(place, systems, found, report, lang)
-
-
-def _report(place: Collection, systems: Sequence[Scores], found: Comparison, output: str, lang: Lang) -> None:
-    """Write the report of the comparison; without the packages for it, say how to get them."""
-    from dataclasses import asdict
-
-    from assay.analysis.dossier import Evidence
-    from assay.cli.reporting import write
-    from assay.errors import UsageError
-    from assay.formats.documents import read_documents
-    from assay.formats.queries import read_queries
-    from assay.formats.reading import read_judgments, read_run
-    from assay.formats.results import result_dict
-
-    more: dict[str, Any] = {"comparison": asdict(found)}
-    result = result_dict(systems, command="assay demo", seed=found.rules.seed, more=more)
-    runs = {path.stem: read_run(path) for path in place.runs}
-    texts = read_documents(place.documents_file), read_queries(place.queries_file)
-    try:
-        write([("tea", result)], Evidence(read_judgments(place.judgments), runs, *texts), output, lang=lang)
-    except UsageError as error:
-        click.echo(f"\nThere is no report: {error}", err=True)
-        return
-    click.echo(f"\nThe same as a page, with every query: {output}")
+    click.echo(write(comparison.document(compare(systems, all_pairs=True), "graded-012", brief=True), "table"))

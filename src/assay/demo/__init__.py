@@ -19,6 +19,8 @@ class Collection:
     runs: tuple[Path, ...]
     documents_file: Path
     queries_file: Path
+    ladder: Path
+    chunking: Path
 
     @property
     def documents(self) -> int:
@@ -39,4 +41,7 @@ def collection() -> Collection:
     """Find the bundled files."""
     folder = Path(str(files("assay.demo") / "data"))
     runs = tuple(folder / f"{name}.run" for name in ("keywords", "bm25", "ngrams"))
-    return Collection(folder / "judgments.qrels", runs, folder / "documents.jsonl", folder / "queries.jsonl")
+    return Collection(
+        folder / "judgments.qrels", runs, folder / "documents.jsonl", folder / "queries.jsonl", folder / "ladder.toml",
+        folder / "chunking.toml",
+    )  # fmt: skip

@@ -86,7 +86,7 @@ class CrossEncoder:
         try:
             import onnxruntime
         except ImportError:
-            raise needs_package("a cross-encoder", "onnxruntime") from None
+            raise needs_package("a cross-encoder", "onnxruntime", "onnx") from None
         places = [folder / "model.onnx", folder / "onnx" / "model.onnx"]
         model = next((place for place in places if place.is_file()), None)
         if model is None or not (folder / "tokenizer.json").is_file():

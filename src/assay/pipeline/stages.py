@@ -186,6 +186,6 @@ def at_least(name: str, value: float, low: float) -> None:
         raise UsageError(f"{name} = {value:g}: expected {low:g} or more")
 
 
-def needs_package(what: str, package: str) -> UsageError:
+def needs_package(what: str, package: str, extra: str = "pipeline") -> UsageError:
     """The error of an optional part that is not installed."""
-    return UsageError(f"{what} needs the package {package}: pip install 'assay-eval[pipeline]'")
+    return UsageError(f"{what} needs the package {package}: pip install 'assay-eval[{extra}]'")

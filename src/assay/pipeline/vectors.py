@@ -122,5 +122,5 @@ def _usearch() -> Any:
     try:
         from usearch import index
     except ImportError:
-        raise needs_package("approximate search", "usearch") from None
+        raise needs_package("approximate search", "usearch", "usearch") from None
     return index
