@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,6 +120,8 @@ class Approximate(Exact):
 
 
 def _usearch() -> Any:
+    with suppress(ImportError):
+        import onnxruntime  # noqa: F401 - imported after usearch (2.26 with numkong 7.8), it kills the process
     try:
         from usearch import index
     except ImportError:

@@ -1,0 +1,294 @@
+"""Rerankers: cross-encoders, endpoints and language models, against oracles and a loopback server with faults."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from assay.errors import AssayError, InputError
+from assay.llm import Client, Patience
+from assay.llm.calls import rerank_base
+from assay.pipeline.experiment import make
+from assay.pipeline.generators import LanguageModel
+from assay.pipeline.grid import choices_of
+from assay.pipeline.language_models import Listwise, Pointwise, permutation, windows
+from assay.pipeline.prompting import load_prompt
+from assay.pipeline.rerankers import CrossEncoder, Endpoint, Own
+from assay.pipeline.stages import Setup
+from assay.testing import Answer, FakeLLM
+
+QUICK = Patience(timeout=0.5, backoff=0.01, longest_wait=0.05)
+
+
+# A cross-encoder --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    """A tiny ONNX graph: the sum over tokens of (weight of the token) x (1 + type), and a tokenizer of words."""
+    onnx = pytest.importorskip("onnx")
+    tokenizers = pytest.importorskip("tokenizers")
+    folder = tmp_path_factory.mktemp("encoder")
+    vocabulary = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "green": 4, "tea": 5, "milk": 6}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    weights = np.random.default_rng(1).normal(size=(7, 1)).astype(np.float32)
+    helper, kinds = onnx.helper, onnx.TensorProto
+    inputs = [helper.make_tensor_value_info(name, kinds.INT64, ["b", "t"]) for name in ("input_ids", "attention_mask", "token_type_ids")]
+    nodes = [
+        helper.make_node("Gather", ["weights", "input_ids"], ["rows"], axis=0),
+        helper.make_node("Cast", ["attention_mask"], ["mask"], to=kinds.FLOAT),
+        helper.make_node("Cast", ["token_type_ids"], ["types"], to=kinds.FLOAT),
+        helper.make_node("Add", ["types", "one"], ["factor"]),
+        helper.make_node("Mul", ["mask", "factor"], ["kept"]),
+        helper.make_node("Unsqueeze", ["kept", "axis"], ["column"]),
+        helper.make_node("Mul", ["rows", "column"], ["weighted"]),
+        helper.make_node("ReduceSum", ["weighted", "middle"], ["logits"], keepdims=0),
+    ]
+    constants = [
+        onnx.numpy_helper.from_array(weights, "weights"), onnx.numpy_helper.from_array(np.float32(1.0), "one"),
+        onnx.numpy_helper.from_array(np.array([2]), "axis"), onnx.numpy_helper.from_array(np.array([1]), "middle"),
+    ]  # fmt: skip
+    outputs = [helper.make_tensor_value_info("logits", kinds.FLOAT, ["b", 1])]
+    graph = helper.make_graph(nodes, "tiny", inputs, outputs, constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(folder / "model.onnx"))
+    return folder, vocabulary, weights[:, 0]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 32])
+def test_a_cross_encoder_scores_as_a_numpy_oracle_does(encoder, batch):
+    folder, vocabulary, weights = encoder
+    texts = ["tea", "milk milk tea", "something green", ""]
+
+    def oracle(text):
+        first = [2, vocabulary["green"], vocabulary["tea"], 3]
+        second = [*(vocabulary.get(word, 1) for word in text.split()), 3]
+        return sum(weights[i] for i in first) + 2 * sum(weights[i] for i in second)
+
+    found = CrossEncoder(folder, batch=batch).score("green tea", texts)
+    assert found.scores == pytest.approx([oracle(text) for text in texts], abs=1e-5)
+    assert found.tokens == sum(4 + len(text.split()) + 1 for text in texts)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    (choice,) = choices_of("rerank", {"method": "cross-encoder", "folder": str(tmp_path)}, "e.toml")
+    with pytest.raises(InputError, match=r"no model\.onnx and tokenizer\.json"):
+        make("rerank", choice, Setup())
+
+
+# Endpoints --------------------------------------------------------------------------------------------------------
+
+TEXTS = ["one", "two", "three"]
+SCORES = {"one": 0.2, "two": 0.9, "three": -0.5}
+
+
+def reranks(received):
+    """Answer as the servers do: sorted by score, with the places of the documents."""
+    body = received.body
+    inside = body.get("input", body)
+    texts = inside["documents"]
+    rows = [{"index": i, "relevance_score": SCORES[text]} for i, text in enumerate(texts)]
+    rows.sort(key=lambda row: -row["relevance_score"])
+    if "input" in body:
+        return Answer(body={"output": {"results": rows}, "usage": {"total_tokens": 30}, "request_id": "r"})
+    if received.path.startswith("/v2/"):
+        return Answer(body={"results": rows, "id": "x", "meta": {"billed_units": {"search_units": 1}}})
+    return Answer(body={"results": rows, "model": body["model"], "usage": {"total_tokens": 30}})
+
+
+@pytest.mark.parametrize(("shape", "path"), [
+    ("jina", "/v1/rerank"), ("vllm", "/v1/rerank"), ("cohere", "/v2/rerank"),
+    ("dashscope", "/v1/services/rerank/text-rerank/text-rerank"),
+])  # fmt: skip
+def test_an_endpoint_of_each_shape_gives_its_scores_in_the_order_of_the_texts(shape, path):
+    with FakeLLM(reranks) as server:
+        root = server.url.removesuffix("/v1")
+        url = root + path
+        base, known = rerank_base(url, shape)
+        with Client(base, "m", patience=QUICK) as client:
+            found = Endpoint(client, model="m", shape=known, price=2.0).score("q", TEXTS)
+        assert server.requests[0].path == path
+        body = server.requests[0].body
+        assert body["input" if shape == "dashscope" else "query"]
+        assert ("return_documents" in json.dumps(body)) == (shape in {"jina", "dashscope"})
+    assert list(found.scores) == [0.2, 0.9, -0.5]
+    if shape != "cohere":  # which counts searches instead of tokens
+        assert (found.tokens, found.money) == (30, 30 * 2 / 1e6)
+
+
+def test_the_shape_is_told_by_the_address():
+    assert rerank_base("https://api.jina.ai/v1/rerank", "auto") == ("https://api.jina.ai/v1", "jina")
+    assert rerank_base("https://api.cohere.com/v2/rerank", "auto") == ("https://api.cohere.com/v2", "cohere")
+    assert rerank_base("http://127.0.0.1:8000", "auto") == ("http://127.0.0.1:8000", "vllm")
+    long = "https://dashscope.aliyuncs.com/api/v1/services/rerank/text-rerank/text-rerank"
+    assert rerank_base(long, "auto") == ("https://dashscope.aliyuncs.com/api/v1", "dashscope")
+    with pytest.raises(AssayError, match="expected auto, jina"):
+        rerank_base("http://x", "jinna")
+
+
+PASSING = [
+    Answer.error(503), Answer.error(429, headers={"Retry-After": "0"}), Answer(broken="reset"), Answer(broken="close"),
+    Answer(broken="stall"), Answer(body="<html>busy</html>"), Answer(body='{"results": [{"ind', cut=8),
+    Answer(body={"results": []}), Answer(body={"results": [{"index": 0, "relevance_score": 1}] * 3}),
+    Answer(body={"results": [{"index": i, "relevance_score": None} for i in range(3)]}),
+    Answer(body={"error": {"message": "busy"}}), Answer(delay=1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PASSING, ids=lambda fault: str(fault.broken or fault.body or fault.status)[:30])
+def test_an_endpoint_that_fails_once_is_asked_again(fault):
+    with FakeLLM(reranks) as server, Client(server.url, "m", patience=QUICK) as client:
+        server.queue(fault)
+        found = Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
+        assert list(found.scores) == [0.2, 0.9, -0.5]
+        assert len(server.requests) >= 2
+
+
+@pytest.mark.parametrize(("fault", "reason"), [
+    (Answer.error(401, "no"), "key"), (Answer.error(404, "no such model"), "model"), (Answer.error(500), "server"),
+    (Answer(body={"results": []}), "empty"), (Answer.error(400, "too many documents"), "request"),
+])  # fmt: skip
+def test_an_endpoint_that_keeps_failing_is_an_error_with_its_reason(fault, reason):
+    with FakeLLM(fault) as server, Client(server.url, "m", patience=QUICK) as client:
+        with pytest.raises(InputError, match=rf"the reranker failed \({reason}\)"):
+            Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
+
+
+# Language models --------------------------------------------------------------------------------------------------
+
+
+def graded(received):
+    text = received.text
+    return json.dumps({"grade": 9 if "sencha wants" in text else 2 if "green" in text else 0})
+
+
+def pointwise(client):
+    return Pointwise(client, load_prompt("pointwise", None, ("query", "passage")), 4000)
+
+
+def test_a_language_model_grades_each_text():
+    with FakeLLM(graded) as server, Client(server.url, "m", patience=QUICK) as client:
+        found = pointwise(client).score("how hot", ["a train", "sencha wants 70", "green leaves"])
+        assert len(server.requests) == 3
+    assert list(found.scores) == [0.0, 9.0, 2.0]
+    assert found.tokens > 0
+
+
+def test_a_text_whose_grade_never_comes_has_none_and_is_counted():
+    def some(received):
+        return Answer(body={"choices": []}) if "broken" in received.text else graded(received)
+
+    with FakeLLM(some) as server, Client(server.url, "m", patience=QUICK) as client:
+        found = pointwise(client).score("q", ["green", "broken", "a train"])
+    assert list(found.scores) == [2.0, None, 0.0]
+    assert found.faults == {"empty": 1}
+
+
+@pytest.mark.parametrize(("answer", "message"), [
+    (Answer.error(401), r"failed \(key\)"), (Answer("no json at all"), r"no answer to any of 2 calls \(parse 2\)"),
+    (Answer('{"grade": 11}'), "parse 2"), (Answer(refusal="I will not"), "refused 2"),
+])  # fmt: skip
+def test_a_language_model_that_never_grades_is_an_error(answer, message):
+    with FakeLLM(answer) as server, Client(server.url, "m", patience=QUICK) as client, pytest.raises(InputError, match=message):
+        pointwise(client).score("q", ["a", "b"])
+
+
+def by_number(received):
+    """Order passages by the number that their text is."""
+    lines = received.text.split("\n")
+    numbers = [int(lines[i + 1]) for i, line in enumerate(lines) if line.startswith("[passage ")]
+    order = sorted(range(len(numbers)), key=lambda i: -numbers[i])
+    return json.dumps({"order": [i + 1 for i in order]})
+
+
+def listwise(client, window, step):
+    return Listwise(client, load_prompt("listwise", None, ("query", "passages")), (window, step, 500))
+
+
+def test_a_sliding_window_lifts_the_best_to_the_top():
+    values = [3, 1, 4, 15, 9, 2, 6, 5, 35, 8]
+    with FakeLLM(by_number) as server, Client(server.url, "m", patience=QUICK) as client:
+        whole = listwise(client, 20, 10).score("q", list(map(str, values)))
+        assert len(server.requests) == 1
+        slid = listwise(client, 4, 2).score("q", list(map(str, values)))
+    order = sorted(range(10), key=lambda i: -whole.scores[i])
+    assert [values[i] for i in order] == sorted(values, reverse=True)
+    expected = list(values)  # the same, written as the paper's loop
+    end = 10
+    while True:
+        start = max(0, end - 4)
+        expected[start:end] = sorted(expected[start:end], reverse=True)
+        if start == 0:
+            break
+        end -= 2
+    order = sorted(range(10), key=lambda i: -slid.scores[i])
+    assert [values[i] for i in order] == expected
+    assert expected[:2] == [35, 15]
+
+
+def test_windows_overlap_from_the_end_to_the_start():
+    assert windows(10, 4, 2) == [(6, 10), (4, 8), (2, 6), (0, 4)]
+    assert windows(3, 20, 10) == [(0, 3)]
+    assert windows(5, 4, 3) == [(1, 5), (0, 2)]
+    assert windows(0, 4, 2) == []
+
+
+def test_an_incomplete_order_is_made_whole():
+    assert permutation([3, 3, 1], 4) == [2, 0, 1, 3]
+    assert permutation([], 2) == [0, 1]
+    assert permutation([9, 2], 2) == [1, 0]
+
+
+def test_a_window_that_fails_keeps_its_order():
+    with FakeLLM([Answer.error(400)]) as server, Client(server.url, "m", patience=QUICK) as client:
+        server.answer = by_number
+        found = listwise(client, 4, 2).score("q", ["1", "2", "3", "4", "5", "6"])
+    assert found.faults == {"request": 1}
+    assert sorted(range(6), key=lambda i: -found.scores[i])[0] == 3
+
+
+def test_a_language_model_answers_from_the_passages():
+    def said(received):
+        assert "[passage 1]\nSencha wants 70 degrees." in received.text
+        return "70 degrees"
+
+    with FakeLLM(said) as server, Client(server.url, "m", patience=QUICK) as client:
+        model = LanguageModel(client, load_prompt("answer", None, ("query", "passages")), (50, 500))
+        assert model.answer("how hot?", ["Sencha wants 70 degrees."]).text == "70 degrees"
+        server.answer = Answer.error(500)
+        failed = model.answer("other?", ["x"])
+    assert (failed.text, failed.reason) == (None, "server")
+
+
+def test_a_prompt_of_ones_own_must_use_the_names(tmp_path):
+    good = tmp_path / "p.md"
+    good.write_text("version: mine-1\n\n# system\n\nBe kind.\n\n# user\n\n$query\n$passages\n", encoding="utf-8")
+    prompt = load_prompt("answer", good, ("query", "passages"))
+    assert prompt.version.startswith("mine-1+")
+    assert prompt.messages(query="$passages", passages="p")[1]["content"] == "$passages\np"
+    good.write_text("version: mine-1\n\n# system\n\nBe kind.\n\n# user\n\n$query\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"must use \$query, \$passages"):
+        load_prompt("answer", good, ("query", "passages"))
+
+
+# Users' own -------------------------------------------------------------------------------------------------------
+
+
+class Predicts:
+    def predict(self, pairs):
+        return np.array([len(text) for _, text in pairs])
+
+
+def test_a_users_reranker_may_be_a_function_or_an_object_that_predicts_pairs():
+    assert list(Own(lambda query, texts: [len(text) for text in texts]).score("q", ["a", "bbb"]).scores) == [1.0, 3.0]
+    assert list(Own(Predicts()).score("q", ["a", "bbb"]).scores) == [1.0, 3.0]
+    for wrong in ([1.0], [1.0, float("nan")], "words", None):
+        with pytest.raises(InputError, match="gave"):
+            Own(lambda query, texts, wrong=wrong: wrong).score("q", ["a", "b"])
