@@ -14,21 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.analysis.calibrate import calibrate
     from assay.analysis.answers import Answers, answers
     from assay.analysis.bench import bench
+    from assay.analysis.calibrate import calibrate
     from assay.analysis.compare import Comparison, compare
     from assay.analysis.conduct import run_experiment
     from assay.analysis.decision import Rules
     from assay.analysis.diagnose import diagnose
     from assay.analysis.economics import cost
     from assay.analysis.evaluate import evaluate
-    from assay.analysis.fuse import fuse
     from assay.analysis.gate import NotWorse, Threshold, gate
     from assay.analysis.protocols import load_protocol
-    from assay.analysis.sweep import sweep
-    from assay.analysis.roi import roi
     from assay.analysis.reranking import evaluate_reranker
+    from assay.analysis.roi import roi
+    from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import Validation, validate
     from assay.data.judgments import Judgments
@@ -56,7 +55,6 @@ _HOMES = {
     "diagnose": "assay.analysis.diagnose",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
-    "fuse": "assay.analysis.fuse",
     "NotWorse": "assay.analysis.gate",
     "Threshold": "assay.analysis.gate",
     "gate": "assay.analysis.gate",
@@ -110,13 +108,13 @@ __all__ = [
     "Threshold",
     "UnknownName",
     "UsageError",
-    "calibrate",
     "Validation",
     "answers",
     "bench",
+    "calibrate",
     "compare",
-    "diagnose",
     "cost",
+    "diagnose",
     "evaluate",
     "evaluate_reranker",
     "fuse",
@@ -130,10 +128,10 @@ __all__ = [
     "read_records",
     "read_result",
     "read_run",
-    "sweep",
     "read_samples",
     "roi",
     "run_experiment",
+    "sweep",
     "tune_fusion",
     "validate",
     "write_judgments",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 CATALOGUE: dict[str, tuple[str, str]] = {
     "text.either": ("{en}", "{zh}"),
     # Headers of tables
