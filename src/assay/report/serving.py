@@ -83,7 +83,9 @@ def ms(value: float | None) -> str:
     """Show milliseconds with three digits that say something."""
     if value is None:
         return "?"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}" if value < 100 else f"{value:.0f}"  # noqa: PLR2004
+    if value < 1:
+        return f"{value:.3g}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"  # noqa: PLR2004
 
 
 def _percentile(of: Interval) -> str:
