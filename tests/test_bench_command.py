@@ -108,6 +108,12 @@ def test_a_target_is_measured_with_the_garbage_collector_on(call):
     assert call("bench", "bench_targets:collected", "--runs", "3")[0] == 0
 
 
+def test_threads_may_be_a_range(call):
+    code, out, _ = call("bench", "bench_targets:nothing", "--threads", "1-3,5", "--runs", "6", "--format", "csv")
+    assert code == 0
+    assert [line.split(",")[2] for line in out.splitlines()] == ["threads", "1", "2", "3", "5"]
+
+
 def test_a_command_comes_after_two_dashes(call):
     code, out, _ = call("bench", "--runs", "3", "--", sys.executable, "-c", "pass", "--runs")
     assert code == 0
@@ -120,7 +126,7 @@ def test_a_command_comes_after_two_dashes(call):
     [
         ((), "give one target"), (("bench_targets:nothing", "--", "ls"), "give one target"), (("bench_targets:bad",), "5 of 5 warm-up calls failed (ValueError: no luck)"),
         (("bench_targets:late", "--runs", "7"), "no call succeeded: OSError 7 (gone)"), (("bench_targets:nope",), "has no 'nope'"),
-        (("--", "no-such-program-here"), "command not found"), (("--", "false"), "exit 1"), (("bench_targets:nothing", "--threads", "two"), "expected numbers"),
+        (("--", "no-such-program-here"), "command not found"), (("--", "false"), "exit 1"), (("bench_targets:nothing", "--threads", "two"), "expected numbers"), (("bench_targets:nothing", "--threads", "3-1"), "expected numbers"),
         (("bench_targets:nothing", "--threads", "0"), "threads must be a whole number from 1"), (("bench_targets:nothing", "--rate", "0"), "rate must be above 0"),
         (("bench_targets:nothing", "--candidates", "20"), "takes no documents"), (("bench_targets:nothing", "--body", "no.json"), "no such file"),
         (("bench_targets:nothing", "--header", "A=b"), "are for an address"), (("http://127.0.0.1:9/", "--key-env", "NO_SUCH_VARIABLE_HERE"), "NO_SUCH_VARIABLE_HERE is not set"),

@@ -139,14 +139,22 @@ def _measured(target: Any, rest: dict[str, Any]) -> Bench:
 
 
 def _numbers(text: str | None, option: str, kind: type) -> list[Any] | None:
+    """Read 1,2,4 or, of whole numbers, 1-4."""
     from assay.errors import UsageError
 
     if text is None:
         return None
+    found: list[Any] = []
     try:
-        return [kind(part) for part in text.split(",")]
+        for part in text.split(","):
+            first, dash, last = part.partition("-")
+            whole = kind is int and dash and first
+            found += range(int(first), int(last) + 1) if whole else [kind(part)]
     except ValueError:
-        raise UsageError(f"{option} {text}: expected numbers such as 1,2,4") from None
+        found = []
+    if not found:
+        raise UsageError(f"{option} {text}: expected numbers such as 1,2,4")
+    return found
 
 
 def _bodies(place: str | None) -> tuple[Any, ...]:
