@@ -228,3 +228,34 @@ def test_the_page_shows_what_was_measured():
     text = write(page(found, reference=True, protocol=load_protocol("rerank")), "table")
     assert text.replace("test_the_page_shows_what_was_measured.<locals>.", "").startswith(PAGE)
     assert found.warnings == ()
+
+
+def test_a_reranker_of_the_pipeline_works_out_of_the_box(call, monkeypatch):
+    pytest.importorskip("wordllama")
+    embedded = []
+    from assay.pipeline import rerankers
+
+    whole = rerankers.embed_all
+    monkeypatch.setattr(
+        rerankers, "embed_all", lambda model, texts: (embedded.append(len(texts)), whole(model, texts))[1]
+    )
+    words = ("--candidates", "5", "--runs", "4", "--warmup", "1", "--format", "json")
+    code, out, _ = call("bench", "rerank:embedding,embedder=wordllama", *words)
+    assert code == 0
+    found = json.loads(out)["bench"]
+    assert (found["target"], found["loads"][0]["count"]) == ("rerank:embedding,embedder=wordllama", 4)
+    assert embedded == [6] * 5  # nothing is kept from one call to the next
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("rerank:nope", "unknown method of rerank"), ("rerank:none", "nothing to measure"), ("rerank:embedding,size=3", "unknown parameter"),
+        ("rerank:embedding,embedder", "expected KEY=VALUE"), ("rerank:cross-encoder", "needs folder"), ("rerank:cross-encoder,folder=nowhere", "nowhere"),
+        ("rerank:cross-encoder,folder=x,batch=two", "expected a whole number"),
+    ],
+)  # fmt: skip
+def test_a_wrong_stage_ends_in_one_line(call, target, expected):
+    code, out, err = call("bench", target)
+    assert (code, out) == (2, "")
+    assert expected in err and err.count("\n") == 1

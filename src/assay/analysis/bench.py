@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.latency import Load, summarised
 from assay.analysis.load_doubts import load_doubts
+from assay.analysis.stage_targets import PREFIX, stage_target
 from assay.errors import UsageError
 from assay.messages import Said, say
 from assay.serving.endpoints import Endpoint
@@ -67,6 +68,7 @@ def bench(
     bodies: Sequence[Any] = (),
     headers: Mapping[str, Any] | None = None,
     passing: Passing | None = None,
+    label: str = "",
     confidence_level: float = 0.95,
     seed: int = 0,
     clock: Clock | None = None,
@@ -75,10 +77,13 @@ def bench(
     """Measure a function, a command (a list of words) or an address: 100 calls unless `runs` or `seconds` are given.
 
     Every combination of `candidates`, `threads` and `rate` is a load of its own; a `rate` (calls a second) makes an
-    open loop. Without `queries` and `documents` the texts of the bundled collection are used.
+    open loop. The text `rerank:METHOD` is a reranker of the pipeline. Without `queries` and `documents` the texts of
+    the bundled collection are used.
     """
+    if isinstance(target, str) and target.startswith(PREFIX):
+        label, target = target, stage_target(target)
     found = target_of(
-        target, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
+        target, label=label, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
         with_candidates=candidates is not None,
     )  # fmt: skip
     check_share(confidence_level, "confidence_level")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from assay.messages import Lang
     from assay.serving.endpoints import Secret
 
-_HELP = """Measure latency and throughput of TARGET: a function (MODULE:FUNCTION), an address (http://...) or a command
-(cmd:'PROGRAM ...', or -- PROGRAM ...).
+_HELP = """Measure latency and throughput of TARGET: a function (MODULE:FUNCTION), a reranker of assay run
+(rerank:METHOD,KEY=VALUE), an address (http://...) or a command (cmd:'PROGRAM ...', or -- PROGRAM ...).
 
 A function of no argument is just called; one of a query gets queries; one of a query and documents, such as a
 reranker, is measured with 20, 50, 100 and 200 candidates. Coroutine functions are awaited. Ctrl-C prints what was
@@ -25,6 +25,7 @@ measured.
 
 \b
 assay bench mymodule:rerank
+assay bench rerank:embedding,embedder=minilm
 assay bench mymodule:rerank --candidates 50 --runs 400 --reference -o bench.json
 assay bench mymodule:search --throughput
 assay bench mymodule:search --rate 50 --seconds 60 --threads 4

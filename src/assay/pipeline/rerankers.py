@@ -59,6 +59,10 @@ class Embedding:
         self._embedder = embedder
         self._rows: dict[str, NDArray[np.float32]] = {}
 
+    def forget(self) -> None:
+        """Drop the vectors that were kept."""
+        self._rows.clear()
+
     def score(self, query: str, texts: Sequence[str]) -> Scored:
         """Cosines."""
         if len(self._rows) > _KEPT:

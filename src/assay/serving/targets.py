@@ -21,6 +21,7 @@ _EXPECTED = "expected MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGR
 def target_of(
     thing: Any,
     *,
+    label: str = "",
     method: str = "",
     bodies: Sequence[Any] = (),
     headers: Mapping[str, Secret | str] | None = None,
@@ -39,7 +40,7 @@ def target_of(
     if isinstance(thing, (list, tuple)):
         return Command.of([str(word) for word in thing], timeout=timeout, with_candidates=with_candidates)
     if not isinstance(thing, str):
-        return Function.of(thing, passing=passing)
+        return Function.of(thing, label=label, passing=passing)
     if thing.startswith("cmd:"):
         return Command.of(thing.removeprefix("cmd:"), timeout=timeout, with_candidates=with_candidates)
     module, colon, name = thing.partition(":")
