@@ -88,7 +88,10 @@ class MiniLM:
         return (weights @ value).transpose(0, 2, 1, 3).reshape(batch, width, size)
 
     def _linear(self, hidden: Floats, name: str) -> Floats:
-        return hidden @ self._tensors[name + "weight"].T + self._tensors[name + "bias"]
+        # One product of two matrices is several times faster than one for each text.
+        flat = hidden.reshape(-1, hidden.shape[-1]) @ self._tensors[name + "weight"].T
+        flat += self._tensors[name + "bias"]
+        return flat.reshape(*hidden.shape[:-1], -1)
 
     def _normalised(self, hidden: Floats, name: str) -> Floats:
         centred = hidden - hidden.mean(axis=-1, keepdims=True)
@@ -109,15 +112,14 @@ def batches(sizes: list[int]) -> Iterator[list[int]]:
 
 
 def gelu(x: Floats) -> Floats:
-    """Exact GELU; the error function by Abramowitz and Stegun 7.1.26, right to 1.5e-7."""
-    z = np.abs(x) * np.float32(np.sqrt(0.5))
-    t = 1 / (1 + np.float32(0.3275911) * z)
-    terms = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
-    total = np.zeros_like(t)
-    for term in reversed(terms):
-        total = (total + np.float32(term)) * t
-    erf = np.sign(x) * (1 - total * np.exp(-z * z))
-    return np.float32(0.5) * x * (1 + erf)
+    """Exact GELU, by the error function."""
+    from scipy.special import erf
+
+    found = erf(x * np.float32(np.sqrt(0.5)))
+    found += 1
+    found *= x
+    found *= np.float32(0.5)
+    return found
 
 
 def _config(path: Path) -> dict[str, Any]:
