@@ -3,8 +3,8 @@
     python benchmarks/support_speed.py [--samples 400]
 
 Samples are made by a seeded program: 20 context sentences in four contexts that no two samples share, and an answer of
-three sentences, one of which stands in the contexts. Rates are the best of 5 turns, in processor time: beside other work a
-clock on the wall measures that work.
+three sentences, one of which stands in the contexts. Rates are the best of 5 turns, in processor time: beside other
+work a clock on the wall measures that work.
 """
 
 from __future__ import annotations
