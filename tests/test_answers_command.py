@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 import assay
 from assay.catalogue_answers import ANSWERS
+from assay.text.static import wordllama_folder
 
 TEA = "Green tea is made in Japan."
 CAT = "Cats sleep for sixteen hours."
@@ -70,7 +73,8 @@ def no_nan(text: str) -> None:
         json.loads(line, parse_constant=refuse)
 
 
-KINDS = [(name, method) for name in BAD for method in ("words", "embedding") if method == "words" or "mega" not in name]
+METHODS = ["words"] if wordllama_folder() is None else ["words", "embedding"]
+KINDS = [(name, method) for name in BAD for method in METHODS if method == "words" or "mega" not in name]
 
 
 @pytest.mark.parametrize(("name", "method"), KINDS)
@@ -252,6 +256,43 @@ def test_wrong_use_is_one_line_with_a_hint(tmp_path, arguments, message):
     done = run(tmp_path, "answers", "samples.jsonl", *arguments, code=2)
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+README = [
+    {
+        "user_input": "How hot should water for sencha be?",
+        "response": "Sencha wants water of 70 degrees [1]. It is grown in Peru [2].",
+        "retrieved_contexts": ["Sencha wants water of about 70 degrees Celsius.", "Sencha is grown in Japan."],
+        "reference": "About 70 degrees.",
+    },
+    {
+        "user_input": "Who wrote Faust?",
+        "response": "The context does not say.",
+        "retrieved_contexts": ["Faust is a tragic play by Johann Wolfgang von Goethe."],
+        "reference": "Johann Wolfgang von Goethe",
+    },
+    {
+        "user_input": "绿茶用多少度的水？",
+        "response": "绿茶宜用九十度的水冲泡。",
+        "retrieved_contexts": ["绿茶宜用八十度左右的水冲泡。"],
+        "reference": "八十度",
+    },
+    {
+        "user_input": "When did the bridge open?",
+        "response": "The bridge opened in 1932.",
+        "retrieved_contexts": ["The tower opened in 1889."],
+        "reference": "The bridge opened in March 1932.",
+    },
+]
+
+
+def test_the_readme_shows_what_is_printed(tmp_path):
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in README), encoding="utf-8")
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = re.search(r"\$ assay (answers samples.jsonl [^\n]*)\n(.*?)```", text, re.DOTALL)
+    printed = run(tmp_path, *shown[1].split()).stdout.splitlines()
+    for line in shown[2].splitlines():
+        assert line == "..." or line in printed, line
 
 
 def test_the_page_of_a_measure_is_shown(tmp_path):

@@ -22,9 +22,11 @@ from assay.llm import Client, Limits
 from assay.support.posing import posed
 from assay.support.preparing import prepare
 from assay.testing import Answer, FakeLLM
+from assay.text.static import wordllama_folder
 from test_judge import DOCUMENTS
 from test_llm_faults import FAULTS, GOOD, IMPATIENT, QUICK
 
+NEXT = "words" if wordllama_folder() is None else "embedding"  # who judges where the judge fails
 ROW = {
     "id": "s1",
     "question": "How hot should water for sencha be?",
@@ -256,7 +258,7 @@ def test_every_fault_ends_in_the_judges_verdict_or_in_the_next_methods(name):
     outcome = found.outcomes[0]
     cell = outcome.cells["faithfulness"]
     if reason:
-        assert (cell.status, cell.method) == ("scored", "embedding")
+        assert (cell.status, cell.method) == ("scored", NEXT)
         assert cell.value > 0.9  # the words are all there; the judge would have said no
         assert outcome.trail[0].startswith(f"llm: {reason}")
         assert any(f"because another method failed: llm: {reason}" in text for text in found.warnings)
@@ -282,13 +284,13 @@ def test_when_the_server_dies_the_rest_is_judged_by_the_next_method():
         with Client(server.url, "m", patience=QUICK, limits=Limits(start=1, concurrency=1)) as client:
             found = assay.answers(ROWS, ["faithfulness"], judge=client)
         killer.join()
-    assert found.methods == {"llm": 4, "embedding": 8}
-    assert found.labels == ("faithfulness", "faithfulness(method='embedding')")
+    assert found.methods == {"llm": 4, NEXT: 8}
+    assert found.labels == ("faithfulness", f"faithfulness(method='{NEXT}')")
     assert found["faithfulness"] == 0.0
-    assert found["faithfulness(method='embedding')"] > 0.9
+    assert found[f"faithfulness(method='{NEXT}')"] > 0.9
     assert [found.counts[label].queries for label in found.labels] == [4, 8]
     assert any(
-        "8 samples were judged by embedding because another method failed: llm: network" in w for w in found.warnings
+        f"8 samples were judged by {NEXT} because another method failed: llm: network" in w for w in found.warnings
     )
 
 
@@ -302,9 +304,9 @@ def test_a_mean_mixes_methods_only_when_asked_and_then_says_so():
     assert len(apart.labels) == 2
     assert mixed.labels == ("faithfulness",)
     assert mixed.definitions == {"faithfulness": "faithfulness(method='mix')"}
-    other = apart["faithfulness(method='embedding')"]
+    other = apart[f"faithfulness(method='{NEXT}')"]
     assert mixed["faithfulness"] == pytest.approx((6 * 0.0 + 6 * other) / 12)
-    assert any("the mean mixes methods (llm 6, embedding 6)" in text for text in mixed.warnings)
+    assert any(f"the mean mixes methods (llm 6, {NEXT} 6)" in text for text in mixed.warnings)
 
 
 def test_an_embedder_that_breaks_down_gives_way_to_words():
@@ -336,7 +338,7 @@ def test_correctness_is_kept_when_the_support_falls_back():
     found, _ = judged(partial, ONE, ["faithfulness", "correctness"])
     cells = found.outcomes[0].cells
     assert (cells["correctness"].value, cells["correctness"].method) == (1.0, "llm")
-    assert cells["faithfulness"].method == "embedding"
+    assert cells["faithfulness"].method == NEXT
 
 
 # The command line ----------------------------------------------------------------------------------------------------
@@ -379,7 +381,7 @@ def test_a_budget_is_kept_and_the_same_command_again_judges_the_rest(tmp_path):
     assert part.returncode == rest.returncode == 0, part.stderr + rest.stderr
     result = json.loads((tmp_path / "part.json").read_text(encoding="utf-8"))
     assert 0 < paid < 12
-    assert result["answers"]["methods"] == {"llm": paid, "embedding": 12 - paid}
+    assert result["answers"]["methods"] == {"llm": paid, NEXT: 12 - paid}
     assert any("llm: budget" in text for text in result["warnings"])
     assert json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["answers"]["methods"] == {"llm": 12}
 

@@ -253,7 +253,7 @@ def test_protocol_pages_and_lists():
     assert "max_grade = (1.0, 2.0)" in run("protocols", "graded-012").stdout
     assert "> 0.85" in run("protocols", "rerank").stdout
     assert "must be given" in run("protocols", "llm-graded").stdout
-    assert len(run("protocols").stdout.splitlines()) == 11
+    assert len(run("protocols").stdout.splitlines()) == 12
 
 
 def test_convert(folder):

@@ -156,7 +156,8 @@ def planned(
         notes = (*notes, *left_out)
     methods = {measure.arguments.get("method", "auto") for measure in wanted.values()} | {method}
     _check_judge(wanted, judge)
-    made = _judge(wanted, judge, read, text_lang, asking) if judge is not None and method != "words" else None
+    asked_of = {"llm", "auto", "mix"} if method in {"auto", "llm"} else {"llm"}
+    made = None if judge is None else _judge(wanted, judge, read, text_lang, methods=asked_of, asking=asking)
     chosen: Chosen | None = None
     told: tuple[str, ...] = ()
     if methods & {"embedding", "sigmoid"} or (method == "auto" and _method_needed(wanted)):
@@ -224,16 +225,22 @@ def _has(sample: Sample, name: str) -> bool:
 
 
 def _judge(
-    measures: Mapping[str, Measure], judge: Any, samples: Samples, lang: Lang | None, asking: Mapping[str, Any]
+    measures: Mapping[str, Measure],
+    judge: Any,
+    samples: Samples,
+    lang: Lang | None,
+    *,
+    methods: set[str],
+    asking: Mapping[str, Any],
 ) -> AnswerJudge | None:
-    """Make the judge; the pieces it is asked for are those of measures that do not name another method."""
+    """Make the judge; the pieces it is asked for are those of measures that name one of these methods."""
     from assay.judge.answers import AnswerJudge
     from assay.llm import as_client
 
     pieces: frozenset[Piece] = frozenset(
         piece  # type: ignore[misc]
         for measure in measures.values()
-        if measure.arguments.get("method", "auto") in {"auto", "llm", "mix"}
+        if measure.arguments.get("method", "auto") in methods or measure.name == "correctness"
         for piece in measure.pieces
     )
     tongue = lang or language_of(samples)
@@ -252,7 +259,7 @@ def evaluated(plan: Plan) -> Answers:
     """Judge every sample and compute every measure."""
     rows = plan.samples.rows
     runs: dict[str, list[Case]] = {}
-    for key in {_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}:
+    for key in sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}):
         runs[key] = judged(rows, plan.here.chain(key), plan.here)  # type: ignore[arg-type]
     found = {
         label: [_cell(measure, case) for case in runs[_run_of(measure, plan)]]

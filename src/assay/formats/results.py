@@ -110,7 +110,8 @@ def plain_json(value: Any, *, indent: int | None = None) -> str:
 
 def _system(scores: Scores) -> dict[str, Any]:
     file = next(
-        (entry["source"].label for entry in scores.inputs if entry["role"] == "run" and "source" in entry), None
+        (entry["source"].label for entry in scores.inputs if entry["role"] in {"run", "samples"} and "source" in entry),
+        None,
     )
     return {
         "name": scores.name,
