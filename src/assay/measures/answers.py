@@ -42,7 +42,7 @@ def faithfulness(
         numbers, names, negation or word order differ. words: share of the statement's words that the contexts have,
         less where they differ in these; statements weigh by their words. auto: the first of these that is there and
         does not fail; the result says which. Recipes as others wrote them down: sigmoid (the highest cosine of each
-        sentence with a context, their mean through a sigmoid), overlap (share of the answer's words, stop words removed,
+        sentence with a context, their mean through a sigmoid), overlap (share of the answer's words, less stop words,
         that the contexts have), contains (share of sentences that stand in a context word for word). mix: as auto,
         averaged over methods.
       slope: of the sigmoid of method='sigmoid'.
