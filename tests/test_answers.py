@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -17,6 +18,7 @@ from assay.measures import REGISTRY, parse
 from assay.measures.references import common_subsequence
 from assay.support.case import Case
 from assay.support.citations import blanked, marks
+from assay.support.matrix import Looked, LookedByWords
 from assay.support.methods import by_words
 from assay.support.record import Blank
 from assay.support.relevance import relevance_by_words
@@ -119,6 +121,17 @@ def test_noise_sensitivity_blames_contexts_for_what_the_reference_lacks():
     both = {**row, "contexts": [f"{TEA} {CAT}"]}
     assert value("noise_sensitivity(contexts='relevant')", **both) == pytest.approx(1 / 3)
     assert value("noise_sensitivity(contexts='irrelevant')", **both) == 0.0
+
+
+def test_a_part_of_the_matrix_is_what_judging_with_fewer_contexts_gives():
+    contexts = [TEA, CAT, SEA, "Green tea is sold in Brazil.", "绿茶产自日本。"]
+    answer = f"{TEA} Cats sleep for ten hours. The sea covers Japan. 绿茶产自巴西。"
+    (sample,) = as_samples([{"answer": answer, "contexts": contexts, "question": "Where?"}])
+    fast, slow = LookedByWords(sample, by_words(sample)), Looked(sample, by_words(sample), by_words)
+    for size in range(6):
+        for chosen in itertools.combinations(range(5), size):
+            for place in range(4):
+                assert fast.joint(place, chosen) == slow.joint(place, chosen)
 
 
 # Citations -----------------------------------------------------------------------------------------------------------

@@ -261,22 +261,17 @@ def evaluated(plan: Plan) -> Answers:
     runs: dict[str, list[Case]] = {}
     for key in sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}):
         runs[key] = judged(rows, plan.here.chain(key), plan.here)  # type: ignore[arg-type]
-    found = {
-        label: [_cell(measure, case) for case in runs[_run_of(measure, plan)]]
-        for label, measure in plan.measures.items()
-    }
+    # One sample after the other: what was read in its contexts is still at hand for the next measure.
+    outcomes = tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
+    found = {label: [outcome.cells[label] for outcome in outcomes] for label in plan.measures}
     table = columns_of(plan.measures, found, mix=plan.mix, chain=plan.here.chain(plan.method))
-    outcomes = tuple(
-        Outcome(
-            sample,
-            case.support,
-            stage_of(case),
-            {label: cells[place] for label, cells in found.items()},
-            case.trail,
-        )
-        for place, (sample, case) in enumerate(zip(rows, runs[plan.method], strict=True))
-    )
     return _scores(plan, table, outcomes)
+
+
+def _outcome(plan: Plan, cases: Mapping[str, Case]) -> Outcome:
+    cells = {label: _cell(measure, cases[_run_of(measure, plan)]) for label, measure in plan.measures.items()}
+    case = cases[plan.method]
+    return Outcome(case.sample, case.support, stage_of(case), cells, case.trail)
 
 
 def _run_of(measure: Measure, plan: Plan) -> str:

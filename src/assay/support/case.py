@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.support.citations import Mark, marks
 from assay.support.holding import Holding, holding
-from assay.support.matrix import Looked
+from assay.support.matrix import Looked, LookedByWords
 from assay.support.methods import by_words
 from assay.support.posing import Piece, posed
 from assay.support.record import Blank, Grade
@@ -47,7 +47,9 @@ class Case:
             ready = posed(self.sample, piece)
             if isinstance(ready, Blank):
                 return ready
-            self._matrices[piece] = Looked(ready, self._judge(ready), self._judge)
+            support = self._judge(ready)
+            by = self._judge is by_words
+            self._matrices[piece] = LookedByWords(ready, support) if by else Looked(ready, support, self._judge)
         found = self._matrices[piece]
         if found.support.status != "scored":
             return Blank(found.support.status, _reason(found.support, piece))

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from assay.support.claims import Given
+from assay.support.contexts import Contexts
+from assay.support.preparing import prepare
+from assay.support.words import look_up
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from assay.data.samples import Sample
+    from assay.support.preparing import Part
     from assay.support.record import Support
 
 
@@ -42,6 +48,29 @@ class Looked:
             fewer = replace(self._sample, contexts=tuple(known[place] for place in sorted(chosen)))
             self._kept[chosen] = self._judge(fewer)
         return self._kept[chosen].statements[statement].support or 0.0
+
+
+class LookedByWords:
+    """The same by words, statement by statement: the answer is taken apart once."""
+
+    def __init__(self, sample: Sample, support: Support) -> None:
+        self._sample, self.support = sample, support
+        self._given = Given(sample)
+        self._parts: list[Part] = []
+        self._kept: dict[frozenset[int], Contexts] = {}
+
+    def joint(self, statement: int, contexts: Iterable[int]) -> float:
+        """Support of a statement by some of the contexts together."""
+        known = self._sample.contexts or ()
+        chosen = frozenset(contexts)
+        if len(chosen) == len(known):
+            return self.support.statements[statement].support or 0.0
+        if not chosen:
+            return 0.0
+        self._parts = self._parts or prepare(self._sample).parts
+        if chosen not in self._kept:
+            self._kept[chosen] = Contexts([known[place].text for place in sorted(chosen)])
+        return look_up(self._parts[statement].claim, self._kept[chosen], self._given).support
 
 
 class Listed:
