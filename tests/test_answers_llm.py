@@ -302,6 +302,7 @@ def test_a_mean_mixes_methods_only_when_asked_and_then_says_so():
         apart = assay.answers(ROWS, ["faithfulness"], judge=client)
         mixed = assay.answers(ROWS, ["faithfulness"], judge=client, mix=True)
     assert len(apart.labels) == 2
+    assert any("faithfulness: samples that other methods judged have a row of their own" in w for w in apart.warnings)
     assert mixed.labels == ("faithfulness",)
     assert mixed.definitions == {"faithfulness": "faithfulness(method='mix')"}
     other = apart[f"faithfulness(method='{NEXT}')"]

@@ -15,8 +15,8 @@ ANSWERS: dict[str, tuple[str, str]] = {
         "{labels}：应要求混合了不同方法（{methods}）的结果求均值：不要与其他数值比较",
     ),
     "answers.parts": (
-        "{label}: samples judged by other methods are in columns of their own; --mix averages over all",
-        "{label}：由其他方法评判的样本单独成列；--mix 可合并求均值",
+        "{labels}: samples that other methods judged have a row of their own; --mix averages over all",
+        "{labels}：由其他方法评判的样本单独成行；--mix 可合并求均值",
     ),
     "answers.stages": ("Where answers go wrong", "问题出在哪一步"),
     "answers.weakest": ("The statements with the least support", "最缺乏支持的陈述"),
@@ -27,7 +27,6 @@ ANSWERS: dict[str, tuple[str, str]] = {
         "{samples:,} {samples:sample|samples} for {judges}: {calls:,} {calls:call|calls}, {cached:,} more in the cache",
         "{samples:,} 个样本，评审模型 {judges}：需调用 {calls:,} 次，缓存中已有 {cached:,} 次",
     ),
-    "answers.judged": ("{n:,} {n:sample|samples}, protocol {protocol}", "{n:,} 个样本，协议 {protocol}"),
     "answers.fewer": (
         "{labels}: over {n:,} of {of:,} samples ({why})",
         "{labels}：基于 {of:,} 个样本中的 {n:,} 个（{why}）",

@@ -327,11 +327,14 @@ def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) 
         outcomes=outcomes,
         mapping=plan.samples.mapping,
     )
-    return _with_words(scores, plan)
+    apart = [say("answers.parts", labels=_parted(table))] if _parted(table) else []
+    return replace(scores, warnings=(*doubts(scores), *_fallbacks(scores), *apart), notes=plan.notes)
 
 
-def _with_words(scores: Answers, plan: Plan) -> Answers:
-    return replace(scores, warnings=(*doubts(scores), *_fallbacks(scores)), notes=plan.notes)
+def _parted(table: Sequence[Column]) -> list[str]:
+    """Labels of the measures that several methods found values of."""
+    others = {column.measure for column in table if column.label == column.definition.text}
+    return [column.label for column in table if column.measure in others and column.label != column.definition.text]
 
 
 def _fallbacks(scores: Answers) -> list[str]:
