@@ -37,16 +37,18 @@ def test_generated_pages_are_up_to_date():
     made = tool("make_docs")
     assert made.measures_text() == (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
     assert made.protocols_text() == (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+    assert made.commands_text() == (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
 
-def test_every_command_is_in_the_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_every_command_is_in_the_readme(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
     for command in _COMMANDS:
         assert f"assay {command}" in text or f"make {command}" in text, command
 
 
 def test_links_between_documents_exist():
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for path in [ROOT / "README.md", ROOT / "README.zh-CN.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8")):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 
@@ -89,3 +91,23 @@ def test_the_readmes_records_can_be_read(tmp_path):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(line + "\n")
         assert read_records(path).runs
+
+
+def test_the_chinese_readme_has_the_same_code_and_commands():
+    english, chinese = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "README.zh-CN.md"))
+    commands = [re.findall(r"`(assay [^`]*)`", text) for text in (english, chinese)]
+    assert sorted(set(commands[0])) == sorted(set(commands[1]))
+    for language in ("python", "json", "console"):
+        blocks = [re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL) for text in (english, chinese)]
+        assert [re.sub(r"#.*", "", block) for block in blocks[0]] == [re.sub(r"#.*", "", block) for block in blocks[1]]
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("material", reason="mkdocs-material is not installed")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    assert (tmp_path / "site" / "commands.html").is_file()
+    outside = re.compile(r"""<(?:script|link|img)[^>]*(?:src|href)=["']?https?:""")
+    assert [p.name for p in (tmp_path / "site").rglob("*.html") if outside.search(p.read_text(encoding="utf-8"))] == []

@@ -1,10 +1,13 @@
-"""Write docs/measures.md and docs/protocols.md from the measures and protocols themselves."""
+"""Write docs/measures.md, docs/protocols.md and docs/commands.md from the program itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from assay.analysis.protocols import builtin_names, load_protocol
+from assay.cli import app
 from assay.report.pages import listing, ordered, page, protocol_page
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -25,10 +28,30 @@ def protocols_text() -> str:
     return head + "\n" + "\n".join(pages)
 
 
+def commands_text() -> str:
+    """The help of every command and of its own commands."""
+    head = "# Commands\n\nMade by `tools/make_docs.py`: what `assay COMMAND --help` prints.\n"
+    top = click.Context(app, info_name="assay", terminal_width=100, max_content_width=100)
+    return "\n".join([head, *_command(app, top, 1)])
+
+
+def _command(command: click.Command, context: click.Context, depth: int) -> list[str]:
+    title = [] if depth == 1 else [f"{'#' * min(depth, 3)} {context.command_path}\n"]
+    found = [*title, f"```text\n{context.get_help().rstrip()}\n```\n"]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            size = {"terminal_width": 100, "max_content_width": 100}
+            found += _command(inner, click.Context(inner, context, info_name=name, **size), depth + 1)  # type: ignore[arg-type]
+    return found
+
+
 def main() -> None:
     """Write the files."""
     (DOCS / "measures.md").write_text(measures_text(), encoding="utf-8")
     (DOCS / "protocols.md").write_text(protocols_text(), encoding="utf-8")
+    (DOCS / "commands.md").write_text(commands_text(), encoding="utf-8")
 
 
 if __name__ == "__main__":

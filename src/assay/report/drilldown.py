@@ -15,17 +15,15 @@ _LEVELS = 3
 def packed(block: Drilldown, lang: Lang) -> dict[str, Any]:
     """Lay out a drill-down.
 
-    `docs` and `texts` are numbered documents; a list is [document, moved, ...] with "" for a document that the first
-    system lacks, and just [document, ...] for the first system itself; grades are {document: number of a grade}.
+    Each query numbers its own documents: "d" are their ids and "g" the numbers of their grades, -1 for none. A list of
+    "l" is [document, ...] for the first system and [document, moved, ...] for others, "" where the first one lacks it.
     """
-    docs: dict[str, int] = {}
     grades: dict[float, int] = {}
-    queries = [_view(view, docs, grades, lang) for view in block.views]
+    queries = [_view(view, grades, lang) for view in block.views]
     return {
         "systems": list(block.systems),
         "measures": list(block.measures),
-        "docs": list(docs),
-        "texts": {str(docs[doc]): text for doc, text in block.documents.items() if doc in docs},
+        "texts": block.documents,
         "grades": [[f"{grade:g}", level(grade, block.top)] for grade in grades],
         "queries": queries,
         "moved": tell(say("page.moved", name=block.systems[0]), lang) if block.systems else "",
@@ -39,35 +37,29 @@ def level(grade: float, top: float) -> int:
     return max(1, round(_LEVELS * min(1.0, grade / top))) if top > 0 else _LEVELS
 
 
-def _view(view: View, docs: dict[str, int], grades: dict[float, int], lang: Lang) -> dict[str, Any]:
+def _view(view: View, grades: dict[float, int], lang: Lang) -> dict[str, Any]:
     values = [[None if v is None else round(v, 4) for v in row] for row in view.values]
     found: dict[str, Any] = {"id": view.query_id, "v": values}
     if view.text:
         found["t"] = view.text
     if view.lists:
-        found["l"] = [_list(view, place, docs) for place in range(len(view.lists))]
-        found["g"] = _grades(view, docs, grades)
+        known = {entry.doc_id: entry.grade for entries in view.lists for entry in entries}
+        places = {doc: i for i, doc in enumerate(known)}
+        found["d"] = list(known)
+        found["g"] = [-1 if grade is None else grades.setdefault(grade, len(grades)) for grade in known.values()]
+        found["l"] = [_list(view, place, places) for place in range(len(view.lists))]
     if view.samples:
         found["s"] = [_sample(sample, lang) for sample in view.samples]
     return found
 
 
-def _list(view: View, place: int, docs: dict[str, int]) -> list[Any]:
+def _list(view: View, place: int, places: dict[str, int]) -> list[Any]:
     flat: list[Any] = []
     for entry in view.lists[place]:
-        flat.append(docs.setdefault(entry.doc_id, len(docs)))
+        flat.append(places[entry.doc_id])
         if place:
             flat.append("" if entry.moved is None else entry.moved)
     return flat
-
-
-def _grades(view: View, docs: dict[str, int], grades: dict[float, int]) -> dict[str, int]:
-    return {
-        str(docs[entry.doc_id]): grades.setdefault(entry.grade, len(grades))
-        for entries in view.lists
-        for entry in entries
-        if entry.grade is not None
-    }
 
 
 def _sample(sample: Sample, lang: Lang) -> dict[str, Any]:

@@ -224,10 +224,10 @@
   function entry(query, doc, moved, first) {
     const item = make("li");
     const line = make("div", "doc");
-    const grade = query.g[doc] === undefined ? null : drill.grades[query.g[doc]];
+    const grade = query.g[doc] < 0 ? null : drill.grades[query.g[doc]];
     const badge = make("span", "grade " + (grade ? "g" + grade[1] : "gu"), grade ? grade[0] : "?");
     badge.title = grade ? say(words.grade, { grade: grade[0] }) : words.unjudged;
-    line.append(badge, make("span", "id", drill.docs[doc]));
+    line.append(badge, make("span", "id", query.d[doc]));
     if (!first) {
       const sign = moved === "" ? words.new : moved > 0 ? "\u25B2" + moved : moved < 0 ? "\u25BC" + -moved : "=";
       const move = make("span", "move " + (moved === "" ? "fresh" : moved > 0 ? "up" : moved < 0 ? "down" : ""), sign);
@@ -235,7 +235,7 @@
       line.append(move);
     }
     item.append(line);
-    const text = drill.texts[doc];
+    const text = Object.hasOwn(drill.texts, query.d[doc]) ? drill.texts[query.d[doc]] : "";
     if (text) {
       if (text.length <= 90) item.append(make("p", "text", text));
       else {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.report.blocks import Sample, Tone
 
 _TEXT = 160
-_ENTRIES = 600_000  # list entries of one report
+_ENTRIES = 800_000  # list entries of one report
 _DEPTH = 20
 _LETTERS = 3_000_000  # of document texts in one report
 _DOCUMENT = 1_200

@@ -1,0 +1,95 @@
+"""How large a report of many queries and systems is, how long it takes to write, and how long a browser to open it.
+
+    python benchmarks/report.py [QUERIES] [SYSTEMS]
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from assay.analysis.dossier import Evidence, dossier
+from assay.analysis.evaluate import evaluate_run
+from assay.analysis.settings import Settings
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+from assay.formats.results import result_dict
+from assay.report.html import page
+from assay.report.whole import report
+
+DEPTH = 20
+RELEVANT = 5
+
+
+def collection(queries: int, systems: int) -> tuple[Judgments, list[Run]]:
+    """Five relevant documents a query, which better systems put higher."""
+    rng = np.random.default_rng(0)
+    ids = [f"q{i:05d}" for i in range(queries)]
+    docs = rng.integers(0, 500_000, (queries, DEPTH))
+    docs = np.array([np.unique(np.append(row, np.arange(DEPTH) + 500_000))[:DEPTH] for row in docs])
+    names = np.char.add("document-", docs.astype(str))
+    grades = (np.arange(DEPTH) < RELEVANT) * rng.integers(1, 3, (queries, DEPTH))
+    column = np.repeat(ids, DEPTH)
+    judged = pl.DataFrame({"query_id": column, "doc_id": names.ravel(), "grade": grades.ravel().astype(float)})
+    runs = []
+    for system in range(systems):
+        scores = rng.normal(size=(queries, DEPTH)) + 0.1 * system * (grades > 0)
+        frame = pl.DataFrame({"query_id": column, "doc_id": names.ravel(), "score": scores.ravel()})
+        runs.append(Run(frame, f"system-{system}"))
+    return Judgments.of(judged), runs
+
+
+def opened(file: Path) -> dict[str, float]:
+    """Milliseconds until the page is loaded and painted, and until a sort, a search and a query are done."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        tab = browser.new_page()
+        start = time.perf_counter()
+        tab.goto(file.as_uri(), wait_until="load")
+        tab.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+        found = {"open": time.perf_counter() - start}
+        for name, action in (
+            ("sort", "document.querySelectorAll('#queries thead button')[1].click()"),
+            ("query", "document.querySelector('#queries tbody a').click()"),
+        ):
+            start = time.perf_counter()
+            tab.evaluate(f"() => {{ {action}; return new Promise(d => requestAnimationFrame(() => setTimeout(d, 0))); }}")
+            found[name] = time.perf_counter() - start
+        found["shown"] = float(tab.evaluate("document.querySelectorAll('dialog .doc').length"))
+        browser.close()
+    return found
+
+
+def main() -> None:
+    """Print the figures."""
+    queries, systems = (int(text) for text in (*sys.argv[1:], "10000", "10")[:2])
+    judgments, runs = collection(queries, systems)
+    settings = Settings.of(judgments, ["ndcg@10", "recall@10", "reciprocal_rank"], "trec")
+    scores = [evaluate_run(judgments, run, settings) for run in runs]
+    result = result_dict(scores, command="assay evaluate qrels.txt *.run")
+    start = time.perf_counter()
+    found = dossier([result], Evidence(judgments, {run.name: run for run in runs}))
+    analysed = time.perf_counter()
+    text = page(report(found), title="large")
+    written = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "report.html"
+        file.write_text(text, encoding="utf-8")
+        print(f"{queries:,} queries x {systems} systems, 3 measures, lists of {DEPTH}")
+        print(f"analysis {analysed - start:.1f} s, pages and charts {written - analysed:.1f} s")
+        print(f"file {file.stat().st_size / 1e6:.2f} MB")
+        shown = opened(file)
+        print(f"opened in {shown['open']:.2f} s, sorted in {shown['sort']:.2f} s, a query in {shown['query']:.2f} s")
+        print(f"documents shown for the query: {shown['shown']:.0f}")
+
+
+if __name__ == "__main__":
+    main()

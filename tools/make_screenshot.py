@@ -1,0 +1,66 @@
+"""Take the pictures of the README and the docs from the report of the bundled collection, with a headless Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+SIZE = {"width": 1280, "height": 860}
+
+
+def report(folder: Path, lang: str) -> Path:
+    """Write the demo's report."""
+    file = folder / f"{lang}.html"
+    words = [sys.executable, "-m", "assay", "demo", "--report", str(file), "--lang", lang]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return file
+
+
+def has_chinese() -> bool:
+    """Say whether the browser will find a font for Chinese."""
+    lister = shutil.which("fc-list")
+    found = subprocess.run([lister, ":lang=zh"], capture_output=True, check=True).stdout if lister else b""
+    return bool(found.strip())
+
+
+def take(browser: Browser, file: Path, name: str, *, query: str = "", **options: Any) -> None:
+    """Open the file, choose a query if one is named, and save the picture."""
+    page = browser.new_page(viewport=SIZE, **options)  # type: ignore[arg-type]
+    page.goto(file.as_uri() + (f"#q={query}" if query else ""))
+    page.wait_for_timeout(300)
+    page.screenshot(path=IMAGES / name)
+    page.close()
+    print(f"wrote {(IMAGES / name).relative_to(IMAGES.parents[1])}")
+
+
+def main() -> None:
+    """Take all pictures."""
+    from playwright.sync_api import sync_playwright
+
+    place = os.environ.get("ASSAY_CHROMIUM") or shutil.which("chromium")
+    if place is None:
+        sys.exit("chromium is not installed: apt-get install chromium")
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=place, args=["--no-sandbox"])
+        english = report(Path(folder), "en")
+        take(browser, english, "report.png")
+        take(browser, english, "query.png", query="q49", color_scheme="dark")
+        if has_chinese():
+            take(browser, report(Path(folder), "zh"), "report.zh.png")
+        else:
+            print("no font for Chinese is installed: docs/images/report.zh.png is left as it is")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
