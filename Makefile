@@ -44,7 +44,7 @@ lint: $(VENV)/.linted
 
 docs: $(VENV)/.tested
 	$(BIN)/python tools/make_docs.py
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 screenshot: $(VENV)/.tested
 	$(BIN)/python tools/make_screenshot.py

@@ -1,6 +1,6 @@
 """How large a report of many queries and systems is, how long it takes to write, and how long a browser to open it.
 
-    python benchmarks/report.py [QUERIES] [SYSTEMS]
+python benchmarks/report.py [QUERIES] [SYSTEMS]
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def opened(file: Path) -> dict[str, float]:
             ("query", "document.querySelector('#queries tbody a').click()"),
         ):
             start = time.perf_counter()
-            tab.evaluate(f"() => {{ {action}; return new Promise(d => requestAnimationFrame(() => setTimeout(d, 0))); }}")
+            tab.evaluate(
+                f"() => {{ {action}; return new Promise(d => requestAnimationFrame(() => setTimeout(d, 0))); }}"
+            )
             found[name] = time.perf_counter() - start
         found["shown"] = float(tab.evaluate("document.querySelectorAll('dialog .doc').length"))
         browser.close()

@@ -59,7 +59,11 @@ REPORT: dict[str, tuple[str, str]] = {
         "{system} has {measure} {value} {interval} over {n:,} queries.",
         "{system} 的 {measure} 为 {value} {interval}（{n:,} 个查询）。",
     ),
-    "report.best_of": ("{system} is the best of {n} systems. {verdict}", "{n} 个系统中 {system} 最佳。{verdict}"),
+    "report.best_of": (
+        "{system} has the best {measure} of {n} systems{like}. {verdict}",
+        "{n} 个系统中 {system} 的 {measure} 最佳{like}。{verdict}",
+    ),
+    "report.like": (", but is not shown to differ from {others}", "，但与 {others} 没有显著差异"),
     "report.baseline_best": (
         "No system has a higher {measure} than {system}, the baseline. {verdict}",
         "没有系统的 {measure} 高于基线 {system}。{verdict}",

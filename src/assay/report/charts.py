@@ -106,12 +106,12 @@ def _configured(alt: Any, drawn: Any) -> Any:
         axis=alt.AxisConfig(
             labelColor=INK, titleColor=INK, tickColor=GRID, domainColor=GRID, gridColor=GRID, labelFontSize=12,
             titleFontSize=12, titleFontWeight="normal", labelLimit=320, labelOverlap="greedy", labelSeparation=10,
-            tickCount=6,
+            tickCount=6, titlePadding=12,
         ),
         legend=alt.LegendConfig(
             labelColor=INK, titleColor=INK, labelFontSize=12, orient="top", title=None, labelLimit=240, columns=4,
             columnPadding=26,
-            symbolStrokeWidth=2, symbolOpacity=1,
+            symbolStrokeWidth=0, symbolOpacity=1,
         ),
         view=alt.ViewConfig(stroke=None),
         text=alt.MarkConfig(color=INK, fontSize=12),

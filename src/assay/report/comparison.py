@@ -128,18 +128,23 @@ def best(comparison: Comparison) -> list[Said]:
     """Name the best system of each measure and, where all pairs were tested, those it does not differ from."""
     found = []
     for label, name in zip(comparison.measures, comparison.best, strict=True):
-        place = comparison.systems.index(name)
-        value = comparison.means[label][place].estimate
-        like = [
-            other
-            for pairs in comparison.pairs
-            if pairs.measure == label
-            for other, p in zip(comparison.systems, pairs.pvalues[place], strict=True)
-            if other != name and p > comparison.rules.alpha
-        ]
+        value = comparison.means[label][comparison.systems.index(name)].estimate
+        like = alike(comparison, label)
         key = "compare.best_like" if like else "compare.best"
         found.append(say(key, measure=label, system=name, value=value, others=like))
     return found
+
+
+def alike(comparison: Comparison, label: str) -> list[str]:
+    """The systems that the best one is not shown to differ from, where all pairs were tested."""
+    name = comparison.best[comparison.measures.index(label)]
+    return [
+        other
+        for pairs in comparison.pairs
+        if pairs.measure == label
+        for other, p in zip(comparison.systems, pairs.pvalues[comparison.systems.index(name)], strict=True)
+        if other != name and p > comparison.rules.alpha
+    ]
 
 
 def heading(comparison: Comparison, protocol: str) -> Said:

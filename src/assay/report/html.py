@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROWS = 50  # of a table on one page; longer tables carry their rows as data
-_WIDE = 8  # more columns than this are set in small type
+_WIDE = 6  # more columns than this are set in small type
 _NARROW = {"scatter", "density"}
 _WORDS = (
     "contents", "skip", "theme", "data", "filter", "previous", "next", "rows", "no_rows", "close", "previous_query",

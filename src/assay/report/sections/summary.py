@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Facts, Fold, Lines, Section, Tone, Verdict
-from assay.report.comparison import between, number, pvalue, verdict
+from assay.report.comparison import alike, between, number, pvalue, verdict
 from assay.report.diagnosis import goal
 from assay.report.evaluation import stamp
 from assay.report.tables import Cell, Table
@@ -81,7 +81,13 @@ def _sentence(comparison: Comparison, contrast: Contrast) -> Said:
     many = len(comparison.systems) > 2  # noqa: PLR2004
     if best == comparison.baseline and many:
         return say("report.baseline_best", measure=contrast.measure, system=best, verdict=told)
-    return say("report.best_of", n=len(comparison.systems), system=best, verdict=told) if many else told
+    if not many:
+        return told
+    others = alike(comparison, contrast.measure)
+    like = say("report.like", others=others) if others else ""
+    return say(
+        "report.best_of", n=len(comparison.systems), system=best, measure=contrast.measure, like=like, verdict=told
+    )
 
 
 def _facts(group: Group) -> Facts:
