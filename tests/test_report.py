@@ -309,3 +309,15 @@ def test_a_sweep_keeps_its_advice_in_the_report(demo, tmp_path):
     (tmp_path / "s.json").write_text(json.dumps(text))
     run("report", tmp_path / "s.json", "-o", tmp_path / "s.txt")
     assert "question answering wants k = 3 to 5 and precision: k = 3." in (tmp_path / "s.txt").read_text()
+
+
+def test_chunks_without_their_map_are_not_shown_as_documents(tmp_path):
+    (tmp_path / "q.qrels").write_text("q1 0 A 1\nq1 0 C 1\nq2 0 A 1\n")
+    lines = [f"{q} Q0 {doc}#{i} {i} {9 - i} r" for q in ("q1", "q2") for i, doc in enumerate("AABC", 1)]
+    (tmp_path / "c.run").write_text("\n".join(lines) + "\n")
+    common = (tmp_path / "q.qrels", tmp_path / "c.run", "--protocol", "chunking", "--chunk-map", "{doc}#{chunk}")
+    assert run("evaluate", *common, "-o", tmp_path / "r.json", "--report", tmp_path / "fresh.html").exit_code == 0
+    run("report", tmp_path / "r.json", "-o", tmp_path / "later.html")
+    for name in ("fresh", "later"):
+        page = (tmp_path / f"{name}.html").read_text()
+        assert "A#1" not in page and "The lists are not shown" in page

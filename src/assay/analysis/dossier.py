@@ -122,7 +122,7 @@ def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -
         diagnoses=tuple(_diagnosis(scores, evidence, judged) for scores in systems if _has_mean(scores)),
         lifts=_lifts(results),
         likeness=_likeness(results),
-        lists={run.name: _lists(run, systems[0]) for run in runs} if judged is not None else {},
+        lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
         results=results,
     )
 
@@ -184,9 +184,13 @@ def _diagnosis(scores: Scores, evidence: Evidence, judgments: Judgments | None) 
     )  # fmt: skip
 
 
-def _lists(run: Run, scores: Scores) -> Mapping[str, list[str]]:
+def _lists(run: Run, scores: Scores, judgments: Judgments) -> Mapping[str, list[str]]:
+    """Order the lists as they were evaluated; chunks whose map is not at hand are not shown as documents."""
     protocol = scores.protocol
     if protocol.fold is not None and not run.has_chunks:
+        judged = set(judgments.frame["doc_id"].to_list())
+        if judged.isdisjoint(run.frame["doc_id"].to_list()):
+            return {}
         return ranked_lists(run, _DEPTH, given=protocol.ties == "given")
     listed = listed_run(run, protocol, dedupe=True)
     return ranked_lists(listed, _DEPTH, given=protocol.ties == "given" or protocol.fold is not None)

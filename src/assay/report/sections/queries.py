@@ -137,7 +137,7 @@ def _lists(
 ) -> tuple[dict[str, tuple[tuple[Entry, ...], ...]], int]:
     """Ranked lists of all systems, as deep as a file of bearable size allows."""
     judgments = found.evidence.judgments
-    if group is None or judgments is None or not group.lists:
+    if group is None or judgments is None or not any(group.lists.values()):
         return {}, 0
     depth = max(1, min(_DEPTH, _ENTRIES // max(1, len(queries) * len(group.systems))))
     grades = judgments.by_query
