@@ -68,6 +68,10 @@ REPORT: dict[str, tuple[str, str]] = {
         "No system has a higher {measure} than {system}, the baseline. {verdict}",
         "没有系统的 {measure} 高于基线 {system}。{verdict}",
     ),
+    "report.targets_reached": (
+        "{system} reaches {reached} of {n} measured {n:target|targets}.",
+        "{system} 达到 {n} 个已测目标中的 {reached} 个。",
+    ),
     "report.not_compared": ("The systems were not compared: {why}", "未比较这些系统：{why}"),
     "report.other_measures": ("The other measures", "其他指标"),
     "report.all_pairs": ("All pairs of systems", "所有系统对"),
@@ -229,6 +233,12 @@ REPORT: dict[str, tuple[str, str]] = {
     ),
     "experiment.failed": ("; {n} {n:combination|combinations} failed", "；{n} 个组合失败"),
     "experiment.table": ("All combinations", "所有组合"),
+    "experiment.done": ("done", "完成"),
+    "experiment.not_done": ("failed", "失败"),
+    "experiment.star": (
+        "* differs from {baseline} (p <= 0.05); the winner is set in bold.",
+        "* 与 {baseline} 有显著差异（p <= 0.05）；胜出者以粗体显示。",
+    ),
     "experiment.on_front": ("on the front", "在前沿上"),
     "experiment.beaten": ("beaten", "被支配"),
     "experiment.stages": ("Time, tokens and money of each stage", "各阶段的时间、词元与费用"),

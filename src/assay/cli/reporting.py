@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from assay.messages import Lang
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+_NAMES = 4  # of systems in a title
 Loaded = tuple[str, dict[str, Any]]
 
 
@@ -132,7 +133,7 @@ def write(
     from assay.messages import say, tell
     from assay.report.whole import report
 
-    files = [Path(path).name for path, _ in results]
+    files = [Path(path).name if Path(path).suffix == ".json" else path for path, _ in results]
     pages = report(dossier([result for _, result in results], evidence))
     if (kind or format_of(place)) == "html":
         from assay.report.html import page
@@ -163,6 +164,9 @@ def write_fresh(
     if place is None:
         return
     from assay.analysis.dossier import Evidence
+    from assay.messages import say
 
-    name = (result.get("command") or "assay").split(" ")[1:2] or ["result"]
-    write([(name[0], result)], Evidence(judgments=judgments, runs=runs or {}), place, lang=lang)
+    names = [system["name"] for system in result.get("systems") or ()] or [result.get("command") or ""]
+    title = say("page.title", name=", ".join(names[:_NAMES]) + (" ..." if len(names) > _NAMES else ""))
+    evidence = Evidence(judgments=judgments, runs=runs or {})
+    write([(result.get("command") or "", result)], evidence, place, title=title, lang=lang)

@@ -91,7 +91,8 @@ def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
         for p in chart.points
     ]  # fmt: skip
     with alt.utils.schemapi.debug_mode(arg=False):  # checking every part against the schema doubles the time
-        drawn = _configured(alt, draw(alt, chart, alt.Data(values=rows), lang))
+        names = _series(chart, lang)
+        drawn = _configured(alt, draw(alt, chart, alt.Data(values=rows), lang), names)
         if alone:
             title = alt.TitleParams(clean(tell(chart.title, lang)), color=INK, anchor="start", fontSize=14)
             drawn = drawn.properties(title=title, background="white")
@@ -99,8 +100,12 @@ def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
     return made
 
 
-def _configured(alt: Any, drawn: Any) -> Any:
-    """Set the type and the colours that all charts share."""
+def _configured(alt: Any, drawn: Any, names: list[str]) -> Any:
+    """Set the type and the colours that all charts share.
+
+    A converter without a Chinese font takes Chinese names for narrow ones: legends leave them room.
+    """
+    wide = max((width(name) - len(name) for name in names), default=0)
     return drawn.properties(background="transparent").configure(
         aria=False, font="sans-serif", padding=8,
         axis=alt.AxisConfig(
@@ -110,7 +115,7 @@ def _configured(alt: Any, drawn: Any) -> Any:
         ),
         legend=alt.LegendConfig(
             labelColor=INK, titleColor=INK, labelFontSize=12, orient="top", title=None, labelLimit=240, columns=4,
-            columnPadding=26,
+            columnPadding=26 + 7 * wide,
             symbolStrokeWidth=0, symbolOpacity=1,
         ),
         view=alt.ViewConfig(stroke=None),
@@ -118,8 +123,7 @@ def _configured(alt: Any, drawn: Any) -> Any:
     )  # fmt: skip
 
 
-def _series(alt: Any, chart: Chart, lang: Lang) -> list[str]:
-    del alt
+def _series(chart: Chart, lang: Lang) -> list[str]:
     return list(dict.fromkeys(clean(tell(point.series, lang))[:_NAME] for point in chart.points))
 
 
@@ -135,8 +139,7 @@ def _shape(alt: Any, names: list[str]) -> Any:
     return alt.Shape("series:N", title=None, scale=alt.Scale(domain=names, range=shapes), **shown)
 
 
-def _axis(alt: Any, kind: Any, field: str, title: str, lang: Lang, **more: Any) -> Any:
-    del alt
+def _axis(kind: Any, field: str, title: str, lang: Lang, **more: Any) -> Any:
     return kind(field, title=clean(tell(title, lang)), **more)
 
 
@@ -145,7 +148,7 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
 
     Names are data, never part of the specification: Vega would make an expression of a list to sort by.
     """
-    names = _series(alt, chart, lang)
+    names = _series(chart, lang)
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))
     base = alt.Chart(data).encode(
         y=alt.Y(
@@ -155,7 +158,7 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     )
     if len(names) > 1:
         base = base.encode(yOffset=alt.YOffset("series:N", sort=None, scale=alt.Scale(domain=names)))
-    value = _axis(alt, alt.X, "y:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=True))
+    value = _axis(alt.X, "y:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=True))
     ends = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q"), x2="high:Q")
     dots = base.mark_point(filled=True, size=80, opacity=1).encode(x=value, shape=_shape(alt, names))
     rows = len(order) * max(1, len(names))
@@ -169,10 +172,10 @@ def _room(names: list[str]) -> float:
 
 def _curves(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Lines with bands."""
-    names = _series(alt, chart, lang)
+    names = _series(chart, lang)
     marks = sorted({float(point.x) for point in chart.points})
     few = {"values": marks} if len(marks) <= 12 else {}  # noqa: PLR2004
-    x = _axis(alt, alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=False, padding=8),
+    x = _axis(alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(grid=False, format=",.6~g", **few))  # fmt: skip
     colour = _colour(alt, names)
     base = alt.Chart(data)
@@ -180,7 +183,7 @@ def _curves(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     if any(point.low is not None for point in chart.points):
         band = base.mark_area(opacity=0.12).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
         layers.append(band)
-    y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False))
+    y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False))
     shown = {} if len(names) > 1 else {"legend": None}
     dashes = [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
     dash = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes), **shown)
@@ -211,9 +214,9 @@ def _bars(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Sorted differences: what gained to the left and up, what lost to the right and down."""
     colour = alt.condition("datum.y >= 0", alt.value(BETTER), alt.value(WORSE))
     size = max(1.0, min(16.0, 0.86 * _WIDTH / max(1, len(chart.points))))
-    x = _axis(alt, alt.X, "x:Q", chart.x, lang, axis=alt.Axis(labels=False, ticks=False, grid=False),
+    x = _axis(alt.X, "x:Q", chart.x, lang, axis=alt.Axis(labels=False, ticks=False, grid=False),
               scale=alt.Scale(nice=False, padding=10))  # fmt: skip
-    y = _axis(alt, alt.Y, "y:Q", chart.y, lang)
+    y = _axis(alt.Y, "y:Q", chart.y, lang)
     bars = alt.Chart(data).mark_bar(size=size).encode(x=x, y=y, color=colour)
     return alt.layer(bars, _zero(alt)).properties(width=_WIDTH, height=_HEIGHT)
 
@@ -223,8 +226,8 @@ def _plane(alt: Any, chart: Chart, lang: Lang) -> tuple[Any, Any, Any]:
     values = [value + more for p in chart.points for value in (float(p.x), p.y) for more in (0.0, chart.step)]
     low, high = min([0.0, *values]), max([1e-9, *values])
     scale = alt.Scale(domain=[low, high], nice=False)
-    x = _axis(alt, alt.X, "x:Q", chart.x, lang, scale=scale)
-    y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=scale)
+    x = _axis(alt.X, "x:Q", chart.x, lang, scale=scale)
+    y = _axis(alt.Y, "y:Q", chart.y, lang, scale=scale)
     line = alt.Chart(alt.Data(values=[{"x": low, "y": low}, {"x": high, "y": high}]))
     return x, y, line.mark_line(strokeDash=[4, 3], color=INK, strokeWidth=1).encode(x="x:Q", y="y:Q")
 
@@ -253,9 +256,9 @@ def _density(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
 
 def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Bars between edges, percentiles as lines."""
-    x = _axis(alt, alt.X, "low:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=False))
+    x = _axis(alt.X, "low:Q", chart.x, lang, scale=alt.Scale(zero=False, nice=False))
     tall = max((point.y for point in chart.points), default=1.0)
-    y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(domain=[0, 1.3 * tall or 1.0], nice=False))
+    y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(domain=[0, 1.3 * tall or 1.0], nice=False))
     bars = alt.Chart(data).mark_bar(color=BETTER, binSpacing=1).encode(x=x, x2="high:Q", y=y, y2=alt.datum(0))
     rules = _rules(alt, chart, lang)
     if rules:  # names of close percentiles stand one below the other
@@ -274,9 +277,9 @@ def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
 
 def _frontier(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Named dots; those of the front are joined."""
-    names = _series(alt, chart, lang)
-    x = _axis(alt, alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=True))
-    y = _axis(alt, alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False, padding=20))
+    names = _series(chart, lang)
+    x = _axis(alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=True))
+    y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False, padding=20))
     base = alt.Chart(data).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(color=_colour(alt, names), shape=_shape(alt, names))
     middle = sum(float(point.x) for point in (min(chart.points, key=_across), max(chart.points, key=_across))) / 2

@@ -38,7 +38,8 @@ def _part(part: Mapping[str, Any], place: int) -> list[Block]:
     combinations: list[Combination] = list(part.get("combinations") or ())
     done = [one for one in combinations if one.get("status") == "done"]
     measures = list(dict.fromkeys(name for one in done for name in one.get("quality") or {}))
-    blocks: list[Block] = [_table(part, combinations, measures)]
+    star = Lines((say("experiment.star", baseline=str(part.get("baseline") or "")),))
+    blocks: list[Block] = [_table(part, combinations, measures), star]
     for measure in measures[:1]:
         for cost in ("latency", "cost"):
             chart = _front(done, measure, cost, place)
@@ -90,7 +91,7 @@ def _row(one: Combination, axes: Sequence[str], measures: Sequence[str], *, winn
         *("" if latency.get(p) is None else f"{float(latency[p]):,.1f}" for p in ("p50", "p95")),
         "" if cost is None else f"{float(cost):,.6f}",
         Cell(say("experiment.on_front"), tone="good") if one.get("pareto") else "",
-        Cell(str(one.get("status")), tone="" if one.get("status") == "done" else "bad"),
+        say("experiment.done") if one.get("status") == "done" else Cell(say("experiment.not_done"), tone="bad"),
     )
 
 

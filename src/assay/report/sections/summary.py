@@ -28,7 +28,8 @@ TONES: dict[str, Tone] = {
 
 def section(found: Dossier, others: Sequence[Verdict]) -> Section:
     """What a manager reads; `others` are the verdicts of the other parts of the results."""
-    blocks: list[Block] = [*(headline(group) for group in found.groups), *others]
+    verdicts = [verdict for group in found.groups for verdict in (headline(group), *_reached(group))]
+    blocks: list[Block] = [*verdicts, *others]
     for group in found.groups:
         blocks += _group(group, alone=len(found.groups) == 1)
     return Section("summary", say("page.summary"), tuple(blocks))
@@ -61,6 +62,19 @@ def headline(group: Group) -> Verdict:
         return Verdict(text)
     contrast = leading(group.comparison, group.primary)
     return Verdict(_sentence(group.comparison, contrast), TONES[contrast.verdict])
+
+
+def _reached(group: Group) -> list[Verdict]:
+    """Say how many targets the system that the report speaks of first reaches."""
+    best = group.systems[0].name
+    if group.comparison is not None:
+        best = group.comparison.best[group.comparison.measures.index(group.primary)]
+    found = next((one.findings for one in group.diagnoses if one.system == best), ())
+    known = [finding.status != "low" for finding in found if finding.status != "unmeasured"]
+    if not known:
+        return []
+    text = say("report.targets_reached", system=best, reached=sum(known), n=len(known))
+    return [Verdict(text, "good" if all(known) else "warn")]
 
 
 def leading(comparison: Comparison, measure: str) -> Contrast:
@@ -108,7 +122,8 @@ def _facts(group: Group) -> Facts:
         against = say("fact.difference", baseline=group.comparison.baseline)
         items.append((against, number(change.estimate, signed=True), more))
     else:
-        items.append((group.primary, number(first[group.primary]), ""))
+        mean = mean_interval(first.column(group.primary), weights=first.weights)
+        items.append((group.primary, number(first[group.primary]), between(mean)))
     return Facts(tuple(items))
 
 

@@ -12,11 +12,12 @@ from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
 from assay.report.comparison import between, number
 from assay.report.sections.summary import TONES
 from assay.report.tables import Table, plain
-from assay.stats.intervals import mean_intervals
+from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     from assay.analysis.compare import Comparison
     from assay.analysis.dossier import Dossier, Group
+    from assay.data.scores import Scores
     from assay.report.blocks import Tone
     from assay.stats.intervals import Interval
 
@@ -29,11 +30,11 @@ def section(found: Dossier) -> Section | None:
 
 def _group(group: Group, place: int) -> list[Block]:
     if group.comparison is None:
-        return [
-            evaluation.means(group.systems),
-            *(_means(group, label, place) for label in _pictured(group.systems[0].labels, group.primary)),
-            Lines(tuple(evaluation.sentences(group.systems)[:2])),
-        ]
+        told = Lines(tuple(evaluation.sentences(group.systems)[:2]))
+        if len(group.systems) == 1:
+            return [_alone(group.systems[0]), told]
+        pictures = [_means(group, label, place) for label in _pictured(group.systems[0].labels, group.primary)]
+        return [evaluation.means(group.systems), *pictures, told]
     found = group.comparison
     labels = [group.primary, *(label for label in found.measures if label != group.primary)]
     blocks: list[Block] = [
@@ -52,6 +53,19 @@ def _group(group: Group, place: int) -> list[Block]:
     if group.likeness:
         blocks.append(shown.likeness(found, group.likeness))
     return blocks
+
+
+def _alone(scores: Scores) -> Table:
+    """One system: a row for each measure, with the interval of its mean."""
+    rows = []
+    for label in scores.labels:
+        whole = scores.aggregates.get(label, "mean") != "mean"
+        interval = "" if whole else between(mean_interval(scores.column(label), weights=scores.weights))
+        shown = evaluation.number(scores[label], whole=scores.aggregates.get(label) == "sum")
+        rows.append((label, shown, interval, f"{scores.counts[label].queries:,}"))
+    headers = (say("column.measure"), scores.name, say("column.interval", level=0.95), say("column.queries"))
+    table = Table(headers, tuple(rows))
+    return table.stamped(say("doubt.stamp")) if scores.uncalibrated else table
 
 
 def _pictured(labels: tuple[str, ...], primary: str) -> list[str]:
@@ -74,7 +88,7 @@ def _chart(found: Comparison, label: str, place: int) -> Chart:
 
 def _means(group: Group, label: str, place: int) -> Chart:
     means = {
-        scores.name: mean_intervals(scores.column(label)[:, None], weights=scores.weights)[0]
+        scores.name: mean_interval(scores.column(label), weights=scores.weights)
         for scores in group.systems
         if label in scores.labels
     }
