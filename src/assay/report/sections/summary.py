@@ -25,6 +25,8 @@ TONES: dict[str, Tone] = {
     "excellent": "good", "ok": "good", "low": "bad", "high": "bad", "unmeasured": "",
 }  # fmt: skip
 
+_OPEN = 40  # rows of targets that are shown without a click
+
 
 def section(found: Dossier, others: Sequence[Verdict]) -> Section:
     """What a manager reads; `others` are the verdicts of the other parts of the results."""
@@ -128,20 +130,16 @@ def _facts(group: Group) -> Facts:
 
 
 def targets(found: Sequence[Diagnosis]) -> Block:
-    """Hold every system against the targets of its protocol."""
-    names = tuple(say(f"column.{name}") for name in ("measure", "value", "target", "excellent", "status", "advice"))
+    """Hold every system against the targets of its protocol; what matters most stands first."""
+    known = [(one.system, f) for one in found for f in one.findings if f.status != "unmeasured"]
     many = len(found) > 1
-    headers = (say("column.system"), *names) if many else names
-    rows = tuple(
-        ((one.system,) if many else ()) + _finding(finding)
-        for one in found
-        for finding in one.findings
-        if finding.status != "unmeasured"
-    )
-    table = Table(
-        headers, rows, caption=say("diagnose.targets"), names=2 if many else 1, texts=(5, 6) if many else (4, 5)
-    )
-    return Fold(say("diagnose.targets"), (table,)) if len(rows) > 40 else table  # noqa: PLR2004
+    excellent = any(f.target.excellent is not None for _, f in known)
+    names = ["measure", "value", "status", "target", *(["excellent"] if excellent else []), "advice"]
+    headers = tuple(say(f"column.{name}") for name in (["system", *names] if many else names))
+    rows = tuple((system,) * many + _finding(f, excellent=excellent) for system, f in known)
+    texts = (len(headers) - 1, 2 + many)
+    table = Table(headers, rows, caption=say("diagnose.targets"), names=1 + many, texts=texts)
+    return Fold(say("diagnose.targets"), (table,)) if len(rows) > _OPEN else table
 
 
 def _unmeasured(found: Sequence[Diagnosis]) -> tuple[str, ...]:
@@ -150,11 +148,10 @@ def _unmeasured(found: Sequence[Diagnosis]) -> tuple[str, ...]:
     return (say("report.unmeasured", names=list(dict.fromkeys(names))),) if names else ()
 
 
-def _finding(finding: Finding) -> tuple[str | Cell, ...]:
+def _finding(finding: Finding, *, excellent: bool) -> tuple[str | Cell, ...]:
     target = finding.target
     status = "high" if finding.status == "low" and target.below else finding.status
     value = "" if finding.value is None else f"{finding.value:.4f}" if not target.unit else f"{finding.value:g}"
-    return (
-        target.measure, value, goal(target, target.target), goal(target, target.excellent),
-        Cell(say(f"status.{status}"), tone=TONES[status]), finding.advice,
-    )  # fmt: skip
+    best = (goal(target, target.excellent),) if excellent else ()
+    shown = Cell(say(f"status.{status}"), tone=TONES[status])
+    return (target.measure, value, shown, goal(target, target.target), *best, finding.advice)
