@@ -40,7 +40,10 @@ def encoder(tmp_path_factory):
     tokenizer.save(str(folder / "tokenizer.json"))
     weights = np.random.default_rng(1).normal(size=(7, 1)).astype(np.float32)
     helper, kinds = onnx.helper, onnx.TensorProto
-    inputs = [helper.make_tensor_value_info(name, kinds.INT64, ["b", "t"]) for name in ("input_ids", "attention_mask", "token_type_ids")]
+    inputs = [
+        helper.make_tensor_value_info(name, kinds.INT64, ["b", "t"])
+        for name in ("input_ids", "attention_mask", "token_type_ids")
+    ]
     nodes = [
         helper.make_node("Gather", ["weights", "input_ids"], ["rows"], axis=0),
         helper.make_node("Cast", ["attention_mask"], ["mask"], to=kinds.FLOAT),
@@ -196,7 +199,11 @@ def test_a_text_whose_grade_never_comes_has_none_and_is_counted():
     (Answer('{"grade": 11}'), "parse 2"), (Answer(refusal="I will not"), "refused 2"),
 ])  # fmt: skip
 def test_a_language_model_that_never_grades_is_an_error(answer, message):
-    with FakeLLM(answer) as server, Client(server.url, "m", patience=QUICK) as client, pytest.raises(InputError, match=message):
+    with (
+        FakeLLM(answer) as server,
+        Client(server.url, "m", patience=QUICK) as client,
+        pytest.raises(InputError, match=message),
+    ):
         pointwise(client).score("q", ["a", "b"])
 
 

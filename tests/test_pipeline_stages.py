@@ -38,7 +38,9 @@ class Letters:
     name = "letters"
 
     def embed(self, texts):
-        return np.array([[text.lower().count(sign) + 0.01 for sign in "abcdefghijklmnopqrstuvwxyz茶水"] for text in texts])
+        return np.array(
+            [[text.lower().count(sign) + 0.01 for sign in "abcdefghijklmnopqrstuvwxyz茶水"] for text in texts]
+        )
 
 
 def stage(name, raw, **setup):
@@ -278,17 +280,28 @@ def test_a_run_file_serves_as_a_retriever(tmp_path):
 
 
 def langchain(found):
-    return SimpleNamespace(invoke=lambda query: [SimpleNamespace(page_content=text, metadata=meta, id=None) for _, text, meta, _ in found])
+    return SimpleNamespace(
+        invoke=lambda query: [SimpleNamespace(page_content=text, metadata=meta, id=None) for _, text, meta, _ in found]
+    )
 
 
 def llamaindex(found):
     return SimpleNamespace(
-        retrieve=lambda query: [SimpleNamespace(node=SimpleNamespace(node_id="random", text=text, metadata={}), score=score) for _, text, _, score in found]
+        retrieve=lambda query: [
+            SimpleNamespace(node=SimpleNamespace(node_id="random", text=text, metadata={}), score=score)
+            for _, text, _, score in found
+        ]
     )
 
 
 def haystack(found):
-    return SimpleNamespace(run=lambda query: {"documents": [SimpleNamespace(id=name, content=text, score=score, meta={}) for name, text, _, score in found]})
+    return SimpleNamespace(
+        run=lambda query: {
+            "documents": [
+                SimpleNamespace(id=name, content=text, score=score, meta={}) for name, text, _, score in found
+            ]
+        }
+    )
 
 
 @pytest.mark.parametrize("kind", [langchain, llamaindex, haystack])

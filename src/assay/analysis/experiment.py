@@ -126,7 +126,7 @@ def evaluate_experiment(
     names = [outcome.combination.name for outcome in done]
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     label = judge.primary(systems[0])
-    found = compare(systems, baseline=baseline, rules=Rules()) if len(systems) > 1 else None
+    found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
     winner = max(systems, key=lambda scores: scores[label]).name
     rows = [_row(outcome, systems, found) for outcome in listed]
     check = None
@@ -137,6 +137,18 @@ def evaluate_experiment(
         tuple(_with_front(rows, label)), tuple(systems), label, systems[0].labels, baseline, winner, check,
         judge.settings, collection.judgments, tuple(_warnings(listed, experiment, baseline, found)),
     )  # fmt: skip
+
+
+def _common(systems: Sequence[Scores]) -> list[str]:
+    """Measures that all systems have on the same queries: an answer that one system lacks is in no fair comparison."""
+    first = systems[0]
+    found = []
+    for label in first.labels:
+        known = [~np.isnan(scores.column(label)) for scores in systems if label in scores.labels]
+        same = all(scores.query_ids == first.query_ids for scores in systems)
+        if len(known) == len(systems) and (not same or all((one == known[0]).all() for one in known)):
+            found.append(label)
+    return found
 
 
 def _parted(judgments: Judgments, share: float, seed: int) -> tuple[set[str] | None, set[str] | None]:
