@@ -159,9 +159,13 @@ def test_an_endpoint_that_fails_once_is_asked_again(fault):
     (Answer(body={"results": []}), "empty"), (Answer.error(400, "too many documents"), "request"),
 ])  # fmt: skip
 def test_an_endpoint_that_keeps_failing_is_an_error_with_its_reason(fault, reason):
-    with FakeLLM(fault) as server, Client(server.url, "m", patience=QUICK) as client:
-        with pytest.raises(InputError, match=rf"the reranker failed \({reason}\)"):
-            Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
+    told = rf"the reranker failed \({reason}\)"
+    with (
+        FakeLLM(fault) as server,
+        Client(server.url, "m", patience=QUICK) as client,
+        pytest.raises(InputError, match=told),
+    ):
+        Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
 
 
 # Language models --------------------------------------------------------------------------------------------------
@@ -258,7 +262,7 @@ def test_a_window_that_fails_keeps_its_order():
         server.answer = by_number
         found = listwise(client, 4, 2).score("q", ["1", "2", "3", "4", "5", "6"])
     assert found.faults == {"request": 1}
-    assert sorted(range(6), key=lambda i: -found.scores[i])[0] == 3
+    assert max(range(6), key=lambda i: found.scores[i]) == 3
 
 
 def test_a_language_model_answers_from_the_passages():

@@ -147,19 +147,17 @@ class Runner:
             keys.append(key)
         if len(lists) == 1:
             return keys[0], lists[0]
-        fused = [self._fused(retriever, row, choice.size) for row in zip(*lists, strict=True)]
-        return key_of("fuse", retriever.identity, keys), fused
+        key = key_of("fuse", retriever.identity, choice.size, keys)
+
+        def compute() -> tuple[list[Any], bool]:
+            return [_fused(retriever, row, choice.size).to_json() for row in zip(*lists, strict=True)], True
+
+        return key, [Hits.from_json(row) for row in self._store.values("fuse", key, compute)]
 
     def _searching(
         self, part: Indexer, index_key: str, chunks: Sequence[Chunk], k: int
     ) -> Callable[[Query], tuple[list[int], list[float]]]:
         return lambda query: self._index(part, index_key, chunks).search(query, k)
-
-    def _fused(self, retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
-        start = time.perf_counter()
-        numbers, scores = retriever.fuse([(list(one.chunks), list(one.scores)) for one in lists], k)
-        ms = 1000 * (time.perf_counter() - start) + sum(one.ms for one in lists)
-        return Hits(tuple(numbers), tuple(scores), ms)
 
     def _block(
         self, stage: str, key: str, block: Sequence[Query], search: Callable[[Query], tuple[list[int], list[float]]]
@@ -275,6 +273,13 @@ class Runner:
             sum(one.build_seconds for one in traces), traces[0].chunks, sum(one.bytes for one in traces),
             max(one.peak_memory_bytes for one in traces),
         )  # fmt: skip
+
+
+def _fused(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
+    start = time.perf_counter()
+    numbers, scores = retriever.fuse([(list(one.chunks), list(one.scores)) for one in lists], k)
+    ms = 1000 * (time.perf_counter() - start) + sum(one.ms for one in lists)
+    return Hits(tuple(numbers), tuple(scores), ms)
 
 
 class _naming:  # noqa: N801 - reads as a word
