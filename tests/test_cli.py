@@ -263,16 +263,16 @@ def test_convert(folder):
     assert assay.evaluate("q.csv", "a.jsonl", ["ndcg@10"]).mean() == first
 
 
-def test_the_demo_evaluates_the_bundled_collection(folder):
-    got = run("demo").stdout
-    lines = [line.split() for line in got.splitlines()]
-    values = {
-        line[0]: float(line[1])
-        for line in lines
-        if line and line[0] in {"keywords", "bm25", "ngrams"} and len(line) == 7
-    }
-    assert set(values) == {"keywords", "bm25", "ngrams"}
-    assert len(set(values.values())) == 3
+def test_the_demo_climbs_the_ladder_and_says_where_the_results_are(tmp_path, monkeypatch):
+    pytest.importorskip("bm25s")
+    monkeypatch.setenv("ASSAY_MODELS", str(tmp_path / "none"))
+    got = run("demo", "--output", str(tmp_path / "out")).stdout
+    assert "Left out: the step hybrid + minilm" in got or "hybrid + minilm  0." in got
+    for part in ("bm25 ", "recursive ", "Where it fails", "faithfulness", str(tmp_path / "out")):
+        assert part in got
+    result = json.loads((tmp_path / "out" / "ladder" / "result.json").read_text(encoding="utf-8"))
+    assert [row["status"] for row in result["experiment"]["combinations"]][:1] == ["done"]
+    assert (tmp_path / "out" / "chunking" / "result.json").is_file()
 
 
 def test_the_bundled_collection_is_consistent():

@@ -73,7 +73,13 @@ def test_the_readmes_python_works(tmp_path):
 def test_the_documents_python_works(tmp_path):
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
     (tmp_path / "bm25.run").write_text("q1 Q0 d1 1 1 r\n")
-    told = {"comparing": "passed\n", "judging": "3.0 on the point\n", "serving": "108.33%\n", "answers": "0.5 llm no\n"}
+    told = {
+        "comparing": "passed\n",
+        "judging": "3.0 on the point\n",
+        "serving": "108.33%\n",
+        "answers": "0.5 llm no\n",
+        "experiments": "0.5 1.0 ['mean', 'p50', 'p95', 'p99', 'std']\n",
+    }
     for name, expected in told.items():
         blocks = re.findall(
             r"```python\n(.*?)```", (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL

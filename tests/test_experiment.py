@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,6 +18,9 @@ import assay
 from assay.analysis.experiment import _with_front
 from assay.errors import AssayError, InputError, UsageError
 from assay.pipeline.experiment import load_experiment
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DOCUMENTS = {
     "a": "Sencha wants water of 70 degrees. It is a green tea from Japan.",

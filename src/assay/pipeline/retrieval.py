@@ -71,9 +71,6 @@ def best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     size = len(scores)
     if k >= size:
         return np.argsort(-scores, kind="stable")
-    limit = scores[np.argpartition(scores, size - k)[size - k :]].min()
-    above = np.flatnonzero(scores > limit)
-    tied = np.flatnonzero(scores == limit)[: k - len(above)]
-    kept = np.concatenate([above, tied])
-    kept.sort()
-    return kept[np.argsort(-scores[kept], kind="stable")]
+    limit = np.partition(scores, size - k)[size - k]  # values partition several times faster than their places
+    kept = np.flatnonzero(scores >= limit)
+    return kept[np.argsort(-scores[kept], kind="stable")[:k]]
