@@ -59,3 +59,17 @@ def test_a_real_model_judges_over_http(server, tmp_path):
     assert assay.read_judgments(tmp_path / "judged.qrels").judge.startswith("smollm2 (relevance-en-1+")
     again = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
     assert "0 calls, 3 answers from the cache" in again.stderr
+
+
+def test_a_real_model_reranks_over_http(server):
+    texts = {"a": "The train leaves at noon.", "b": "Sencha wants water of 70 degrees."}
+    found = assay.evaluate_reranker(
+        {"method": "llm-pointwise", "url": server, "model": "smollm2"},
+        {"q": "how hot should water for sencha be"},
+        {"q": texts},
+        {"q": {"b": 1}},
+    )
+    assert found.faults == {}
+    assert set(found.run.frame["doc_id"]) == {"a", "b"}
+    assert found.tokens > 100
+    assert found.latency_ms["p50"] > 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError, excerpt
@@ -13,7 +14,6 @@ from assay.pipeline.stages import Setup, load, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from assay.llm import Reply
     from assay.pipeline.records import Chunk, Query
@@ -198,7 +198,6 @@ def source_digest(thing: Any) -> str:
             place = inspect.getsourcefile(one)
         except TypeError:
             continue
-        if place is not None:
-            with open(place, "rb") as file:  # noqa: PTH123 - inspect gives a string
-                return hashlib.file_digest(file, "sha256").hexdigest()
+        if place is not None and Path(place).is_file():
+            return hashlib.sha256(Path(place).read_bytes()).hexdigest()
     return ""
