@@ -18,6 +18,7 @@ import assay
 from assay.analysis.experiment import _with_front
 from assay.errors import AssayError, InputError, UsageError
 from assay.pipeline.experiment import load_experiment
+from assay.testing import Answer, FakeLLM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -261,6 +262,29 @@ def test_gold_spans_make_chunkers_comparable(place):
             assert scores.column("span_recall@1")[place_] == sum(hit) / len(hit)
             assert scores.column("span_precision@1")[place_] == pytest.approx(len(common) / len(inside))
     assert found.findings.row("whole").quality["span_recall@1"].mean.estimate == 0.75
+
+
+def test_every_stage_may_be_an_endpoint(place):
+    def served(received):
+        body = received.body
+        if "text" in body:
+            return Answer(body={"chunks": body["text"].split(". ")})
+        if "k" in body:
+            return Answer(body={"results": [{"id": "a#0", "score": 2}, {"id": "d#0", "score": 1.5}, {"id": "b#1"}]})
+        if "texts" in body:
+            return Answer(body={"scores": [float("station" in text or "Trains" in text) for text in body["texts"]]})
+        return Answer(body={"answer": f"{len(body['contexts'])} contexts"})
+
+    with FakeLLM(served) as server:
+        at = f'method = "{server.url}"\n'
+        path = write(place, f"#data\n[chunk]\n{at}[retrieve]\n{at}[rerank]\n{at}[generate]\n{at}contexts = 2\n")
+        found = assay.run_experiment(path)
+        asked = len(server.requests)
+        assert assay.run_experiment(path).done == {}
+        assert len(server.requests) == asked
+    (outcome,) = found.outcomes
+    assert outcome.run.frame["chunk_id"].to_list() == ["d#0", "a#0", "b#1"] * 4
+    assert {sample.answer for sample in outcome.samples} == {"2 contexts"}
 
 
 # Bad input --------------------------------------------------------------------------------------------------------

@@ -191,7 +191,8 @@ def _references(table: Any) -> dict[str, tuple[str, ...]]:
 
 def make_stages(experiment: Experiment, collection: Collection) -> tuple[dict[tuple[Any, ...], Any], Setup]:
     """Make every stage that any combination uses, so that what cannot work is found before anything runs."""
-    setup = Setup(experiment.folder, tuple(d.text for d in collection.documents[:_SAMPLE]), experiment.llm)
+    llm = {"cache": str(experiment.cache.resolve() / "answers.sqlite"), **experiment.llm}  # nothing is paid for twice
+    setup = Setup(experiment.folder, tuple(d.text for d in collection.documents[:_SAMPLE]), llm)
     made: dict[tuple[Any, ...], Any] = {}
     try:
         for combination in experiment.combinations:
