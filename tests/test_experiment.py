@@ -287,6 +287,34 @@ def test_every_stage_may_be_an_endpoint(place):
     assert {sample.answer for sample in outcome.samples} == {"2 contexts"}
 
 
+def test_calls_that_fail_are_told_and_only_they_are_made_again(place):
+    broken = True
+
+    def graded(received):
+        text = received.text
+        if '"grade"' not in text:
+            return "70 degrees"
+        if broken and "station" in text:
+            return Answer(body={"choices": []})
+        return json.dumps({"grade": 9 if "Trains" in text else 1})
+
+    body = '#data\n[[rerank]]\nmethod = "none"\n[[rerank]]\nmethod = "llm-pointwise"\n[generate]\nmethod = "llm"\n[llm]\nurl = "URL"\nmodel = "smollm2-135m"\nbackoff = 0.01\n'
+    with FakeLLM(graded) as server:
+        path = write(place, body.replace("URL", server.url))
+        found = assay.run_experiment(path)
+        told = [str(warning) for warning in found.findings.warnings]
+        assert any(text.startswith("llm-pointwise: calls that failed: empty") for text in told)
+        row = found.findings.row("llm-pointwise")
+        assert row.stages[1].tokens > 0
+        assert row.cost_per_query == 0.0
+        asked, broken = len(server.requests), False
+        again = assay.run_experiment(path)
+        assert again.done == {"rerank": 1}
+        assert 0 < len(server.requests) - asked <= 4, "only the calls that had failed"
+        assert not [w for w in again.findings.warnings if "failed" in w]
+        assert assay.run_experiment(path).done == {}
+
+
 # Bad input --------------------------------------------------------------------------------------------------------
 
 BAD = [

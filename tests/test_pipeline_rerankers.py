@@ -14,7 +14,9 @@ from assay.pipeline.experiment import make
 from assay.pipeline.generators import LanguageModel
 from assay.pipeline.grid import choices_of
 from assay.pipeline.language_models import Listwise, Pointwise, permutation, windows
+from assay.pipeline.ordering import check_answered
 from assay.pipeline.prompting import load_prompt
+from assay.pipeline.records import Scored
 from assay.pipeline.rerankers import CrossEncoder, Endpoint, Own
 from assay.pipeline.stages import Setup
 from assay.testing import Answer, FakeLLM
@@ -198,17 +200,24 @@ def test_a_text_whose_grade_never_comes_has_none_and_is_counted():
     assert found.faults == {"empty": 1}
 
 
-@pytest.mark.parametrize(("answer", "message"), [
-    (Answer.error(401), r"failed \(key\)"), (Answer("no json at all"), r"no answer to any of 2 calls \(parse 2\)"),
-    (Answer('{"grade": 11}'), "parse 2"), (Answer(refusal="I will not"), "refused 2"),
+@pytest.mark.parametrize(("answer", "reason"), [
+    (Answer("no json at all"), "parse"), (Answer('{"grade": 11}'), "parse"), (Answer(refusal="I will not"), "refused"),
+    (Answer.error(400, "no"), "request"), (Answer(body="<html>"), "garbage"), (Answer(broken="reset"), "network"),
 ])  # fmt: skip
-def test_a_language_model_that_never_grades_is_an_error(answer, message):
-    with (
-        FakeLLM(answer) as server,
-        Client(server.url, "m", patience=QUICK) as client,
-        pytest.raises(InputError, match=message),
-    ):
-        pointwise(client).score("q", ["a", "b"])
+def test_a_language_model_that_never_grades_is_an_error(answer, reason):
+    with FakeLLM(answer) as server, Client(server.url, "m", patience=QUICK) as client:
+        found = pointwise(client).score("q", ["a", "b"])
+    assert (list(found.scores), found.faults) == ([None, None], {reason: 2})
+    with pytest.raises(InputError, match=rf"no call of the reranker succeeded \({reason} 2\)"):
+        check_answered([found, None])
+    check_answered([found, Scored([1.0])])
+
+
+def test_a_wrong_key_stops_at_once():
+    with FakeLLM(Answer.error(401)) as server, Client(server.url, "m", patience=QUICK) as client:
+        with pytest.raises(InputError, match=r"failed \(key\)"):
+            pointwise(client).score("q", ["a", "b"])
+        assert len(server.requests) <= 2
 
 
 def by_number(received):

@@ -22,7 +22,7 @@ from assay.formats.queries import read_queries
 from assay.formats.reading import as_judgments, as_run
 from assay.pipeline.experiment import make
 from assay.pipeline.grid import choices_of
-from assay.pipeline.ordering import descending, reordered
+from assay.pipeline.ordering import check_answered, descending, reordered
 from assay.pipeline.records import Hits, together
 from assay.pipeline.rerankers import Own
 from assay.pipeline.stages import Setup
@@ -148,6 +148,7 @@ class _Told:
     def reranked(self, lists: Mapping[str, list[tuple[str, float]]]) -> dict[str, dict[str, float]]:
         """New scores of every list; the first call is made twice, as it may load things."""
         found: dict[str, dict[str, float]] = {}
+        told = []
         for number, (query, rows) in enumerate(lists.items()):
             self._tell("reranking", number, len(lists))
             texts = [self._text(query, doc) for doc, _ in rows]
@@ -158,6 +159,7 @@ class _Told:
             start = time.perf_counter()
             scored = self._scorer.score(self._queries[query], texts)
             self.ms[query] = 1000 * (time.perf_counter() - start)
+            told.append(scored)
             hits = reordered(Hits(tuple(range(len(rows))), tuple(score for _, score in rows)), scored, 0.0)
             self.tokens += hits.tokens
             self.money = together(self.money, hits.money)
@@ -165,6 +167,7 @@ class _Told:
                 self.faults[reason] = self.faults.get(reason, 0) + count
             scores = descending(hits.scores)
             found[query] = {rows[place][0]: score for place, score in zip(hits.chunks, scores, strict=True)}
+        check_answered(told)
         return found
 
     def _text(self, query: str, doc: str) -> str:

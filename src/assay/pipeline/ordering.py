@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from assay.errors import InputError
 from assay.pipeline.records import Hits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from assay.pipeline.records import Scored
 
@@ -27,6 +29,17 @@ def reordered(hits: Hits, scored: Scored | None, ms: float) -> Hits:
     scores = [*(score for _, score in order), *(low - 1 - place for place in range(len(rest)))]
     numbers = [hits.chunks[i] for i in (*(i for i, _ in order), *rest)]
     return Hits(tuple(numbers), tuple(scores), ms, scored.tokens, scored.money, dict(scored.faults))
+
+
+def check_answered(found: Iterable[Scored | None]) -> None:
+    """Refuse a reranker of which not a single call succeeded: its list would be the retriever's under another name."""
+    told = [scored for scored in found if scored is not None]
+    faults = Counter[str]()
+    for scored in told:
+        faults.update(scored.faults)
+    if faults and all(score is None for scored in told for score in scored.scores):
+        counts = ", ".join(f"{reason} {count}" for reason, count in faults.most_common())
+        raise InputError(f"no call of the reranker succeeded ({counts})")
 
 
 def descending(scores: Sequence[float]) -> list[float]:

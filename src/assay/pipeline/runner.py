@@ -14,7 +14,7 @@ from assay.data.samples import Context, Sample, Samples
 from assay.errors import AssayError, InputError
 from assay.pipeline import chunkers
 from assay.pipeline.measuring import measured
-from assay.pipeline.ordering import descending, reordered
+from assay.pipeline.ordering import check_answered, descending, reordered
 from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, together
 from assay.pipeline.store import Store, key_of
 
@@ -195,7 +195,7 @@ class Runner:
         new = key_of("rerank", reranker.identity, choice.size, key)
 
         def compute() -> tuple[list[Any], bool]:
-            rows = []
+            rows, told = [], []
             for query, hits in zip(block, found, strict=True):
                 texts = [chunks[number].text for number in hits.chunks[: choice.size]]
                 start = time.perf_counter()
@@ -203,6 +203,8 @@ class Runner:
                     scored = reranker.score(query.text, texts) if texts else None
                 ms = 1000 * (time.perf_counter() - start)
                 rows.append(reordered(hits, scored, ms))
+                told.append(scored)
+            check_answered(told)
             return [row.to_json() for row in rows], not any(row.faults for row in rows)
 
         return new, [Hits.from_json(row) for row in self._store.values("rerank", new, compute)]
