@@ -175,7 +175,7 @@ def test_a_change_redoes_only_what_follows_it(place):
     write(place, "#data" + GRID.replace("own_stages:length", "own_stages:other"))
     assert assay.run_experiment(path).done == {"rerank": 6, "generate": 6}
     write(place, "#data" + GRID.replace("size = 30", "size = 31"))
-    assert set(assay.run_experiment(path).done) == {"chunk", "index", "search", "rerank", "generate"}
+    assert set(assay.run_experiment(path).done) == {"chunk", "index", "search", "fuse", "rerank", "generate"}
     (place / "own_stages.py").write_text(PLUGIN + "\n# changed\n", encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "assay", "run", "e.toml"], cwd=place, capture_output=True, text=True, check=True
