@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import string
 import sys
 
 import pytest
 
-from assay.catalogue import CATALOGUE
-from assay.catalogue_serving import SERVING
 from assay.cli import main
 from assay.messages import say, tell
 from assay.testing import Answer, FakeLLM
@@ -176,15 +173,6 @@ def test_a_bench_file_is_refused_where_systems_are_expected(call):
     code, _, err = call("compare", "b.json", "b.json")
     assert code == 2
     assert "holds no system" in err and err.count("\n") == 1
-
-
-@pytest.mark.parametrize("key", list(SERVING))
-def test_messages_say_the_same_in_both_languages(key):
-    english, chinese = SERVING[key]
-    assert {name for _, name, *_ in string.Formatter().parse(english) if name} == {
-        name for _, name, *_ in string.Formatter().parse(chinese) if name
-    }
-    assert key not in CATALOGUE
 
 
 def test_messages_inside_lists_are_translated():

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "assay"
 
 # Parts of one layer do not import each other. `demo` only knows where its files are.
 LAYERS = [
-    {"errors", "wordings", "catalogue", "catalogue_answers", "catalogue_report", "catalogue_serving", "catalogue_validation"},
+    {"errors", "wordings"},
     {"messages"},
     {"data", "stats", "demo"},
     {"llm", "formats", "engines", "text"},

@@ -15,8 +15,6 @@ from assay.analysis.diagnose import diagnose, diagnose_scores, findings
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.analysis.sweep import sweep
-from assay.catalogue import CATALOGUE
-from assay.catalogue_validation import VALIDATION
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.formats.queries import read_queries
@@ -24,6 +22,7 @@ from assay.messages import say, tell
 from assay.report import diagnosis as report
 from assay.report.document import write
 from assay.report.tables import width
+from assay.wordings import PARTS, WORDINGS
 
 # The batch of four queries of the specification: 10101 with 4 relevant, 10101 with 3, 01101 with 3, 10101 with 4.
 PATTERNS = {"q1": ("10101", 4), "q2": ("10101", 3), "q3": ("01101", 3), "q4": ("10101", 4)}
@@ -288,9 +287,13 @@ def fields(text: str) -> set[str]:
     return set(re.findall(r"\{(\w+)", text))
 
 
-@pytest.mark.parametrize("key", [*CATALOGUE, *VALIDATION])
+def test_no_two_parts_use_one_key():
+    assert len(WORDINGS) == sum(map(len, PARTS))
+
+
+@pytest.mark.parametrize("key", list(WORDINGS))
 def test_both_languages_say_the_same_values(key):
-    english, chinese = {**CATALOGUE, **VALIDATION}[key]
+    english, chinese = WORDINGS[key]
     assert fields(english) - fields(chinese) <= {"en", "n"}  # a number may only choose a word in English
     assert fields(chinese) - fields(english) <= {"zh"}
     if key != "text.either" and english and re.sub(r"\{[^}]*\}|[^A-Za-z]", "", english) and english.islower():

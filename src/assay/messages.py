@@ -9,15 +9,9 @@ from __future__ import annotations
 import string
 from typing import Any, Literal
 
-from assay.catalogue import CATALOGUE
-from assay.catalogue_answers import ANSWERS
-from assay.catalogue_report import REPORT
-from assay.catalogue_serving import SERVING
-from assay.catalogue_validation import VALIDATION
-from assay.wordings.experiment import EXPERIMENT
+from assay.wordings import WORDINGS
 
 Lang = Literal["en", "zh"]
-_MESSAGES = {**CATALOGUE, **ANSWERS, **EXPERIMENT, **REPORT, **SERVING, **VALIDATION}
 
 
 class Said(str):
@@ -45,8 +39,8 @@ class _Words(string.Formatter):
 
 
 def say(key: str, **values: Any) -> Said:
-    """Say a message of the catalogue in English, translatable later."""
-    said = Said(_Words("en").vformat(_MESSAGES[key][0], (), values))
+    """Say a message in English, translatable later."""
+    said = Said(_Words("en").vformat(WORDINGS[key][0], (), values))
     said.key, said.values = key, values
     return said
 
@@ -55,4 +49,4 @@ def tell(text: str, lang: Lang) -> str:
     """Put a text into a language; what was not made by `say` stays as it is."""
     if lang == "en" or not isinstance(text, Said):
         return str(text)
-    return _Words(lang).vformat(_MESSAGES[text.key][1], (), text.values)
+    return _Words(lang).vformat(WORDINGS[text.key][1], (), text.values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CATALOGUE: dict[str, tuple[str, str]] = {
+GENERAL: dict[str, tuple[str, str]] = {
     "text.either": ("{en}", "{zh}"),
     # Headers of tables
     "column.system": ("system", "系统"),
