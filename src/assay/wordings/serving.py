@@ -93,7 +93,6 @@ SERVING: dict[str, tuple[str, str]] = {
     ),
     "bench.nothing": ("no call succeeded", "没有成功的调用"),
     # Money
-    "column.method": ("method", "方法"),
     "column.price": ("per M tokens", "每百万 token"),
     "column.tokens_each": ("tokens a document", "每文档 token"),
     "column.each_query": ("per query", "每次查询"),

@@ -30,7 +30,7 @@ def verdict(found: Dossier) -> Verdict | None:
     done = [one for one in part["combinations"] if one.get("status") == "done"]
     failed = len(part["combinations"]) - len(done)
     text = say("experiment.verdict", winner=str(part["winner"]["name"]), n=len(done), baseline=str(part["baseline"]),
-               failed=say("experiment.failed", n=failed) if failed else "")  # fmt: skip
+               failed=say("experiment.how_many_failed", n=failed) if failed else "")  # fmt: skip
     return Verdict(text, "good")
 
 
@@ -60,7 +60,7 @@ def _holdout(part: Mapping[str, Any]) -> str:
     if not held:
         return ""
     shown = ", ".join(f"{name} {_number(value)}" for name, value in held.items() if _number(value))
-    return say("experiment.holdout", winner=str(part["winner"]["name"]), values=shown) if shown else ""
+    return say("experiment.held_out", winner=str(part["winner"]["name"]), values=shown) if shown else ""
 
 
 def _number(value: object) -> str:
@@ -74,7 +74,7 @@ def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measure
     winner = (part.get("winner") or {}).get("name")
     headers = (
         say("column.combination"), *axes, *measures, "P50 ms", "P95 ms", say("column.per_query_cost"),
-        say("column.front"), say("column.status"),
+        say("column.pareto"), say("column.status"),
     )  # fmt: skip
     rows = tuple(_row(one, axes, measures, winner=one.get("name") == winner) for one in combinations)
     last = len(headers) - 1
@@ -117,7 +117,7 @@ def _front(done: Sequence[Combination], measure: str, cost: str, place: int) -> 
         return None
     axis = say("axis.p95") if cost == "latency" else say("column.per_query_cost")
     rows = tuple((p.label, f"{p.x:,.6g}", f"{p.y:.4f}", p.series) for p in found)
-    table = Table((say("column.combination"), axis, measure, say("column.front")), rows, texts=(3,))
+    table = Table((say("column.combination"), axis, measure, say("column.pareto")), rows, texts=(3,))
     title = say("chart.front", measure=measure, cost=axis)
     name = f"front-{cost}-{place}"
     return Chart(name, "frontier", title, axis, measure, tuple(found), table, line=_line(found))
@@ -143,7 +143,7 @@ def _stages(done: Sequence[Combination]) -> Table:
         for stage in one.get("stages") or ()
     )  # fmt: skip
     headers = (
-        say("column.combination"), say("column.stage"), "P50 ms", "P95 ms", say("column.tokens"), say("column.money"),
+        say("column.combination"), say("column.stage"), "P50 ms", "P95 ms", say("column.tokens"), say("column.spent"),
     )  # fmt: skip
     return Table(headers, rows, names=2)
 
