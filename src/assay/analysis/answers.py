@@ -150,7 +150,7 @@ def planned(
     rules = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
     wanted, asked = answer_measures(measures, rules)
     named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
-    notes: tuple[str, ...] = (say("answers.mapping", text=", ".join(named)),)
+    notes: tuple[str, ...] = (say("answers.mapping", text=", ".join(named)),) if named else ()
     if measures is None:
         wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and method in {"auto", "llm"})
         notes = (*notes, *left_out)

@@ -26,6 +26,7 @@ assay answers samples.csv -m faithfulness -m token_f1 --map question=my_column
 assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 --dry-run
 assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 \\
     --max-cost 1 -o result.json --per-sample evidence.jsonl
+assay answers samples.jsonl --report answers.html
 assay compare before.json after.json -m faithfulness
 """
 
@@ -50,10 +51,11 @@ assay compare before.json after.json -m faithfulness
 @click.option("--max-chars", type=click.IntRange(min=1), default=60_000, show_default=True, help="Of all contexts.")
 @click.option("--per-sample", metavar="FILE", help="Every sample with its evidence (.jsonl).")
 @asking.client_options
+@options.report
 @options.output
 def command(
-    *, samples: str, columns: tuple[str, ...], input_format: str | None, per_sample: str | None, output: str | None,
-    kind: str | None, lang: Lang, **rest: Any,
+    *, samples: str, columns: tuple[str, ...], input_format: str | None, per_sample: str | None, report: str | None,
+    output: str | None, kind: str | None, lang: Lang, **rest: Any,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
     import gc
@@ -82,7 +84,7 @@ def command(
         for one in (client, embedder):
             if not isinstance(one, str) and one is not None:
                 one.close()
-    _emit(found, kind, lang, output, per_sample)
+    _emit(found, kind, lang, output=output, per_sample=per_sample, report=report)
     _spent(rest["judge"], last, lang)
 
 
@@ -171,11 +173,14 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
         click.echo(tell(line, lang))
 
 
-def _emit(found: Answers, kind: str, lang: Lang, output: str | None, per_sample: str | None) -> None:
+def _emit(
+    found: Answers, kind: str, lang: Lang, *, output: str | None, per_sample: str | None, report: str | None
+) -> None:
     from assay.analysis.answer_records import answers_part
+    from assay.cli.reporting import write_fresh
     from assay.formats.files import write_atomically
     from assay.formats.results import plain_json, result_dict, to_json
-    from assay.report import answers as report
+    from assay.report import answers as shown
     from assay.report.document import write
     from assay.report.evaluation import stamp
 
@@ -183,14 +188,15 @@ def _emit(found: Answers, kind: str, lang: Lang, output: str | None, per_sample:
     if per_sample:
         write_atomically(per_sample, "\n".join(map(plain_json, part["samples"])) + "\n")
         click.echo(f"wrote {per_sample}", err=True)
+    told = [*map(str, found.warnings), *map(str, found.notes)]
+    result = result_dict([found], command=inputs.command_line(), warnings=told, more={"answers": part})
+    write_fresh(result, report, lang)
     if kind == "json":
-        told = [*map(str, found.warnings), *map(str, found.notes)]
-        result = result_dict([found], command=inputs.command_line(), warnings=told, more={"answers": part})
         options.emit(to_json(result), output)
     elif kind == "csv":
-        options.emit(write([report.values(found)], "csv", lang, stamp=stamp([found])), output)
+        options.emit(write([shown.values(found)], "csv", lang, stamp=stamp([found])), output)
     else:
-        options.emit(write(report.document(found, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
+        options.emit(write(shown.document(found, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
 
 
 def _spent(judge: str | None, last: list[Progress], lang: Lang) -> None:

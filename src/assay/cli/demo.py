@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from assay.cli import options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.analysis.conduct import Conducted
     from assay.demo import Collection
+    from assay.messages import Lang
 
 _HELP = """Compare search systems on the bundled collection: texts about tea in English and Chinese. Works offline.
 
 \b
 assay demo
-assay demo --output somewhere
+assay demo --output somewhere --lang zh
 """
-_TEXT = 300
 
 
 @click.command(name="demo", help=_HELP)
 @click.option("--output", "-o", default="assay-demo", show_default=True, metavar="DIR", help="Where results go.")
-def command(*, output: str) -> None:
+@options.lang
+def command(*, output: str, lang: Lang) -> None:
     """Run the ladder and the chunkers, diagnose the best, look at its answers."""
     from pathlib import Path
 
@@ -38,10 +41,13 @@ def command(*, output: str) -> None:
     if not kept:
         _runs_only(place)
         return
-    ladder = _run(place.ladder, folder / "ladder", kept, "From words to vectors, to both, to a second model on top")
+    ladder, text = _run(
+        place.ladder, folder / "ladder", kept, "From words to vectors, to both, to a second model on top"
+    )
     _run(place.chunking, folder / "chunking", (), "Whole documents against three kinds of chunks, BM25")
     _diagnosis(ladder, place)
-    _answer(ladder)
+    answered = _answers(ladder)
+    _report(ladder, text, answered, folder / "report.html", lang)
     click.echo(
         f"\nResults, runs, answers and times are in {folder}: ladder/result.json, chunking/result.json.\n"
         "Try it on your own documents: copy an experiment, change its paths, and run it:\n"
@@ -72,7 +78,7 @@ def _kept() -> tuple[str, ...]:
     return ("bm25", "vectors", "hybrid", "hybrid + minilm")
 
 
-def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> Conducted:
+def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[Conducted, str]:
     from assay.analysis.conduct import run_experiment
     from assay.cli.run import bar, clear, write_results
     from assay.report.document import Heading, write
@@ -82,9 +88,9 @@ def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> Conduct
         found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=bar())
     finally:
         clear()
-    write_results(found, folder)
+    text = write_results(found, folder)
     click.echo(write([Heading(title), *document(found.findings)], "table"))
-    return found
+    return found, text
 
 
 def _diagnosis(ladder: Conducted, place: Collection) -> None:
@@ -103,17 +109,32 @@ def _diagnosis(ladder: Conducted, place: Collection) -> None:
     click.echo(write(diagnosis(replace(found, worst=())), "table"))
 
 
-def _answer(ladder: Conducted) -> None:
-    """One answer of the best system, and what faithfulness says about all of them."""
+def _answers(ladder: Conducted) -> dict[str, Any]:
+    """Evaluate the answers of the best system, which are sentences of the documents."""
+    from assay.analysis.answer_records import answers_part
+    from assay.analysis.answers import answers
+    from assay.formats.results import result_dict
+    from assay.report.answers import document
+    from assay.report.document import write
+
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
-    quality = ladder.findings.row(ladder.findings.winner).quality["faithfulness"].mean
-    sample = winner.samples[0] if winner.samples is not None else None
-    click.echo(
-        f"Answers of {ladder.findings.winner} (sentences of the documents; --help of assay run: a language model):\n"
-        f"faithfulness {quality.estimate:.4f}, by the words that the contexts have. For example:"
-    )
-    if sample is not None:
-        click.echo(f"  {sample.question}\n  {(sample.answer or '')[:_TEXT]}")
+    found = answers(winner.samples, method="words", name=f"answers of {ladder.findings.winner}")
+    part = answers_part(found)
+    click.echo(write(document(found, part["samples"]), "table"))
+    return result_dict([found], command="assay demo", more={"answers": part})
+
+
+def _report(ladder: Conducted, text: str, answered: dict[str, Any], place: Path, lang: Lang) -> None:
+    """Write all of it as a page; without the packages for that, say how to get them."""
+    from assay.cli.run import write_report
+    from assay.errors import AssayError
+
+    try:
+        write_report(ladder, text, str(place), lang, answered)
+    except AssayError as error:
+        click.echo(f"There is no report: {error}", err=True)
+        return
+    click.echo(f"The same as a page, with every query: {place}")
 
 
 def _runs_only(place: Collection) -> None:

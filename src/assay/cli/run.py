@@ -24,7 +24,7 @@ cache by content: the same command run again goes on where it stopped, and chang
 \b
 assay run experiment.toml
 assay run experiment.toml --limit 20 --only 'hybrid*'
-assay run experiment.toml --holdout 0.3 -o results
+assay run experiment.toml --holdout 0.3 -o results --report report.html
 """
 
 
@@ -37,10 +37,11 @@ assay run experiment.toml --holdout 0.3 -o results
 @click.option("--output", "-o", metavar="DIR", help="Where results go (NAME-results beside the file).")
 @click.option("--format", "kind", type=click.Choice(["table", "markdown", "latex", "csv", "json"]), default="table")
 @click.option("--brief", is_flag=True, help="Leave out the tables of stages and indexes.")
+@options.report
 @options.lang
 def command(
     *, experiment: str, limit: int | None, only: tuple[str, ...], holdout: float, cache: str | None,
-    output: str | None, kind: str, brief: bool, lang: Lang,
+    output: str | None, kind: str, brief: bool, report: str | None, lang: Lang,
 ) -> None:  # fmt: skip
     """Run, print and write."""
     import gc
@@ -56,9 +57,30 @@ def command(
     folder = Path(output) if output else found.experiment.output
     text = write_results(found, folder)
     show(found, kind, text, lang=lang, brief=brief)
+    if report is not None:
+        write_report(found, text, report, lang)
     click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
     if any(not row.done for row in found.findings.rows):
         sys.exit(1)
+
+
+def write_report(found: Conducted, text: str, place: str, lang: Lang, *more: dict[str, Any]) -> None:
+    """Write the report of an experiment with its lists and texts, and of `more` results beside it."""
+    import json
+
+    from assay.analysis.dossier import Evidence
+    from assay.cli.reporting import write
+    from assay.formats.queries import read_queries
+
+    runs = {outcome.combination.name: outcome.run for outcome in found.outcomes if outcome.run is not None}
+    evidence = Evidence(
+        judgments=found.findings.judgments,
+        runs=runs,
+        documents={document.id: document.text for document in found.collection.documents},
+        queries=read_queries(found.experiment.folder / found.experiment.data["queries"]),
+    )
+    named = [(found.experiment.name, result) for result in (json.loads(text), *more)]
+    write(named, evidence, place, lang=lang)
 
 
 def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> None:
