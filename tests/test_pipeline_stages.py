@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,10 +23,12 @@ from assay.pipeline.generators import Extractive
 from assay.pipeline.gold import GoldSpan, chunks_judged, covered
 from assay.pipeline.grid import choices_of
 from assay.pipeline.hybrid import Hybrid
+from assay.pipeline.measuring import measured
 from assay.pipeline.ordering import descending, reordered
 from assay.pipeline.records import Chunk, Document, Hits, Query, Scored
 from assay.pipeline.retrieval import best
 from assay.pipeline.stages import Setup
+from assay.pipeline.store import Store, key_of
 from assay.pipeline.terms import words
 from assay.pipeline.vectors import Vectors
 
@@ -354,3 +357,47 @@ def test_extractive_answers_are_sentences_of_the_contexts():
     assert Extractive(1).answer("乌龙茶用什么水", contexts).text == "乌龙茶用沸水冲泡。"
     assert Extractive().answer("quantum zebras", contexts).text is None
     assert Extractive().answer("sencha", []).text is None
+
+
+# Keeping and measuring --------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_file_of_the_cache_is_computed_again(tmp_path):
+    store = Store(tmp_path)
+    key = key_of("stage", {"b": 1, "a": [2]})
+    assert key == key_of("stage", {"a": [2], "b": 1}) != key_of("stage", {"a": [2], "b": 2})
+    assert store.values("chunk", key, lambda: ([1, 2], True)) == [1, 2]
+    assert store.values("chunk", key, lambda: ([3], True)) == [1, 2]
+    (file,) = [path for path in tmp_path.rglob("*") if path.is_file()]
+    file.write_text("[1, 2", encoding="utf-8")
+    assert store.values("chunk", key, lambda: ([3], False)) == [3]
+    assert store.values("chunk", key, lambda: ([4], True)) == [4]
+    assert (store.done["chunk"], store.reused["chunk"]) == (3, 1)
+
+
+def test_a_folder_is_kept_whole_or_not_at_all(tmp_path):
+    store = Store(tmp_path)
+
+    def breaks(folder):
+        (folder / "half").write_text("x", encoding="utf-8")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        store.keep_folder("index", "abc", breaks)
+    assert not store.has_folder("index", "abc")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    store.keep_folder("index", "abc", lambda folder: (folder / "x").write_text("x", encoding="utf-8"))
+    assert store.has_folder("index", "abc")
+
+
+def test_peak_memory_counts_what_is_given_back():
+    def work():
+        size = len(np.ones(40_000_000, dtype=np.uint8))
+        return size, len(np.ones(1000))
+
+    found, seconds, peak = measured(work)
+    assert found == (40_000_000, 1000)
+    assert seconds > 0
+    if not sys.platform.startswith("linux"):
+        pytest.skip("elsewhere the high-water mark cannot be reset")
+    assert 30_000_000 < peak < 200_000_000
