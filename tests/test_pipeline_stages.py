@@ -198,6 +198,13 @@ def test_the_best_places_are_those_of_a_stable_sort(values, k):
     assert best(scores, k).tolist() == expected
 
 
+@given(st.integers(0, 10_000), st.sampled_from([1, 3, 7, 1000]), st.integers(1, 60), st.integers(1, 3000))
+def test_the_best_places_of_long_lists_are_those_of_a_stable_sort(seed, kinds, k, size):
+    scores = np.random.default_rng(seed).integers(0, kinds, size).astype(np.float32)
+    expected = sorted(range(size), key=lambda i: (-scores[i], i))[:k]
+    assert best(scores, k).tolist() == expected
+
+
 def test_bm25_scores_are_those_of_the_formula():
     texts = ["green tea green", "black tea", "milk and water and more milk", "绿茶用八十度的水"]
     index = Bm25(k1=1.2, b=0.6).build(chunks_of(texts))
