@@ -180,9 +180,11 @@ def test_a_report_on_the_way_says_what_the_report_of_the_file_says(demo, tmp_pat
 
 
 def test_the_demo_ends_with_its_report(tmp_path):
-    done = run("demo", "--report", tmp_path / "tea.html")
-    assert done.stdout.splitlines()[-1] == f"The same as a page, with every query: {tmp_path / 'tea.html'}"
-    assert "coffee or tea, which gives a bigger kick" in (tmp_path / "tea.html").read_text()
+    done = run("demo", "--output", tmp_path)
+    assert f"The same as a page, with every query: {tmp_path / 'report.html'}" in done.stdout.splitlines()
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "coffee or tea, which gives a bigger kick" in page  # a query
+    assert "context_utilisation" in page  # a measure of its answers
 
 
 def test_plot_lists_charts_and_draws_one(demo, tmp_path):

@@ -95,11 +95,11 @@ def test_intervals_agree_with_the_bootstrap_of_scipy():
 def test_a_difference_is_that_of_the_two_areas_and_its_interval_that_of_pairs():
     scores, labels = made(300)
     others = np.round(scores + np.random.default_rng(6).normal(0, 0.3, 300), 1)
-    found = auroc_difference(scores, others, labels, n_resamples=1000)
+    found = auroc_difference(scores, others, labels=labels, n_resamples=1000)
     assert found.value == pytest.approx(roc_auc_score(labels, scores) - roc_auc_score(labels, others), abs=1e-12)
     apart = auroc(scores, labels, n_resamples=1000).interval
     assert found.interval.high - found.interval.low < (apart.high - apart.low) / 1.5
-    assert auroc_difference(scores, scores, labels, n_resamples=100).interval.high == 0
+    assert auroc_difference(scores, scores, labels=labels, n_resamples=100).interval.high == 0
 
 
 def test_rows_without_a_value_are_left_out():
@@ -109,7 +109,7 @@ def test_rows_without_a_value_are_left_out():
     kept = ~np.isnan(holes)
     assert auroc(holes, labels).value == pytest.approx(roc_auc_score(labels[kept], scores[kept]), abs=1e-12)
     assert auroc(holes, labels).n == kept.sum()
-    found = auroc_difference(holes, scores, labels)
+    found = auroc_difference(holes, scores, labels=labels)
     assert (found.value, found.n) == (0.0, kept.sum())
 
 

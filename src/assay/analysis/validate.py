@@ -188,7 +188,7 @@ def _agreed(
     if truth is None:
         return Agreed(column.name, column.kind, scored, rho, None, None, None, None)
     yes = truth[kept]
-    difference = None if column is first else auroc_difference(first.values[kept], values, yes, **options)
+    difference = None if column is first else auroc_difference(first.values[kept], values, labels=yes, **options)
     return Agreed(
         column.name,
         column.kind,

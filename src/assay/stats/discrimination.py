@@ -65,8 +65,8 @@ def auroc(
 def auroc_difference(
     scores: ArrayLike,
     others: ArrayLike,
-    labels: ArrayLike,
     *,
+    labels: ArrayLike,
     groups: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 0,
