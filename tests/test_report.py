@@ -185,6 +185,7 @@ def test_the_demo_ends_with_its_report(tmp_path):
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "coffee or tea, which gives a bigger kick" in page  # a query
     assert "context_utilisation" in page  # a measure of its answers
+    assert "ndcg@10 by lang" in page and "faithfulness by lang" in page  # each measure in a chart of its own
 
 
 def test_plot_lists_charts_and_draws_one(demo, tmp_path):

@@ -19,10 +19,9 @@ SIZE = {"width": 1280, "height": 860}
 
 def report(folder: Path, lang: str) -> Path:
     """Write the demo's report."""
-    file = folder / f"{lang}.html"
-    words = [sys.executable, "-m", "assay", "demo", "--report", str(file), "--lang", lang]
+    words = [sys.executable, "-m", "assay", "demo", "--output", str(folder / lang), "--lang", lang]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-    return file
+    return folder / lang / "report.html"
 
 
 def has_chinese() -> bool:

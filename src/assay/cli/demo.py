@@ -130,7 +130,7 @@ def _report(ladder: Conducted, text: str, answered: dict[str, Any], place: Path,
     from assay.errors import AssayError
 
     try:
-        write_report(ladder, text, str(place), lang, answered)
+        write_report(ladder, text, str(place), lang, answers=answered)
     except AssayError as error:
         click.echo(f"There is no report: {error}", err=True)
         return

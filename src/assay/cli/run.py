@@ -64,8 +64,8 @@ def command(
         sys.exit(1)
 
 
-def write_report(found: Conducted, text: str, place: str, lang: Lang, *more: dict[str, Any]) -> None:
-    """Write the report of an experiment with its lists and texts, and of `more` results beside it."""
+def write_report(found: Conducted, text: str, place: str, lang: Lang, **more: dict[str, Any]) -> None:
+    """Write the report of an experiment with its lists and texts, and of `more` results by their names."""
     import json
 
     from assay.analysis.dossier import Evidence
@@ -79,8 +79,7 @@ def write_report(found: Conducted, text: str, place: str, lang: Lang, *more: dic
         documents={document.id: document.text for document in found.collection.documents},
         queries=read_queries(found.experiment.folder / found.experiment.data["queries"]),
     )
-    named = [(found.experiment.name, result) for result in (json.loads(text), *more)]
-    write(named, evidence, place, lang=lang)
+    write([(found.experiment.name, json.loads(text)), *more.items()], evidence, place, lang=lang)
 
 
 def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> None:
