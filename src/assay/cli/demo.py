@@ -30,6 +30,9 @@ def command(*, output: str, lang: Lang) -> None:
     """Run the ladder and the chunkers, diagnose the best, look at its answers."""
     from pathlib import Path
 
+    from assay.cli.run import one_thread
+
+    one_thread()
     from assay.demo import collection
 
     place, folder = collection(), Path(output)

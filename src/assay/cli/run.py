@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,7 @@ def command(
     import gc
     from pathlib import Path
 
+    one_thread()
     from assay.analysis.conduct import run_experiment
 
     gc.enable()  # a long run makes cycles
@@ -62,6 +64,15 @@ def command(
     click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
     if any(not row.done for row in found.findings.rows):
         sys.exit(1)
+
+
+def one_thread() -> None:
+    """Keep the library under NumPy to one thread, if it is not loaded yet and nobody asked for more.
+
+    Products of a small model are small: threads wait for each other longer than they work, the more so the busier the
+    machine is.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def write_report(found: Conducted, text: str, place: str, lang: Lang, **more: dict[str, Any]) -> None:
