@@ -6,6 +6,7 @@ import html as entities
 import json
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -324,3 +325,33 @@ def test_chunks_without_their_map_are_not_shown_as_documents(tmp_path):
     for name in ("fresh", "later"):
         page = (tmp_path / f"{name}.html").read_text()
         assert "A#1" not in page and "The lists are not shown" in page
+
+
+def test_inputs_are_found_beside_a_result_that_is_read_from_elsewhere(tmp_path, monkeypatch):
+    (tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path / "there")
+    Path("qrels.txt").write_text("q1 0 doc-one 1\nq2 0 doc-two 1\n")
+    Path("a.run").write_text("q1 Q0 doc-one 1 2 r\nq2 Q0 doc-nine 1 2 r\n")
+    run("evaluate", "qrels.txt", "a.run", "-m", "ndcg@10", "-o", "result.json")
+    monkeypatch.chdir(tmp_path)
+    run("report", "there/result.json", "-o", "one.html")
+    assert "doc-nine" in Path("one.html").read_text(encoding="utf-8")
+    Path("there/a.run").write_text("q1 Q0 doc-two 1 2 r\n")  # no longer what was evaluated
+    run("report", "there/result.json", "-o", "two.html")
+    page = Path("two.html").read_text(encoding="utf-8")
+    assert "no longer at a.run" in page and "doc-nine" not in page
+
+
+def test_documents_of_a_report_may_be_a_folder_of_files(demo, tmp_path):
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "tea-001.txt").write_text("a text in a file of its own")
+    from assay.cli.reporting import gather
+
+    found = gather([], judgments=None, runs=[], documents=str(tmp_path / "texts"), queries=None)
+    assert found.documents == {"tea-001.txt": "a text in a file of its own"}
+
+
+def test_a_result_without_anything_to_show_is_refused(tmp_path):
+    (tmp_path / "v.json").write_text('{"schema": 1, "validation": {}}')
+    with pytest.raises(UsageError, match="holds nothing that a report shows"):
+        run("report", tmp_path / "v.json", "-o", tmp_path / "v.html")

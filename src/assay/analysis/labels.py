@@ -29,7 +29,8 @@ def find_human(samples: Samples) -> str:
         raise InputError(
             f"columns {' and '.join(found)} could both be people's values" if found else "no column of people's values",
             path=_label(samples),
-            hint=f"say which: --human COLUMN; the file has {', '.join(map(excerpt, names[:12]))}",
+            hint="say which: --human COLUMN"
+            + (f"; the file has {', '.join(map(excerpt, names[:12]))}" if names else ", or add one to the file"),
         )
     inside = next((s.others[found[0]] for s in samples if s.others.get(found[0]) is not None), None)
     if not isinstance(inside, dict):

@@ -53,10 +53,10 @@ def command(*, output: str, lang: Lang) -> None:
     _report(ladder, text, answered, folder / "report.html", lang)
     click.echo(
         f"\nResults, runs, answers and times are in {folder}: ladder/result.json, chunking/result.json.\n"
-        "Try it on your own documents: copy an experiment, change its paths, and run it:\n"
-        f"  cp {place.ladder} experiment.toml\n"
-        "  assay run experiment.toml --holdout 0.3\n"
-        "or look closer at this collection:\n"
+        "Choose on some queries and check on the others:\n"
+        f"  assay run {place.ladder} --holdout 0.3 -o {folder / 'holdout'} --cache {folder / 'cache'}\n"
+        "For your own documents, copy that file and change its paths. "
+        "Or look closer at this collection:\n"
         f"  assay compare {place.judgments} {' '.join(str(path) for path in place.runs)} -m ndcg@10\n"
         f"  assay explain {place.judgments} {place.runs[1]} q01 -m ndcg@10"
     )

@@ -31,7 +31,7 @@ assay report result.json -o report.md
 @click.option("--title", help="Title of the report; the names of the files unless given.")
 @click.option("--judgments", metavar="FILE", help="The judgments behind the results.")
 @click.option("--run", "runs", multiple=True, metavar="[NAME=]RUN", help="A run behind the results; may be repeated.")
-@click.option("--documents", metavar="FILE", help="Texts of the documents (doc_id, text).")
+@click.option("--documents", metavar="FILE|DIR", help="Texts of the documents (doc_id, text), or a folder of files.")
 @click.option("--queries", metavar="FILE", help="Texts and attributes of the queries (query_id, text, ...).")
 @options.lang
 def command(

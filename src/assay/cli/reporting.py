@@ -29,6 +29,7 @@ def format_of(place: str) -> str:
 
 def load(places: Sequence[str]) -> list[Loaded]:
     """Read result files; NAME=FILE renames the system of a file that has one."""
+    from assay.analysis.dossier import EXTRAS
     from assay.errors import UsageError
     from assay.formats.files import Input
     from assay.formats.results import load_result
@@ -39,6 +40,8 @@ def load(places: Sequence[str]) -> list[Loaded]:
         systems = result.get("systems") or []
         if name is not None and len(systems) != 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
+        if not systems and not any(part in result for part in EXTRAS):
+            raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *EXTRAS))}")
         found.append((path, _renamed(result, name) if name is not None else result))
     return found
 
@@ -56,15 +59,15 @@ def gather(
 ) -> Evidence:  # fmt: skip
     """Read what lies behind the results: what is given, and files that the results name and that are unchanged."""
     from assay.analysis.dossier import Evidence
-    from assay.formats.documents import read_documents
     from assay.formats.queries import read_queries
+    from assay.pipeline.documents import read_collection
 
     notes: list[str] = []
     found = _runs(results, runs, notes)
     return Evidence(
         judgments=_judgments(results, judgments),
         runs=found,
-        documents=read_documents(documents) if documents else {},
+        documents={one.id: one.text for one in read_collection(documents)} if documents else {},
         queries=read_queries(queries) if queries else None,
         notes=tuple(notes),
     )
@@ -81,19 +84,39 @@ def _judgments(results: Sequence[Loaded], given: str | None) -> Judgments | None
         if digests and read.digest not in digests:
             raise NotComparable(f"{given} does not hold the judgments of the results: their content differs")
         return read
-    for path in (entry["path"] for entry in _unchanged(results, "judgments")):
-        read = read_judgments(path)
+    for place in _unchanged(results, "judgments").values():
+        read = read_judgments(place)
         if read.digest in digests:
             return read
     return None
 
 
-def _unchanged(results: Sequence[Loaded], role: str) -> list[dict[str, Any]]:
-    """Input files of a role that are still there with the same bytes."""
+def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
+    """Input files of a role that are still there with the same bytes: where the path leads from here or the result."""
     from assay.data.source import Source
 
-    entries = [entry for _, result in results for entry in result.get("inputs") or () if entry.get("role") == role]
-    return [e for e in entries if e.get("sha256") and Source(e["path"], Path(e["path"])).sha256 == e["sha256"]]
+    found: dict[str, Path] = {}
+    for file, result in results:
+        for entry in result.get("inputs") or ():
+            if entry.get("role") != role or not entry.get("sha256"):
+                continue
+            for place in (Path(entry["path"]), Path(file).parent / entry["path"]):
+                if Source(entry["path"], place).sha256 == entry["sha256"]:
+                    found.setdefault(entry["path"], place)
+    return found
+
+
+def _written(results: Sequence[Loaded]) -> dict[str, Path]:
+    """Runs that an experiment wrote beside its result, by system."""
+    from assay.cli.run import file_name
+
+    found = {}
+    for file, result in results:
+        for system in result.get("systems") or () if "experiment" in result else ():
+            place = Path(file).parent / "runs" / f"{file_name(system['name'])}.jsonl"
+            if place.is_file():
+                found[system["name"]] = place
+    return found
 
 
 def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> dict[str, Run]:
@@ -103,8 +126,9 @@ def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> 
     from assay.messages import say
 
     files = {s["name"]: s.get("file") for _, result in results for s in result.get("systems") or ()}
-    there = {entry["path"]: entry for entry in _unchanged(results, "run")}
+    there, written = _unchanged(results, "run"), _written(results)
     known = {e.get("sha256") for _, result in results for e in result.get("inputs") or ()}
+    lists = {e["path"] for _, result in results for e in result.get("inputs") or () if e.get("role") == "run"}
     found: dict[str, Run] = {}
     for name, path in map(options.named, given):
         system = name or system_name(path)
@@ -115,9 +139,10 @@ def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> 
         if source is not None and source.sha256 not in known:
             notes.append(say("report.run_other", system=system))
     for system, path in files.items():
-        if system not in found and path in there:
-            found[system] = read_run(path, name=system)
-        elif system not in found and path:
+        place = there.get(path) or written.get(system)
+        if system not in found and place is not None:
+            found[system] = read_run(place, name=system)
+        elif system not in found and path in lists:
             notes.append(say("report.run_gone", system=system, path=path))
     return found
 

@@ -54,6 +54,10 @@ def command(
     gc.enable()  # a long run makes cycles
     try:
         found = run_experiment(experiment, limit=limit, only=only, holdout=holdout, cache=cache, tell=bar())
+    except KeyboardInterrupt:
+        clear()
+        click.echo("stopped; run the same command again: it goes on with what is finished", err=True)
+        sys.exit(130)
     finally:
         clear()
     folder = Path(output) if output else found.experiment.output

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # how many times as fast a GPU is.
 REFERENCE_MS = {20: (80, 120, 150), 50: (200, 300, 400), 100: (400, 600, 800), 200: (800, 1200, 1500)}
 REFERENCE_QPS = (("BGE-base", 50, 180, 10), ("BGE-v2-m3", 40, 150, 8), ("BGE-large", 20, 70, 6))
+_KEEPS_UP = 0.95  # of the calls that were offered
 _BATCH_SECONDS = 2.0  # P95 that is good enough where nobody waits for it
 
 
@@ -96,6 +97,8 @@ def _status(load: Load, goal: Target) -> str:
     value = None if load.latency_ms is None else load.latency_ms.p95.estimate
     if value is None:
         return say("status.unmeasured")
+    if load.rate is not None and load.throughput_qps < load.rate * _KEEPS_UP:
+        return say("status.high")  # the queue grows: what was measured is only how long that went on
     best = goal.excellent is not None and value < goal.excellent
     return say("status.excellent" if best else "status.ok" if value < goal.target else "status.high")
 
