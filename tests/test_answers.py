@@ -81,6 +81,36 @@ def test_the_sigmoid_recipe_has_its_constants_as_parameters():
         assert found.column(label) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.parametrize("method", ["words", "embedding", "llm", "auto"])
+def test_the_sigmoid_recipe_asks_the_given_embedder_whatever_method_judges(method):
+    name = "faithfulness(method='sigmoid')"
+    row = {"answer": TEA, "contexts": [CAT], "question": "Where?"}
+
+    def embed(texts):
+        return [[1.0, 0.0] if text == TEA else [0.6, 0.8] for text in texts]
+
+    found = assay.answers([row], [name], method=method, embedder=embed, judge=lambda _: "{}")
+    assert found[name] == pytest.approx(1 / (1 + math.exp(-10 * (0.6 - 0.5))), abs=1e-6)
+
+
+def test_an_embedder_that_fails_in_a_recipe_is_a_failed_cell_with_the_true_reason():
+    name = "faithfulness(method='sigmoid')"
+
+    def broken(texts):
+        raise RuntimeError("out of memory")
+
+    def nothing(texts):
+        return [[1.0, 0.0] if text == TEA else None for text in texts]
+
+    for embed, reason in (
+        (broken, "embedding: RuntimeError: out of memory"),
+        (nothing, "embedding: no vector came back"),
+    ):
+        found = assay.answers([{"answer": TEA, "contexts": [CAT]}], [name], method="words", embedder=embed)
+        cell = found.outcomes[0].cells[name]
+        assert (cell.value, cell.status, cell.reason) == (None, "failed", reason)
+
+
 def test_utilisation_counts_statements_from_the_threshold_on():
     row = {"answer": f"{TEA} Elephants dance tango. {CAT}", "contexts": [TEA, CAT]}
     assert value("context_utilisation", **row) == pytest.approx(2 / 3)
@@ -148,7 +178,7 @@ def test_a_part_of_the_matrix_is_what_judging_with_fewer_contexts_gives():
 def test_citation_marks_name_contexts(text, expected):
     (sample,) = as_samples([{"answer": text, "contexts": [{"id": f"doc-{x}", "text": x} for x in "abc"]}])
     found = marks(sample.answer, sample.contexts)
-    assert [mark.contexts for mark in found] == expected
+    assert [mark.contexts or tuple(None for _ in mark.absent) for mark in found] == expected
     clean = blanked(text, found)
     assert len(clean) == len(text)
     assert all(a == b for a, b in zip(clean, text, strict=True) if a != " ")
@@ -171,6 +201,15 @@ def test_a_citation_that_adds_nothing_is_wrong_and_one_that_does_not_exist_too()
     assert value("citation_precision", answer=f"{TEA} [1][2]", contexts=[TEA, CAT]) == 0.5
     assert value("citation_recall", answer=f"{TEA} [1][2]", contexts=[TEA, CAT]) == 1.0
     assert value("citation_precision", answer=f"{TEA} [7]", contexts=[TEA, CAT]) == 0.0
+    for marked in (
+        "[1][8][9]",
+        "[1, 8, 9]",
+        "[1][8-9]",
+        "[1][8][9][8]",
+    ):  # a number twice is one citation, as [1][1] is
+        row = {"answer": f"{TEA} {marked}", "contexts": [TEA, CAT]}
+        assert value("citation_precision", **row) == pytest.approx(1 / 3)
+        assert value("citation_recall", **row) == 1.0
     assert value("citation_precision", answer=TEA, contexts=[TEA]) == (
         "not_applicable",
         "the answer has no citation marks",
@@ -208,6 +247,11 @@ def test_a_refusal_is_right_where_the_contexts_do_not_hold_the_answer(refusal):
         ({"reference": "There is no information about that."}, 1.0),
         ({"answerable": False, "reference": TEA}, 1.0),
         ({"answerable": "UNANSWERABLE", "reference": TEA}, 1.0),
+        *(({"answerable": no, "reference": TEA}, 1.0) for no in (0, 0.0, "0", "0.0", "no")),
+        *(({"answerable": unknown, "reference": TEA}, 0.0) for unknown in (None, math.nan, "", " ", "nan", 7)),
+        *(({"answerable": yes, "reference": TEA}, 0.0) for yes in (True, 1, 1.0, "1.0")),
+        ({"answerable": None, "is_answerable": False, "reference": TEA}, 1.0),
+        ({"answerable": None}, "not_applicable"),
         ({"gold_ids": [], "reference": TEA}, 1.0),
         ({"gold_ids": ["a"], "context_ids": ["b"]}, 1.0),
         ({"gold_ids": ["a"], "context_ids": ["a"]}, 0.0),

@@ -342,6 +342,47 @@ def test_correctness_is_kept_when_the_support_falls_back():
     assert cells["faithfulness"].method == NEXT
 
 
+@pytest.mark.parametrize("method", ["auto", "llm"])
+def test_a_failed_grade_leaves_the_verdict_on_the_support_alone(method):
+    def partial(received):
+        return json.dumps({"1": verdict("no")}) if asked(received.text) else "no"
+
+    row = {**ONE, "reference": "Water."}
+    found, _ = judged(partial, row, ["faithfulness", "answer_relevance", "correctness"], method=method)
+    cells = found.outcomes[0].cells
+    assert (cells["faithfulness"].value, cells["faithfulness"].method) == (0.0, "llm")
+    assert (cells["correctness"].value, cells["correctness"].status) == (None, "failed")
+    assert cells["correctness"].reason.startswith("llm: ")
+    assert found.outcomes[0].trail == ()
+    relevance = cells["answer_relevance"]
+    assert relevance.reason.startswith("llm: ")
+    if method == "llm":
+        assert (relevance.value, relevance.status) == (None, "failed")
+    else:
+        assert (relevance.status, relevance.method) == ("scored", NEXT)
+        assert found.definitions["answer_relevance"] == f"answer_relevance(method='{NEXT}')"
+        assert any(f"judged by {NEXT} because another method failed: llm: " in text for text in found.warnings)
+
+
+def test_a_grade_of_relevance_is_kept_when_the_support_falls_back():
+    def partial(received):
+        return "no" if asked(received.text) else json.dumps({"reason": "so", "grade": 1})
+
+    found, _ = judged(partial, ONE, ["faithfulness", "answer_relevance"])
+    cells = found.outcomes[0].cells
+    assert (cells["answer_relevance"].value, cells["answer_relevance"].method) == (0.5, "llm")
+    assert cells["faithfulness"].method == NEXT
+
+
+def test_a_judge_that_no_measure_needs_is_not_asked_for_again():
+    def never(messages):
+        raise AssertionError(messages)
+
+    row = {"answer": "Green tea.", "contexts": ["Green tea is made in Japan."]}
+    found = assay.answers([row], ["faithfulness(method='overlap')"], method="llm", judge=never)
+    assert found["faithfulness(method='overlap')"] == 1.0
+
+
 # The command line ----------------------------------------------------------------------------------------------------
 
 PRICES = """[[price]]

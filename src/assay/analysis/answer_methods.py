@@ -69,7 +69,11 @@ def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) 
             failed += [place] if case.trail and _can_be_saved(case) else []
             found[place] = _following(found[place], case)
         left = failed
-    return [case for case in found if case is not None]
+    cases = [case for case in found if case is not None]
+    for case in cases:
+        for method in chain[chain.index(case.method) + 1 :]:
+            case.then(method, _grader(method, here))
+    return cases
 
 
 def _can_be_saved(case: Case) -> bool:
@@ -78,7 +82,7 @@ def _can_be_saved(case: Case) -> bool:
 
 
 def _following(before: Case | None, case: Case) -> Case:
-    """Let a case remember why the methods before it failed, and the grades that only they can give."""
+    """Let a case remember why the methods before it failed, and the grades that they gave."""
     if before is None:
         return case
     case.trail = (*before.trail, *case.trail)
@@ -89,13 +93,26 @@ def _following(before: Case | None, case: Case) -> Case:
 def _by(method: Method, samples: Sequence[Sample], here: Available) -> list[Case]:
     if not samples:
         return []
+    embedder = None if here.embeddings is None else _Remembering(here.embeddings.embedder)
+    if method == "embedding":
+        assert embedder is not None
+        return _embedded(samples, embedder)
     if method == "llm":
         assert here.judge is not None
-        return here.judge.judge(samples)
+        cases = here.judge.judge(samples)
+    else:
+        cases = [Case(sample, "words", judge=by_words, relevance=relevance_by_words) for sample in samples]
+    for case in cases if embedder is not None else ():
+        case.embedder = embedder
+    return cases
+
+
+def _grader(method: Method, here: Available) -> Callable[[Sample], Grade]:
+    """Who grades relevance by a method that takes over: never a judge, who is always the first."""
     if method == "words":
-        return [Case(sample, "words", judge=by_words, relevance=relevance_by_words) for sample in samples]
+        return relevance_by_words
     assert here.embeddings is not None
-    return _embedded(samples, _Remembering(here.embeddings.embedder))
+    return _relevance(here.embeddings.embedder)
 
 
 class _Remembering:

@@ -23,6 +23,7 @@ from assay.formats.samples import as_samples
 from assay.measures import parse
 from assay.messages import say
 from assay.stats.intervals import mean_interval
+from assay.support.holding import flag
 from assay.support.record import Blank
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def planned(
     _check_judge(wanted, judge)
     asked_of = {"llm", "auto", "mix"} if method in {"auto", "llm"} else {"llm"}
     made = None if judge is None else _judge(wanted, judge, read, text_lang, methods=asked_of, asking=asking)
+    if made is not None and not made.pieces and method != "llm":  # a judge who is asked nothing judges nothing
+        made = None
     chosen: Chosen | None = None
     told: tuple[str, ...] = ()
     if methods & {"embedding", "sigmoid"} or (method == "auto" and _method_needed(wanted)):
@@ -220,7 +223,7 @@ def _has(sample: Sample, name: str) -> bool:
     if name == "reference":
         return bool(sample.references)
     if name == "answerable":
-        return any(column.lower() in {"answerable", "is_answerable", "answerability"} for column in sample.others)
+        return flag(sample) is not None
     return getattr(sample, name) is not None or name in sample.faults
 
 
@@ -232,7 +235,7 @@ def _judge(
     *,
     methods: set[str],
     asking: Mapping[str, Any],
-) -> AnswerJudge | None:
+) -> AnswerJudge:
     """Make the judge; the pieces it is asked for are those of measures that name one of these methods."""
     from assay.judge.answers import AnswerJudge
     from assay.llm import as_client
@@ -244,7 +247,7 @@ def _judge(
         for piece in measure.pieces
     )
     tongue = lang or language_of(samples)
-    return AnswerJudge(as_client(judge), pieces, tongue, **asking) if pieces else None
+    return AnswerJudge(as_client(judge), pieces, tongue, **asking)
 
 
 def language_of(samples: Samples) -> Lang:
@@ -282,16 +285,22 @@ def _run_of(measure: Measure, plan: Plan) -> str:
 
 def _cell(measure: Measure, case: Case) -> Cell:
     value = measure.value(case)
-    named = measure.arguments.get("method", "auto")
-    if not measure.pieces:
-        method = named if named not in {"auto", "mix"} else None
-    else:
-        method = "llm" if measure.name == "correctness" else case.method
+    method, why = _found_by(measure, case)
     if isinstance(value, Blank):
         return Cell(None, value.status, value.reason, method)
     if not math.isfinite(value):
         return Cell(None, "failed", f"the value {value} is not a number", method)
-    return Cell(float(value), "scored", "", method)
+    return Cell(float(value), "scored", why, method)
+
+
+def _found_by(measure: Measure, case: Case) -> tuple[str | None, str]:
+    """The method that found a value, and why one before it failed to grade the answer."""
+    named = measure.arguments.get("method", "auto")
+    if not measure.pieces:
+        return (named if named not in {"auto", "mix"} else None), ""
+    if measure.name == "correctness":
+        return "llm", ""
+    return case.graded_by("relevance") if measure.pieces == {"relevance"} else (case.method, "")
 
 
 def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) -> Answers:
@@ -339,13 +348,17 @@ def _parted(table: Sequence[Column]) -> list[str]:
 
 def _fallbacks(scores: Answers) -> list[str]:
     """Say how many samples another method had to judge, and the commonest reason."""
-    fallen = [outcome for outcome in scores.outcomes if outcome.trail and outcome.support.status != "failed"]
-    by_method = Counter(outcome.support.method for outcome in fallen)
-    found: list[str] = []
-    for method, count in by_method.items():
-        reasons = Counter(outcome.trail[0] for outcome in fallen if outcome.support.method == method)
-        found.append(say("answers.fallback", n=count, method=method, reason=reasons.most_common(1)[0][0]))
-    return found
+    by_method: dict[str, Counter[str]] = {}
+    for outcome in scores.outcomes:
+        fallen = {cell.method: cell.reason for cell in outcome.cells.values() if cell.value is not None and cell.reason}
+        if outcome.trail and outcome.support.status != "failed":
+            fallen[outcome.support.method] = outcome.trail[0]
+        for method, reason in fallen.items():
+            by_method.setdefault(str(method), Counter())[reason] += 1
+    return [
+        say("answers.fallback", n=reasons.total(), method=method, reason=reasons.most_common(1)[0][0])
+        for method, reasons in by_method.items()
+    ]
 
 
 def _counts(status: Any, values: Any) -> Counts:

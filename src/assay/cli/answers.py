@@ -155,7 +155,7 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
     from assay.messages import say, tell
 
     judge = plan.here.judge
-    if judge is None or client is None:
+    if judge is None or not judge.pieces or client is None:
         click.echo("nothing would be asked: none of the measures needs a judge")
         return
     found = client.estimate(asking.request for _, _, asking in judge.requests(plan.samples.rows))

@@ -68,7 +68,10 @@ class AnswerJudge:
         return [] if ready is None else self.support.askings(ready)
 
     def judge(self, samples: Sequence[Sample]) -> list[Case]:
-        """Ask everything, and make a case of each sample; what failed is in it with its reason."""
+        """Ask everything, and make a case of each sample; what failed is in it with its reason.
+
+        Its trail says why support failed; a grade that failed says so itself.
+        """
         asked: list[tuple[int, Piece, tuple[int, ...]]] = []
 
         def sent() -> Iterator[Request]:
@@ -99,7 +102,6 @@ class AnswerJudge:
                     trail += [reason] if reason else []
             elif found:
                 grades[piece] = self.grades[piece].graded(found[0][1])
-                trail += [grades[piece].reason] if grades[piece].value is None and piece != "correctness" else []
         return Case(sample, "llm", matrices=matrices, grades=grades, trail=tuple(dict.fromkeys(trail)))
 
 

@@ -79,9 +79,13 @@ def _recipe(case: Case, name: str, *, slope: float, midpoint: float) -> float | 
             value = recipes.sigmoid_of_similarity(answer, texts, embedder=case.embedder, slope=slope, midpoint=midpoint)
         else:
             value = (recipes.word_overlap if name == "overlap" else recipes.contained)(answer, texts)
-    except AssayError as error:
-        return Blank("failed", f"embedding: {error}")
+    except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
+        return Blank("failed", f"embedding: {error if isinstance(error, AssayError) else _named(error)}")
     return Blank("undefined", "the answer has no words") if value is None else value
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 @measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_unless_recipe, lower_is_better=True)

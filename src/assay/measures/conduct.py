@@ -46,9 +46,8 @@ def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: 
         return found
     matrix, cited = found
     right = total = 0
-    for place, named in cited.items():
-        known = [context for context in named if context is not None]
-        total += len(named)
+    for place, (known, absent) in cited.items():
+        total += len(known) + len(absent)
         if matrix.joint(place, known) < threshold:
             continue
         for context in known:
@@ -80,12 +79,14 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
 
     matrix, cited = found
     parts = claims(matrix.support)
-    known = {place: [context for context in named if context is not None] for place, named in cited.items()}
-    return sum(matrix.joint(place, known.get(place, [])) >= threshold for place, _ in parts) / len(parts)
+    return sum(matrix.joint(place, cited.get(place, ([], []))[0]) >= threshold for place, _ in parts) / len(parts)
 
 
-def _cited(case: Case) -> tuple[Matrix, dict[int, list[int | None]]] | Blank:
-    """The support of the answer, and the contexts cited at each statement that claims something."""
+def _cited(case: Case) -> tuple[Matrix, dict[int, tuple[list[int], list[int]]]] | Blank:
+    """The support of the answer, and what is cited at each statement that claims something.
+
+    These are the contexts, and the numbers that name none.
+    """
     from assay.support.case import claims
 
     found = case.matrix("answer")
@@ -94,11 +95,13 @@ def _cited(case: Case) -> tuple[Matrix, dict[int, list[int | None]]] | Blank:
     if not case.marks:
         return Blank("not_applicable", "the answer has no citation marks")
     parts = claims(found.support)
-    cited: dict[int, list[int | None]] = {}
+    cited: dict[int, tuple[list[int], list[int]]] = {}
     for mark in case.marks:
         before = [place for place, part in parts if part.start <= mark.start]
         place = before[-1] if before else parts[0][0]
-        cited.setdefault(place, []).extend(named for named in mark.contexts if named not in cited.get(place, []))
+        known, absent = cited.setdefault(place, ([], []))
+        known += [context for context in mark.contexts if context not in known]
+        absent += [number for number in mark.absent if number not in absent]
     return found, cited
 
 

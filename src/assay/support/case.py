@@ -39,7 +39,10 @@ class Case:
         self.sample, self.method, self.trail, self.embedder = sample, method, trail, embedder
         self._matrices = dict(matrices or {})
         self._grades = dict(grades or {})
-        self._judge, self._relevance = judge, relevance
+        self._by: dict[Piece, Method] = dict.fromkeys(self._grades, method)
+        self._why: dict[Piece, str] = {}
+        self._judge = judge
+        self._graders = [] if relevance is None else [(method, relevance)]
 
     def matrix(self, piece: Piece) -> Matrix | Blank:
         """Support of the answer's or the reference's statements; Blank where there is nothing to judge."""
@@ -56,15 +59,29 @@ class Case:
         return found
 
     def grade(self, piece: Piece) -> Grade:
-        """Grade of the answer as a whole."""
-        if piece not in self._grades and self._relevance is not None and piece == "relevance":
-            self._grades[piece] = self._relevance(self.sample)
+        """Grade of the answer as a whole; where one method fails to grade relevance, the next one does."""
+        while piece == "relevance" and self._graders and _failed(self._grades.get(piece)):
+            before = self._grades.get(piece)
+            self._by[piece], grader = self._graders.pop(0)
+            self._grades[piece] = grader(self.sample)
+            if before is not None:
+                self._why.setdefault(piece, before.reason)
         return self._grades.get(piece, Grade(None, f"{piece} needs a judge"))
 
+    def graded_by(self, piece: Piece) -> tuple[Method, str]:
+        """The method that graded the answer, and why the one before it failed."""
+        self.grade(piece)
+        return self._by.get(piece, self.method), self._why.get(piece, "")
+
+    def then(self, method: Method, relevance: Callable[[Sample], Grade]) -> None:
+        """Name the method that grades relevance where those before it fail."""
+        self._graders.append((method, relevance))
+
     def keep(self, before: Case) -> None:
-        """Take over the grades of a case that failed otherwise: what only a judge can tell is not lost."""
-        if "correctness" in before._grades:
-            self._grades.setdefault("correctness", before._grades["correctness"])
+        """Take over the grades of a case whose support failed: what a judge has told is not lost."""
+        for piece, grade in before._grades.items():
+            if piece == "correctness" or not _failed(grade):
+                self._grades[piece], self._by[piece] = grade, before._by[piece]
 
     @property
     def support(self) -> Support:
@@ -82,6 +99,10 @@ class Case:
     def marks(self) -> list[Mark]:
         """Citation marks of the answer."""
         return marks(self.sample.answer, self.sample.contexts) if self.sample.answer and self.sample.contexts else []
+
+
+def _failed(grade: Grade | None) -> bool:
+    return grade is None or (grade.value is None and grade.status == "failed")
 
 
 def _reason(support: Support, piece: Piece) -> str:

@@ -18,11 +18,12 @@ _DIGITS = 3  # a longer number in brackets is a year or a line number
 
 
 class Mark(NamedTuple):
-    """A pair of brackets: its place in the answer and the contexts it names, from 0; None for one that is not there."""
+    """A pair of brackets: its place in the answer, the contexts it names, from 0, and the numbers that name none."""
 
     start: int
     end: int
-    contexts: tuple[int | None, ...]
+    contexts: tuple[int, ...]
+    absent: tuple[int, ...] = ()
 
 
 def marks(answer: str, contexts: Sequence[Context]) -> list[Mark]:
@@ -30,33 +31,35 @@ def marks(answer: str, contexts: Sequence[Context]) -> list[Mark]:
     by_id = {context.id: place for place, context in enumerate(contexts) if context.id}
     found = []
     for match in _MARK.finditer(answer):
-        named = _named(match[1] or match[2], by_id, len(contexts))
-        if named:
-            found.append(Mark(match.start(), match.end(), named))
+        places, absent = _named(match[1] or match[2], by_id, len(contexts))
+        if places or absent:
+            found.append(Mark(match.start(), match.end(), places, absent))
     return found
 
 
-def _named(text: str, by_id: dict[str, int], count: int) -> tuple[int | None, ...]:
-    """Contexts that the text between brackets names; nothing if any part of it is neither a number nor an id."""
+def _named(text: str, by_id: dict[str, int], count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Contexts that the text between brackets names, and the numbers that name none.
+
+    Nothing at all if any part of it is neither a number nor an id.
+    """
     if text.strip() in by_id:
-        return (by_id[text.strip()],)
-    named: list[int | None] = []
+        return (by_id[text.strip()],), ()
+    places: list[int] = []
+    numbers: list[int] = []
     for part in _SEPARATOR.split(text.strip()):
         plain = _PREFIX.sub("", part)
         span = _SPAN.fullmatch(plain)
         if part in by_id or plain in by_id:
-            named.append(by_id.get(part, by_id.get(plain)))
+            places.append(by_id[part if part in by_id else plain])
         elif span and int(span[1]) <= int(span[2]):
-            named += [_place(number, count) for number in range(int(span[1]), int(span[2]) + 1)]
+            numbers += range(int(span[1]), int(span[2]) + 1)
         elif plain.isascii() and plain.isdigit() and len(plain) <= _DIGITS:
-            named.append(_place(int(plain), count))
+            numbers.append(int(plain))
         else:
-            return ()
-    return tuple(dict.fromkeys(named))
-
-
-def _place(number: int, count: int) -> int | None:
-    return number - 1 if 1 <= number <= count else None
+            return (), ()
+    places += [number - 1 for number in numbers if 1 <= number <= count]
+    absent = [number for number in numbers if not 1 <= number <= count]
+    return tuple(dict.fromkeys(places)), tuple(dict.fromkeys(absent))
 
 
 def blanked(answer: str, found: Sequence[Mark]) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 ENOUGH = 0.5  # support from which something counts as said
 _FLAGS = ("answerable", "is_answerable", "answerability")
-_NO = {"false", "no", "0", "unanswerable", "not answerable", "none", "否", "不可回答"}
-_YES = {"true", "yes", "1", "answerable", "full", "partial", "是", "可回答"}
+_NO = {"false", "no", "0", "0.0", "unanswerable", "not answerable", "none", "否", "不可回答"}
+_YES = {"true", "yes", "1", "1.0", "answerable", "full", "partial", "是", "可回答"}
 
 
 class Holding(NamedTuple):
@@ -26,7 +26,7 @@ class Holding(NamedTuple):
 
 def holding(sample: Sample) -> Holding:
     """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words."""
-    if _flag(sample) is False:
+    if flag(sample) is False:
         return Holding(holds=False, by="answerable")
     if sample.gold_ids is not None:
         found = _by_gold(sample)
@@ -37,11 +37,13 @@ def holding(sample: Sample) -> Holding:
     return _by_reference(sample)
 
 
-def _flag(sample: Sample) -> bool | None:
+def flag(sample: Sample) -> bool | None:
+    """What a column `answerable` says; a value that says neither, such as an empty one, is as good as none."""
     for name, value in sample.others.items():
-        if name.lower() in _FLAGS:
+        if name.lower() in _FLAGS and value is not None:
             text = str(value).strip().lower()
-            return False if text in _NO else True if text in _YES else None
+            if text in _NO or text in _YES:
+                return text in _YES
     return None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.errors import InputError
 from assay.support.embedding import MIDPOINT, SLOPE, sigmoid
 from assay.text import chinese
 from assay.text.embeddings import choose_embedder, cosines, embed_all
@@ -42,7 +43,7 @@ def sigmoid_of_similarity(
     chosen = choose_embedder(embedder, [answer])
     vectors = embed_all(chosen.embedder, [*said, *contexts])
     if vectors.failures:
-        return None
+        raise InputError(next(iter(vectors.failures.values())))
     best = cosines(vectors.rows[: len(said)], vectors.rows[len(said) :]).max(axis=1)
     return sigmoid(float(np.mean(best, dtype=np.float64)), slope=slope, midpoint=midpoint)
 
