@@ -68,8 +68,15 @@ ANSWERS = {
 
 EXPERIMENT = {
     "axes": {"retriever": ["bm25", "hybrid"], "reranker": ["none", "cross-encoder"]},
+    "measure": "ndcg@10",
     "baseline": "bm25",
-    "winner": {"name": "hybrid + rerank", "holdout": {"ndcg@10": {"mean": 0.8612, "low": 0.83, "high": 0.89}}},
+    "winner": {
+        "name": "hybrid + rerank",
+        "holdout": {
+            "queries": 12, "chosen_on": 28, "measure": "ndcg@10", "winner": {"mean": 0.8612, "low": 0.83, "high": 0.89},
+            "baseline": {"mean": 0.66, "low": 0.6, "high": 0.72}, "difference": {"mean": 0.2012, "low": 0.11, "high": 0.29}, "pvalue": 0.0123,
+        },
+    },
     "combinations": [
         {
             "name": name, "axes": {"retriever": retriever, "reranker": reranker}, "status": "done", "reason": None,

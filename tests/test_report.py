@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import html as entities
 import json
 import re
 import shutil
 from pathlib import Path
 
+
+from dataclasses import replace
+
 import pytest
 from click.testing import CliRunner
 
 import assay
 import reports
+from assay.analysis.answer_records import answers_part
 from assay.analysis.dossier import dossier
 from assay.cli import app
 from assay.demo import collection
@@ -275,6 +280,80 @@ def test_no_part_of_an_answer_is_lost_however_its_statements_lie():
     parts = _statements(answer, wild, ())
     assert "".join(part.text for part in parts) == answer
     assert [part.tone for part in parts] == ["good", "warn", "", "bad"]
+
+
+def section(pages, key):
+    return next(page for page in pages if page.key == key)
+
+
+def test_a_missing_answer_is_shown_as_nothing_with_its_reason():
+    rows = [{"id": "q1", "answer": None, "contexts": ["Tea."]}, {"id": "q2", "answer": "Tea.", "contexts": ["Tea."]}]
+    part = json.loads(json.dumps(answers_part(assay.answers(rows, ["faithfulness"], method="words"))))
+    pages = report(dossier([reports.bare(answers=part)]))
+    table = next(block for block in section(pages, "answers").blocks if isinstance(block, Table))
+    assert [str(getattr(cell, "text", cell)) for cell in table.rows[0][:4]] == ["q1", "", "", "there is no answer"]
+    assert "None" not in write(pages, "table")
+
+
+def test_an_experiment_is_reported_by_the_measure_that_decided_it():
+    part = copy.deepcopy(reports.EXPERIMENT)
+    part["measure"] = "recall@5"
+    for one in part["combinations"]:
+        if one["quality"]:
+            low = one["quality"]["ndcg@10"]["mean"] - 0.2
+            one["quality"]["recall@5"] = {"mean": low, "low": low - 0.03, "high": low + 0.03, "pvalue": None}
+    result = {**reports.evaluation(), "experiment": part}
+    found = dossier([result])
+    assert found.main.primary == "recall@5"
+    assert {one.measure for one in found.main.diagnoses} == {"recall@5"}
+    page = section(report(found), "experiment")
+    fronts = list(all_charts(page.blocks))
+    assert len(fronts) == 2
+    assert {chart.y for chart in fronts} == {"recall@5"}
+    assert sorted(point.y for point in fronts[0].points) == pytest.approx([0.45, 0.56, 0.58, 0.67])
+    told = write([page], "table")
+    assert "Best recall@5: hybrid + rerank, 0.6700." in told
+
+
+def test_a_report_says_how_far_to_trust_the_winner_of_an_experiment():
+    held = write(report(dossier([reports.bare(experiment=reports.EXPERIMENT)])), "table")
+    assert (
+        "Chosen on 28 queries. On the 12 held out: hybrid + rerank 0.8612 [0.8300, 0.8900], bm25 0.6600,"
+        " difference +0.2012 [+0.1100, +0.2900], p 0.0123."
+    ) in " ".join(held.split())
+    alone = {**reports.EXPERIMENT, "winner": {"name": "hybrid + rerank", "holdout": None}}
+    text = entities.unescape(html.page(report(dossier([reports.bare(experiment=alone)])), title="x"))
+    assert "It is the best of 4 on the queries that chose it: its value is likely too high" in text
+    assert "--holdout 0.3" in text
+
+
+def test_where_lower_is_better_what_fell_has_gained():
+    tea, cat = "Green tea is made in Japan.", "Cats sleep for sixteen hours."
+    fell, rose = [cat, tea], [tea, cat]
+    same = [tea, tea]
+    results = [
+        assay.answers(
+            [{"id": f"q{i}", "answer": tea, "contexts": [text[place]]} for i, text in enumerate([fell, fell, rose, same])],
+            ["hallucination_rate"], method="words", name=name,
+        )
+        for place, name in enumerate(("old", "new"))
+    ]  # fmt: skip
+    # without the contexts of each system the samples would not be the same ones
+    results = [replace(one, judgments=results[0].judgments) for one in results]
+    pages = report(dossier([result_dict(results, command="assay compare")]))
+    table = next(block for block in section(pages, "queries").blocks if isinstance(block, Table))
+    assert [(row[0].text, row[-1].text, row[-1].tone) for row in table.rows] == [
+        ("q2", "+1.0000", "bad"), ("q3", "+0.0000", ""), ("q0", "-1.0000", "good"), ("q1", "-1.0000", "good"),
+    ]  # fmt: skip
+    bars, scatter = (next(c for c in all_charts(pages) if c.kind == kind) for kind in ("bars", "scatter"))
+    assert [point.y for point in bars.points] == [-1.0, -1.0, 0.0, 1.0]
+    for chart in (bars, scatter):
+        drawn = charts.svg(chart).lower()
+        upper = charts.svg(replace(chart, lower=False)).lower()
+        for colour, other in ((charts.BETTER, charts.WORSE), (charts.WORSE, charts.BETTER)):
+            assert drawn.count(colour) != upper.count(colour)
+            assert upper.count(colour) - drawn.count(colour) == drawn.count(other) - upper.count(other)
+        assert drawn.count(charts.BETTER) > drawn.count(charts.WORSE)
 
 
 def test_the_report_needs_a_place_and_a_known_suffix(demo):

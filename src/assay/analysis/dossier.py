@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from assay.analysis.comparable import direction
 from assay.analysis.compare import Comparison, compare
 from assay.analysis.decision import Rules
 from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
@@ -48,11 +49,13 @@ class Evidence:
 class Group:
     """Systems that stand on the same judgments and rules, and what comes of setting them side by side.
 
-    `why` says why they were not compared. `lists` has the ranked documents of every system and query.
+    `primary` is the measure that the report speaks of first, and `lower` says that lower values of it are better. `why`
+    says why systems were not compared. `lists` has the ranked documents of every system and query.
     """
 
     systems: tuple[Scores, ...]
     primary: str
+    lower: bool = False
     comparison: Comparison | None = None
     why: str = ""
     curves: tuple[Curve, ...] = ()
@@ -112,14 +115,16 @@ def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -
     runs = [evidence.runs[scores.name] for scores in systems if scores.name in evidence.runs]
     judged = evidence.judgments if _fits(systems[0], evidence) else None
     swept = _swept(systems, judged, runs) or _written_sweep(systems, results)
+    primary = _primary(systems, comparison, _deciding(results))
     return Group(
         systems=systems,
-        primary=_primary(systems, comparison),
+        primary=primary,
+        lower=direction(systems[0].definitions[primary]) < 0,
         comparison=comparison,
         why=why,
         sweep=swept,
         curves=swept.curves if swept else _curves(systems),
-        diagnoses=tuple(_diagnosis(scores, evidence, judged) for scores in systems if _has_mean(scores)),
+        diagnoses=tuple(_diagnosis(scores, primary, evidence, judged) for scores in systems if _has_mean(scores)),
         lifts=_lifts(results),
         likeness=_likeness(results),
         lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
@@ -147,11 +152,19 @@ def _compared(systems: Sequence[Scores], before: dict[str, Any] | None) -> Compa
         raise InputError(f"the comparison in the result file is damaged: {type(error).__name__} {error}") from None
 
 
-def _primary(systems: Sequence[Scores], comparison: Comparison | None) -> str:
+def _deciding(results: Sequence[dict[str, Any]]) -> str:
+    """The measure that an experiment was decided by; empty where there is none."""
+    parts = [result["experiment"] for result in results if isinstance(result.get("experiment"), dict)]
+    return next((str(part["measure"]) for part in parts if part.get("measure")), "")
+
+
+def _primary(systems: Sequence[Scores], comparison: Comparison | None, deciding: str) -> str:
     """The measure that the report speaks of first: it must be one of the comparison."""
-    first = systems[0].protocol.primary
     if comparison is not None:
-        return first if first in comparison.measures else comparison.measures[0]
+        wanted = (deciding, systems[0].protocol.primary)
+        return next((label for label in wanted if label in comparison.measures), comparison.measures[0])
+    if deciding in systems[0].labels:
+        return deciding
     return chosen(systems[0], None) if _has_mean(systems[0]) else systems[0].labels[0]
 
 
@@ -170,8 +183,10 @@ def _settings(scores: Scores) -> Settings:
     return Settings(protocol, bound)
 
 
-def _diagnosis(scores: Scores, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
+def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
     """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
+    if primary in scores.labels and scores.aggregates.get(primary, "mean") == "mean":
+        scores = replace(scores, protocol=replace(scores.protocol, primary=primary))
     run = evidence.runs.get(scores.name)
     if judgments is None or run is None or scores.protocol.fold is not None:
         return diagnose_scores(scores, queries=evidence.queries)

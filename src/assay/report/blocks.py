@@ -59,6 +59,7 @@ class Chart:
 
     `rules` are places on the x axis with their names. In a histogram, bars reach from `low` to `high` and are `y` tall;
     in a density, cells from (x, y) on hold `low` queries each and are `step` wide; a frontier has a `line` along it.
+    `lower` says that a lower value is better: what fell has the colour of a gain.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Chart:
     rules: tuple[tuple[float, str], ...] = ()
     step: float = 0.0
     line: tuple[tuple[float, float], ...] = ()
+    lower: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Sample:
-    """An answer in its statements, with the contexts it was given."""
+    """An answer in its statements, with the contexts it was given; an answer without a stage has the reason there."""
 
     question: str
     statements: tuple[Statement, ...]

@@ -211,14 +211,18 @@ def _rules(alt: Any, chart: Chart, lang: Lang) -> list[Any]:
 
 
 def _bars(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
-    """Sorted differences: what gained to the left and up, what lost to the right and down."""
-    colour = alt.condition("datum.y >= 0", alt.value(BETTER), alt.value(WORSE))
+    """Sorted differences: what gained to the left, what lost to the right."""
+    colour = alt.condition(f"datum.y {_gained(chart)} 0", alt.value(BETTER), alt.value(WORSE))
     size = max(1.0, min(16.0, 0.86 * _WIDTH / max(1, len(chart.points))))
     x = _axis(alt.X, "x:Q", chart.x, lang, axis=alt.Axis(labels=False, ticks=False, grid=False),
               scale=alt.Scale(nice=False, padding=10))  # fmt: skip
     y = _axis(alt.Y, "y:Q", chart.y, lang)
     bars = alt.Chart(data).mark_bar(size=size).encode(x=x, y=y, color=colour)
     return alt.layer(bars, _zero(alt)).properties(width=_WIDTH, height=_HEIGHT)
+
+
+def _gained(chart: Chart) -> str:
+    return "<=" if chart.lower else ">="
 
 
 def _plane(alt: Any, chart: Chart, lang: Lang) -> tuple[Any, Any, Any]:
@@ -233,9 +237,9 @@ def _plane(alt: Any, chart: Chart, lang: Lang) -> tuple[Any, Any, Any]:
 
 
 def _scatter(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
-    """One dot for each query; above the line it gained."""
+    """One dot for each query; above the line it gained, or below it where lower is better."""
     x, y, line = _plane(alt, chart, lang)
-    colour = alt.condition("datum.y >= datum.x", alt.value(BETTER), alt.value(WORSE))
+    colour = alt.condition(f"datum.y {_gained(chart)} datum.x", alt.value(BETTER), alt.value(WORSE))
     dots = alt.Chart(data).mark_point(filled=True, size=55, opacity=0.55).encode(x=x, y=y, color=colour)
     return alt.layer(line, dots).properties(width=300, height=300)
 

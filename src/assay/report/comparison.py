@@ -57,10 +57,12 @@ def number(value: float | None, *, signed: bool = False, exact: bool = False) ->
 
 def between(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
     """Show an interval's ends."""
-    if interval.low is None or interval.high is None:
-        return ""
-    form = "+.1%" if percent else "+.4f" if signed else ".4f"
-    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+    return ends(interval.low, interval.high, "+.1%" if percent else "+.4f" if signed else ".4f")
+
+
+def ends(low: float | None, high: float | None, form: str) -> str:
+    """Show two ends; nothing where one is not known."""
+    return "" if low is None or high is None else f"[{low:{form}}, {high:{form}}]"
 
 
 def pvalue(value: float | None) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import Said, say
-from assay.report.comparison import between, number, pvalue
+from assay.report.comparison import between, ends, number, pvalue
 from assay.report.document import Block, Lines
 from assay.report.tables import Cell, Table
 
@@ -72,31 +72,53 @@ def sentences(found: Findings) -> list[Said]:
         if len(found.systems) > 1
         else say("experiment.summary_one", n=n, protocol=protocol)
     ]  # fmt: skip
-    value = found.row(found.winner).quality[found.measure].mean.estimate
-    said.append(say("experiment.winner", measure=found.measure, name=found.winner, value=value or 0.0))
-    if found.holdout is not None:
-        said.append(_holdout(found.holdout, found))
-    elif len(found.systems) > 1:
-        said.append(say("experiment.no_holdout", n=len(found.systems)))
-    if len(found.systems) > 1:
-        names = [row.name for row in found.rows if row.pareto]
-        said.append(say("experiment.front", measure=found.measure, names=names))
     failed = [row for row in found.rows if not row.done]
-    return [*said, *(say("experiment.row_failed", name=row.name, reason=row.reason) for row in failed)]
+    rest = [say("experiment.row_failed", name=row.name, reason=row.reason) for row in failed]
+    return [*said, *outcome(plain(found)), *rest]
 
 
-def _holdout(check: Holdout, found: Findings) -> Said:
+def deciding(part: Mapping[str, Any]) -> str:
+    """The measure that decided an experiment, as written; the first one where a file does not say."""
+    first = next((label for one in part["combinations"] for label in one.get("quality") or {}), "")
+    return str(part.get("measure") or first)
+
+
+def outcome(part: Mapping[str, Any]) -> list[Said]:
+    """Say of an experiment, as written, which combination won, how far to trust that, and which are on the front."""
+    winner, measure = part.get("winner"), deciding(part)
+    done = [one for one in part["combinations"] if one.get("status") == "done"]
+    if not winner or not done:
+        return []
+    quality = next(one["quality"] for one in done if one["name"] == winner["name"])
+    said = [say("experiment.winner", measure=measure, name=winner["name"], value=_mean(quality[measure]))]
+    if winner.get("holdout"):
+        said.append(_holdout(winner["holdout"], str(winner["name"]), str(part["baseline"])))
+    elif len(done) > 1:
+        said.append(say("experiment.no_holdout", n=len(done)))
+    names = [one["name"] for one in done if one.get("pareto")]
+    return [*said, say("experiment.front", measure=measure, names=names)] if len(done) > 1 else said
+
+
+def _holdout(check: Mapping[str, Any], winner: str, baseline: str) -> Said:
     values: dict[str, Any] = {
-        "chosen": check.chosen_on, "held": check.queries, "name": found.winner,
-        "value": check.winner.estimate or 0.0, "interval": between(check.winner),
+        "chosen": check["chosen_on"], "held": check["queries"], "name": winner,
+        "value": _mean(check["winner"]), "interval": _ends(check["winner"]),
     }  # fmt: skip
-    if check.contrast is None or check.baseline is None:
+    change = check.get("difference")
+    if change is None or check.get("baseline") is None:
         return say("experiment.holdout_same", **values)
-    change = check.contrast.difference
     return say(
-        "experiment.holdout", **values, baseline=found.baseline, base=check.baseline.estimate or 0.0,
-        difference=change.estimate or 0.0, bounds=between(change, signed=True), p=pvalue(check.contrast.pvalue),
+        "experiment.holdout", **values, baseline=baseline, base=_mean(check["baseline"]), difference=_mean(change),
+        bounds=_ends(change, signed=True), p=pvalue(check["pvalue"]),
     )  # fmt: skip
+
+
+def _mean(value: Mapping[str, Any]) -> float:
+    return float(value["mean"] or 0.0)
+
+
+def _ends(value: Mapping[str, Any], *, signed: bool = False) -> str:
+    return ends(value["low"], value["high"], "+.4f" if signed else ".4f")
 
 
 def stages(found: Findings) -> Table:

@@ -139,7 +139,7 @@ REPORT: dict[str, tuple[str, str]] = {
     "axis.net": ("net a day, {currency}", "每日净收益，{currency}"),
     "axis.p95": ("P95 latency, ms", "P95 延迟，毫秒"),
     "axis.count": ("queries", "查询数"),
-    "scatter.both_zero": ("nothing found by either", "两者均为 0"),
+    "scatter.both_zero": ("0 with both", "两者均为 0"),
     "scatter.rescued": ("0 with {baseline}, more with {system}", "{baseline} 为 0，{system} 大于 0"),
     "scatter.lost": ("0 with {system}, more with {baseline}", "{system} 为 0，{baseline} 大于 0"),
     "scatter.neither": ("above 0 with both", "两者均大于 0"),
@@ -233,5 +233,4 @@ REPORT: dict[str, tuple[str, str]] = {
     "experiment.on_front": ("on the front", "在前沿上"),
     "experiment.beaten": ("beaten", "被支配"),
     "experiment.index": ("Indexes", "索引"),
-    "experiment.held_out": ("{winner} on queries held out: {values}.", "{winner} 在保留查询上：{values}。"),
 }  # fmt: skip

@@ -40,10 +40,10 @@ def _sample(given: Mapping[str, Any]) -> Sample:
     contexts = tuple((str(c.get("id") or ""), str(c["text"])) for c in given.get("contexts") or ())
     return Sample(
         question=str(given.get("question") or ""),
-        statements=_statements(str(given["answer"]), given.get("statements") or (), contexts),
+        statements=_statements(str(given["answer"] or ""), given.get("statements") or (), contexts),
         contexts=contexts,
         method=str(given.get("method") or ""),
-        stage=stage(given.get("stage")),
+        stage=stage(given.get("stage")) or str(given.get("reason") or ""),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,22 +39,23 @@ def _group(group: Group, place: int) -> list[Block]:
         return []
     data = aligned(group.systems, [group.primary])
     first = leading(found, group.primary)
-    blocks = _contrast(found, data, first, f"{place}-0")
+    blocks = _contrast(found, data, first, f"{place}-0", lower=group.lower)
     for number_, contrast in enumerate((c for c in found.contrasts if c.measure == group.primary), 1):
         if contrast.system != first.system:
             title = say("report.against", system=contrast.system, baseline=found.baseline)
-            blocks.append(Fold(title, tuple(_contrast(found, data, contrast, f"{place}-{number_}"))))
+            parts = _contrast(found, data, contrast, f"{place}-{number_}", lower=group.lower)
+            blocks.append(Fold(title, tuple(parts)))
     return blocks
 
 
-def _contrast(found: Comparison, data: Aligned, contrast: Contrast, key: str) -> list[Block]:
+def _contrast(found: Comparison, data: Aligned, contrast: Contrast, key: str, *, lower: bool) -> list[Block]:
     place = data.names.index(contrast.system)
     before, after = data.values[:, 0, 0], data.values[:, 0, place]
     change = after - before
     change = change[~np.isnan(change)]
     blocks: list[Block] = [
-        _bars(found, contrast, change, key),
-        _scatter(found, contrast, (before, after), data.query_ids, key),
+        replace(_bars(found, contrast, np.sort(change) if lower else np.sort(change)[::-1], key), lower=lower),
+        replace(_scatter(found, contrast, (before, after), data.query_ids, key), lower=lower),
     ]
     movers = shown.movers(found, contrast)
     return [*blocks, _linked(movers)] if movers is not None else blocks
@@ -64,19 +66,18 @@ def _linked(table: Table) -> Table:
     return Table(table.headers, rows, table.caption, table.names, table.texts)
 
 
-def _bars(found: Comparison, contrast: Contrast, change: Floats, key: str) -> Chart:
-    """All differences in falling order; of very many, evenly spaced ones."""
-    ordered = np.sort(change)[::-1]
+def _bars(found: Comparison, contrast: Contrast, ordered: Floats, key: str) -> Chart:
+    """All differences, the greatest gain first; of very many, evenly spaced ones."""
     picked = ordered
     if len(ordered) > _BARS:
         picked = ordered[np.linspace(0, len(ordered) - 1, _BARS).round().astype(int)]
     points = tuple(Point(float(i + 1), float(value)) for i, value in enumerate(picked))
-    quantiles: list[float] = np.quantile(change, _SHARES).tolist() if len(change) else []
+    quantiles: list[float] = np.quantile(ordered, _SHARES).tolist() if len(ordered) else []
     cells = tuple(number(value, signed=True) for value in quantiles)
     outcomes = f"{contrast.wins}/{contrast.ties}/{contrast.losses}"
     headers = (*(say("column.quantile", share=share) for share in _SHARES), say("column.outcomes"))
     table = Table(headers, ((*cells, outcomes),), names=0)
-    title = say("chart.bars", measure=contrast.measure, system=contrast.system, baseline=found.baseline, n=len(change))
+    title = say("chart.bars", measure=contrast.measure, system=contrast.system, baseline=found.baseline, n=len(ordered))
     return Chart(f"differences-{key}", "bars", title, say("axis.queries_sorted"), say("axis.difference"), points, table)
 
 

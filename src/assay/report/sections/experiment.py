@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
+from assay.report.experiment import deciding, outcome
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -37,36 +38,22 @@ def verdict(found: Dossier) -> Verdict | None:
 def _part(part: Mapping[str, Any], place: int) -> list[Block]:
     combinations: list[Combination] = list(part.get("combinations") or ())
     done = [one for one in combinations if one.get("status") == "done"]
-    measures = list(dict.fromkeys(name for one in done for name in one.get("quality") or {}))
+    first = deciding(part)
+    named = dict.fromkeys(name for one in done for name in one.get("quality") or {})
+    measures = sorted(named, key=lambda name: name != first)
     star = Lines((say("experiment.star", baseline=str(part.get("baseline") or "")),))
-    blocks: list[Block] = [_table(part, combinations, measures), star]
-    for measure in measures[:1]:
-        for cost in ("latency", "cost"):
-            chart = _front(done, measure, cost, place)
-            blocks += [chart] if chart is not None else []
+    blocks: list[Block] = [_table(part, combinations, measures), star, Lines(tuple(outcome(part)))]
+    for cost in ("latency", "cost"):
+        chart = _front(done, first, cost, place)
+        blocks += [chart] if chart is not None else []
     failed = tuple(
         say("doubt.of_one", system=str(one["name"]), text=str(one.get("reason") or ""))
         for one in combinations
         if one.get("status") != "done"
     )
     blocks += [Lines(failed, listed=True)] if failed else []
-    blocks += [Lines((_holdout(part),))] if _holdout(part) else []
     stages = _stages(done)
     return [*blocks, *([Fold(say("experiment.stages"), (stages,))] if stages.rows else []), *_index(done)]
-
-
-def _holdout(part: Mapping[str, Any]) -> str:
-    held = (part.get("winner") or {}).get("holdout")
-    if not held:
-        return ""
-    shown = ", ".join(f"{name} {_number(value)}" for name, value in held.items() if _number(value))
-    return say("experiment.held_out", winner=str(part["winner"]["name"]), values=shown) if shown else ""
-
-
-def _number(value: object) -> str:
-    if isinstance(value, dict):
-        value = value.get("mean")
-    return f"{value:.4f}" if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
 def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measures: Sequence[str]) -> Table:

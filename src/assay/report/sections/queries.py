@@ -40,13 +40,14 @@ def section(found: Dossier, samples: Mapping[str, tuple[Sample, ...]]) -> Sectio
 
 
 def _ordered(group: Group) -> list[str]:
-    """Queries with a value, those that lost most (or are lowest) first."""
+    """Queries with a value, those that lost most (or are worst) first."""
     values = _by_query(group.systems[0], group.primary)
     if group.comparison is not None:
         other = next(s for s in group.systems if s.name == leading(group.comparison, group.primary).system)
         after = _by_query(other, group.primary)
         values = {query: after[query] - value for query, value in values.items() if query in after}
-    return sorted(values, key=lambda query: (math.isnan(values[query]), values[query], query))
+    sign = -1.0 if group.lower else 1.0
+    return sorted(values, key=lambda query: (math.isnan(values[query]), sign * values[query], query))
 
 
 def _by_query(scores: Scores, label: str) -> dict[str, float]:
@@ -63,7 +64,8 @@ def _table(group: Group, queries: Sequence[str], asked: Mapping[str, str]) -> Ta
     own = next((one.stages for one in group.diagnoses if one.system == system), {})
     stages = {query: stage for stage, ids in own.items() for query in ids}
     with_text = any(query in asked for query in queries)
-    rows = tuple(_row(query, columns, place, asked if with_text else None, stages) for query in queries)
+    texts = asked if with_text else None
+    rows = tuple(_row(query, columns, place, texts, stages, lower=group.lower) for query in queries)
     headers: list[str] = [say("column.query"), *([say("column.text")] if with_text else [])]
     headers += [scores.name for scores in group.systems]
     if place is not None:
@@ -78,7 +80,7 @@ def _table(group: Group, queries: Sequence[str], asked: Mapping[str, str]) -> Ta
 
 def _row(
     query: str, columns: Sequence[Mapping[str, float]], place: int | None, asked: Mapping[str, str] | None,
-    stages: Mapping[str, str],
+    stages: Mapping[str, str], *, lower: bool,
 ) -> tuple[str | Cell, ...]:  # fmt: skip
     row: list[str | Cell] = [Cell(query, query=query)]
     if asked is not None:
@@ -87,7 +89,7 @@ def _row(
     row += [number(value) for value in values]
     if place is not None:
         change = values[place] - values[0]
-        tone: Tone = "" if math.isnan(change) or change == 0 else "good" if change > 0 else "bad"
+        tone: Tone = "" if math.isnan(change) or change == 0 else "good" if (change > 0) != lower else "bad"
         row.append(Cell(number(change, signed=True), tone=tone))
     if stages:
         row.append(say(f"stage.{stages[query]}") if query in stages else "")
