@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.data.scores import SCORED, STATUSES, UNDEFINED, Counts
+from assay.data.scores import STATUSES, UNDEFINED, Counts
 from assay.errors import UsageError
-from assay.pipeline.gold import covered, overlap
+from assay.pipeline.gold import covered, inside
 from assay.support.methods import support_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def with_column(scores: Scores, label: str, definition: str, values: Mapping[str
     codes = np.array(
         [STATUSES.index(status) if status in STATUSES else UNDEFINED for _, status in rows], dtype=np.uint8
     )
+    number = {status: int((codes == code).sum()) for code, status in enumerate(STATUSES)}
     return replace(
         scores,
         labels=(*scores.labels, label),
@@ -43,8 +44,9 @@ def with_column(scores: Scores, label: str, definition: str, values: Mapping[str
         counts={
             **scores.counts,
             label: Counts(
-                queries=int((~np.isnan(column)).sum()), missing=0, undefined=int((codes != SCORED).sum()), unjudged=0,
-                tied=0, short=0, unjudged_share=None,
+                queries=int((~np.isnan(column)).sum()), missing=number["missing"], undefined=number["undefined"],
+                unjudged=number["unjudged"], abstained=number["abstained"],
+                not_applicable=number["not_applicable"], failed=number["failed"],
             ),
         },
     )  # fmt: skip
@@ -89,8 +91,7 @@ def _recall(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) -> fl
 def _precision(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) -> float:
     del share
     size = sum(chunk.end - chunk.start for chunk in top)
-    inside = sum(min(sum(overlap(span, chunk) for span in spans), chunk.end - chunk.start) for chunk in top)
-    return inside / size if size else 0.0
+    return sum(inside(chunk, spans) for chunk in top) / size if size else 0.0
 
 
 def faithfulness_of(samples: Samples) -> dict[str, tuple[float | None, str]]:

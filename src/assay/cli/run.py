@@ -171,8 +171,14 @@ def write_results(found: Conducted, folder: Path) -> str:
 
 
 def file_name(name: str) -> str:
-    """Make a combination's name fit for a file."""
-    return "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.") or "system"
+    """Make a combination's name fit for a file; a name that had to be changed ends in a hash, so that none is met twice."""
+    from hashlib import sha256
+
+    plain = "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.")
+    short = plain.encode()[:_LONGEST].decode(errors="ignore")
+    if short == name:
+        return name
+    return f"{short or 'system'}-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
 def _lines(rows: Any) -> str:

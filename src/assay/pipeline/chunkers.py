@@ -8,9 +8,10 @@ import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.llm.calls import Call
-from assay.pipeline.external import answered, source_digest
+from assay.pipeline.external import answered
 from assay.pipeline.records import Chunk, Document, Span
-from assay.pipeline.stages import Setup, at_least, load, method, needs_package
+from assay.pipeline.sources import source_digest
+from assay.pipeline.stages import Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
 from assay.text.sentences import sentences
 
@@ -149,7 +150,7 @@ def semantic(
 
 class _Semantic:
     def __init__(self, embedder: Embedder, percentile: float, size: int, least: int) -> None:
-        self.identity = {"embedder": embedder.name}
+        self.identity = {"embedder": identity_of(embedder)}
         self._embedder, self._percentile, self._size, self._least = embedder, percentile, size, least
 
     def split(self, texts: Sequence[str]) -> list[list[Span]]:
@@ -194,7 +195,7 @@ def plugin_chunker(text: str, setup: Setup, params: Mapping[str, Any]) -> Chunke
             return answered(client.call_many([asked])[0])
     else:
         thing = load(text, setup.folder)
-        identity["source"] = source_digest(thing)
+        identity["source"] = source_digest(thing, text)
 
         def call(given: str) -> Any:
             return thing(given, **params)

@@ -14,7 +14,7 @@ from assay.pipeline.records import Document
 if TYPE_CHECKING:
     import os
 
-_SILENT = {"script", "style", "template", "noscript", "head"}
+_SILENT = {"script", "style", "template", "noscript", "title"}  # not head, which many pages never close
 _BLOCKS = {
     "p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article",
     "header", "footer", "pre", "blockquote", "dd", "dt", "figure", "hr", "main", "nav", "aside",
@@ -71,7 +71,7 @@ class _Text(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del attrs
-        self._silent += tag in _SILENT
+        self._silent = 0 if tag == "body" else self._silent + (tag in _SILENT)
         if tag in _BLOCKS:
             self._parts.append("\n")
 

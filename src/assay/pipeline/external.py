@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-from pathlib import Path
+import math
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.reading import read_run
 from assay.llm.calls import Call
+from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, load, method
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from assay.llm import Reply
     from assay.pipeline.records import Chunk, Query
@@ -117,7 +118,11 @@ def _text(item: Any) -> str | None:
 
 def _score(item: Any, *, default: float) -> float:
     raw = item[1] if isinstance(item, (tuple, list)) and len(item) > 1 else _field(item, "score")
-    return float(raw) if isinstance(raw, (int, float)) and not isinstance(raw, bool) else default
+    if isinstance(raw, bool) or not isinstance(raw, Real):
+        return default
+    if not math.isfinite(raw):
+        raise InputError(f"the score {excerpt(raw)} was returned, expected a finite number")
+    return float(raw)
 
 
 class RunFile(Outside):
@@ -139,7 +144,7 @@ def plugin_retriever(text: str, setup: Setup, params: Mapping[str, Any]) -> Outs
     if text.startswith(("http://", "https://")):
         return Outside(_Endpoint(text, setup, params), {"endpoint": text, "parameters": dict(params)})
     thing = load(text, setup.folder)
-    identity = {"plugin": text, "source": source_digest(thing), "parameters": dict(params)}
+    identity = {"plugin": text, "source": source_digest(thing, text), "parameters": dict(params)}
     return Outside(as_search(thing, text, params), identity)
 
 
@@ -189,15 +194,3 @@ def answered(reply: Reply) -> Any:
     if not reply.ok:
         raise InputError(f"the endpoint failed ({reply.reason}): {reply.message}")
     return reply.data
-
-
-def source_digest(thing: Any) -> str:
-    """Hash of the source file that a user's object comes from, so that a change of it is noticed."""
-    for one in (thing, type(thing)):
-        try:
-            place = inspect.getsourcefile(one)
-        except TypeError:
-            continue
-        if place is not None and Path(place).is_file():
-            return hashlib.sha256(Path(place).read_bytes()).hexdigest()
-    return ""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.errors import InputError, excerpt
 from assay.llm import Request
 from assay.llm.calls import Call
-from assay.pipeline.external import answered, source_digest
+from assay.pipeline.external import answered
 from assay.pipeline.prompting import Prompt, load_prompt, numbered
 from assay.pipeline.records import Answered
+from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, at_least, load, method
 from assay.pipeline.terms import query_words, words
 from assay.text.sentences import sentences
@@ -114,7 +115,7 @@ class Own:
 
     def __init__(self, call: Any, name: str, params: Mapping[str, Any]) -> None:
         self._call, self._name, self._params = call, name, dict(params)
-        self.identity = {"plugin": name, "source": source_digest(call), "parameters": self._params}
+        self.identity = {"plugin": name, "source": source_digest(call, name), "parameters": self._params}
 
     def answer(self, question: str, contexts: Sequence[str]) -> Answered:
         """Call it."""

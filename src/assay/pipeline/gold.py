@@ -28,13 +28,17 @@ class GoldSpan(NamedTuple):
 
 
 def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[GoldSpan]:
-    """Read spans: rows of query_id, doc_id and start and end, or the text itself, which must stand in the document."""
+    """Read spans: rows of query_id, doc_id and start and end, or the text itself, which must stand in the document.
+
+    A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
+    """
     source = Input.at(place)
     kind = format_of(source, None)
     if kind not in {"jsonl", "csv", "tsv", "parquet"}:
         raise InputError("gold spans are read from .jsonl, .csv, .tsv or .parquet", path=source.label)
     rows = tables.read_table(source, kind).iter_rows(named=True)
-    return [_span(row, number, source.label, texts) for number, row in enumerate(rows, 1)]
+    spans = [_span(row, number, source.label, texts) for number, row in enumerate(rows, 1)]
+    return [span for span in spans if span.grade > 0]
 
 
 def _span(row: Mapping[str, Any], number: int, label: str, texts: Mapping[str, str]) -> GoldSpan:
@@ -53,7 +57,8 @@ def _span(row: Mapping[str, Any], number: int, label: str, texts: Mapping[str, s
         end = start + len(str(text))
     if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end <= len(texts[doc]):
         raise InputError(f"row {number} has no span inside document {excerpt(doc)}", path=label, hint=hint)
-    return GoldSpan(str(query), doc, start, end, float(row.get("grade") or 1.0))
+    grade = row.get("grade")
+    return GoldSpan(str(query), doc, start, end, 1.0 if grade is None else float(grade))
 
 
 def documents_judged(spans: Sequence[GoldSpan]) -> Judgments:
@@ -86,6 +91,16 @@ def chunks_judged(spans: Sequence[GoldSpan], chunks: Sequence[Chunk], *, share: 
             if common and common >= share * min(span.end - span.start, chunk.end - chunk.start):
                 mine[chunk.id] = max(span.grade, mine.get(chunk.id, 0.0))
     return Judgments.from_dict(grades)
+
+
+def inside(chunk: Chunk, spans: Sequence[GoldSpan]) -> int:
+    """How many characters of a chunk lie in some span, each counted once."""
+    pieces = sorted((max(s.start, chunk.start), min(s.end, chunk.end)) for s in spans if overlap(s, chunk))
+    total, reached = 0, chunk.start
+    for start, end in pieces:
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 def covered(spans: Sequence[GoldSpan], chunks: Sequence[Chunk]) -> list[int]:

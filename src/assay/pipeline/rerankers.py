@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import math
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,9 +10,10 @@ import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
-from assay.pipeline.external import answered, source_digest
+from assay.pipeline.external import answered
 from assay.pipeline.records import Scored
-from assay.pipeline.stages import Setup, at_least, load, method, needs_package
+from assay.pipeline.sources import file_digest, source_digest
+from assay.pipeline.stages import Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
 from assay.text.tokens import load_tokenizer
 
@@ -55,7 +55,7 @@ class Embedding:
     """Similarity of embeddings; texts that come again are not embedded again."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self.identity = {"method": "embedding", "embedder": embedder.name}
+        self.identity = {"method": "embedding", "embedder": identity_of(embedder)}
         self._embedder = embedder
         self._rows: dict[str, NDArray[np.float32]] = {}
 
@@ -104,7 +104,8 @@ class CrossEncoder:
         self._tokenizer.enable_truncation(max_tokens, strategy="longest_first")
         self._batch = batch
         self.identity = {
-            "method": "cross-encoder", "model": _digest(model), "tokenizer": _digest(folder / "tokenizer.json"),
+            "method": "cross-encoder", "model": file_digest(model),
+            "tokenizer": file_digest(folder / "tokenizer.json"),
             "max_tokens": max_tokens,
         }  # fmt: skip
 
@@ -132,23 +133,14 @@ class CrossEncoder:
         return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @method("rerank", "endpoint")
 def endpoint(
     setup: Setup, *, url: str, model: str, shape: str = "auto", key_env: str = "", price: float | None = None
 ) -> Reranker:
     """A server with a /rerank address of the Jina, Cohere, vLLM or DashScope shape; `price` per million tokens."""
     base, known = rerank_base(url, shape)
-    client = _keyed(setup, key_env).client(base, model)
+    client = setup.client(base, model, key_env=key_env)
     return Endpoint(client, model=model, shape=known, price=price)
-
-
-def _keyed(setup: Setup, key_env: str) -> Setup:
-    return Setup(setup.folder, setup.texts, {**setup.llm, "key_env": key_env}, setup.clients) if key_env else setup
 
 
 class Endpoint:
@@ -174,7 +166,7 @@ class Own:
     def __init__(self, thing: Any, name: str = "", params: Mapping[str, Any] | None = None) -> None:
         self._call = _scorer(thing, dict(params or {}))
         self.name = name or getattr(thing, "__name__", type(thing).__name__)
-        self.identity = {"plugin": name, "source": source_digest(thing), "parameters": dict(params or {})}
+        self.identity = {"plugin": name, "source": source_digest(thing, name), "parameters": dict(params or {})}
 
     def score(self, query: str, texts: Sequence[str]) -> Scored:
         """Call it, and check that there is one number per text."""

@@ -105,10 +105,10 @@ class Runner:
             self._tell(combination.name, number * BLOCK, len(self._data.queries))
             key, found = self._retrieved(choices["retrieve"], chunks_key, chunks, block)
             first += found
-            key, found = self._reranked(choices["rerank"], key, found, chunks, block)
+            found = self._reranked(choices["rerank"], key, found, chunks, block)
             hits += found
             if generator is not None:
-                answers += self._answered(choices["generate"], key, found, chunks, block)
+                answers += self._answered(choices["generate"], found, chunks, block)
         self._tell(combination.name, len(self._data.queries), len(self._data.queries))
         return Outcome(
             combination, run=self._as_run(combination.name, hits, chunks), chunks=chunks, hits=hits,
@@ -188,10 +188,10 @@ class Runner:
 
     def _reranked(
         self, choice: Choice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
-    ) -> tuple[str, list[Hits]]:
+    ) -> list[Hits]:
         reranker = self._made[choice.key]
         if reranker is None:
-            return key, found
+            return found
         new = key_of("rerank", reranker.identity, choice.size, key)
 
         def compute() -> tuple[list[Any], bool]:
@@ -207,18 +207,19 @@ class Runner:
             check_answered(told)
             return [row.to_json() for row in rows], not any(row.faults for row in rows)
 
-        return new, [Hits.from_json(row) for row in self._store.values("rerank", new, compute)]
+        return [Hits.from_json(row) for row in self._store.values("rerank", new, compute)]
 
     def _answered(
-        self, choice: Choice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
+        self, choice: Choice, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> list[Answered]:
         generator = self._made[choice.key]
-        new = key_of("generate", generator.identity, choice.size, key)
+        shown = [[chunks[number].text for number in hits.chunks[: choice.size]] for hits in found]
+        # What the generator sees, not how it came about: the order after a failed rerank call is not to be met again.
+        key = key_of("generate", generator.identity, [query.text for query in block], shown)
 
         def compute() -> tuple[list[Any], bool]:
             rows = []
-            for query, hits in zip(block, found, strict=True):
-                texts = [chunks[number].text for number in hits.chunks[: choice.size]]
+            for query, texts in zip(block, shown, strict=True):
                 start = time.perf_counter()
                 with _naming(query):
                     answer = generator.answer(query.text, texts)
@@ -226,7 +227,7 @@ class Runner:
                 rows.append({**answer.to_json(), "ms": ms})
             return rows, not any(row["reason"] in _PASSING for row in rows)
 
-        return [Answered.from_json(row) for row in self._store.values("generate", new, compute)]
+        return [Answered.from_json(row) for row in self._store.values("generate", key, compute)]
 
     # What comes out ---------------------------------------------------------------------------------------------------
 

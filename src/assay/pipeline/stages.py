@@ -8,19 +8,43 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.errors import UnknownName, UsageError, excerpt
+from assay.pipeline.sources import source_digest, weights_digest
 from assay.text.embeddings import NAMES, choose_embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from assay.llm import Client
     from assay.text.embeddings import Embedder
 
 Stage = Literal["chunk", "retrieve", "rerank", "generate"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
+_SECRET = {"key_env", "key_file"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "dict": (dict,), "None": (),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Known:
+    """An embedder with what tells it from every other: its name alone does not."""
+
+    embedder: Embedder
+    identity: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self.embedder.name
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """One row per text."""
+        return self.embedder.embed(texts)
+
+
+def identity_of(embedder: Embedder) -> Any:
+    """What stands for an embedder in the keys of finished work."""
+    return dict(embedder.identity) if isinstance(embedder, Known) else embedder.name
 
 
 @dataclass(frozen=True)
@@ -30,7 +54,7 @@ class Setup:
     folder: Path = Path()
     texts: tuple[str, ...] = ()
     llm: Mapping[str, Any] = field(default_factory=dict)
-    clients: dict[tuple[str, str], Client] = field(default_factory=dict)
+    clients: dict[tuple[str, str, str], Client] = field(default_factory=dict)
 
     def path(self, place: str) -> Path:
         """A path of the TOML file."""
@@ -40,24 +64,36 @@ class Setup:
         """An embedder: a name of ours, a folder with weights, module:callable, or MODEL@URL of a server."""
         name, at, url = asked.rpartition("@")
         if at and url.startswith("http"):
-            return choose_embedder(self.client(url, name), ()).embedder
+            client = self.client(url, name)
+            return Known(choose_embedder(client, ()).embedder, {"model": client.model, "host": client.host})
         if is_plugin(asked) and not self.path(asked).is_dir():
-            return choose_embedder(load(asked, self.folder), ()).embedder
+            thing = load(asked, self.folder)
+            return Known(choose_embedder(thing, ()).embedder, {"asked": asked, "source": source_digest(thing, asked)})
         known = self.path(asked) if asked not in NAMES and self.path(asked).is_dir() else asked
-        return choose_embedder(known, self.texts).embedder
+        found = choose_embedder(known, self.texts).embedder
+        return Known(found, {"name": found.name, "weights": _weights(found)})
 
-    def client(self, url: str = "", model: str = "") -> Client:
-        """A client of a language model: what the stage says, else what the table [llm] says."""
+    def client(self, url: str = "", model: str = "", *, key_env: str = "") -> Client:
+        """A client of a language model: what the stage says, else what the table [llm] says.
+
+        The key of [llm] goes to the server of [llm] alone; a stage that asks another names its own.
+        """
         from assay.llm import Client
 
         settings = dict(self.llm)
         known = str(settings.pop("url", "")), str(settings.pop("model", ""))
         place, name = url or known[0], model or known[1]
+        if not known[0] and not key_env and _SECRET & settings.keys():
+            raise UsageError("[llm] names a key but no url: it is not known to which server the key belongs")
         if not place or not name:
             raise UsageError("a language model needs url and model: in this table, or in a table [llm]")
-        if (place, name) not in self.clients:
-            self.clients[place, name] = Client(place, name, **self._options(settings))
-        return self.clients[place, name]
+        if key_env or not _same_server(place, known[0]):
+            settings = {key: value for key, value in settings.items() if key not in _SECRET}
+        settings |= {"key_env": key_env} if key_env else {}
+        which = place, name, str(settings.get("key_env", ""))
+        if which not in self.clients:
+            self.clients[which] = Client(place, name, **self._options(settings))
+        return self.clients[which]
 
     def _options(self, settings: dict[str, Any]) -> dict[str, Any]:
         from assay.llm import Limits, Patience
@@ -78,6 +114,25 @@ class Setup:
         """Close all connections."""
         for client in self.clients.values():
             client.close()
+
+
+def _same_server(one: str, other: str) -> bool:
+    from assay.llm.hosts import Address
+
+    if not other:
+        return False
+    mine, theirs = Address.of(one), Address.of(other)
+    return (mine.scheme, mine.host, mine.port) == (theirs.scheme, theirs.host, theirs.port)
+
+
+def _weights(embedder: Embedder) -> str:
+    """Hash of the weights of an embedder of ours."""
+    from assay.text.static import wordllama_folder
+
+    if embedder.name != "wordllama":
+        return weights_digest(embedder.folder)  # type: ignore[attr-defined]
+    folder = wordllama_folder()
+    return "" if folder is None else weights_digest(folder / "weights")
 
 
 LLM_KEYS = (

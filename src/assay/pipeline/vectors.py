@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import InputError, UsageError
 from assay.pipeline.retrieval import Index, Ranked, Retriever, Single, best
-from assay.pipeline.stages import Setup, method, needs_package
+from assay.pipeline.stages import Setup, identity_of, method, needs_package
 from assay.text.embeddings import embed_all
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Vectors:
         if search not in SEARCHES:
             raise UsageError(f"search = {search!r}: expected one of {', '.join(SEARCHES)}")
         self._embedder, self._search = embedder, search
-        self.identity = {"method": "vectors", "embedder": embedder.name, "search": search}
+        self.identity = {"method": "vectors", "embedder": identity_of(embedder), "search": search}
 
     def build(self, chunks: Sequence[Chunk]) -> Index:
         """Embed chunks and index them."""
