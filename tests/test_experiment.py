@@ -217,9 +217,10 @@ def test_results_hold_runs_samples_and_times_that_other_commands_read(place):
     assert {row["stage"] for row in trace} == {"retrieve", "rerank", "generate"}
     assert len(trace) == 4 * (2 * 2 + 2 * 3)
     assert cli("compare", "out/result.json", cwd=place).returncode == 0
-    read = cli("evaluate", "j.qrels", "out/runs/whole---bm25.jsonl", "-m", "ndcg@5", "--fold", "before", cwd=place)
+    (run,) = (place / "out" / "runs").glob("whole---bm25-????????.jsonl")
+    read = cli("evaluate", "j.qrels", run, "-m", "ndcg@5", "--fold", "before", cwd=place)
     assert read.returncode == 0, read.stderr
-    assert len((place / "out" / "samples" / "whole---bm25.jsonl").read_text(encoding="utf-8").splitlines()) == 4
+    assert len((place / "out" / "samples" / run.name).read_text(encoding="utf-8").splitlines()) == 4
 
 
 def test_a_limit_asks_the_first_queries_only(place):
@@ -309,7 +310,9 @@ def test_calls_that_fail_are_told_and_only_they_are_made_again(place):
         assert row.cost_per_query == 0.0
         asked, broken = len(server.requests), False
         again = assay.run_experiment(path)
-        assert again.done == {"rerank": 1}
+        assert again.done == {"rerank": 1}, "every question has the same contexts as before, so answers stay"
+        shown = [[c.text for c in sample.contexts] for sample in again.outcomes[1].samples]
+        assert shown == [[c.text for c in sample.contexts] for sample in found.outcomes[1].samples]
         assert 0 < len(server.requests) - asked <= 4, "only the calls that had failed"
         assert not [w for w in again.findings.warnings if "failed" in w]
         assert assay.run_experiment(path).done == {}

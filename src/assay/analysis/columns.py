@@ -52,6 +52,20 @@ def with_column(scores: Scores, label: str, definition: str, values: Mapping[str
     )  # fmt: skip
 
 
+def coverage(systems: Sequence[Scores]) -> list[str]:
+    """Say on how many answers a mean stands, where some have no value."""
+    said = []
+    for scores in systems:
+        if FAITHFULNESS in scores.labels:
+            counts = scores.counts[FAITHFULNESS]
+            lacking = {name: getattr(counts, name) for name in STATUSES if name != "scored" and getattr(counts, name)}
+            if lacking:
+                told = ", ".join(f"{name} {number}" for name, number in lacking.items())
+                whole = counts.queries + sum(lacking.values())
+                said.append(f"{FAITHFULNESS} of {scores.name} stands on {counts.queries} of {whole} answers ({told})")
+    return said
+
+
 def is_span_measure(text: object) -> bool:
     """Tell measures of gold spans from those of rankings."""
     return isinstance(text, str) and text.startswith("span_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assay.analysis.columns import FAITHFULNESS, faithfulness_of, is_span_measure, span_values, with_column
+from assay.analysis.columns import FAITHFULNESS, coverage, faithfulness_of, is_span_measure, span_values, with_column
+from assay.analysis.comparable import direction
 from assay.analysis.compare import compare
 from assay.analysis.decision import Rules
 from assay.analysis.evaluate import evaluate_run
@@ -24,6 +26,8 @@ from assay.stats.intervals import mean_intervals
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from assay.analysis.compare import Comparison, Contrast
     from assay.data.judgments import Judgments
     from assay.data.scores import Scores
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from assay.stats.intervals import Interval
 
 PERCENTILES = (50, 95, 99)
+Figures = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,10 @@ class Quality:
 
 @dataclass(frozen=True)
 class Row:
-    """One combination: done with all its numbers, or failed with the reason."""
+    """One combination: done with all its numbers, or failed with the reason.
+
+    `timed` is False when a cache had a part in every query: its latency is not known, and never speaks for it.
+    """
 
     combination: Combination
     reason: str = ""
@@ -68,6 +76,7 @@ class Row:
     index: IndexTrace | None = None
     cost_per_query: float | None = None
     pareto: bool = False
+    timed: bool = True
 
     @property
     def name(self) -> str:
@@ -127,15 +136,16 @@ def evaluate_experiment(
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     label = judge.primary(systems[0])
     found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
-    winner = max(systems, key=lambda scores: scores[label]).name
+    sign = direction(systems[0].definitions[label])
+    winner = max(systems, key=lambda scores: sign * scores[label]).name
     rows = [_row(outcome, systems, found) for outcome in listed]
     check = None
     if held:
         both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
         check = _checked(judge, both, (winner, baseline), held, (label, len(chosen_on or ())))
     return Findings(
-        tuple(_with_front(rows, label)), tuple(systems), label, systems[0].labels, baseline, winner, check,
-        judge.settings, collection.judgments, tuple(_warnings(listed, experiment, baseline, found)),
+        tuple(_with_front(rows, label, sign)), tuple(systems), label, systems[0].labels, baseline, winner, check,
+        judge.settings, collection.judgments, (*_warnings(listed, experiment, baseline, found), *coverage(systems)),
     )  # fmt: skip
 
 
@@ -227,10 +237,10 @@ def _row(outcome: Outcome, systems: Sequence[Scores], found: Comparison | None) 
     if not outcome.done:
         return Row(combination, outcome.reason or "failed")
     scores = next(one for one in systems if one.name == combination.name)
-    whole = np.array([sum(one.ms for one in works) for works in zip(*outcome.work.values(), strict=True)])
+    whole = _known_ms(list(zip(*outcome.work.values(), strict=True)))
     stages = tuple(_stage(name, works) for name, works in outcome.work.items())
     money = [stage.money for stage in stages]
-    count = len(whole)
+    count = len(outcome.hits)
     cost = None if any(one is None for one in money) else sum(one or 0.0 for one in money) / count
     return Row(
         combination,
@@ -239,11 +249,18 @@ def _row(outcome: Outcome, systems: Sequence[Scores], found: Comparison | None) 
         stages=stages,
         index=outcome.index,
         cost_per_query=cost,
+        timed=not all(any(one.cached for one in works) for works in zip(*outcome.work.values(), strict=True)),
     )
 
 
+def _known_ms(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
+    """Milliseconds of the queries that no cache served, each the sum of its works; of all if there is no such query."""
+    known = [row for row in works if not any(one.cached for one in row)]
+    return np.array([sum(one.ms for one in row) for row in known or works])
+
+
 def _stage(name: str, works: Sequence[Work]) -> StageTime:
-    ms = np.array([work.ms for work in works])
+    ms = _known_ms([(work,) for work in works])
     tokens, money = total(works)
     return StageTime(name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money)
 
@@ -259,22 +276,28 @@ def _quality(scores: Scores, label: str, found: Comparison | None) -> Quality:
     return Quality(mean_intervals(values[~np.isnan(values)][:, None])[0])
 
 
-def _with_front(rows: Sequence[Row], label: str) -> list[Row]:
-    """Mark the rows that no other beats: at least as good in quality, P95 latency and money, and better in one."""
-    return [replace(row, pareto=row.done and not any(_beats(other, row, label) for other in rows)) for row in rows]
+def _with_front(rows: Sequence[Row], label: str, sign: float = 1.0) -> list[Row]:
+    """Mark the rows that no other beats: at least as good in quality, P95 latency and money, and better in one.
+
+    `sign` is -1 for a measure that should be small.
+    """
+    figures = [_figures(row, label, sign) if row.done else None for row in rows]
+    known = [one for one in figures if one is not None]
+    return [
+        replace(row, pareto=mine is not None and not any(_beats(other, mine) for other in known))
+        for row, mine in zip(rows, figures, strict=True)
+    ]
 
 
-def _beats(one: Row, other: Row, label: str) -> bool:
-    if not one.done or not other.done or one is other:
-        return False
-    mine, theirs = _figures(one, label), _figures(other, label)
-    return all(a >= b for a, b in zip(mine, theirs, strict=True)) and mine != theirs
+def _beats(one: Figures, other: Figures) -> bool:
+    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
 
 
-def _figures(row: Row, label: str) -> tuple[float, float, float]:
+def _figures(row: Row, label: str, sign: float) -> Figures:
     quality = row.quality[label].mean.estimate
-    cost = float("inf") if row.cost_per_query is None else row.cost_per_query
-    return (-1.0 if quality is None else quality, -row.latency_ms["p95"], -cost)
+    latency = row.latency_ms["p95"] if row.timed else math.inf
+    cost = math.inf if row.cost_per_query is None else row.cost_per_query
+    return (-math.inf if quality is None else sign * quality, -latency, -cost)
 
 
 def _checked(
@@ -290,6 +313,20 @@ def _checked(
     return Holdout(len(held), chosen_on, label, means[1], means[0], found.contrast(winner, label))
 
 
+def _unknown_times(outcome: Outcome) -> list[str]:
+    """Say of which queries a stage's time is not known, because a cache had the replies."""
+    said = []
+    for stage, works in outcome.work.items():
+        cached, name = sum(work.cached for work in works), outcome.combination.name
+        if cached == len(works):
+            said.append(f"{name}: the time of {stage} is not known: all replies came from a cache")
+        elif cached:
+            said.append(
+                f"{name}: times of {stage} stand on {len(works) - cached} of {len(works)} queries, others were cached"
+            )
+    return said
+
+
 def _warnings(
     outcomes: Sequence[Outcome], experiment: Experiment, baseline: str, found: Comparison | None
 ) -> list[str]:
@@ -300,4 +337,5 @@ def _warnings(
         if outcome.faults and outcome.done:
             counts = ", ".join(f"{reason} {n}" for reason, n in Counter(outcome.faults).most_common())
             said.append(say("experiment.faults", name=outcome.combination.name, counts=counts))
+        said += _unknown_times(outcome)
     return [*said, *(found.warnings if found is not None else ())]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,8 @@ from assay.formats.queries import read_queries
 from assay.formats.reading import as_judgments, as_run
 from assay.pipeline.experiment import make
 from assay.pipeline.grid import choices_of
-from assay.pipeline.ordering import check_answered, descending, reordered
+from assay.pipeline.measuring import timed
+from assay.pipeline.ordering import check_answered, descending, fresh_score, rescored
 from assay.pipeline.records import Hits, together
 from assay.pipeline.rerankers import Own
 from assay.pipeline.stages import Setup
@@ -43,8 +44,9 @@ _BEFORE, _AFTER = "retrieved", "reranked"
 class RerankerEvaluation:
     """Scores before and after, their comparison, the lift of each measure under its ceiling, and the latency.
 
-    `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them; `candidates` is how many texts were
-    scored for each. `money` is None when the price is not known.
+    `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them, but for those whose replies came
+    from a cache: their time is not known. `candidates` is how many texts were scored for each. `money` is None when
+    the price is not known.
     """
 
     before: Scores
@@ -146,7 +148,7 @@ class _Told:
         self.money: float | None = 0.0
 
     def reranked(self, lists: Mapping[str, list[tuple[str, float]]]) -> dict[str, dict[str, float]]:
-        """New scores of every list; the first call is made twice, as it may load things."""
+        """New scores of every list; the first call is made twice, as it may load things, unless a server is asked."""
         found: dict[str, dict[str, float]] = {}
         told = []
         for number, (query, rows) in enumerate(lists.items()):
@@ -154,13 +156,14 @@ class _Told:
             texts = [self._text(query, doc) for doc, _ in rows]
             if query not in self._queries:
                 raise InputError(f"query {excerpt(query)} has no text")
-            if not found:
-                self._scorer.score(self._queries[query], texts)
-            start = time.perf_counter()
-            scored = self._scorer.score(self._queries[query], texts)
-            self.ms[query] = 1000 * (time.perf_counter() - start)
-            told.append(scored)
-            hits = reordered(Hits(tuple(range(len(rows))), tuple(score for _, score in rows)), scored, 0.0)
+            score = partial(fresh_score, self._scorer, self._queries[query], texts)
+            done = timed(score)
+            if not found and not done.remote:
+                done = timed(score)
+            told.append(done.found)
+            hits = rescored(Hits(tuple(range(len(rows))), tuple(score for _, score in rows)), done)
+            if not hits.cached:
+                self.ms[query] = hits.ms
             self.tokens += hits.tokens
             self.money = together(self.money, hits.money)
             for reason, count in hits.faults.items():
@@ -190,7 +193,7 @@ def _evaluated(
     found = compare(scores)
     primary = settings.protocol.primary if settings.protocol.primary in found.measures else found.measures[0]
     limits = ceilings(judged, first, replace(settings))
-    ms = np.array(list(told.ms.values()))
+    ms = np.array(list(told.ms.values()) or [np.nan])
     latency = {f"p{p}": float(np.percentile(ms, p)) for p in (50, 95, 99)}
     return RerankerEvaluation(
         scores[0], scores[1], found, lifts(found, _AFTER, limits, primary), last,

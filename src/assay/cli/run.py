@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.analysis.conduct import Conducted
     from assay.messages import Lang
 
+_LONGEST = 120  # bytes of a file name that come from a combination's name
 _HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
 
 Every list of values in the file is an axis; all combinations are evaluated under one protocol. Work is kept in a
@@ -171,7 +172,7 @@ def write_results(found: Conducted, folder: Path) -> str:
 
 
 def file_name(name: str) -> str:
-    """Make a combination's name fit for a file; a name that had to be changed ends in a hash, so that none is met twice."""
+    """Make a combination's name fit for a file; one that had to be changed ends in a hash and is met once."""
     from hashlib import sha256
 
     plain = "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.")

@@ -12,7 +12,7 @@ from assay.llm.calls import Call
 from assay.pipeline.external import answered
 from assay.pipeline.prompting import Prompt, load_prompt, numbered
 from assay.pipeline.records import Answered
-from assay.pipeline.sources import source_digest
+from assay.pipeline.sources import prices, source_digest
 from assay.pipeline.stages import Setup, at_least, load, method
 from assay.pipeline.terms import query_words, words
 from assay.text.sentences import sentences
@@ -96,6 +96,7 @@ class LanguageModel:
         self._client, self._prompt, self._sizes = client, prompt, sizes
         self.identity = {
             "method": "llm", "url": client.host, "model": client.model, "prompt": prompt.version, "sizes": list(sizes),
+            "prices": prices(client),
         }  # fmt: skip
 
     def answer(self, question: str, contexts: Sequence[str]) -> Answered:

@@ -9,6 +9,7 @@ from assay.errors import InputError
 from assay.llm import Request
 from assay.pipeline.prompting import Prompt, load_prompt, numbered
 from assay.pipeline.records import Scored, together
+from assay.pipeline.sources import prices
 from assay.pipeline.stages import Setup, at_least, method
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Pointwise:
         self._client, self._prompt, self._limit = client, prompt, max_chars
         self.identity = {
             "method": "llm-pointwise", "url": client.host, "model": client.model, "prompt": prompt.version,
-            "max_chars": max_chars,
+            "max_chars": max_chars, "prices": prices(client),
         }  # fmt: skip
 
     def score(self, query: str, texts: Sequence[str]) -> Scored:
@@ -105,7 +106,7 @@ class Listwise:
         self._window, self._step, self._limit = sizes
         self.identity = {
             "method": "llm-listwise", "url": client.host, "model": client.model, "prompt": prompt.version,
-            "sizes": list(sizes),
+            "sizes": list(sizes), "prices": prices(client),
         }  # fmt: skip
 
     def score(self, query: str, texts: Sequence[str]) -> Scored:

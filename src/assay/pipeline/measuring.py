@@ -1,17 +1,75 @@
-"""Time and memory of a piece of work."""
+"""Time, memory and calls of a piece of work."""
 
 from __future__ import annotations
 
 import time
 from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from assay.pipeline.records import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+@dataclass
+class Account:
+    """What the clients of a piece of work told: `cached` when a reply came from a cache."""
+
+    replies: int = 0
+    tokens: int = 0
+    money: float | None = 0.0
+    cached: bool = False
+
+
+@dataclass(frozen=True)
+class Timed(Generic[T]):
+    """What a piece of work gave, its milliseconds, and what its calls took."""
+
+    found: T
+    ms: float
+    account: Account
+
+    @property
+    def remote(self) -> bool:
+        """Say whether a server was asked."""
+        return self.account.replies > 0
+
+    def spent(self, tokens: int, money: float | None) -> tuple[int, float | None]:
+        """Tokens and money as the stage says, else as its clients told."""
+        silent = self.remote and not tokens and money == 0.0
+        return (self.account.tokens, self.account.money) if silent else (tokens, money)
+
+
+_ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
+
+
+def note(tokens: int, money: float | None, *, cached: bool) -> None:
+    """Tell of a reply, if anybody measures."""
+    account = _ACCOUNT.get()
+    if account is not None:
+        account.replies += 1
+        account.tokens += tokens
+        account.money = together(account.money, money)
+        account.cached |= cached
+
+
+def timed(work: Callable[[], T]) -> Timed[T]:
+    """Do something by the clock."""
+    account = Account()
+    token = _ACCOUNT.set(account)
+    try:
+        start = time.perf_counter()
+        found = work()
+        return Timed(found, 1000 * (time.perf_counter() - start), account)
+    finally:
+        _ACCOUNT.reset(token)
 
 
 def measured(work: Callable[[], T]) -> tuple[T, float, int]:

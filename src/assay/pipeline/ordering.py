@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.errors import InputError
@@ -12,7 +13,9 @@ from assay.pipeline.records import Hits
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from assay.pipeline.measuring import Timed
     from assay.pipeline.records import Scored
+    from assay.pipeline.rerankers import Reranker
 
 
 def reordered(hits: Hits, scored: Scored | None, ms: float) -> Hits:
@@ -29,6 +32,20 @@ def reordered(hits: Hits, scored: Scored | None, ms: float) -> Hits:
     scores = [*(score for _, score in order), *(low - 1 - place for place in range(len(rest)))]
     numbers = [hits.chunks[i] for i in (*(i for i, _ in order), *rest)]
     return Hits(tuple(numbers), tuple(scores), ms, scored.tokens, scored.money, dict(scored.faults))
+
+
+def fresh_score(reranker: Reranker, query: str, texts: Sequence[str]) -> Scored:
+    """Score texts without what a reranker keeps of earlier queries: else times would be those of its memory."""
+    forget = getattr(reranker, "forget", None)
+    if callable(forget):
+        forget()
+    return reranker.score(query, texts)
+
+
+def rescored(hits: Hits, done: Timed[Scored]) -> Hits:
+    """Hits in the order of a timed reranker, with what that took."""
+    tokens, money = done.spent(done.found.tokens, done.found.money)
+    return replace(reordered(hits, done.found, done.ms), tokens=tokens, money=money, cached=done.account.cached)
 
 
 def check_answered(found: Iterable[Scored | None]) -> None:

@@ -41,7 +41,8 @@ class Query(NamedTuple):
 class Hits:
     """Ranked chunks of one query by their numbers, the best first, and what it took to find them.
 
-    `money` is None when the price is not known; `faults` counts calls that failed, by reason.
+    `money` is None when the price is not known; `faults` counts calls that failed, by reason; `cached` says that some
+    reply came from a cache, so that `ms` is not what the work takes.
     """
 
     chunks: tuple[int, ...]
@@ -50,6 +51,7 @@ class Hits:
     tokens: int = 0
     money: float | None = 0.0
     faults: Mapping[str, int] = field(default_factory=dict)
+    cached: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""
@@ -63,13 +65,14 @@ class Hits:
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer, or the reason why there is none, and what it took."""
+    """One answer, or the reason why there is none, and what it took; `cached` as in Hits."""
 
     text: str | None
     reason: str = ""
     ms: float = 0.0
     tokens: int = 0
     money: float | None = 0.0
+    cached: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""

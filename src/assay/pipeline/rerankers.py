@@ -12,8 +12,8 @@ from assay.errors import InputError, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
 from assay.pipeline.external import answered
 from assay.pipeline.records import Scored
-from assay.pipeline.sources import file_digest, source_digest
-from assay.pipeline.stages import Setup, at_least, identity_of, load, method, needs_package
+from assay.pipeline.sources import file_digest, prices, source_digest
+from assay.pipeline.stages import Known, Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
 from assay.text.tokens import load_tokenizer
 
@@ -56,6 +56,7 @@ class Embedding:
 
     def __init__(self, embedder: Embedder) -> None:
         self.identity = {"method": "embedding", "embedder": identity_of(embedder)}
+        self.identity |= {"prices": list(embedder.prices)} if isinstance(embedder, Known) else {}
         self._embedder = embedder
         self._rows: dict[str, NDArray[np.float32]] = {}
 
@@ -148,7 +149,10 @@ class Endpoint:
 
     def __init__(self, client: Client, *, model: str, shape: Shape, price: float | None = None) -> None:
         self._client, self._model, self._shape, self._price = client, model, shape, price
-        self.identity = {"method": "endpoint", "url": client.host, "model": model, "shape": shape}
+        self.identity = {
+            "method": "endpoint", "url": client.host, "model": model, "shape": shape,
+            "prices": prices(client) if price is None else [price],
+        }  # fmt: skip
 
     def score(self, query: str, texts: Sequence[str]) -> Scored:
         """One call for all texts of a query."""
@@ -157,7 +161,7 @@ class Endpoint:
             raise InputError(f"the reranker failed ({reply.reason}): {reply.message}")
         used = reply.usage.prompt_tokens
         money = self._client.priced(reply) if self._price is None else used * self._price / 1e6
-        return Scored(list(reply.data), used, money)
+        return Scored(list(reply.data), used, money if used else None)  # a price per token needs tokens
 
 
 class Own:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -13,8 +14,8 @@ from assay.data.run import Run
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import AssayError, InputError
 from assay.pipeline import chunkers
-from assay.pipeline.measuring import measured
-from assay.pipeline.ordering import check_answered, descending, reordered
+from assay.pipeline.measuring import Timed, measured, timed
+from assay.pipeline.ordering import check_answered, descending, fresh_score, reordered, rescored
 from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, together
 from assay.pipeline.store import Store, key_of
 
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.grid import Choice, Combination
     from assay.pipeline.records import Query
-    from assay.pipeline.retrieval import Index, Indexer
+    from assay.pipeline.retrieval import Index, Indexer, Ranked
 
+T = TypeVar("T")
 BLOCK = 32  # queries whose work is kept together: what a kill can cost
 _INDEXES = 4  # kept in memory
 _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", "cancelled", "error"}
@@ -34,11 +36,17 @@ _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", 
 
 @dataclass(frozen=True)
 class Work:
-    """What one stage took for one query."""
+    """What one stage took for one query; with `cached`, the milliseconds are those of a cache and count for nothing."""
 
     ms: float
     tokens: int
     money: float | None
+    cached: bool = False
+
+    @classmethod
+    def of(cls, done: Hits | Answered) -> Work:
+        """What hits or an answer took."""
+        return cls(done.ms, done.tokens, done.money, done.cached)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,12 +147,12 @@ class Runner:
         asked = [list(query) for query in block]
         if not retriever.parts:
             key = key_of("search", retriever.identity, chunks_key, choice.size, asked)
-            source = key_of(retriever.identity, chunks_key)
-            return key, self._found(key, block, lambda query: retriever.search_in(chunks, query, choice.size), source)
+            ask = partial(_search_in, retriever, chunks, choice.size)
+            return key, self._found(key, block, lambda: ask, key_of(retriever.identity, chunks_key))
         lists, keys = [], []
         for part in retriever.parts:
             index_key = key_of("index", part.identity, chunks_key)
-            key = key_of("search", index_key, choice.size, asked)
+            key = key_of("search", index_key, choice.size, asked, getattr(part, "prices", None))
             lists.append(self._found(key, block, self._searching(part, index_key, chunks, choice.size), index_key))
             keys.append(key)
         if len(lists) == 1:
@@ -158,19 +166,34 @@ class Runner:
 
     def _searching(
         self, part: Indexer, index_key: str, chunks: Sequence[Chunk], k: int
-    ) -> Callable[[Query], tuple[list[int], list[float]]]:
-        return lambda query: self._index(part, index_key, chunks).search(query, k)
+    ) -> Callable[[], Callable[[Query], Ranked]]:
+        return lambda: partial(_search, self._index(part, index_key, chunks), k)
 
     def _found(
-        self, key: str, block: Sequence[Query], search: Callable[[Query], tuple[list[int], list[float]]], source: str
+        self, key: str, block: Sequence[Query], ready: Callable[[], Callable[[Query], Ranked]], source: str
     ) -> list[Hits]:
         def compute() -> tuple[list[Any], bool]:
-            if source not in self._warm:  # what is loaded or built at the first call is no query's latency
-                _timed(search, block[0])
-                self._warm.add(source)
-            return [_timed(search, query).to_json() for query in block], True
+            rows, search = [], ready()
+            for query in block:
+                done = self._by_the_clock(source, query, partial(search, query))
+                numbers, scores = done.found
+                tokens, money = done.spent(0, 0.0)
+                rows.append(Hits(tuple(numbers), tuple(scores), done.ms, tokens, money, cached=done.account.cached))
+            return [row.to_json() for row in rows], True
 
         return [Hits.from_json(row) for row in self._store.values("search", key, compute)]
+
+    def _by_the_clock(self, source: str, query: Query, work: Callable[[], T]) -> Timed[T]:
+        """Time one query's work; what is loaded at the first call of a source is no query's latency.
+
+        A server is not asked twice: that would be paid for, and a cache would give the second reply.
+        """
+        with _naming(query):
+            done = timed(work)
+            if source in self._warm:
+                return done
+            self._warm.add(source)
+            return done if done.remote else timed(work)
 
     def _index(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> Index:
         if key in self._indexes:
@@ -198,12 +221,13 @@ class Runner:
             rows, told = [], []
             for query, hits in zip(block, found, strict=True):
                 texts = [chunks[number].text for number in hits.chunks[: choice.size]]
-                start = time.perf_counter()
-                with _naming(query):
-                    scored = reranker.score(query.text, texts) if texts else None
-                ms = 1000 * (time.perf_counter() - start)
-                rows.append(reordered(hits, scored, ms))
-                told.append(scored)
+                if not texts:
+                    rows.append(reordered(hits, None, 0.0))
+                    continue
+                score = partial(fresh_score, reranker, query.text, texts)
+                done = self._by_the_clock(key_of(reranker.identity), query, score)
+                told.append(done.found)
+                rows.append(rescored(hits, done))
             check_answered(told)
             return [row.to_json() for row in rows], not any(row.faults for row in rows)
 
@@ -220,11 +244,11 @@ class Runner:
         def compute() -> tuple[list[Any], bool]:
             rows = []
             for query, texts in zip(block, shown, strict=True):
-                start = time.perf_counter()
                 with _naming(query):
-                    answer = generator.answer(query.text, texts)
-                ms = 1000 * (time.perf_counter() - start)
-                rows.append({**answer.to_json(), "ms": ms})
+                    done = timed(partial(generator.answer, query.text, texts))
+                tokens, money = done.spent(done.found.tokens, done.found.money)
+                took = {"ms": done.ms, "tokens": tokens, "money": money, "cached": done.account.cached}
+                rows.append({**done.found.to_json(), **took})
             return rows, not any(row["reason"] in _PASSING for row in rows)
 
         return [Answered.from_json(row) for row in self._store.values("generate", key, compute)]
@@ -260,11 +284,11 @@ class Runner:
     def _work(
         self, choices: Mapping[Any, Choice], first: Sequence[Hits], hits: Sequence[Hits], answers: Sequence[Answered]
     ) -> dict[str, list[Work]]:
-        found = {"retrieve": [Work(one.ms, one.tokens, one.money) for one in first]}
+        found = {"retrieve": list(map(Work.of, first))}
         if self._made[choices["rerank"].key] is not None:
-            found["rerank"] = [Work(one.ms, one.tokens, one.money) for one in hits]
+            found["rerank"] = list(map(Work.of, hits))
         if answers:
-            found["generate"] = [Work(one.ms, one.tokens, one.money) for one in answers]
+            found["generate"] = list(map(Work.of, answers))
         return found
 
     def _trace(self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk]) -> IndexTrace | None:
@@ -282,11 +306,24 @@ class Runner:
         )  # fmt: skip
 
 
+def _search(index: Index, k: int, query: Query) -> Ranked:
+    return index.search(query, k)
+
+
+def _search_in(retriever: Any, chunks: Sequence[Chunk], k: int, query: Query) -> Ranked:
+    found: Ranked = retriever.search_in(chunks, query, k)
+    return found
+
+
 def _fused(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
     start = time.perf_counter()
     numbers, scores = retriever.fuse([(list(one.chunks), list(one.scores)) for one in lists], k)
     ms = 1000 * (time.perf_counter() - start) + sum(one.ms for one in lists)
-    return Hits(tuple(numbers), tuple(scores), ms)
+    money: float | None = 0.0
+    for one in lists:
+        money = together(money, one.money)
+    tokens, cached = sum(one.tokens for one in lists), any(one.cached for one in lists)
+    return Hits(tuple(numbers), tuple(scores), ms, tokens, money, cached=cached)
 
 
 class _naming:  # noqa: N801 - reads as a word
@@ -302,13 +339,6 @@ class _naming:  # noqa: N801 - reads as a word
         if isinstance(error, Exception):
             text = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"[:300]
             raise InputError(f"query {self._query.id}: {text}") from error
-
-
-def _timed(search: Callable[[Query], tuple[list[int], list[float]]], query: Query) -> Hits:
-    start = time.perf_counter()
-    with _naming(query):
-        numbers, scores = search(query)
-    return Hits(tuple(numbers), tuple(scores), 1000 * (time.perf_counter() - start))
 
 
 def _kept(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.errors import UnknownName, UsageError, excerpt
-from assay.pipeline.sources import source_digest, weights_digest
+from assay.pipeline.sources import prices, source_digest, weights_digest
 from assay.text.embeddings import NAMES, choose_embedder
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Known:
 
     embedder: Embedder
     identity: Mapping[str, str]
+    prices: Sequence[float | None] = ()
 
     @property
     def name(self) -> str:
@@ -65,7 +66,8 @@ class Setup:
         name, at, url = asked.rpartition("@")
         if at and url.startswith("http"):
             client = self.client(url, name)
-            return Known(choose_embedder(client, ()).embedder, {"model": client.model, "host": client.host})
+            identity = {"model": client.model, "host": client.host}
+            return Known(choose_embedder(client, ()).embedder, identity, prices(client))
         if is_plugin(asked) and not self.path(asked).is_dir():
             thing = load(asked, self.folder)
             return Known(choose_embedder(thing, ()).embedder, {"asked": asked, "source": source_digest(thing, asked)})
@@ -78,7 +80,7 @@ class Setup:
 
         The key of [llm] goes to the server of [llm] alone; a stage that asks another names its own.
         """
-        from assay.llm import Client
+        from assay.pipeline.watched import Watched
 
         settings = dict(self.llm)
         known = str(settings.pop("url", "")), str(settings.pop("model", ""))
@@ -92,7 +94,7 @@ class Setup:
         settings |= {"key_env": key_env} if key_env else {}
         which = place, name, str(settings.get("key_env", ""))
         if which not in self.clients:
-            self.clients[which] = Client(place, name, **self._options(settings))
+            self.clients[which] = Watched(place, name, **self._options(settings))
         return self.clients[which]
 
     def _options(self, settings: dict[str, Any]) -> dict[str, Any]:

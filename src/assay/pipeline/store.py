@@ -18,7 +18,7 @@ from assay.formats.files import write_atomically
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-VERSION = 1  # of what stages compute: another number makes everything be done again
+VERSION = 2  # of what stages compute: another number makes everything be done again
 
 
 def key_of(*parts: Any) -> str:

@@ -38,6 +38,7 @@ class Vectors:
             raise UsageError(f"search = {search!r}: expected one of {', '.join(SEARCHES)}")
         self._embedder, self._search = embedder, search
         self.identity = {"method": "vectors", "embedder": identity_of(embedder), "search": search}
+        self.prices = list(getattr(embedder, "prices", ()))
 
     def build(self, chunks: Sequence[Chunk]) -> Index:
         """Embed chunks and index them."""
