@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from assay.text import chinese
 from assay.text.negation import NEGATIONS
 from assay.text.numbers import HAN_NUMERALS, numbers
 from assay.text.segmentation import han_words
-from assay.text.words import NUMBER, STRONG, TOKEN, bag, form, has_han
+from assay.text.words import NUMBER, STRONG, bag, form, has_han, tokens
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
@@ -18,6 +19,7 @@ FUNCTION = 0.25  # weight of a function word: it can be changed at will, but str
 SINGLE = 0.5  # weight of a single Chinese character: it is found by chance too often to count in full
 
 _MARK = re.compile(r"\s*(?:[-–—•·*+>#]+\s*)?(?:\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)?")
+_COUNTING = HAN_NUMERALS | {"第"}
 _COUNTED = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+.?")
 
 
@@ -48,7 +50,7 @@ class Claim:
     def __init__(self, statement: str) -> None:
         mark = _MARK.match(statement)
         self.text = text = statement[mark.end() :] if mark else statement
-        self.tokens = TOKEN.findall(text)
+        self.tokens = tokens(text)
         self.forms = forms = list(map(form, self.tokens))
         self.strong = [word for word in forms if word > STRONG]
         self.weak = [word for word in forms if word < STRONG and word[0] != NUMBER]
@@ -64,13 +66,17 @@ class Claim:
             self.weight += len(self.numbers)
         if chinese_text:
             self.han = self._han()
-            self.weight += sum(weight for _, weight in self.han)
+            self.weight += sum([weight for _, weight in self.han])
 
     def _han(self) -> list[tuple[str, float]]:
-        found = []
-        for word in han_words(self.text):
-            if self.numbers and _COUNTED.fullmatch(word):
-                continue
-            weak = word in chinese.STOP_WORDS or chinese.NEGATION.fullmatch(word)
-            found.append((word, FUNCTION if weak else 1.0 if len(word) > 1 else SINGLE))
-        return found
+        words = han_words(self.text)
+        if self.numbers:
+            words = [word for word in words if word[0] not in _COUNTING or not _COUNTED.fullmatch(word)]
+        return list(zip(words, map(_han_weight, words), strict=True))
+
+
+@lru_cache(maxsize=1 << 14)
+def _han_weight(word: str) -> float:
+    if word in chinese.STOP_WORDS or chinese.NEGATION.fullmatch(word):
+        return FUNCTION
+    return 1.0 if len(word) > 1 else SINGLE

@@ -10,7 +10,7 @@ from assay.support.record import Reason
 from assay.text import english
 from assay.text.lexicon import opposites, polar_function_words
 from assay.text.negation import NEGATIONS, clauses, denied, denied_han
-from assay.text.words import NUMBER, STRONG, TOKEN, form, is_strong
+from assay.text.words import NUMBER, STRONG, TOKEN, form, is_strong, strong_words, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,13 +66,13 @@ def _missing_name(place: Place, given: Given) -> Iterator[Reason]:
     if missing.isdisjoint(map(form, capitals)):
         return
     missing -= given.words()
-    text = _HEADING.sub(lambda found: " " * len(found.group()), claim.text)
-    tokens = list(TOKEN.finditer(text))
-    if sum(token.group()[0].isupper() for token in tokens) * 3 > len(tokens) * 2:  # a heading, or capitals throughout
+    text = _HEADING.sub(lambda heading: " " * len(heading.group()), claim.text)
+    found = list(TOKEN.finditer(text))
+    if sum(token.group()[0].isupper() for token in found) * 3 > len(found) * 2:  # a heading, or capitals throughout
         return
     names = [
         token.group()
-        for token in tokens[1:]
+        for token in found[1:]
         if token.group()[0].isupper()
         and form(token.group()) in missing
         and text[max(0, token.start() - 3) : token.start()].rstrip()[-1:] not in _NO_NAME_AFTER
@@ -89,7 +89,7 @@ def _added_negation(place: Place) -> Iterator[Reason]:
         found = denied(clause)
         if not found:
             continue
-        words = set(filter(is_strong, map(form, TOKEN.findall(clause))))
+        words = strong_words(clause)
         shares = list(map(len, map(words.intersection, bags)))
         top = max(shares)
         best = [bag for share, bag in zip(shares, bags, strict=True) if share == top]
@@ -148,7 +148,7 @@ def _opposite(place: Place) -> Iterator[Reason]:
 def _rest_of_clauses(text: str, word: str) -> Iterator[set[str]]:
     """Other words of the clauses that have a word without denying it: not able is unable."""
     for clause in clauses(text):
-        words = set(filter(is_strong, map(form, TOKEN.findall(clause))))
+        words = strong_words(clause)
         if word in words and word not in denied(clause):
             yield words - {word}
 
@@ -177,7 +177,7 @@ def _swapped(place: Place, closeness: float) -> Iterator[Reason]:
     if ("%by" in claim.weak) != ("%by" in place.sentence) or _in_order(place):
         return
     said = [word for word in claim.forms if word > STRONG or word[0] == NUMBER]
-    read = [word for word in map(form, TOKEN.findall(place.text)) if word > STRONG or word[0] == NUMBER]
+    read = [word for word in map(form, tokens(place.text)) if word > STRONG or word[0] == NUMBER]
     places = [read.index(word) for word in said if word in place.sentence] if len(read) <= _LONGEST else []
     if places == sorted(places):
         return

@@ -27,7 +27,7 @@ class Passage:
         self.spans = sentences(text)
         self.bags, self.words = bags(text, self.spans)
         if not all(self.bags):
-            keep = [i for i, (start, end) in enumerate(self.spans) if self.bags[i] or has_han(text[start:end])]
+            keep = [i for i, (start, end) in enumerate(self.spans) if self.bags[i] or has_han(text, start, end)]
             self.spans = [self.spans[i] for i in keep]
             self.bags = [self.bags[i] for i in keep]
         self._numbers: set[str] | None = None

@@ -27,11 +27,12 @@ def nearest(claim: Claim, contexts: Contexts) -> int | None:
     words = claim.words or set(claim.weak)
     counts: list[float] = list(map(len, map(words.intersection, contexts.bags)))
     if claim.han and contexts.has_han:
-        texts = contexts.texts()
+        weights: dict[str, float] = {}
         for word, weight in claim.han:
-            for row, text in enumerate(texts):
-                if word in text:
-                    counts[row] += weight
+            weights[word] = weights.get(word, 0.0) + weight
+        pairs = list(weights.items())
+        for row, text in enumerate(contexts.texts()):
+            counts[row] += sum([weight for word, weight in pairs if word in text])
     top = max(counts)
     if counts.count(top) == 1:
         return counts.index(top)
@@ -94,13 +95,16 @@ class Place:
         """Share of the statement that the contexts say."""
         claim, there, window, every = self.claim, self.sentence, self.window, self.contexts.words
         credit = 0.0
-        for word in claim.strong:
-            if word in there:
-                credit += THERE
-            elif word in window:
-                credit += BESIDE
-            else:
-                credit += ANYWHERE if word in every else self._similar(word)
+        if there.issuperset(claim.strong):
+            credit = THERE * len(claim.strong)
+        else:
+            for word in claim.strong:
+                if word in there:
+                    credit += THERE
+                elif word in window:
+                    credit += BESIDE
+                else:
+                    credit += ANYWHERE if word in every else self._similar(word)
         weak = sum(map(there.__contains__, claim.weak))
         credit += FUNCTION * THERE * weak
         if weak < len(claim.weak):
@@ -109,10 +113,12 @@ class Place:
         if claim.numbers:
             self.numbers = list(map(self._number, claim.numbers))
             credit += sum(self.numbers)
-        for word, weight in claim.han:
-            credit += weight * (THERE if word in self.text else self._han(word))
+        if claim.han:
+            text = self.text
+            for word, weight in claim.han:
+                credit += weight * (THERE if word in text else self._han(word))
         extra = SPECIFIC - 1
-        total = claim.weight + sum(extra for word in self.missing if not is_general(word))
+        total = claim.weight + sum([extra for word in self.missing if not is_general(word)])
         return credit / total if total else 0.0
 
     def _similar(self, word: str) -> float:

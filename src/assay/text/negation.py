@@ -6,7 +6,7 @@ import re
 from bisect import bisect
 
 from assay.text import chinese, english
-from assay.text.words import HAN, NOT, TOKEN, form, is_strong
+from assay.text.words import HAN, NOT, form, is_strong, tokens
 
 _BREAKS = re.compile(
     r"[,.:](?!\d)|[;!?()\"“”—，。；：！？（）、]|\s[-–]\s"
@@ -23,14 +23,17 @@ def clauses(text: str) -> list[str]:
 
 def denied(clause: str) -> list[str]:
     """Forms of the words of an English clause that a negation stands before, or behind if nothing follows it."""
-    tokens = TOKEN.findall(clause)
-    forms = list(map(form, tokens))
+    said = tokens(clause)
+    forms = list(map(form, said))
+    negations = [i for i, word in enumerate(forms) if word[0] == NOT]
+    if not negations:
+        return []
     strong = [i for i, word in enumerate(forms) if is_strong(word)]
     found = []
-    for i, word in enumerate(forms):
-        if word[0] != NOT or (i and tokens[i - 1].lower() == "or"):  # "whether or not" denies nothing
+    for i in negations:
+        if i and said[i - 1].lower() == "or":  # "whether or not" denies nothing
             continue
-        if strong and not (i + 1 < len(tokens) and tokens[i + 1].lower() in english.HARMLESS_AFTER_NOT):
+        if strong and not (i + 1 < len(said) and said[i + 1].lower() in english.HARMLESS_AFTER_NOT):
             found.append(forms[strong[min(bisect(strong, i), len(strong) - 1)]])
     return found
 
@@ -42,6 +45,6 @@ def denied_han(text: str) -> set[str]:
 
 def is_negated(text: str) -> bool:
     """Say whether a text denies something."""
-    if any(word[0] == NOT for word in map(form, TOKEN.findall(text))):
+    if any(word[0] == NOT for word in map(form, tokens(text))):
         return True
     return not text.isascii() and any(cue[1] for cue in chinese.NEGATION.finditer(text))

@@ -79,6 +79,7 @@ _HAN = re.compile(
     |(?P<nth>第)?(?P<plain>[{_NUMERAL}]{{1,24}}(?:点[零〇一二三四五六七八九]{{1,9}})?)(?:(?P<month>月)|(?P<measure>[{MEASURES}]))?""",
     re.VERBOSE,
 )
+_HAN_START = re.compile(f"[{_NUMERAL}第]")
 _NOT_NUMBERS = frozenset({"千万", "万一", "一一", "万万"})
 
 
@@ -203,10 +204,15 @@ def _months(text: str) -> Iterator[Quantity]:
 
 
 def _han(text: str) -> Iterator[Quantity]:
-    for found in _HAN.finditer(text):
+    after = 0
+    for start in (found.start() for found in _HAN_START.finditer(text)):
+        found = _HAN.match(text, start) if start >= after else None
+        if found is None:
+            continue
+        after = found.end()
         value = _han_value(found, text)
         if value:
-            yield Quantity(found.start(), found.end(), value)
+            yield Quantity(start, after, value)
 
 
 def _han_value(found: re.Match[str], text: str) -> str:

@@ -54,14 +54,31 @@ _GOES_ON = re.compile(
 _REACH = 400  # characters; longer sentences say more than a refusal
 
 
+# Checks that cost little and let every refusal pass.
+_LATIN = re.compile("[A-Za-z]{2}")
+_SPEAKER = re.compile(r"[iw](?<!\w.)(?:(?<=i)|e)\b")
+_SUBJECTS = (
+    "document context text passage article source excerpt material information data record mention detail reference"
+    " answer determined inferred found"
+).split()
+_HAN_DENIALS = re.compile("[无不难没未缺]")
+
+
 def is_refusal(sentence: str) -> bool:
     """Say whether a sentence refuses to answer, or says that the contexts do not tell, and nothing else."""
     if len(sentence) > _REACH:
         return False
-    found = _REFUSALS.search(sentence.replace("’", "'"))
-    if found is None and not sentence.isascii():
+    found = _REFUSALS.search(sentence.replace("’", "'")) if _may_refuse(sentence) else None
+    if found is None and not sentence.isascii() and _HAN_DENIALS.search(sentence):
         found = _HAN_REFUSALS.search(sentence)
     return found is not None and _GOES_ON.search(sentence, found.end()) is None
+
+
+def _may_refuse(sentence: str) -> bool:
+    if not sentence.isascii():
+        return _LATIN.search(sentence) is not None
+    lower = sentence.lower()
+    return any(subject in lower for subject in _SUBJECTS) or _SPEAKER.search(lower) is not None
 
 
 def is_courtesy(sentence: str) -> bool:

@@ -25,6 +25,8 @@ _REPORTS = re.compile(r"[\u3400-\u9fff]{0,5}?[说问道喊叫答想]")
 _OPENING, _CLOSING = "（(【〔《", "）)】〕》"
 _BRACKETS = re.compile(f"[{_OPENING}{_CLOSING}]")
 _REACH = 8  # longer words are no abbreviations
+_TAILS = frozenset(word[-2:] for word in NEVER_LAST | SOMETIMES_LAST)
+
 _BRACKET = 40  # longer brackets hold sentences of their own
 
 _BEGINNINGS = re.compile(
@@ -41,12 +43,12 @@ def sentences(text: str) -> list[Span]:
     spans: list[Span] = []
     start, item, size = 0, 0, len(text)
     for found in _ENDS.finditer(text):
-        end = found.end()
+        mark, end = found.span()
         number = 0
-        if found.lastindex == 1 and text[found.start() - 1] in "0123456789":
+        if text[mark - 1] in "0123456789" and found.lastindex == 1:
             number = _item_number(text, start, found)
         if number:
-            place = found.start() - len(str(number))
+            place = mark - len(str(number))
             if place > start and (number == item + 1 > 1 or text.endswith((":", ": "), start, place)):
                 spans.append((start, place))
                 start = place
@@ -93,6 +95,9 @@ def _line_ends(text: str, found: re.Match[str]) -> bool:
 
 
 def _is_abbreviation(text: str, start: int, mark: int, end: int) -> bool:
+    tail = text[mark - 2 : mark] if mark - start > 1 else ""
+    if tail.isascii() and tail.isalnum() and tail.lower() not in _TAILS:  # nearly every word
+        return False
     word = text[max(start, mark - _REACH - 1) : mark].rpartition(" ")[2]
     if len(word) > _REACH:
         return False

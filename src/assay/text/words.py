@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from assay.text import english
@@ -28,15 +29,16 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 _SEPARATORS = "-/()[]_|<>=—–"
+_ASCII_SEPARATORS = bytes.maketrans(b"-/()[]_|<>=", b" " * 11)
 _MANY = "\x1f"
 # First characters of the forms of negations, numbers and words that claim nothing; all sort before letters and digits.
 NOT, NUMBER, WEAK = "!", "#", "%"
 STRONG = "'"
 
 
-def has_han(text: str) -> bool:
-    """Say whether a text has Chinese characters."""
-    return not text.isascii() and _HAN.search(text) is not None
+def has_han(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Say whether a text, or a part of it, has Chinese characters."""
+    return not text.isascii() and _HAN.search(text, start, len(text) if end is None else end) is not None
 
 
 def language(text: str) -> Language:
@@ -75,9 +77,22 @@ class _PieceForms(dict[str, str]):
         return found
 
 
+class _PieceTokens(dict[str, tuple[str, ...]]):
+    """Tokens of what stands between blanks: no token reaches across one."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        if len(self) >= _KEPT:
+            self.clear()
+        found = tuple(TOKEN.findall(piece))
+        if len(piece) <= _LONGEST_PIECE:
+            self[piece] = found
+        return found
+
+
 form = _Forms().__getitem__
 """Form of one token: a stem, "#3000" for a number, "!not" for a negation, "%the" for a word that claims nothing."""
 _piece_form = _PieceForms().__getitem__
+_piece_tokens = _PieceTokens().__getitem__
 
 
 def _form(token: str) -> str:
@@ -107,7 +122,14 @@ def is_strong(word: str) -> bool:
 
 def tokens(text: str) -> list[str]:
     """Words and numbers of a text as they stand; Chinese characters are left out."""
+    if text.isascii():
+        return list(chain.from_iterable(map(_piece_tokens, text.split())))
     return TOKEN.findall(text)
+
+
+def strong_words(text: str) -> set[str]:
+    """Forms of the words and numbers of a text that claim something."""
+    return set(filter(is_strong, map(form, tokens(text))))
 
 
 def bag(text: str) -> set[str]:
@@ -118,15 +140,25 @@ def bag(text: str) -> set[str]:
 def bags(text: str, spans: Sequence[tuple[int, int]]) -> tuple[list[set[str]], set[str]]:
     """Forms of the words and numbers of each piece of a text, and of all of them."""
     if has_han(text):
+        if TOKEN.search(text) is None:
+            return [set() for _ in spans], set()
         found = [set(map(form, TOKEN.findall(text, start, end))) for start, end in spans]
         return found, set().union(*found)
-    for sign in _SEPARATORS:
-        text = text.replace(sign, " ")
+    text = _without_separators(text)
     found = [set(map(_piece_form, text[start:end].split())) for start, end in spans]
     every: set[str] = set().union(*found)
     if "" in every or _MANY in "".join(every):
         _take_apart([*found, every], [word for word in every if not word or _MANY in word])
     return found, every
+
+
+def _without_separators(text: str) -> str:
+    """Put a blank for each sign that stands between words without one."""
+    if text.isascii():
+        return text.encode("ascii").translate(_ASCII_SEPARATORS).decode("ascii")
+    for sign in _SEPARATORS:
+        text = text.replace(sign, " ")
+    return text
 
 
 def _take_apart(found: list[set[str]], joined: list[str]) -> None:
