@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _BEGINNING = 5  # letters that words of one family share: confirm, confirmation
 _begin = itemgetter(slice(_BEGINNING))
 _REMEMBERED = 1 << 16  # characters; longer contexts are analysed anew each time
+_KEPT = 1 << 20  # rows of words that are kept for one sample
 
 
 class Passage:
@@ -55,11 +56,17 @@ class Contexts:
         self.has_han = any(found.has_han for found in self.passages)
         self._beginnings: set[str] = set()
         self._texts: list[str] = []
+        self._rows_with: dict[str, list[int]] = {}
 
-    def texts(self) -> list[str]:
-        """Texts of all sentences."""
-        self._texts = self._texts or list(map(self.text_of, range(len(self.rows))))
-        return self._texts
+    def rows_with(self, word: str) -> list[int]:
+        """Rows of the sentences that have a Chinese word; statements of one answer ask for the same ones."""
+        found = self._rows_with.get(word)
+        if found is None:
+            self._texts = self._texts or list(map(self.text_of, range(len(self.rows))))
+            found = [row for row, text in enumerate(self._texts) if word in text]
+            if len(self._texts) * len(self._rows_with) < _KEPT:
+                self._rows_with[word] = found
+        return found
 
     def text_of(self, row: int) -> str:
         """Text of a sentence."""

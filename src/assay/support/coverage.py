@@ -27,12 +27,9 @@ def nearest(claim: Claim, contexts: Contexts) -> int | None:
     words = claim.words or set(claim.weak)
     counts: list[float] = list(map(len, map(words.intersection, contexts.bags)))
     if claim.han and contexts.has_han:
-        weights: dict[str, float] = {}
         for word, weight in claim.han:
-            weights[word] = weights.get(word, 0.0) + weight
-        pairs = list(weights.items())
-        for row, text in enumerate(contexts.texts()):
-            counts[row] += sum([weight for word, weight in pairs if word in text])
+            for row in contexts.rows_with(word):
+                counts[row] += weight
     top = max(counts)
     if counts.count(top) == 1:
         return counts.index(top)

@@ -125,7 +125,10 @@ def _digits(text: str) -> Iterator[Quantity]:
 
 
 def _digit_value(found: re.Match[str], unit: re.Match[str] | None, text: str) -> str:
-    raw = found.group().replace(",", "")
+    raw = found.group()
+    if unit is None and raw.isascii() and raw.isdecimal() and len(raw) <= _LONGEST:  # what nearly all numbers are
+        return plain(float(raw) / 100) if _is_percent(text, found.start()) else raw.lstrip("0") or "0"
+    raw = raw.replace(",", "")
     fraction = found["fraction"] or (raw if raw in _FRACTIONS else "")
     raw = raw.removesuffix(fraction) or "0"
     if raw.count(".") > 1 or len(raw) > _LONGEST:
