@@ -58,9 +58,9 @@ _REACH = 400  # characters; longer sentences say more than a refusal
 _LATIN = re.compile("[A-Za-z]{2}")
 _SPEAKER = re.compile(r"[iw](?<!\w.)(?:(?<=i)|e)\b")
 _SUBJECTS = (
-    "document context text passage article source excerpt material information data record mention detail reference"
-    " answer determined inferred found"
-).split()
+    *("document", "text", "passage", "article", "source", "excerpt", "material", "information", "data", "record"),
+    *("mention", "detail", "reference", "answer", "determined", "inferred", "found"),
+)
 _HAN_DENIALS = re.compile("[无不难没未缺]")
 
 
