@@ -7,10 +7,8 @@ import html as entities
 import json
 import re
 import shutil
-from pathlib import Path
-
-
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
