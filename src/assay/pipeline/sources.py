@@ -50,9 +50,10 @@ def file_digest(place: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def weights_digest(folder: Path) -> str:
-    """Hash of the weights, tokenizer and settings of a model in a folder."""
-    return files_digest(place for place in folder.iterdir() if place.suffix in _WEIGHTS and place.is_file())
+def weights_digest(*folders: Path) -> str:
+    """Hash of the weights, tokenizer and settings of a model in some folders."""
+    places = (place for folder in folders for place in folder.iterdir())
+    return files_digest(place for place in places if place.suffix in _WEIGHTS and place.is_file())
 
 
 def prices(client: Client) -> list[float | None]:

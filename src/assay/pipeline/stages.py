@@ -134,7 +134,7 @@ def _weights(embedder: Embedder) -> str:
     if embedder.name != "wordllama":
         return weights_digest(embedder.folder)  # type: ignore[attr-defined]
     folder = wordllama_folder()
-    return "" if folder is None else weights_digest(folder / "weights")
+    return "" if folder is None else weights_digest(folder / "weights", folder / "tokenizers")
 
 
 LLM_KEYS = (
