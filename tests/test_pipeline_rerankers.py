@@ -312,3 +312,11 @@ def test_a_users_reranker_may_be_a_function_or_an_object_that_predicts_pairs():
     for wrong in ([1.0], [1.0, float("nan")], "words", None):
         with pytest.raises(InputError, match="gave"):
             Own(lambda query, texts, wrong=wrong: wrong).score("q", ["a", "b"])
+
+
+def test_a_users_reranker_that_raises_is_named_in_one_line():
+    def broken(query, texts):
+        raise ValueError(f"no idea about {query} and {len(texts)} texts")
+
+    with pytest.raises(InputError, match="broken raised ValueError: no idea about q and 2 texts"):
+        Own(broken).score("q", ["a", "b"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from assay.errors import InputError, UsageError, excerpt
+from assay.errors import AssayError, InputError, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
 from assay.pipeline.external import answered
 from assay.pipeline.records import Scored
@@ -174,7 +174,12 @@ class Own:
 
     def score(self, query: str, texts: Sequence[str]) -> Scored:
         """Call it, and check that there is one number per text."""
-        found = self._call(query, list(texts))
+        try:
+            found = self._call(query, list(texts))
+        except AssayError:
+            raise
+        except Exception as error:  # a user's function may raise anything
+            raise InputError(f"{self.name} raised {type(error).__name__}: {error}") from error
         if isinstance(found, Scored):
             return found
         try:
