@@ -437,7 +437,7 @@ def test_files_with_another_checksum_are_never_kept(cache, monkeypatch):
         UsageError, match=r"config\.json has another SHA-256 than expected; the package index: unreachable"
     ):
         get_model("minilm")
-    assert find_minilm() is None
+    assert find_minilm() != models_folder() / "minilm"  # the package that carries the weights may be there
     assert list(models_folder().iterdir()) == []
 
 
