@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.analysis.experiment import _with_front
-from assay.cli.run import file_name
 from assay.errors import InputError, UsageError
+from assay.formats.files import file_name
 from assay.pipeline.chunkers import plugin_chunker
 from assay.pipeline.documents import read_collection
 from assay.pipeline.external import Outside, as_search, plugin_retriever

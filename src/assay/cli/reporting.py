@@ -108,7 +108,7 @@ def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
 
 def _written(results: Sequence[Loaded]) -> dict[str, Path]:
     """Runs that an experiment wrote beside its result, by system."""
-    from assay.cli.run import file_name
+    from assay.formats.files import file_name
 
     found = {}
     for file, result in results:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from assay.analysis.conduct import Conducted
     from assay.messages import Lang
 
-_LONGEST = 120  # bytes of a file name that come from a combination's name
 _HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
 
 Every list of values in the file is an axis; all combinations are evaluated under one protocol. Work is kept in a
@@ -143,7 +142,7 @@ def clear() -> None:
 def write_results(found: Conducted, folder: Path) -> str:
     """Write runs, samples and trace, and last the result file; returns its text."""
     from assay.errors import InputError
-    from assay.formats.files import write_atomically
+    from assay.formats.files import file_name, write_atomically
     from assay.formats.results import result_dict, to_json
     from assay.formats.writing import write_run
     from assay.report.experiment import plain
@@ -169,17 +168,6 @@ def write_results(found: Conducted, folder: Path) -> str:
     )  # fmt: skip
     write_atomically(folder / "result.json", text)
     return text
-
-
-def file_name(name: str) -> str:
-    """Make a combination's name fit for a file; one that had to be changed ends in a hash and is met once."""
-    from hashlib import sha256
-
-    plain = "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.")
-    short = plain.encode()[:_LONGEST].decode(errors="ignore")
-    if short == name:
-        return name
-    return f"{short or 'system'}-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
 
 
 def _lines(rows: Any) -> str:

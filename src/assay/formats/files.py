@@ -14,6 +14,7 @@ from assay.errors import InputError
 
 _HEAD = 1 << 16
 _GZIP = b"\x1f\x8b"
+_LONGEST = 120  # bytes of a file name that come from a system's name
 
 
 @dataclass(frozen=True)
@@ -184,3 +185,14 @@ def system_name(label: str) -> str:
     while Path(name).suffix.lower() in _KNOWN_SUFFIXES and Path(name).stem:
         name = Path(name).stem
     return name
+
+
+def file_name(name: str) -> str:
+    """Make a system's name fit for a file; one that had to be changed ends in a hash and is met once."""
+    from hashlib import sha256
+
+    plain = "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.")
+    short = plain.encode()[:_LONGEST].decode(errors="ignore")
+    if short == name:
+        return name
+    return f"{short or 'system'}-{sha256(name.encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
