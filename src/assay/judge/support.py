@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.judge.prompting import Prompt, mark_for
+from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 from assay.llm.structured import last_object
 from assay.support.claims import Given

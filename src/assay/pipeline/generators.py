@@ -10,7 +10,7 @@ from assay.errors import InputError, excerpt
 from assay.llm import Request
 from assay.llm.calls import Call
 from assay.pipeline.external import answered
-from assay.pipeline.prompting import Prompt, load_prompt, numbered
+from assay.pipeline.prompting import asked, load_prompt, numbered
 from assay.pipeline.records import Answered
 from assay.pipeline.sources import prices, source_digest
 from assay.pipeline.stages import Setup, at_least, load, method
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.llm import Client
+    from assay.llm.prompts import Prompt
 
 _FATAL = {"key", "quota", "model", "budget"}
 
@@ -102,7 +103,7 @@ class LanguageModel:
     def answer(self, question: str, contexts: Sequence[str]) -> Answered:
         """Ask."""
         tokens, chars = self._sizes
-        messages = self._prompt.messages(query=question, passages=numbered(contexts, chars))
+        messages = asked(self._prompt, query=question, passages=numbered(contexts, chars))
         reply = self._client.complete(Request(messages, max_tokens=tokens, prompt_version=self._prompt.version))
         if not reply.ok and reply.reason in _FATAL:
             raise InputError(f"the language model failed ({reply.reason}): {reply.message}")

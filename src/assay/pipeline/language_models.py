@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
 from assay.llm import Request
-from assay.pipeline.prompting import Prompt, load_prompt, numbered
+from assay.pipeline.prompting import asked, load_prompt, numbered
 from assay.pipeline.records import Scored, together
 from assay.pipeline.sources import prices
 from assay.pipeline.stages import Setup, at_least, method
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.llm import Client, Reply
+    from assay.llm.prompts import Prompt
     from assay.pipeline.rerankers import Reranker
 
 _FATAL = {"key", "quota", "model", "budget"}
@@ -56,7 +57,7 @@ class Pointwise:
         return account.scored(scores)
 
     def _request(self, query: str, text: str) -> Request:
-        messages = self._prompt.messages(query=query, passage=text[: self._limit])
+        messages = asked(self._prompt, query=query, passage=text[: self._limit])
         return Request(messages, schema=_GRADE, max_tokens=64, prompt_version=self._prompt.version)
 
 
@@ -126,7 +127,7 @@ class Listwise:
 
     def _request(self, query: str, texts: list[str]) -> Request:
         count = str(len(texts))
-        messages = self._prompt.messages(query=query, passages=numbered(texts, self._limit), count=count)
+        messages = asked(self._prompt, query=query, passages=numbered(texts, self._limit), count=count)
         items = {"type": "integer", "minimum": 1, "maximum": len(texts)}
         schema: dict[str, Any] = {
             "type": "object", "properties": {"order": {"type": "array", "items": items}}, "required": ["order"],

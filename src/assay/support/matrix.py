@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,46 +30,52 @@ class Matrix(Protocol):
         """Support of a statement by some of the contexts together."""
 
 
-class Looked:
-    """A matrix whose parts are looked up when somebody asks, by judging the same text with fewer contexts."""
+class _LookedUp(ABC):
+    """A matrix whose parts are looked up when somebody asks; all contexts together are known, none support nothing."""
 
-    def __init__(self, sample: Sample, support: Support, judge: Callable[[Sample], Support]) -> None:
-        self._sample, self.support, self._judge = sample, support, judge
-        self._kept: dict[frozenset[int], Support] = {}
+    def __init__(self, sample: Sample, support: Support) -> None:
+        self._sample, self.support = sample, support
 
     def joint(self, statement: int, contexts: Iterable[int]) -> float:
         """Support of a statement by some of the contexts together."""
-        known = self._sample.contexts or ()
         chosen = frozenset(contexts)
-        if len(chosen) == len(known):
+        if len(chosen) == len(self._sample.contexts or ()):
             return self.support.statements[statement].support or 0.0
-        if not chosen:
-            return 0.0
+        return self._looked(statement, chosen) if chosen else 0.0
+
+    @abstractmethod
+    def _looked(self, statement: int, chosen: frozenset[int]) -> float: ...
+
+
+class Looked(_LookedUp):
+    """Looked up by judging the same text with fewer contexts."""
+
+    def __init__(self, sample: Sample, support: Support, judge: Callable[[Sample], Support]) -> None:
+        super().__init__(sample, support)
+        self._judge = judge
+        self._kept: dict[frozenset[int], Support] = {}
+
+    def _looked(self, statement: int, chosen: frozenset[int]) -> float:
         if chosen not in self._kept:
+            known = self._sample.contexts or ()
             fewer = replace(self._sample, contexts=tuple(known[place] for place in sorted(chosen)))
             self._kept[chosen] = self._judge(fewer)
         return self._kept[chosen].statements[statement].support or 0.0
 
 
-class LookedByWords:
-    """The same by words, statement by statement: the answer is taken apart once."""
+class LookedByWords(_LookedUp):
+    """Looked up by words, statement by statement: the answer is taken apart once."""
 
     def __init__(self, sample: Sample, support: Support) -> None:
-        self._sample, self.support = sample, support
+        super().__init__(sample, support)
         self._given = Given(sample)
         self._parts: list[Part] = []
         self._kept: dict[frozenset[int], Contexts] = {}
 
-    def joint(self, statement: int, contexts: Iterable[int]) -> float:
-        """Support of a statement by some of the contexts together."""
-        known = self._sample.contexts or ()
-        chosen = frozenset(contexts)
-        if len(chosen) == len(known):
-            return self.support.statements[statement].support or 0.0
-        if not chosen:
-            return 0.0
+    def _looked(self, statement: int, chosen: frozenset[int]) -> float:
         self._parts = self._parts or prepare(self._sample).parts
         if chosen not in self._kept:
+            known = self._sample.contexts or ()
             self._kept[chosen] = Contexts([known[place].text for place in sorted(chosen)])
         return look_up(self._parts[statement].claim, self._kept[chosen], self._given).support
 

@@ -1,0 +1,86 @@
+"""Prompts: Markdown files with a version line, filled in one pass so that no text can change their structure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from string import Template
+from typing import TYPE_CHECKING
+
+from assay.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+_VERSION = re.compile(r"\Aversion:[ \t]*(\S+)[ \t]*\n")
+_PART = re.compile(r"^# (system|user)[ \t]*\n", re.MULTILINE)
+_MARK = 16
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Text of the system and the user message with $names to be filled in; the digest is part of the version."""
+
+    version: str
+    system: str
+    user: str
+
+    def messages(self, values: Mapping[str, str]) -> list[dict[str, str]]:
+        """Fill in the values; what they contain is never read again."""
+        return [{"role": role, "content": "".join(_filled(parts, values))} for role, parts in self._parts.items()]
+
+    @cached_property
+    def _parts(self) -> dict[str, list[str]]:
+        return {"system": _parted(self.system), "user": _parted(self.user)}
+
+
+def _parted(text: str) -> list[str]:
+    """Plain text and names in turns, beginning and ending with plain text."""
+    parts = [""]
+    end = 0
+    for found in Template.pattern.finditer(text):
+        parts[-1] += text[end : found.start()]
+        end = found.end()
+        if found["escaped"] is None:
+            parts += [found["named"] or found["braced"], ""]
+        else:
+            parts[-1] += Template.delimiter
+    parts[-1] += text[end:]
+    return parts
+
+
+def _filled(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
+    return (values[part] if place % 2 else part for place, part in enumerate(parts))
+
+
+def read_prompt(text: str, place: str, *, needed: Sequence[str], known: Sequence[str]) -> Prompt:
+    """Check a prompt's text: it must use the `needed` names, and may use the `known` ones."""
+    text = text.replace("\r\n", "\n")
+    version = _VERSION.match(text)
+    parts = _PART.split(text)
+    found = dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+    if version is None or set(found) != {"system", "user"}:
+        raise InputError(
+            "not a prompt", path=place, hint="expected a first line version: NAME, then the parts # system and # user"
+        )
+    both = found["system"] + "\n" + found["user"]
+    if not Template(both).is_valid():
+        raise InputError("a $ stands where no name follows", path=place, hint="write $$ for a dollar sign")
+    used = set(Template(both).get_identifiers())
+    strange = sorted(used - {*known, *needed})
+    if strange:
+        raise InputError(f"${strange[0]} means nothing here", path=place, hint=f"there are ${', $'.join(known)}")
+    if not set(needed) <= used:
+        lacking = ", ".join(f"${name}" for name in needed if name not in used)
+        hint = f"it must use ${', $'.join(needed)}"
+        raise InputError(f"the prompt does not use {lacking}", path=place, hint=hint)
+    digest = sha256(text.encode()).hexdigest()[:8]
+    return Prompt(f"{version[1]}+{digest}", found["system"], found["user"])
+
+
+def mark_for(*texts: str) -> str:
+    """A mark that the texts cannot contain: it is made from them, so nobody can write it into them beforehand."""
+    return sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:_MARK]
