@@ -118,6 +118,8 @@ def main() -> None:
         fail(str(error))
     except OSError as error:
         fail(f"cannot write the output: {error.strerror}")
+    finally:
+        gc.freeze()  # nor are there any at the end, where the interpreter would look again
 
 
 def fail(message: str) -> None:

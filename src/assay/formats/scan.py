@@ -1,13 +1,12 @@
 """Scanning clean TREC files: one separator, no comments, every field in its place.
 
 A run is read in pieces, and its first pieces may be read while the rest of the program is still being imported; so this
-module imports little.
+module imports little, and numpy only once a piece has been read.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import re
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from assay.data.run import Unclean
@@ -86,6 +84,8 @@ def doubled(data: bytes, separator: str) -> bool:
 
     Bytes are compared in pairs, from the first and from the second on: a sixth of the time that a search takes.
     """
+    import numpy as np
+
     both = np.frombuffer(separator.encode() * 2, np.uint16)[0]
     halves = (np.frombuffer(data, np.uint16, (len(data) - start) // 2, start) for start in (0, 1))
     return len(data) > 1 and any(bool((half == both).any()) for half in halves)
@@ -98,8 +98,8 @@ def any_doubled(source: Input, separator: str) -> bool:
 
 def _load(source: Input, separator: str, start: int, end: int) -> pl.DataFrame:
     data = source.part(start, end)
-    frame = None if doubled(data, separator) else scan(BytesIO(data), separator, RUN)
-    if frame is None or not math.isfinite(frame[RUN.number].sum()):
+    frame = scan(BytesIO(data), separator, RUN)
+    if frame is None or doubled(data, separator):
         raise Unclean
     return frame
 
@@ -134,19 +134,26 @@ def kept(layout: Layout) -> list[str]:
     return [name for name in layout.fields if not name.startswith("_")]
 
 
-def scan(place: BytesIO | Path, separator: str, layout: Layout) -> pl.DataFrame | None:
-    """Scan clean lines; None when they are not clean."""
+def scan(place: BytesIO | Path, separator: str, layout: Layout, *, finite: bool = True) -> pl.DataFrame | None:
+    """Scan clean lines; None when they are not clean, or where numbers must be `finite` and one is not."""
     schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
     try:
         lines = pl.scan_csv(place, separator=separator, has_header=False, schema=schema, quote_char=None)
         frame = lines.select(kept(layout)).collect(engine="in-memory" if isinstance(place, BytesIO) else "streaming")
     except pl.exceptions.PolarsError:
         return None
-    clean = len(frame) > 0 and not any(frame.null_count().row(0))
     # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them. A document called
     # Q0 is a line with two blanks and a field missing.
-    odd = clean and (frame["query_id"].str.starts_with("#").any() or (frame["doc_id"] == "Q0").any())
-    return frame if clean and not odd else None
+    found = frame.select(
+        pl.any_horizontal(
+            pl.len() == 0,
+            *(pl.col(name).null_count() > 0 for name in kept(layout)),
+            pl.col("query_id").str.starts_with("#").any(),
+            (pl.col("doc_id") == "Q0").any(),
+            pl.lit(finite) & ~pl.col(layout.number).sum().is_finite(),
+        )
+    )
+    return None if found.item() else frame
 
 
 def separator_of(head: bytes, fields: int) -> str | None:

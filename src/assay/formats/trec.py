@@ -6,7 +6,6 @@ goes through a slower reader that knows the number of every line.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -55,9 +54,7 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
     place = BytesIO(source.data) if source.is_packed else source.path
     assert place is not None
     clean = separator is not None and not any_doubled(source, separator)
-    frame = scan(place, separator, layout) if clean and separator is not None else None
-    if frame is not None and finite and not math.isfinite(frame[layout.number].sum()):
-        frame = None
+    frame = scan(place, separator, layout, finite=finite) if clean and separator is not None else None
     return _by_line(source, layout, finite=finite) if frame is None else frame
 
 
