@@ -54,7 +54,7 @@ screenshot: $(VENV)/.tested
 
 bench: pyproject.toml
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/python -m pip install --quiet --editable '.[bench]'
+	.venv-bench/bin/python -m pip install --quiet '.[bench]'
 	.venv-bench/bin/python benchmarks/ranking.py
 
 clean:

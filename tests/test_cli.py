@@ -306,11 +306,29 @@ def test_the_bundled_runs_are_what_their_script_makes(tmp_path):
 
 
 def test_a_reader_that_leaves_is_no_error(folder):
-    code = "import sys; from assay.cli import main; sys.argv = ['assay', 'measures']; main()"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    words = [sys.executable, "-m", "assay", "measures"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         child.stdout.close()
         assert child.stderr.read() == b""
         assert child.wait() == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_output_that_cannot_be_written_is_one_line_and_no_success():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-m", "assay", "measures"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("assay: cannot write the output: No space left") and done.stderr.count("\n") == 1
+
+
+def test_what_is_left_to_do_at_exit_is_done_and_a_bug_shows_its_traceback():
+    left = "import atexit, sys; import assay.cli as cli; sys.argv = ['assay', 'measures', 'ndcg']; "
+    code = left + "atexit.register(print, 'the end'); cli.program()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("ndcg") and done.stdout.endswith("the end\n")
+    code = left + "cli.main = lambda: 1 / 0; cli.program()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
 
 
 @pytest.mark.parametrize("command", list(_COMMANDS))

@@ -89,7 +89,8 @@ def test_what_was_read_ahead_is_used_once(tmp_path, monkeypatch):
     judgments, run = make(4)
     path = tmp_path / "some.run"
     path.write_text("".join(lines(run)))
-    monkeypatch.setattr(scan, "_PIECE", 100)
+    monkeypatch.setattr(scan, "_PIECE", 40)
+    monkeypatch.setattr(scan, "_AHEAD", 5)
     scan.read_ahead(str(path))
     assert len(scan._started[str(path)]) == scan._AHEAD
     for _ in range(2):

@@ -1,6 +1,6 @@
 """`python -m assay`."""
 
-from assay.cli import main
+from assay.cli import program
 
 if __name__ == "__main__":
-    main()
+    program()

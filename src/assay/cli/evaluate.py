@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,10 +37,14 @@ def command(
     report: str | None, output: str | None, kind: str | None, lang: Lang, **rules: Any,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
+    # Nothing here multiplies matrices, for which numpy would start a thread on every core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     job = inputs.prepare(judgments, runs, list(measures) or None, weights, **rules)
-    systems = job.scores()
+    from assay.messages import tell
     from assay.report import evaluation
+    from assay.report.tables import clean, render, wrapped
 
+    systems = job.scores()
     kind = kind or options.format_for(output, options.FORMATS)
     said = evaluation.sentences(systems)
     if report is not None or kind == "json":
@@ -50,10 +55,6 @@ def command(
         if kind == "json":
             options.emit(to_json(result), output)
             return
-    from assay.messages import tell
-    from assay.report.document import wrapped
-    from assay.report.tables import clean, render
-
     exact = kind == "csv"
     if per_query:
         table = evaluation.queries(systems, exact=exact)

@@ -150,8 +150,8 @@ def _calibration(place: str, judgments: Judgments) -> str:
 
 def is_result(place: str) -> bool:
     """Tell a result file from judgments."""
+    from assay.formats.detect import is_result as tells
     from assay.formats.files import Input
-    from assay.formats.results import is_result as tells
 
     return place != "-" and Path(place).is_file() and tells(Input.at(place))
 

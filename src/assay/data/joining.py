@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -36,6 +37,7 @@ _LOOK = 1 << 12
 _SLOT_BITS = 20  # slots for four times the rows of a piece, in memory near the processor
 _SHIFT = 11
 _Hashes = NDArray[np.uint64]
+_TABLES = threading.local()
 
 
 def rank_run(
@@ -48,7 +50,7 @@ def rank_run(
     folded: bool = False,
 ) -> Ranking:
     """Join judgments with a run; `folded` frames carry minus the chunk's position as score."""
-    join = _Join(judgments, run, ties, float32, dedupe)
+    join = _Join(judgments, run, ties, float32, dedupe, folded)
     parts = join.parts()
     run_queries = list(itertools.chain.from_iterable(part.queries for part in parts))
     index = {
@@ -61,18 +63,21 @@ def rank_run(
     in_run = np.zeros(len(index), dtype=bool)
     in_run[number] = True
     in_run[[index[query] for query in run.empty]] = True
-    hits, positions = _hits(parts, number, folded=folded)
+    hits, positions = _hits(parts, number)
     listed = None if positions is None else (np.repeat(number, retrieved), positions)
     return assemble(judgments, index, in_run, lengths, hits, listed=listed, expected=ties == "expected")
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What was found in some adjacent queries of a run: their lengths, and the judged rows in rank order."""
+    """What was found in some adjacent queries of a run: their lengths, and the judged rows in rank order.
+
+    Of folded chunks, `positions` has the position of every row, judged or not.
+    """
 
     queries: list[str]
     retrieved: Ints
-    score: Floats
+    positions: Ints | None
     row: Ints
     segment: Ints
     pool: Ints
@@ -85,15 +90,15 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
-def _hits(parts: list[_Part], number: Ints, *, folded: bool) -> tuple[Hits, Ints | None]:
+def _hits(parts: list[_Part], number: Ints) -> tuple[Hits, Ints | None]:
     """Put the judged rows of all parts together; of folded chunks, also the position of every row."""
     before = np.cumsum([0, *(len(part.queries) for part in parts)])
     segment = _joined([part.segment + first for part, first in zip(parts, before[:-1], strict=True)])
     rank = _joined([part.rank for part in parts])
     position, positions = rank, None
-    if folded:
-        each = [-part.score.astype(np.int64) for part in parts]
-        position, positions = _joined([p[part.row] for p, part in zip(each, parts, strict=True)]), _joined(each)
+    each = [(part.positions, part.row) for part in parts if part.positions is not None]
+    if each:
+        position, positions = _joined([every[row] for every, row in each]), _joined([every for every, _ in each])
     pool = _joined([part.pool for part in parts])
     first, last = _joined([part.tie_first for part in parts]), _joined([part.tie_last for part in parts])
     return Hits(number[segment], rank, position, pool, first, last), positions
@@ -147,6 +152,7 @@ class _Join:
     ties: Ties
     float32: bool
     dedupe: bool
+    folded: bool
 
     @cached_property
     def keys(self) -> _Keys:
@@ -166,7 +172,8 @@ class _Join:
 
     def _each(self, loaders: Sequence[Callable[[], pl.DataFrame]]) -> list[_Part]:
         _ = self.keys  # made once, before there are threads
-        with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as workers:
+        # One more than there are cores: each waits now and then, for the interpreter or for the threads that parse.
+        with ThreadPoolExecutor(max_workers=1 + min(4, os.cpu_count() or 1)) as workers:
             return list(workers.map(lambda load: self._part(load()), loaders))
 
     def _part(self, frame: pl.DataFrame) -> _Part:
@@ -181,7 +188,7 @@ class _Join:
         return _Part(
             queries=names.to_list(),
             retrieved=np.diff(np.append(scan.starts, len(frame))),
-            score=frame["score"].to_numpy(),
+            positions=-frame["score"].to_numpy().astype(np.int64) if self.folded else None,
             row=rows,
             segment=segment,
             pool=pool,
@@ -198,7 +205,7 @@ class _Join:
             frame = frame.sort("query_id", score, descending=[False, True], maintain_order=True)
             scan = self._scan(frame)
         if len(scan.suspects):
-            suspects = frame[scan.suspects]
+            suspects = frame[np.unique(scan.suspects)]
             twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
             if len(twice) and not self.dedupe:
                 place = self.run.source.label if self.run.source else None
@@ -237,7 +244,7 @@ def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints
     pairs look into the same slots. That takes a sixth of the time of sorting the keys.
     """
     bits = max(_SLOT_BITS, len(key).bit_length() + 1)
-    table = np.zeros(1 << bits, dtype=np.int32)
+    table = _table(bits)
     row, needle = np.arange(len(key), dtype=np.int32), pairs[wanted]
     rows, pool, alike = [], [], []
     for shift in range(0, 64 - bits, _SHIFT):
@@ -245,6 +252,7 @@ def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints
         table[slot] = row
         winner = table[slot]
         found = table[_slots(needle, shift, bits)]
+        found[found >= len(key)] = 0  # left by a larger piece
         hit = key[found] == needle
         rows.append(found[hit])
         pool.append(wanted[hit])
@@ -257,8 +265,16 @@ def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints
         if not len(row):
             break
     # Whoever never found a slot of its own is looked at by text, as are those with like keys.
-    suspects = np.unique(np.concatenate([*alike, row])).astype(np.int64)
+    suspects = np.concatenate([*alike, row]).astype(np.int64)
     return np.concatenate(rows).astype(np.int64), np.concatenate(pool), suspects
+
+
+def _table(bits: int) -> NDArray[np.int32]:
+    """A table with a slot for every number of so many bits; each thread keeps one, with what was in it before."""
+    kept: NDArray[np.int32] | None = getattr(_TABLES, "kept", None)
+    if kept is None or len(kept) != 1 << bits:
+        kept = _TABLES.kept = np.zeros(1 << bits, dtype=np.int32)
+    return kept
 
 
 def _slots(key: _Hashes, shift: int, bits: int) -> Ints:

@@ -58,8 +58,8 @@ class Judgments:
         keys = ["query_id", "doc_id"] if groups == "none" else ["query_id", "doc_id", "subtopic"]
         frame = frame.select(*keys, pl.col("grade").cast(pl.Float64))
         place = None if source is None else source.label
-        odd = frame.filter(~pl.col("grade").is_finite())
-        if len(odd):
+        if not frame["grade"].is_finite().all():
+            odd = frame.filter(~pl.col("grade").is_finite())
             raise InputError(
                 f"grade {odd['grade'][0]} of query {excerpt(odd['query_id'][0])}, document {excerpt(odd['doc_id'][0])}"
                 " is not a finite number",

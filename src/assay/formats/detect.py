@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import InputError, UsageError
 from assay.formats import columns
-from assay.formats.records import are_lists, looks_like_records
 
 if TYPE_CHECKING:
     from assay.formats.files import Input
@@ -59,10 +58,23 @@ def _is_jsonl(head: bytes) -> bool:
         return False
 
 
+def is_result(source: Input) -> bool:
+    """Tell a result file by its schema and systems."""
+    if not source.head.lstrip().startswith(b"{") or b'"schema"' not in source.data:
+        return False
+    try:
+        data = json.loads(source.text)
+    except (ValueError, InputError):
+        return False
+    return isinstance(data, dict) and "schema" in data and "systems" in data
+
+
 def is_records(source: Input, kind: str) -> bool:
     """Tell a self-contained file from judgments or a run."""
     if kind not in {"json", "jsonl"}:
         return False
+    from assay.formats.records import are_lists, looks_like_records
+
     text = source.text
     try:
         data = json.loads(text.lstrip().split("\n", 1)[0] if kind == "jsonl" else text)

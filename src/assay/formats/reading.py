@@ -18,10 +18,11 @@ from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats import columns, scan, tables, trec
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, system_name
-from assay.formats.records import Records, records_of, rows_of
 
 if TYPE_CHECKING:
     import os
+
+    from assay.formats.records import Records
 
 
 def as_judgments(data: Any, *, subtopics: bool = False, dedupe: bool = False) -> Judgments:
@@ -77,6 +78,8 @@ def _nested(data: Mapping[Any, Any], what: str, value: str) -> Mapping[Any, Mapp
 
 def as_records(data: Any) -> Records:
     """Take self-contained records as a path or a list of dicts."""
+    from assay.formats.records import Records, records_of
+
     if isinstance(data, Records):
         return data
     if isinstance(data, (str, PathLike)):
@@ -88,6 +91,8 @@ def as_records(data: Any) -> Records:
 
 def read_records(place: str | os.PathLike[str], *, kind: str | None = None) -> Records:
     """Read a file of self-contained records: judgments and the runs of one or more systems."""
+    from assay.formats.records import records_of, rows_of
+
     source = Input.at(place)
     kind = format_of(source, kind)
     if not is_records(source, kind):

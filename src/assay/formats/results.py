@@ -190,17 +190,6 @@ def optional_part(place: str, name: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def is_result(source: Input) -> bool:
-    """Tell a result file by its schema and systems."""
-    if not source.head.lstrip().startswith(b"{") or b'"schema"' not in source.data:
-        return False
-    try:
-        data = json.loads(source.text)
-    except (ValueError, InputError):
-        return False
-    return isinstance(data, dict) and "schema" in data and "systems" in data
-
-
 def read_result(source: Input) -> list[Scores]:
     """Read the systems of a result file."""
     return scores_of(load_result(source), source.label)

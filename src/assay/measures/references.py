@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from assay.support.case import Case
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_TOKEN = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+")
-_PIECE = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
+_TOKEN = rf"[{_HAN}]|[^\W_{_HAN}]+"  # compiled, and kept, by the first call that needs it
+_PIECE = rf"[{_HAN}]|[^\s{_HAN}]+"
 _ARTICLES = {"a", "an", "the"}
 
 
@@ -38,7 +38,7 @@ _BARE = _Bare()
 def plain_tokens(text: str) -> list[str]:
     """Words of a text in lower case, without punctuation and articles; each Chinese character is a word."""
     lower = unicodedata.normalize("NFKC", text).lower()
-    return [word for word in _PIECE.findall(lower.translate(_BARE)) if word not in _ARTICLES]
+    return [word for word in re.findall(_PIECE, lower.translate(_BARE)) if word not in _ARTICLES]
 
 
 def _best(case: Case, value: Callable[[str, str], float]) -> float | Blank:
@@ -117,7 +117,7 @@ def rouge_l(case: Case, _k: None, *, beta: float = 1) -> float | Blank:
 
 
 def _words(text: str) -> list[str]:
-    return _TOKEN.findall(unicodedata.normalize("NFKC", text).lower())
+    return re.findall(_TOKEN, unicodedata.normalize("NFKC", text).lower())
 
 
 def _rouge(said: Sequence[str], wanted: Sequence[str], beta: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING
 
 from assay.messages import Lang, say, tell
@@ -19,16 +18,15 @@ from assay.report.blocks import (
     Verdict,
     View,
 )
-from assay.report.tables import Format, Table, clean, latex_text, render, width
+from assay.report.tables import Format, Table, clean, latex_text, render, width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WIDTH = 110
 _VIEWS = 10  # queries that a text shows in full
 _DEPTH = 10
 
-__all__ = ["Block", "Heading", "Lines", "wrapped", "write"]
+__all__ = ["Block", "Heading", "Lines", "write"]
 
 
 def write(blocks: Sequence[Block], kind: Format, lang: Lang = "en", *, stamp: str = "") -> str:
@@ -134,8 +132,3 @@ def _verdict(text: str, kind: Format) -> str:
     if kind == "latex":
         return f"\\textbf{{{latex_text(text)}}}\\\\\n"
     return "".join(f"{line}\n" for line in wrapped(text))
-
-
-def wrapped(text: str, indent: str = "") -> list[str]:
-    """Break a text into lines for a terminal; texts without blanks, such as Chinese ones, are left whole."""
-    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]

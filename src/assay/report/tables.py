@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +12,8 @@ from assay.messages import Lang, say, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_WIDTH = 110
 
 Format = Literal["table", "markdown", "latex", "csv"]
 
@@ -94,6 +97,11 @@ def width(text: str) -> int:
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
+
+
+def wrapped(text: str, indent: str = "") -> list[str]:
+    """Break a text into lines for a terminal; texts without blanks, such as Chinese ones, are left whole."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def clean(text: str) -> str:
