@@ -70,8 +70,9 @@ class Judgments:
             frame = frame.unique(keys, keep="first", maintain_order=True)
         if not ordered:
             frame = frame.sort(keys, maintain_order=True)
-        twice = frame.filter(pl.all_horizontal(pl.col(key) == pl.col(key).shift(1) for key in keys))
-        if len(twice):
+        repeats = pl.all_horizontal(pl.col(key) == pl.col(key).shift(1) for key in keys)
+        if frame.select(repeats.any()).item():
+            twice = frame.filter(repeats)
             raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
         if not len(frame) and not empty:
             raise InputError("there are no judgments", path=place, hint="expected at least one judged document")

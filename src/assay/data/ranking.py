@@ -108,8 +108,13 @@ class Ranking:
 
     @cached_property
     def best_first(self) -> Ints:
-        """Order of the pool by query and falling grade."""
+        """Order of the pool by query and falling grade; the pool itself is ordered by query."""
         return np.lexsort((-self.pool_grade, self.pool_query))
+
+    @cached_property
+    def pool_place(self) -> Ints:
+        """Number the documents of each query's pool 1, 2, 3 ..."""
+        return segments.ordinals(self.pool_query)
 
     # Other views of the same lists --------------------------------------------------------------------------------
 

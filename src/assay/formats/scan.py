@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 23
 _LOOK = 1 << 16
-_AHEAD = 12  # pieces: what two cores read in the time that imports take
+_AHEAD = 6  # pieces: what two cores read in the time that imports take
 
 
 @dataclass(frozen=True)

@@ -46,25 +46,31 @@ def discount(rank: Ints) -> Floats:
 
 
 class Ideal(NamedTuple):
-    """Positive gains of the pool in their best order, with their places and sums from the top."""
+    """Positive gains of the pool in their best order, with their places; `size` is the number of queries."""
 
     query: Ints
     gain: Floats
     place: Ints
-    start: Ints
-    number: Ints
+    size: int
+
+    @property
+    def start(self) -> Ints:
+        """Row at which each query's gains begin."""
+        return segments.starts(self.query, self.size)
+
+    @property
+    def number(self) -> Ints:
+        """Number of each query's gains."""
+        return segments.count(self.query, self.size)
 
 
 def ideal_order(ranking: Ranking, pool: Floats) -> Ideal:
     """Sort each query's positive gains in falling order."""
-    order = ranking.best_first
-    query, gain = ranking.pool_query[order], pool[order]
+    query, gain = ranking.pool_query, pool[ranking.best_first]
     if ((gain[1:] > gain[:-1]) & (query[1:] == query[:-1])).any():  # a table may pay less for a higher grade
-        order = np.lexsort((-pool, ranking.pool_query))
-        query, gain = ranking.pool_query[order], pool[order]
-    query, gain = query[gain > 0], gain[gain > 0]
-    size = len(ranking)
-    return Ideal(query, gain, segments.ordinals(query), segments.starts(query, size), segments.count(query, size))
+        gain = pool[np.lexsort((-pool, query))]
+    useful = gain > 0
+    return Ideal(query[useful], gain[useful], ranking.pool_place[useful], len(ranking))
 
 
 def ideal_dcg(ranking: Ranking, pool: Floats, k: int | None) -> Floats:
