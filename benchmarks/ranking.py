@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -196,12 +197,13 @@ def values_of(name: str, output: str) -> dict[str, float]:
 
 
 def from_files(names: list[str], folder: Path, repeat: int) -> None:
-    """Time whole processes in turns, so that a slow minute of the machine hits everybody."""
+    """Time whole processes in turns, in another order each time: a slow minute, or a heavy neighbour, hits everybody."""
+    orders = random.Random(1)
     times: dict[str, list[float]] = {name: [] for name in names}
     memory: dict[str, float] = {}
     values: dict[str, dict[str, float]] = {}
     for round_number in range(repeat + 1):
-        for name in names:
+        for name in orders.sample(names, len(names)):
             seconds, megabytes, output = measured(command_for(name, folder))
             if round_number:  # the first round warms caches, ranx's compiler cache among them
                 times[name].append(seconds)

@@ -245,10 +245,10 @@ def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints
     """
     bits = max(_SLOT_BITS, len(key).bit_length() + 1)
     table = _table(bits)
-    row, needle = np.arange(len(key), dtype=np.int32), pairs[wanted]
+    row, own, needle = np.arange(len(key), dtype=np.int32), key, pairs[wanted]
     rows, pool, alike = [], [], []
     for shift in range(0, 64 - bits, _SHIFT):
-        slot = _slots(key[row], shift, bits)
+        slot = _slots(own, shift, bits)
         table[slot] = row
         winner = table[slot]
         found = table[_slots(needle, shift, bits)]
@@ -258,10 +258,10 @@ def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints
         pool.append(wanted[hit])
         needle, wanted = needle[~hit], wanted[~hit]
         lost = np.flatnonzero(winner != row)
-        row, winner = row[lost], winner[lost]
-        same = key[row] == key[winner]
+        row, own, winner = row[lost], own[lost], winner[lost]
+        same = own == key[winner]
         alike += [row[same], winner[same]]
-        row = row[~same]
+        row, own = row[~same], own[~same]
         if not len(row):
             break
     # Whoever never found a slot of its own is looked at by text, as are those with like keys.
