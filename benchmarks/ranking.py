@@ -197,7 +197,7 @@ def values_of(name: str, output: str) -> dict[str, float]:
 
 
 def from_files(names: list[str], folder: Path, repeat: int) -> None:
-    """Time whole processes in turns, in another order each time: a slow minute, or a heavy neighbour, hits everybody."""
+    """Time whole processes in turns, in another order each time: a slow minute or a heavy neighbour hits everybody."""
     orders = random.Random(1)
     times: dict[str, list[float]] = {name: [] for name in names}
     memory: dict[str, float] = {}
