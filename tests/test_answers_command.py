@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import assay
+from assay.analysis.doubts import agreement
 from assay.text.static import wordllama_folder
 
 TEA = "Green tea is made in Japan."
@@ -316,3 +317,89 @@ def test_answers_from_python_are_scores(tmp_path):
     frame = pl.DataFrame([{k: v for k, v in sample.items() if k != "contexts"} for sample in SAMPLES])
     again = assay.answers(frame.with_columns(contexts=pl.Series([s["contexts"] for s in SAMPLES])), method="words")
     assert again.mean() == found.mean()
+
+
+def letters(texts):
+    """Embeddings that know letters only."""
+    return [[1.0 + text.count(letter) for letter in "aeiou"] for text in texts]
+
+
+def lengths(texts):
+    """Embeddings that know lengths only."""
+    return [[float(len(text)), 1.0 + text.count(" ")] for text in texts]
+
+
+ROWS = [
+    {
+        "question": "q",
+        "answer": "Cats sleep. Dogs fly to Mars. Nobody knows why dogs fly.",
+        "contexts": ["Cats sleep."],
+    },
+    {"question": "r", "answer": "The sun is hot.", "contexts": ["The sun is a hot star."]},
+]
+
+
+def test_values_of_different_embeddings_are_not_compared(tmp_path):
+    one, same, other = (
+        assay.answers(ROWS, ["faithfulness", "answer_relevance"], method="embedding", embedder=embedder, name=name)
+        for embedder, name in ((letters, "a"), (letters, "b"), (lengths, "c"))
+    )
+    assay.write_result(other, tmp_path / "c.json")
+    assay.compare([one, same], ["faithfulness"])
+    for system in (other, *assay.read_result(tmp_path / "c.json")):
+        with pytest.raises(assay.NotComparable, match="with the embeddings letters, of c with lengths"):
+            assay.compare([one, system], ["faithfulness"])
+    words = [
+        assay.answers(ROWS, ["faithfulness"], method="words", embedder=e, name=e.__name__) for e in (letters, lengths)
+    ]
+    assay.compare(words, ["faithfulness"])
+
+
+@pytest.mark.parametrize(
+    ("embedder", "said"),
+    [
+        ("wordllama", "Spearman .60 (wordllama)"),
+        ("minilm", "Spearman .59 (minilm)"),
+        ("mine", "mine agrees with people is not"),
+    ],
+)
+def test_the_agreement_with_people_is_that_of_the_embeddings_in_use(embedder, said):
+    assert said in agreement("embedding", embedder)
+
+
+def test_a_judge_who_never_answers_gives_no_value(tmp_path):
+    def broken(messages):
+        raise OSError("out of order")
+
+    rows = [*ROWS, {"question": "s", "answer": "Something.", "contexts": []}]
+    found = assay.answers(rows, ["faithfulness"], judge=broken, method="auto", embedder=letters)
+    assert found.definitions == {"faithfulness": "faithfulness(method='embedding')"}
+    assert found.counts["faithfulness"].queries == 3
+    alone = assay.answers(rows, ["faithfulness"], judge=broken, method="llm")
+    assert any("2 samples could not be judged" in text and "out of order" in text for text in alone.warnings)
+
+
+def test_several_statements_of_one_sample_are_among_the_weakest(tmp_path):
+    write(tmp_path, ROWS)
+    shown = run(tmp_path, "answers", "samples.jsonl", "-m", "faithfulness", "--method", "words").stdout
+    table = shown[shown.index("The statements with the least support") :]
+    assert "Dogs fly to Mars." in table and "Nobody knows why dogs fly." in table
+    assert "1.00" not in table
+
+
+def test_a_field_that_no_sample_has_is_named(tmp_path):
+    rows = [{"user_input": "q", "response": "Cats sleep.", "chunks": ["Cats sleep."]}]
+    write(tmp_path, rows)
+    command = ("answers", "samples.jsonl", "-m", "faithfulness", "--method", "words")
+    shown = run(tmp_path, *command).stdout
+    assert "no sample has what these need: faithfulness (contexts)" in shown and "--map" in shown
+    mapped = run(tmp_path, *command, "--map", "retrieved_contexts=chunks")
+    assert "no sample has" not in mapped.stdout and "contexts = chunks" in mapped.stdout
+
+
+def test_samples_in_another_order_are_refused_in_words_about_samples():
+    one, other = (
+        assay.answers(rows, ["faithfulness"], method="words", name=str(i)) for i, rows in enumerate((ROWS, ROWS[::-1]))
+    )
+    with pytest.raises(assay.NotComparable, match="the same query_id column"):
+        assay.compare([one, other], ["faithfulness"])

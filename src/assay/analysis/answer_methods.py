@@ -66,8 +66,12 @@ def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) 
     for method in chain:
         failed = []
         for place, case in zip(left, _by(method, [samples[place] for place in left], here), strict=True):
-            failed += [place] if case.trail and _can_be_saved(case) else []
+            failed += [place] if case.trail and _can_be_saved(case.sample) else []
             found[place] = _following(found[place], case)
+        if failed and not any(_was_judged(found[place]) for place in left if place not in failed):
+            failed = [
+                place for place in left if _can_be_saved(samples[place])
+            ]  # rules settled the rest, not the method
         left = failed
     cases = [case for case in found if case is not None]
     for case in cases:
@@ -76,9 +80,14 @@ def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) 
     return cases
 
 
-def _can_be_saved(case: Case) -> bool:
+def _can_be_saved(sample: Sample) -> bool:
     """Whether another method could do better: not where the sample itself cannot be read."""
-    return not {"answer", "contexts"}.intersection(case.sample.faults)
+    return not {"answer", "contexts"}.intersection(sample.faults)
+
+
+def _was_judged(case: Case | None) -> bool:
+    """Whether a method looked at an answer: refusals and answers without contexts are settled by rule."""
+    return case is not None and bool(case.sample.contexts) and case.support.status == "scored"
 
 
 def _following(before: Case | None, case: Case) -> Case:

@@ -34,7 +34,7 @@ def answers_part(scores: Answers) -> dict[str, Any]:
     return {
         "samples": [sample_record(outcome) for outcome in scores.outcomes],
         "methods": methods,
-        "agreement": {method: str(agreement(method)) for method in methods},
+        "agreement": {method: str(agreement(method, scores.embedder)) for method in methods},
         "columns": dict(scores.mapping),
     }
 
@@ -90,12 +90,11 @@ def stages_in(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
 
 
 def weakest_in(samples: Sequence[Mapping[str, Any]]) -> tuple[Weak, ...]:
-    """The statements with the least support, one of each sample."""
+    """The statements with the least support."""
     found = []
     for row in samples:
         parts = [part for part in row.get("statements") or () if part.get("support") is not None]
-        if parts and row.get("status", "scored") == "scored":
-            part = min(parts, key=lambda part: part["support"])
+        for part in parts if row.get("status", "scored") == "scored" else ():
             text = (row.get("answer") or "")[part["start"] : part["end"]]
             found.append(
                 Weak(str(row["query_id"]), part["support"], text, part.get("evidence") or "", part.get("reason") or "")

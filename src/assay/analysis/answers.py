@@ -154,7 +154,10 @@ def planned(
     notes: tuple[str, ...] = (say("answers.mapping", text=", ".join(named)),) if named else ()
     if measures is None:
         wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and method in {"auto", "llm"})
-        notes = (*notes, *left_out)
+    else:
+        lacking = [f"{label} ({lack})" for label, one in wanted.items() if (lack := _lacks(one, read))]
+        left_out = [say("answers.lacking", names=lacking)] if lacking else []
+    notes = (*notes, *left_out)
     methods = {measure.arguments.get("method", "auto") for measure in wanted.values()} | {method}
     _check_judge(wanted, judge)
     asked_of = {"llm", "auto", "mix"} if method in {"auto", "llm"} else {"llm"}
@@ -333,11 +336,20 @@ def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) 
         asked=plan.asked,
         judge=judge.name if used and judge is not None else "",
         calibration=plan.calibration,
+        embedder=_embedder(plan, table),
         outcomes=outcomes,
         mapping=plan.samples.mapping,
     )
     apart = [say("answers.parts", labels=_parted(table))] if _parted(table) else []
-    return replace(scores, warnings=(*doubts(scores), *_fallbacks(scores), *apart), notes=plan.notes)
+    return replace(
+        scores, warnings=(*doubts(scores), *_fallbacks(scores), *_failures(scores), *apart), notes=plan.notes
+    )
+
+
+def _embedder(plan: Plan, table: Sequence[Column]) -> str:
+    """Whose embeddings stand behind any of the values."""
+    used = any(column.definition.arguments.get("method") in {"embedding", "sigmoid", "mix"} for column in table)
+    return plan.here.embeddings.embedder.name if used and plan.here.embeddings is not None else ""
 
 
 def _parted(table: Sequence[Column]) -> list[str]:
@@ -359,6 +371,16 @@ def _fallbacks(scores: Answers) -> list[str]:
         say("answers.fallback", n=reasons.total(), method=method, reason=reasons.most_common(1)[0][0])
         for method, reasons in by_method.items()
     ]
+
+
+def _failures(scores: Answers) -> list[str]:
+    """Say how many samples no method could judge, and the commonest reason."""
+    reasons = Counter(
+        outcome.support.reason or (outcome.trail or ("",))[-1]
+        for outcome in scores.outcomes
+        if outcome.support.status == "failed"
+    )
+    return [say("answers.failed", n=reasons.total(), reason=reasons.most_common(1)[0][0])] if reasons else []
 
 
 def _counts(status: Any, values: Any) -> Counts:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.doubts import of_answers
+from assay.analysis.doubts import about_answers, of_answers
 from assay.errors import NotComparable, UnknownName, UsageError
 from assay.measures import parse
 
@@ -150,6 +150,11 @@ def _runs_differ(systems: Sequence[Scores], label: str) -> bool:
 def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
     pair = f"{first.name} and {other.name}"
     if first.judgments_digest != other.judgments_digest:
+        if about_answers(first):
+            raise NotComparable(
+                f"{pair} have different questions, references or ids: samples without ids are numbered, so give both"
+                " files the same query_id column, or the same order"
+            )
         raise NotComparable(f"{pair} were evaluated on different judgments: evaluate both on the same file")
     mine, theirs = first.protocol.rules(), other.protocol.rules()
     for rule, value in mine.items():
@@ -159,6 +164,12 @@ def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
         if first.judge != other.judge and "method='llm'" in first.definitions[label]:
             raise NotComparable(
                 f"{label} of {first.name} was judged by {first.judge}, of {other.name} by {other.judge}"
+            )
+        by_embeddings = any(f"method='{name}'" in first.definitions[label] for name in ("embedding", "sigmoid", "mix"))
+        if by_embeddings and first.embedder and other.embedder and first.embedder != other.embedder:
+            raise NotComparable(
+                f"{label} of {first.name} was found with the embeddings {first.embedder}, of {other.name} with"
+                f" {other.embedder}: choose one for both with --embedder"
             )
         twin = _twin(other, first, label)
         assert twin is not None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _EXAMPLES = 3
 _UNJUDGED_ALARM = 0.2
+_AGREEMENT = {"wordllama": ".60", "minilm": ".59"}  # Spearman with people on MTRAG: docs/validation.md
 
 
 def doubts(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
@@ -71,16 +72,24 @@ def _mixed(scores: Scores) -> list[Said]:
     return [say("answers.mixed", labels=labels, methods=told)] if labels else []
 
 
-def agreement(method: str) -> Said:
+def agreement(method: str, embedder: str = "") -> Said:
     """Say how far a method agrees with people."""
-    return say("agreement.llm") if method == "llm" else say(f"agreement.{method}", sees=say("agreement.sees"))
+    if method == "llm":
+        return say("agreement.llm")
+    sees = say("agreement.sees")
+    if method != "embedding":
+        return say(f"agreement.{method}", sees=sees)
+    embedder = embedder or "wordllama"
+    if embedder not in _AGREEMENT:
+        return say("agreement.embedder", embedder=embedder, sees=sees)
+    return say("agreement.embedding", embedder=embedder, rho=_AGREEMENT[embedder], sees=sees)
 
 
 def _agreement(scores: Scores) -> list[Said]:
     """Say of every method that was used how far it agrees with people."""
     texts = " ".join(scores.definitions.values())
     used = [name for name in ("llm", "embedding", "words") if f"method='{name}'" in texts]
-    return [agreement(name) for name in used if name != "llm" or not scores.calibration]
+    return [agreement(name, scores.embedder) for name in used if name != "llm" or not scores.calibration]
 
 
 def _judged(scores: Scores) -> list[Said]:

@@ -52,7 +52,8 @@ class Scores:
 
     A cell has a value or NaN, and a status. NaN cells are in no mean; a judged query missing from the run has the value
     0 and the status `missing` unless the protocol leaves it out. Scores from a file know their judgments by digest.
-    `judge` names the language model behind the grades, `calibration` how far it agrees with people.
+    `judge` names the language model behind the grades, `calibration` how far it agrees with people,
+    `embedder` whose embeddings stand behind values found by embeddings.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Scores:
     asked: Mapping[str, str] = field(default_factory=dict)
     judge: str = ""
     calibration: str = ""
+    embedder: str = ""
 
     @property
     def uncalibrated(self) -> bool:

@@ -121,6 +121,7 @@ def _system(scores: Scores) -> dict[str, Any]:
         "asked": dict(scores.asked),
         "aggregates": scores.aggregates,
         "counts": {label: asdict(counts) for label, counts in scores.counts.items()},
+        **({"embedder": scores.embedder} if scores.embedder else {}),
     }
 
 
@@ -249,6 +250,7 @@ def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
         asked=system.get("asked", {}),
         judge=data.get("judge", ""),
         calibration=data.get("calibration", ""),
+        embedder=system.get("embedder", ""),
     )
 
 

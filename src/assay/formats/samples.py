@@ -158,7 +158,12 @@ def samples_of(
 
 
 def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict[str, str]:
-    """Find the column of each field; two that could be the same field are an error unless the user chose one."""
+    """Find the column of each field; two that could be the same field are an error unless the user chose one.
+
+    The user may name a field as any other tool does.
+    """
+    ours = {other: field for field, known in ALIASES.items() for other in known}
+    asked = {ours.get(field, field): name for field, name in asked.items()}
     for field, name in asked.items():
         if field not in FIELDS:
             raise UnknownName("field", field, FIELDS, hint=f"the fields are {', '.join(FIELDS)}")

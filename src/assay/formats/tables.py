@@ -86,7 +86,7 @@ def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
             record = json.loads(line)
         except json.JSONDecodeError as error:
             raise InputError(
-                f"not valid JSON: {error.msg} at column {error.colno}: {excerpt(line)}",
+                f"not valid JSON: {error.msg.removesuffix(' at')} at column {error.colno}: {excerpt(line)}",
                 path=source.label,
                 line=number,
                 hint="expected one JSON object per line",

@@ -6,6 +6,14 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "answers.title": ("{system}: {n:,} {n:sample|samples}", "{system}：{n:,} 个样本"),
     "answers.mapping": ("columns: {text}", "字段对应：{text}"),
     "answers.left_out": ("left out, as no sample has what they need: {names}", "因样本缺少所需字段而未计算：{names}"),
+    "answers.lacking": (
+        "no sample has what these need: {names}; a column of another name is given with --map FIELD=COLUMN",
+        "没有样本具备所需字段：{names}；列名不同时请用 --map FIELD=COLUMN 指定",
+    ),
+    "answers.failed": (
+        "{n:,} {n:sample|samples} could not be judged: {reason}",
+        "{n:,} 个样本无法评判：{reason}",
+    ),
     "answers.fallback": (
         "{n:,} {n:sample was|samples were} judged by {method} because another method failed: {reason}",
         "{n:,} 个样本因其他方法失败而由 {method} 评判：{reason}",
@@ -81,8 +89,12 @@ ANSWERS: dict[str, tuple[str, str]] = {
         "words：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 .69；会把改写当作编造，{sees}",
     ),
     "agreement.embedding": (
-        "embedding: Spearman .60 (wordllama) with people's faithfulness on MTRAG (220 answers); {sees}",
-        "embedding：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 .60（wordllama）；{sees}",
+        "embedding: Spearman {rho} ({embedder}) with people's faithfulness on MTRAG (220 answers); {sees}",
+        "embedding：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 {rho}（{embedder}）；{sees}",
+    ),
+    "agreement.embedder": (
+        "embedding: how far {embedder} agrees with people is not known (wordllama: Spearman .60 on MTRAG); {sees}",
+        "embedding：{embedder} 与人的一致程度未知；wordllama 在 MTRAG 上的 Spearman 相关为 .60；{sees}",
     ),
     "agreement.sees": (
         "of changed words it sees numbers, names, negation, opposites and order",
