@@ -242,3 +242,10 @@ def test_json_and_markdown_say_the_same(files):
     ).stdout
     assert text.startswith("## new 的质量门：通过")
     assert "| reciprocal_rank >= 0.7 | 通过 |" in text
+
+
+def test_the_method_behind_a_measure_of_answers_stands_in_its_row():
+    rows = [{"question": "q", "answer": "Cats sleep.", "contexts": ["Cats sleep."]}]
+    scores = assay.answers(rows, ["faithfulness", "exact_match"], method="words")
+    (check,) = assay.gate(scores, [assay.Threshold("faithfulness", at_least=0.5)]).checks
+    assert str(check.message) == "faithfulness [words] is 1.0000 (>= 0.5)"

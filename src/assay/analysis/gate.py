@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.analysis.comparable import aligned, direction, label_of
+from assay.analysis.doubts import of_answers
 from assay.errors import InputError, UnknownName, UsageError
+from assay.measures import parse
 from assay.messages import Said, say
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval
@@ -104,8 +106,15 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
         interval = mean_interval(scores.column(label), weights=scores.weights, confidence_level=1 - 2 * rule.alpha)
         outcome = _sure(interval, goal, below=below, strict=rule.strict)
     sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
-    message = say(f"gate.{outcome}_threshold", measure=rule.measure, value=value, sign=sign, goal=goal)
+    shown = _with_method(rule.measure, scores.definitions[label])
+    message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
     return Check(f"{rule.measure} {sign} {goal:g}", rule.measure, outcome, value, interval, message)
+
+
+def _with_method(measure: str, definition: str) -> str:
+    """Name the method behind a measure of answers: a threshold made for one may be checked by another."""
+    method = parse(definition).arguments.get("method") if of_answers(definition) else None
+    return f"{measure} [{method}]" if method else measure
 
 
 def _reaches(value: float, goal: float, *, below: bool, strict: bool) -> bool:
