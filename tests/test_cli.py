@@ -323,6 +323,12 @@ def test_output_that_cannot_be_written_is_one_line_and_no_success():
     assert done.stderr.startswith(b"assay: cannot write the output: No space left") and done.stderr.count(b"\n") == 1
 
 
+def test_streams_that_are_closed_change_no_exit_code(folder):
+    for closed in (">&-", "2>&-"):
+        done = subprocess.run(f"{sys.executable} -m assay measures ndcg {closed}", shell=True, check=False)
+        assert done.returncode == 0
+
+
 def test_what_is_left_to_do_at_exit_is_done_and_a_bug_shows_its_traceback():
     left = "import atexit, sys; import assay.cli as cli; sys.argv = ['assay', 'measures', 'ndcg']; "
     code = left + "atexit.register(print, 'the end'); cli.program()"

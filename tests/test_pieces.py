@@ -120,7 +120,7 @@ def test_read_run_finds_faults_at_once(tmp_path):
 
 
 @pytest.mark.parametrize(("slot_bits", "distinct"), [(20, 1 << 60), (6, 1 << 60), (6, 700), (6, 40)])
-def test_keys_are_matched_as_by_a_dict_however_crowded_the_slots(monkeypatch, slot_bits, distinct):
+def test_keys_are_matched_as_by_a_dict(monkeypatch, slot_bits, distinct):
     monkeypatch.setattr(joining, "_SLOT_BITS", slot_bits)
     rng = np.random.default_rng(slot_bits)
     key = rng.integers(distinct, size=500).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -136,3 +136,35 @@ def test_keys_are_matched_as_by_a_dict_however_crowded_the_slots(monkeypatch, sl
     if slot_bits == 20 and distinct == 1 << 60:  # elsewhere there are suspects, and text decides
         assert not len(suspects)
         assert sorted(pool) == sorted(number for number in wanted if int(pairs[number]) in places)
+
+
+def test_keys_that_never_get_a_slot_of_their_own_are_suspects():
+    key = (np.arange(40, dtype=np.uint64) << np.uint64(54)) + np.uint64(12345)
+    rows, pool, suspects = joining._match(key, np.arange(40), key)
+    assert set(rows.tolist()) | set(suspects.tolist()) == set(range(40)) and len(suspects) > 0
+    assert (rows == pool).all()
+
+
+@pytest.mark.parametrize("piece", [20, 1 << 20])
+def test_of_a_document_listed_twice_the_higher_one_is_kept_wherever_it_stands(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr(scan, "_PIECE", piece)
+    path = tmp_path / "some.run"
+    path.write_text("1 Q0 b 1 5 t\n1 Q0 a 2 1 t\n2 Q0 x 1 1 t\n1 Q0 a 3 9 t\n")
+    scores = assay.evaluate({"1": {"a": 1}, "2": {"x": 1}}, path, ["map"], dedupe=True)
+    assert scores.to_dict()["1"]["average_precision"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("line", "value"), [("2 \t Q0 x 1 5", 1.0), ("2 Q0 \tx 1 5 t", 1.0), ("2\t Q0 x 1 5 t", 1.0), ("2 Q0 x  1 5", 1.0)]
+)
+def test_blanks_and_tabs_far_down_a_clean_file_are_read_as_anywhere(tmp_path, line, value):
+    path = tmp_path / "some.run"
+    path.write_text("".join(f"1 Q0 d{i} {i} {1000 - i} t\n" for i in range(300)) + line + "\n")
+    assert assay.evaluate({"1": {"d0": 1}, "2": {"x": 1}}, path, ["map"]).to_dict()["2"]["average_precision"] == value
+
+
+def test_a_line_that_lacks_a_field_is_refused_although_blanks_and_tabs_fill_it(tmp_path):
+    path = tmp_path / "some.run"
+    path.write_text("".join(f"1 Q0 d{i} {i} {1000 - i} t\n" for i in range(300)) + "2 \t Q0 x 1\n")
+    with pytest.raises(assay.InputError, match=r"some\.run:301: 4 fields"):
+        assay.evaluate({"1": {"d0": 1}}, path, ["map"])

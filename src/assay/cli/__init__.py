@@ -106,7 +106,8 @@ def app(ctx: click.Context) -> None:
 def program() -> NoReturn:
     """Run the command line as a process of its own, and leave at once when it is done.
 
-    Taking the interpreter apart, object by object, takes longer than many an evaluation; the system frees it all.
+    Taking the interpreter apart, object by object, takes longer than many an evaluation; the system frees it all. What
+    is registered with atexit is done; threads that still run are not waited for.
     """
     code: str | int | None = 0
     try:
@@ -115,13 +116,10 @@ def program() -> NoReturn:
         code = stop.code
     try:
         atexit._run_exitfuncs()  # noqa: SLF001
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in filter(None, (sys.stdout, sys.stderr)):  # a stream that was closed beforehand is None
+            stream.flush()
     except BrokenPipeError:
         pass
-    except OSError as error:
-        os.write(sys.stderr.fileno(), f"assay: cannot write the output: {error.strerror}\n".encode())
-        code = 2
     os._exit(code if isinstance(code, int) else int(code is not None))
 
 

@@ -28,10 +28,11 @@ class Hits:
     tie_last: Ints
 
 
-def pool_starts(judgments: Judgments) -> list[int]:
+def pool_starts(judgments: Judgments) -> Ints:
     """Row at which each judged query's pairs begin."""
     counts = judgments.pairs.group_by("query_id", maintain_order=True).len()["len"].to_numpy()
-    return np.cumsum(np.append(0, counts))[:-1].tolist()  # type: ignore[no-any-return]
+    starts: Ints = np.cumsum(counts, dtype=np.int64) - counts
+    return starts
 
 
 def assemble(

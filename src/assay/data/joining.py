@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 17
 _LOOK = 1 << 12
-_SLOT_BITS = 20  # slots for four times the rows of a piece, in memory near the processor
+_SLOT_BITS = 20  # for the rows of a piece, a few hundred thousand, four slots each, in memory near the processor
 _SHIFT = 11
 _Hashes = NDArray[np.uint64]
 _TABLES = threading.local()
@@ -106,7 +106,10 @@ def _hits(parts: list[_Part], number: Ints) -> tuple[Hits, Ints | None]:
 
 @dataclass(frozen=True)
 class _Scan:
-    """What one walk over rows found: where queries start, judged rows with their pairs, ties, rises, repeats."""
+    """What one walk over rows found: where queries start, judged rows with their pairs, ties, rises, repeats.
+
+    Rows of one query may stand `apart`, the higher ones after the lower.
+    """
 
     starts: Ints
     rows: Ints
@@ -114,6 +117,7 @@ class _Scan:
     tied: Ints
     rising: Ints
     suspects: Ints
+    apart: bool
 
 
 class _Keys:
@@ -122,13 +126,15 @@ class _Keys:
     def __init__(self, judgments: Judgments) -> None:
         self.seed = 0
         queries, self.pairs = hashes(judgments.pairs, self.seed)
-        starts = np.array([*pool_starts(judgments), len(self.pairs)])
+        starts = np.append(pool_starts(judgments), len(self.pairs))
         order = np.argsort(queries[starts[:-1]])
         self.queries = queries[starts[:-1]][order]
         self.first, self.last = starts[:-1][order], starts[1:][order]
 
     def of_queries(self, queries: _Hashes) -> Ints:
         """Numbers of all judged pairs of the queries with these hashes."""
+        if not len(self.queries):
+            return np.zeros(0, np.int64)
         place = np.searchsorted(self.queries, queries)
         place[place == len(self.queries)] = 0
         place = place[self.queries[place] == queries]
@@ -200,7 +206,7 @@ class _Join:
     def _in_order(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, _Scan]:
         """Return the rows sorted by falling score without repeats, moving them only where they are not."""
         scan = self._scan(frame)
-        if len(scan.rising):
+        if len(scan.rising) or scan.apart:
             score = pl.col("score").cast(pl.Float32) if self.float32 else pl.col("score")
             frame = frame.sort("query_id", score, descending=[False, True], maintain_order=True)
             scan = self._scan(frame)
@@ -227,8 +233,9 @@ class _Join:
         starts = np.append(0, np.flatnonzero(new) + 1) if len(query) else np.zeros(0, np.int64)
         tied = np.flatnonzero((score[1:] == score[:-1]) & ~new)
         rising = np.flatnonzero((score[1:] > score[:-1]) & ~new)
-        rows, pool, suspects = _match(key, self.keys.of_queries(query[starts]), self.keys.pairs)
-        return _Scan(starts, rows, pool, tied, rising, suspects)
+        heads = query[starts]
+        rows, pool, suspects = _match(key, self.keys.of_queries(heads), self.keys.pairs)
+        return _Scan(starts, rows, pool, tied, rising, suspects, apart=len(set(heads.tolist())) < len(heads))
 
 
 def _slices(frame: pl.DataFrame) -> list[Callable[[], pl.DataFrame]]:

@@ -79,27 +79,29 @@ def loaders(source: Input) -> list[Callable[[], pl.DataFrame]]:
     return [*begun, *rest[len(begun) :]]
 
 
-def doubled(data: bytes, separator: str) -> bool:
-    """Two separators side by side: a field is missing, or blanks are used freely; a scan would shift the fields.
+def uneven(data: bytes, separator: str) -> bool:
+    """Two separators side by side, or blanks and tabs: a field is missing, or they are used freely; a scan would err.
 
     Bytes are compared in pairs, from the first and from the second on: a sixth of the time that a search takes.
     """
     import numpy as np
 
+    if (b"\t" if separator == " " else b" ") in data:
+        return True
     both = np.frombuffer(separator.encode() * 2, np.uint16)[0]
     halves = (np.frombuffer(data, np.uint16, (len(data) - start) // 2, start) for start in (0, 1))
     return len(data) > 1 and any(bool((half == both).any()) for half in halves)
 
 
-def any_doubled(source: Input, separator: str) -> bool:
-    """Look for doubled separators in the whole file, a part at a time."""
-    return any(doubled(source.part(at, at + _PIECE + 1), separator) for at in range(0, source.size, _PIECE))
+def any_uneven(source: Input, separator: str) -> bool:
+    """Look for uneven separators in the whole file, a part at a time."""
+    return any(uneven(source.part(at, at + _PIECE + 1), separator) for at in range(0, source.size, _PIECE))
 
 
 def _load(source: Input, separator: str, start: int, end: int) -> pl.DataFrame:
     data = source.part(start, end)
     frame = scan(BytesIO(data), separator, RUN)
-    if frame is None or doubled(data, separator):
+    if frame is None or uneven(data, separator):
         raise Unclean
     return frame
 

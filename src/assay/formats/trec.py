@@ -15,7 +15,7 @@ import polars as pl
 from assay.data.judgments import Judgments
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
-from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, any_doubled, kept, loaders, scan, separator_of
+from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, any_uneven, kept, loaders, scan, separator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
     separator = separator_of(source.head, len(layout.fields))
     place = BytesIO(source.data) if source.is_packed else source.path
     assert place is not None
-    clean = separator is not None and not any_doubled(source, separator)
+    clean = separator is not None and not any_uneven(source, separator)
     frame = scan(place, separator, layout, finite=finite) if clean and separator is not None else None
     return _by_line(source, layout, finite=finite) if frame is None else frame
 
