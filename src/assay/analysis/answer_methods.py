@@ -68,10 +68,8 @@ def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) 
         for place, case in zip(left, _by(method, [samples[place] for place in left], here), strict=True):
             failed += [place] if case.trail and _can_be_saved(case.sample) else []
             found[place] = _following(found[place], case)
-        if failed and not any(_was_judged(found[place]) for place in left if place not in failed):
-            failed = [
-                place for place in left if _can_be_saved(samples[place])
-            ]  # rules settled the rest, not the method
+        if failed and not any(_was_judged(found[place]) for place in set(left).difference(failed)):
+            failed = [place for place in left if _can_be_saved(samples[place])]  # the rest was settled by rules
         left = failed
     cases = [case for case in found if case is not None]
     for case in cases:
