@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "assay"
 
 # Parts of one layer do not import each other. `demo` only knows where its files are.
 LAYERS = [
-    {"errors", "wordings"},
+    {"errors", "wordings", "lazy"},
     {"messages"},
     {"data", "stats", "demo"},
     {"llm", "formats", "engines", "text"},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import polars as pl
 import pytest
 
 import assay
@@ -14,6 +13,7 @@ from assay.data.joining import rank_run
 from assay.data.judgments import Judgments
 from assay.data.mappings import rank_mapping
 from assay.data.run import Run
+from assay.data.texts import Texts
 
 
 def value(measure: str, grades: dict[str, float], order: str) -> float:
@@ -103,25 +103,20 @@ def test_scikit_learn_agrees_on_ndcg_also_with_ties(tied):
 
 @pytest.mark.parametrize("bits", [6, 1, 0])
 def test_pairs_with_like_hashes_are_told_apart_by_their_text(bits, monkeypatch):
-    from assay.data import joining
-
     judgments, run = random_lists(3)
     expected = assay.evaluate(judgments, run, ["ndcg@10", "map", "bpref"]).values
-    plain, mask = joining.hashes, np.uint64((1 << bits) - 1)
-    monkeypatch.setattr(joining, "hashes", lambda *given: (plain(*given)[0], plain(*given)[1] & mask))
+    plain, mask = Texts.hashes, np.uint64((1 << bits) - 1)
+    monkeypatch.setattr(Texts, "hashes", lambda texts: plain(texts) & mask)
     ranking = rank_run(Judgments.from_dict(judgments), Run.from_dict(run))
     for i, name in enumerate(["ndcg@10", "map", "bpref"]):
         np.testing.assert_allclose(assay.parse(name).compute(ranking), expected[:, i], atol=1e-15)
 
 
 def test_a_judged_document_whose_hash_a_listed_one_shares_is_not_found(monkeypatch):
-    from assay.data import joining
+    def short(texts):
+        return np.array([int(text[1:]) % 10 for text in texts.to_list()], np.uint64) << np.uint64(5)
 
-    def short(frame, seed):
-        number = frame["doc_id"].str.slice(1).cast(pl.UInt64).to_numpy() % np.uint64(10)
-        return np.zeros(len(frame), np.uint64), number << np.uint64(5)
-
-    monkeypatch.setattr(joining, "hashes", short)
+    monkeypatch.setattr(Texts, "hashes", short)
     judgments, run = {"q": {"d11": 1, "d2": 1}}, {"q": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}
     ranking = rank_run(Judgments.from_dict(judgments), Run.from_dict(run))
     assert ranking.rank.tolist() == [2]

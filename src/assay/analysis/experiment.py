@@ -210,7 +210,7 @@ class Judge:
             kept = pl.col("query_id").is_in(list(queries))
             run = replace(run, rows=run.frame.filter(kept), empty=tuple(name for name in run.empty if name in queries))
             empty = tuple(name for name in judgments.empty if name in queries)
-            judgments = replace(judgments, frame=judgments.frame.filter(kept), empty=empty)
+            judgments = replace(judgments, rows=judgments.frame.filter(kept), empty=empty)
         scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
         ids = [query.id for query in data.queries]
         for text in self._spans:

@@ -162,7 +162,7 @@ class Part:
         mine = set(ids)
         self.ids = pl.Series(ids, dtype=pl.String).implode()
         frame = judgments.frame.filter(pl.col("query_id").is_in(self.ids))
-        self.judgments = replace(judgments, frame=frame, empty=tuple(q for q in judgments.empty if q in mine))
+        self.judgments = replace(judgments, rows=frame, empty=tuple(q for q in judgments.empty if q in mine))
         self.settings, self.dedupe = settings, dedupe
 
     def value(self, run: Run) -> float:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from assay.data.ranking import Ranking, Subtopics
 from assay.errors import UsageError
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from assay.data.judgments import Judgments
@@ -28,13 +28,6 @@ class Hits:
     tie_last: Ints
 
 
-def pool_starts(judgments: Judgments) -> Ints:
-    """Row at which each judged query's pairs begin."""
-    counts = judgments.pairs.group_by("query_id", maintain_order=True).len()["len"].to_numpy()
-    starts: Ints = np.cumsum(counts, dtype=np.int64) - counts
-    return starts
-
-
 def assemble(
     judgments: Judgments,
     index: dict[str, int],
@@ -46,12 +39,11 @@ def assemble(
     expected: bool,
 ) -> Ranking:
     """Make a ranking of hits in any order; `index` numbers all queries in id order."""
-    number = np.fromiter((index[query] for query in judgments.query_ids), dtype=np.int64)
-    sizes = np.diff(np.append(pool_starts(judgments), len(judgments.pairs)))
+    pool = judgments.pool
+    number = np.fromiter((index[query] for query in pool.queries), dtype=np.int64)
     judged = np.zeros(len(index), dtype=bool)
     judged[number] = True
     judged[[index[query] for query in judgments.empty]] = True
-    pool_grade = judgments.pairs["grade"].to_numpy()
     order = _in_order(hits)
     if expected and listed is not None:
         raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
@@ -63,12 +55,12 @@ def assemble(
         query=hits.query[order],
         rank=hits.rank[order],
         position=hits.position[order],
-        grade=pool_grade[hits.pool[order]],
+        grade=pool.grade[hits.pool[order]],
         tie_first=hits.tie_first[order],
         tie_last=hits.tie_last[order],
         pool_of_hit=hits.pool[order],
-        pool_query=np.repeat(number, sizes),
-        pool_grade=pool_grade,
+        pool_query=np.repeat(number, pool.sizes),
+        pool_grade=pool.grade,
         listed_query=None if listed is None else listed[0],
         listed_position=None if listed is None else listed[1],
         subtopics=_subtopics(judgments),

@@ -6,9 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from assay.errors import InputError, UsageError, excerpt
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Joining a run with judgments: the kernel that every evaluation of a file goes through.
 
 Runs are walked in pieces that stay in the processor's cache, several at a time. Rows of a query are adjacent and
-sorted in almost every real run, so that is verified and sorting happens only where it fails. Judged pairs are found by
-a 64-bit hash of (query, document) and the few hits confirmed by their text.
+sorted in almost every real run, so that is verified and sorting happens only where it fails. Judged documents are found
+by a 64-bit hash and the few hits confirmed by their text.
 """
 
 from __future__ import annotations
@@ -11,32 +11,35 @@ import itertools
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from assay.data import segments
-from assay.data.assembly import Hits, assemble, pool_starts
-from assay.data.run import Unclean
+from assay.data.assembly import Hits, assemble
+from assay.data.rows import Rows, Unclean
+from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import polars as pl
+    from numpy.typing import NDArray
+
     from assay.data.judgments import Judgments
+    from assay.data.pool import Pool
     from assay.data.ranking import Ranking, Ties
     from assay.data.run import Run
-    from assay.data.segments import Floats, Ints
+    from assay.data.segments import Ints
+    from assay.data.texts import Words
 
 _BLOCK = 1 << 17
 _LOOK = 1 << 12
-_SLOT_BITS = 20  # for the rows of a piece, a few hundred thousand, four slots each, in memory near the processor
+_SLOT_BITS = 18  # for the rows of a piece, some ten thousand, four slots each, in memory near the processor
 _SHIFT = 11
-_Hashes = NDArray[np.uint64]
+_SALT = np.uint64(0xC2B2AE3D27D4EB4F)
 _TABLES = threading.local()
 
 
@@ -105,51 +108,6 @@ def _hits(parts: list[_Part], number: Ints) -> tuple[Hits, Ints | None]:
 
 
 @dataclass(frozen=True)
-class _Scan:
-    """What one walk over rows found: where queries start, judged rows with their pairs, ties, rises, repeats.
-
-    Rows of one query may stand `apart`, the higher ones after the lower.
-    """
-
-    starts: Ints
-    rows: Ints
-    pool: Ints
-    tied: Ints
-    rising: Ints
-    suspects: Ints
-    apart: bool
-
-
-class _Keys:
-    """Hashes of judged (query, document) pairs, found by the hash of their query."""
-
-    def __init__(self, judgments: Judgments) -> None:
-        self.seed = 0
-        queries, self.pairs = hashes(judgments.pairs, self.seed)
-        starts = np.append(pool_starts(judgments), len(self.pairs))
-        order = np.argsort(queries[starts[:-1]])
-        self.queries = queries[starts[:-1]][order]
-        self.first, self.last = starts[:-1][order], starts[1:][order]
-
-    def of_queries(self, queries: _Hashes) -> Ints:
-        """Numbers of all judged pairs of the queries with these hashes."""
-        if not len(self.queries):
-            return np.zeros(0, np.int64)
-        place = np.searchsorted(self.queries, queries)
-        place[place == len(self.queries)] = 0
-        place = place[self.queries[place] == queries]
-        first, size = self.first[place], self.last[place] - self.first[place]
-        return np.repeat(first, size) + segments.ordinals(np.repeat(np.arange(len(size)), size)) - 1
-
-
-def hashes(frame: pl.DataFrame, seed: int) -> tuple[_Hashes, _Hashes]:
-    """Hash the queries and the (query, document) pairs of a frame."""
-    found = frame.select(pl.col("query_id").hash(seed), pl.col("doc_id").hash(seed + 1))
-    query = found["query_id"].to_numpy()
-    return query, query + found["doc_id"].to_numpy()
-
-
-@dataclass(frozen=True)
 class _Join:
     """The rules under which pieces of a run are joined with judgments."""
 
@@ -160,15 +118,11 @@ class _Join:
     dedupe: bool
     folded: bool
 
-    @cached_property
-    def keys(self) -> _Keys:
-        return _Keys(self.judgments)
-
     def parts(self) -> list[_Part]:
         """Join piece by piece; a run whose queries are not each in one place is put in order first."""
         rows = self.run.rows
         try:
-            found = self._each(_slices(rows) if isinstance(rows, pl.DataFrame) else rows.loaders())
+            found = self._each(rows.loaders() if isinstance(rows, Pieces) else _slices(rows))
         except Unclean:
             found = self._each(_slices(self.run.frame))
         queries = [query for part in found for query in part.queries]
@@ -176,26 +130,29 @@ class _Join:
             found = self._each(_slices(self.run.frame.sort("query_id", maintain_order=True)))
         return found
 
-    def _each(self, loaders: Sequence[Callable[[], pl.DataFrame]]) -> list[_Part]:
-        _ = self.keys  # made once, before there are threads
-        # One more than there are cores: each waits now and then, for the interpreter or for the threads that parse.
-        with ThreadPoolExecutor(max_workers=1 + min(4, os.cpu_count() or 1)) as workers:
+    def _each(self, loaders: Sequence[Callable[[], Rows]]) -> list[_Part]:
+        _ = self.judgments.pool.hashes  # made once, before there are threads
+        with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as workers:
             return list(workers.map(lambda load: self._part(load()), loaders))
 
-    def _part(self, frame: pl.DataFrame) -> _Part:
+    def _part(self, rows: Rows) -> _Part:
         """Bring rows into rank order and find the judged ones."""
-        frame, scan = self._in_order(frame)
-        names = frame["query_id"].gather(scan.starts)
-        find = _exact if len(scan.suspects) else _confirmed
-        rows, pool, segment = find(self.judgments.pairs, frame, names, scan)
-        start = scan.starts[segment]
-        first, last = _tie_bounds(scan.tied, rows)
-        rank = rows if self.ties == "given" else _by_docid(frame, rows, first, last)
+        rows = self._ranked(rows)
+        found, pool, suspects = self._judged(rows)
+        if len(suspects):
+            rows = self._without_repeats(rows, suspects)
+            found, pool, suspects = self._judged(rows)
+        if len(suspects):
+            found, pool = _by_text(rows, self.judgments.pool)
+        segment = rows.segment(found)
+        start = rows.starts[segment]
+        first, last = _tie_bounds(_tied(rows), found)
+        rank = found if self.ties == "given" else _by_docid(rows, found, first, last)
         return _Part(
-            queries=names.to_list(),
-            retrieved=np.diff(np.append(scan.starts, len(frame))),
-            positions=-frame["score"].to_numpy().astype(np.int64) if self.folded else None,
-            row=rows,
+            queries=rows.names,
+            retrieved=rows.sizes,
+            positions=-rows.score.astype(np.int64) if self.folded else None,
+            row=found,
             segment=segment,
             pool=pool,
             rank=rank - start + 1,
@@ -203,67 +160,74 @@ class _Join:
             tie_last=last - start + 1,
         )
 
-    def _in_order(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, _Scan]:
-        """Return the rows sorted by falling score without repeats, moving them only where they are not."""
-        scan = self._scan(frame)
-        if len(scan.rising) or scan.apart:
-            score = pl.col("score").cast(pl.Float32) if self.float32 else pl.col("score")
-            frame = frame.sort("query_id", score, descending=[False, True], maintain_order=True)
-            scan = self._scan(frame)
-        if len(scan.suspects):
-            suspects = frame[np.unique(scan.suspects)]
-            twice = suspects.filter(pl.struct("query_id", "doc_id").is_duplicated())
-            if len(twice) and not self.dedupe:
-                place = self.run.source.label if self.run.source else None
-                raise Repeated(twice["query_id"][0], twice["doc_id"][0], "listed", path=place)
-            if len(twice):
-                frame = frame.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
-                scan = self._scan(frame)
-        return frame, scan
-
-    def _scan(self, frame: pl.DataFrame) -> _Scan:
-        """Walk the rows once: where queries start, scores tie or rise, pairs repeat and judged documents stand."""
-        query, key = hashes(frame, self.keys.seed)
-        score = frame["score"].to_numpy()
-        if not np.isfinite(score).all():
-            _refuse_score(self.run, frame, score)
+    def _ranked(self, rows: Rows) -> Rows:
+        """Return the rows by falling score, moving them only where they are not."""
+        if not np.isfinite(rows.score).all():
+            _refuse_score(self.run, rows)
         if self.float32:
-            score = score.astype(np.float32)
-        new = query[1:] != query[:-1]
-        starts = np.append(0, np.flatnonzero(new) + 1) if len(query) else np.zeros(0, np.int64)
-        tied = np.flatnonzero((score[1:] == score[:-1]) & ~new)
-        rising = np.flatnonzero((score[1:] > score[:-1]) & ~new)
-        heads = query[starts]
-        rows, pool, suspects = _match(key, self.keys.of_queries(heads), self.keys.pairs)
-        return _Scan(starts, rows, pool, tied, rising, suspects, apart=len(set(heads.tolist())) < len(heads))
+            rows = replace(rows, score=rows.score.astype(np.float32))
+        rising = rows.score[1:] > rows.score[:-1]
+        rising[rows.starts[1:] - 1] = False
+        return rows.ranked() if rows.apart or rising.any() else rows
+
+    def _judged(self, rows: Rows) -> tuple[Ints, Ints, Ints]:
+        """Find judged rows with their numbers in the pool, by hashes; and the rows among which text must decide."""
+        judged = self.judgments.pool
+        wanted, place = judged.of_queries(rows.names)
+        salt = (np.arange(1, len(rows.starts) + 1, dtype=np.uint64)) * _SALT
+        key = rows.docs.hashes()
+        key += np.repeat(salt, rows.sizes)
+        found, needle, suspects = _match(key, judged.hashes[wanted] + salt[place])
+        pool, segment = wanted[needle], rows.segment(found)
+        same = (segment == place[needle]) & rows.docs.take(found).equals(judged.docs.take(pool))
+        order = np.argsort(found[same])
+        return found[same][order], pool[same][order], suspects
+
+    def _without_repeats(self, rows: Rows, suspects: Ints) -> Rows:
+        """Keep the first of those that are the same document of the same query, or refuse them."""
+        suspects = np.unique(suspects)
+        segment, docs = rows.segment(suspects), rows.docs.take(suspects)
+        order = docs.order(segment)
+        again = ~docs.take(order).fresh() & (np.diff(segment[order], prepend=-1) == 0)
+        if again.any() and not self.dedupe:
+            twice = int(suspects[order[np.flatnonzero(again) - 1]].min())
+            query = rows.names[int(rows.segment(np.array([twice]))[0])]
+            place = self.run.source.label if self.run.source else None
+            raise Repeated(query, rows.docs[twice], "listed", path=place)
+        kept = np.ones(len(rows), dtype=bool)
+        kept[suspects[order[again]]] = False
+        return rows.take(kept)
 
 
-def _slices(frame: pl.DataFrame) -> list[Callable[[], pl.DataFrame]]:
+def _slices(frame: pl.DataFrame) -> list[Callable[[], Rows]]:
     """Cut rows into blocks that fit the processor's cache and end where a query ends."""
-    return [partial(frame.slice, start, end - start) for start, end in _blocks(frame["query_id"])]
+    return [
+        lambda start=start, end=end: Rows.of(frame.slice(start, end - start))  # type: ignore[misc]
+        for start, end in _blocks(frame["query_id"])
+    ]
 
 
-def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints]:
-    """Find judged pairs among the keys of a block, and rows whose keys are alike.
+def _match(key: Words, needle: Words) -> tuple[Ints, Ints, Ints]:
+    """Find needles among the keys of a block: rows and numbers of needles; and rows whose keys are alike.
 
     Each row writes its number into the slot of a table that some bits of its key name. A row that reads back another
-    number has lost the slot to a key like its own, or by chance: then it tries again with other bits of its key. Judged
-    pairs look into the same slots. That takes a sixth of the time of sorting the keys.
+    number has lost the slot to a key like its own, or by chance: then it tries again with other bits of its key.
+    Needles look into the same slots. That takes a sixth of the time of sorting the keys.
     """
     bits = max(_SLOT_BITS, len(key).bit_length() + 1)
     table = _table(bits)
-    row, own, needle = np.arange(len(key), dtype=np.int32), key, pairs[wanted]
-    rows, pool, alike = [], [], []
+    row, own, wanted = np.arange(len(key), dtype=np.int32), key, np.arange(len(needle))
+    rows, hits, alike = [], [], []
     for shift in range(0, 64 - bits, _SHIFT):
         slot = _slots(own, shift, bits)
         table[slot] = row
         winner = table[slot]
-        found = table[_slots(needle, shift, bits)]
+        found = table[_slots(needle[wanted], shift, bits)]
         found[found >= len(key)] = 0  # left by a larger piece
-        hit = key[found] == needle
+        hit = key[found] == needle[wanted]
         rows.append(found[hit])
-        pool.append(wanted[hit])
-        needle, wanted = needle[~hit], wanted[~hit]
+        hits.append(wanted[hit])
+        wanted = wanted[~hit]
         lost = np.flatnonzero(winner != row)
         row, own, winner = row[lost], own[lost], winner[lost]
         same = own == key[winner]
@@ -273,7 +237,7 @@ def _match(key: _Hashes, wanted: Ints, pairs: _Hashes) -> tuple[Ints, Ints, Ints
             break
     # Whoever never found a slot of its own is looked at by text, as are those with like keys.
     suspects = np.concatenate([*alike, row]).astype(np.int64)
-    return np.concatenate(rows).astype(np.int64), np.concatenate(pool), suspects
+    return np.concatenate(rows).astype(np.int64), np.concatenate(hits), suspects
 
 
 def _table(bits: int) -> NDArray[np.int32]:
@@ -284,7 +248,7 @@ def _table(bits: int) -> NDArray[np.int32]:
     return kept
 
 
-def _slots(key: _Hashes, shift: int, bits: int) -> Ints:
+def _slots(key: Words, shift: int, bits: int) -> Ints:
     return ((key >> np.uint64(shift)) & np.uint64((1 << bits) - 1)).view(np.int64)
 
 
@@ -303,32 +267,32 @@ def _blocks(query: pl.Series) -> list[tuple[int, int]]:
     return list(itertools.pairwise(ends))
 
 
-def _refuse_score(run: Run, part: pl.DataFrame, score: Floats) -> None:
-    row = int(np.flatnonzero(~np.isfinite(score))[0])
+def _refuse_score(run: Run, rows: Rows) -> None:
+    row = int(np.flatnonzero(~np.isfinite(rows.score))[0])
+    query = rows.names[int(rows.segment(np.array([row]))[0])]
     raise InputError(
-        f"score {score[row]} of query {excerpt(part['query_id'][row])}, document {excerpt(part['doc_id'][row])}"
-        " is not finite",
+        f"score {rows.score[row]} of query {excerpt(query)}, document {excerpt(rows.docs[row])} is not finite",
         path=run.source.label if run.source else None,
         hint="remove the document or give it a finite score",
     )
 
 
-def _confirmed(pairs: pl.DataFrame, frame: pl.DataFrame, names: pl.Series, scan: _Scan) -> tuple[Ints, Ints, Ints]:
-    """Compare the text of the rows whose hashes matched; return rows in order with their pairs and segments."""
-    order = np.argsort(scan.rows)
-    rows, pool = scan.rows[order], scan.pool[order]
-    segment = np.searchsorted(scan.starts, rows, side="right") - 1
-    same_doc = frame["doc_id"].gather(rows) == pairs["doc_id"].gather(pool)
-    same = (same_doc & (names.gather(segment) == pairs["query_id"].gather(pool))).to_numpy()
-    return rows[same], pool[same], segment[same]
+def _by_text(rows: Rows, pool: Pool) -> tuple[Ints, Ints]:
+    """Find judged rows by their text alone: needed only where different documents of a block have like hashes."""
+    each = np.repeat(np.arange(len(rows.starts)), rows.sizes)
+    row_of = {key: row for row, key in enumerate(zip(each.tolist(), rows.docs.to_list(), strict=True))}
+    wanted, place = pool.of_queries(rows.names)
+    row = [row_of.get(key, -1) for key in zip(place.tolist(), pool.docs.take(wanted).to_list(), strict=True)]
+    found = np.array(row, np.int64)
+    order = np.argsort(found)[np.count_nonzero(found < 0) :]
+    return found[order], wanted[order]
 
 
-def _exact(pairs: pl.DataFrame, frame: pl.DataFrame, _names: pl.Series, scan: _Scan) -> tuple[Ints, Ints, Ints]:
-    """Find judged rows by their text alone: needed only when two different pairs of a block have like hashes."""
-    ids = ["query_id", "doc_id"]
-    found = frame.select(ids).with_row_index("row").join(pairs.select(ids).with_row_index("pool"), on=ids).sort("row")
-    rows = found["row"].to_numpy().astype(np.int64)
-    return rows, found["pool"].to_numpy().astype(np.int64), np.searchsorted(scan.starts, rows, side="right") - 1
+def _tied(rows: Rows) -> Ints:
+    """Rows with the score of the row after them."""
+    same = rows.score[1:] == rows.score[:-1]
+    same[rows.starts[1:] - 1] = False
+    return np.flatnonzero(same)
 
 
 def _tie_bounds(tied: Ints, rows: Ints) -> tuple[Ints, Ints]:
@@ -343,20 +307,15 @@ def _tie_bounds(tied: Ints, rows: Ints) -> tuple[Ints, Ints]:
     return np.where(inside, first[block], rows), np.where(inside, last[block], rows)
 
 
-def _by_docid(frame: pl.DataFrame, rows: Ints, first: Ints, last: Ints) -> Ints:
+def _by_docid(rows: Rows, found: Ints, first: Ints, last: Ints) -> Ints:
     """Place each row within its tie by document id, descending by bytes."""
     if not (last > first).any():
-        return rows
+        return found
     begin, which = np.unique(first[last > first], return_index=True)
     size = last[last > first][which] - begin + 1
     member = np.repeat(begin, size) + segments.ordinals(np.repeat(np.arange(len(begin)), size)) - 1
-    order = (
-        pl.DataFrame({"row": member, "tie": np.repeat(begin, size), "doc_id": frame["doc_id"].gather(member)})
-        .sort(["tie", "doc_id"], descending=[False, True])["row"]
-        .to_numpy()
-    )
-    back = np.argsort(order)
-    placed = member[back]
-    place = np.searchsorted(member, rows)
+    order = rows.docs.take(member).order(np.repeat(begin, size), falling=True)
+    placed = member[np.argsort(order)]
+    place = np.searchsorted(member, found)
     place[place == len(member)] = 0
-    return np.where(member[place] == rows, placed[place], rows)
+    return np.where(member[place] == found, placed[place], found)

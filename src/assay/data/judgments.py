@@ -9,16 +9,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, SupportsFloat
 
 import numpy as np
-import polars as pl
 
+from assay.data.pool import Pool
 from assay.errors import InputError, Repeated, excerpt
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assay.data.source import Source
-
-SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +29,10 @@ class Judgments:
     AND of ORs ("gold"), for which recall counts satisfied groups. `empty` queries were judged and have no document at
     all; `complete` judgments name everything relevant, so that a document they leave out is not a gap. `judge` names
     the language model that made the grades, if one did.
+    Without groups they may come as a `Pool`.
     """
 
-    frame: pl.DataFrame
+    rows: pl.DataFrame | Pool
     source: Source | None = None
     groups: Literal["none", "subtopics", "gold"] = "none"
     notes: tuple[str, ...] = field(default=())
@@ -51,7 +51,6 @@ class Judgments:
         dedupe: bool = False,
         empty: tuple[str, ...] = (),
         complete: bool = False,
-        ordered: bool = False,
         judge: str = "",
     ) -> Judgments:
         """Check and order a frame with columns query_id, doc_id, grade and, where there are groups, subtopic."""
@@ -60,23 +59,22 @@ class Judgments:
         place = None if source is None else source.label
         if not frame["grade"].is_finite().all():
             odd = frame.filter(~pl.col("grade").is_finite())
-            raise InputError(
-                f"grade {odd['grade'][0]} of query {excerpt(odd['query_id'][0])}, document {excerpt(odd['doc_id'][0])}"
-                " is not a finite number",
-                path=place,
-                hint="give every judged document a number",
-            )
+            raise _not_finite(odd["grade"][0], odd["query_id"][0], odd["doc_id"][0], source)
         if dedupe:
             frame = frame.unique(keys, keep="first", maintain_order=True)
-        if not ordered:
-            frame = frame.sort(keys, maintain_order=True)
+        frame = frame.sort(keys, maintain_order=True)
         repeats = pl.all_horizontal(pl.col(key) == pl.col(key).shift(1) for key in keys)
         if frame.select(repeats.any()).item():
             twice = frame.filter(repeats)
             raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
-        if not len(frame) and not empty:
+        return cls._checked(cls(frame, source, groups, notes, empty, complete, judge))
+
+    @staticmethod
+    def _checked(found: Judgments) -> Judgments:
+        if not len(found) and not found.empty:
+            place = None if found.source is None else found.source.label
             raise InputError("there are no judgments", path=place, hint="expected at least one judged document")
-        return cls(frame, source, groups, notes, empty, complete, judge)
+        return found
 
     @classmethod
     def from_dict(cls, grades: Mapping[object, Mapping[object, float]]) -> Judgments:
@@ -90,32 +88,45 @@ class Judgments:
             raise _wrong_grade(grades) from None
         ids = {"query_id": [query for query, _, _ in rows], "doc_id": [doc for _, doc, _ in rows]}
         empty = tuple(str(query) for query, docs in grades.items() if not docs)
-        return cls.of(pl.DataFrame({**ids, "grade": values}, schema=SCHEMA), empty=empty)
+        return cls.of(pl.DataFrame({**ids, "grade": values}, schema=schema()), empty=empty)
 
     @classmethod
     def _from_texts(cls, grades: Mapping[str, Mapping[str, float]]) -> Judgments:
-        """Take ids that are text: sorting them here, and numbering the rows on the way, saves a sort of the frame."""
+        """Take ids that are text, numbering the rows on the way."""
         docs: list[str] = []
         values: list[float] = []
         numbered: dict[str, dict[str, int]] = {}
-        for query in sorted(grades):
+        for query in sorted(query for query in grades if grades[query]):
             judged = grades[query]
             ordered = sorted(judged)
             numbered[query] = dict(zip(ordered, itertools.count(len(docs)), strict=False))
             docs += ordered
             values.extend(map(judged.__getitem__, ordered))
-        queries = list(itertools.chain.from_iterable(itertools.repeat(q, len(rows)) for q, rows in numbered.items()))
         try:
             grade = np.fromiter(values, np.float64, len(values))
         except (TypeError, ValueError):
             raise _wrong_grade(grades) from None
-        frame = pl.DataFrame({"query_id": queries, "doc_id": docs, "grade": grade}, schema=SCHEMA)
-        found = cls.of(frame, empty=tuple(query for query in grades if not grades[query]), ordered=True)
-        found.__dict__["rows_by_query"] = {query: rows for query, rows in numbered.items() if rows}
+        pool = Pool(list(numbered), np.array([*map(len, numbered.values())], np.int64), docs, grade)
+        found = cls.of_pool(pool, empty=tuple(query for query in grades if not grades[query]))
+        found.__dict__["rows_by_query"] = numbered
         return found
 
+    @classmethod
+    def of_pool(cls, pool: Pool, *, source: Source | None = None, empty: tuple[str, ...] = ()) -> Judgments:
+        """Take a pool."""
+        odd = np.flatnonzero(~np.isfinite(pool.grade))
+        if len(odd):
+            query = pool.queries[int(np.searchsorted(pool.first, odd[0], side="right")) - 1]
+            raise _not_finite(float(pool.grade[odd[0]]), query, pool.names[odd[0]], source)
+        return cls._checked(cls(pool, source, empty=empty))
+
     def __len__(self) -> int:
-        return len(self.frame)
+        return len(self.rows)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All rows; with groups, they have a subtopic."""
+        return self.rows.frame() if isinstance(self.rows, Pool) else self.rows
 
     @cached_property
     def pairs(self) -> pl.DataFrame:
@@ -125,22 +136,25 @@ class Judgments:
         return self.frame.group_by("query_id", "doc_id", maintain_order=True).agg(pl.col("grade").max())
 
     @cached_property
+    def pool(self) -> Pool:
+        """The pairs in columns."""
+        return self.rows if isinstance(self.rows, Pool) else Pool.of(self.pairs)
+
+    @property
     def query_ids(self) -> list[str]:
         """The queries with judged documents in id order."""
-        found: list[str] = self.frame["query_id"].unique(maintain_order=True).to_list()
-        return found
+        return self.pool.queries
 
     @cached_property
     def max_grade(self) -> float:
         """The largest grade in all judgments."""
-        top = self.frame["grade"].max()
-        return float(top) if isinstance(top, (int, float)) else 0.0
+        return float(self.pool.grade.max()) if len(self.pool) else 0.0
 
     @cached_property
     def least_positive(self) -> float:
         """The smallest grade above 0; infinite if there is none."""
-        low = self.frame["grade"].filter(self.frame["grade"] > 0).min()
-        return float(low) if isinstance(low, (int, float)) else float("inf")
+        grade = self.pool.grade if self.groups == "none" else self.frame["grade"].to_numpy()
+        return float(grade[grade > 0].min(initial=np.inf))
 
     @cached_property
     def by_query(self) -> dict[str, dict[str, float]]:
@@ -153,12 +167,10 @@ class Judgments:
     @cached_property
     def rows_by_query(self) -> dict[str, dict[str, int]]:
         """Number of each pair's row as {query: {document: row}}."""
-        docs = self.pairs["doc_id"].to_list()
-        sizes = self.pairs.group_by("query_id", maintain_order=True).len()["len"].to_list()
-        ends = list(itertools.accumulate(sizes))
+        docs, ends = self.pool.names, itertools.accumulate(self.pool.sizes.tolist())
         return {
             query: dict(zip(docs[end - size : end], range(end - size, end), strict=True))
-            for query, size, end in zip(self.query_ids, sizes, ends, strict=True)
+            for query, size, end in zip(self.pool.queries, self.pool.sizes.tolist(), ends, strict=True)
         }
 
     def to_dict(self) -> dict[str, dict[str, float]]:
@@ -169,6 +181,19 @@ class Judgments:
     def digest(self) -> str:
         """SHA-256 of the content, the same for the same judgments in any format and order."""
         return sha256((self.frame.write_csv() + "\n".join(sorted(self.empty))).encode()).hexdigest()
+
+
+def schema() -> dict[str, type[pl.DataType]]:
+    """Types of the columns."""
+    return {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
+
+
+def _not_finite(grade: float, query: str, doc: str, source: Source | None) -> InputError:
+    return InputError(
+        f"grade {grade} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",
+        path=None if source is None else source.label,
+        hint="give every judged document a number",
+    )
 
 
 def _wrong_grade(grades: Mapping[Any, Mapping[Any, Any]]) -> InputError:

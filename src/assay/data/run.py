@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-import polars as pl
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from assay.data.rows import Rows
     from assay.data.source import Source
 
-SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
-
-class Unclean(Exception):
-    """A piece cannot be read by itself: read the whole."""
-
-
-class Pieces(Protocol):
+class Pieces(ABC):
     """Rows of a run that were not read yet."""
 
+    @abstractmethod
     def whole(self) -> pl.DataFrame:
         """Read all rows."""
 
-    def loaders(self) -> Sequence[Callable[[], pl.DataFrame]]:
+    @abstractmethod
+    def loaders(self) -> Sequence[Callable[[], Rows]]:
         """Functions that each read some rows, in order; a query's adjacent rows are in one piece. May be `Unclean`."""
 
 
@@ -49,24 +47,24 @@ class Run:
         """Take {query: {document: score}}; ids become text."""
         rows = [(str(q), str(d), float(s)) for q, docs in scores.items() for d, s in docs.items()]
         empty = tuple(str(q) for q, docs in scores.items() if not docs)
-        return cls(pl.DataFrame(rows, schema=SCHEMA, orient="row"), name, empty=empty)
+        return cls(pl.DataFrame(rows, schema=_schema(), orient="row"), name, empty=empty)
 
     @classmethod
     def from_lists(cls, lists: Mapping[object, list[object]], name: str = "run") -> Run:
         """Take {query: [best document, second, ...]}; scores count down from the length of the list."""
         rows = [(str(q), str(d), float(len(docs) - i)) for q, docs in lists.items() for i, d in enumerate(docs)]
         empty = tuple(str(q) for q, docs in lists.items() if not docs)
-        return cls(pl.DataFrame(rows, schema=SCHEMA, orient="row"), name, empty=empty)
+        return cls(pl.DataFrame(rows, schema=_schema(), orient="row"), name, empty=empty)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
         """All rows."""
-        return self.rows if isinstance(self.rows, pl.DataFrame) else self.rows.whole()
+        return self.rows.whole() if isinstance(self.rows, Pieces) else self.rows
 
     @property
     def has_chunks(self) -> bool:
         """Say whether rows name a chunk besides its document; only tables can."""
-        return isinstance(self.rows, pl.DataFrame) and "chunk_id" in self.rows.columns
+        return not isinstance(self.rows, Pieces) and "chunk_id" in self.rows.columns
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -74,6 +72,10 @@ class Run:
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Copy to {query: {document: score}}."""
         found: dict[str, dict[str, float]] = {}
-        for query, doc, score in self.frame.select(SCHEMA.keys()).iter_rows():
+        for query, doc, score in self.frame.select("query_id", "doc_id", "score").iter_rows():
             found.setdefault(query, {})[doc] = score
         return found
+
+
+def _schema() -> dict[str, type[pl.DataType]]:
+    return {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}

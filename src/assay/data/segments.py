@@ -41,6 +41,16 @@ def ordinals(group: Ints) -> Ints:
     return rows - np.maximum.accumulate(np.where(first, rows, 0)) + 1
 
 
+def order(group: Ints, *keys: NDArray[Any]) -> Ints:
+    """Numbers of the rows by rising group (0, 1, 2 ...), then by the first key, and so on; equal ones as they are."""
+    # The last sort decides; integers of 16 bits are sorted in a fraction of the time.
+    last = group.astype(np.uint16) if group.max(initial=0) < 1 << 16 else group
+    found = np.arange(len(group))
+    for key in (*reversed(keys), last):
+        found = found[np.argsort(key[found], kind="stable")]
+    return found
+
+
 def tally(mask: Bools, group: Ints) -> Ints:
     """Count the marked rows of each group up to and including each row (rows of a group must be adjacent)."""
     if not len(mask):

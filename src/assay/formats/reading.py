@@ -9,8 +9,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-import polars as pl
-
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.data.source import Source
@@ -18,6 +16,8 @@ from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats import columns, scan, tables, trec
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, system_name
+from assay.formats.pieces import pool_of
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     import os
@@ -124,6 +124,9 @@ def read_judgments(
             )
         source, kind = Input.at(file), "tsv"
     if kind == "trec":
+        pool = None if subtopics else pool_of(source)
+        if pool is not None:
+            return Judgments.of_pool(pool, source=source.source)
         frame = trec.read_trec(source, scan.QRELS)
         groups: Literal["subtopics", "none"] = "subtopics" if subtopics else "none"
         try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from assay.data.judgments import SCHEMA, Judgments
+from assay.data.judgments import Judgments, schema
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
@@ -248,7 +248,7 @@ class _Builder:
 
     def done(self, source: Source, notes: tuple[str, ...]) -> Records:
         """Make judgments and runs."""
-        frame = pl.DataFrame(self.judged, schema={**SCHEMA, "subtopic": pl.String}, orient="row")
+        frame = pl.DataFrame(self.judged, schema={**schema(), "subtopic": pl.String}, orient="row")
         groups: Literal["gold", "none"] = "gold" if self.grouped else "none"
         judged = {query for query, *_ in self.judged}
         empty = tuple(query for query in self.seen if query not in judged)

@@ -6,12 +6,11 @@ import json
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
-import polars as pl
-
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from assay.data.judgments import Judgments
+from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
-from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, any_uneven, kept, loaders, scan, separator_of
+from assay.formats.pieces import loaders, separator_of
+from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, any_uneven, kept, scan
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from assay.data.rows import Rows
     from assay.data.source import Source
 
 JUDGE_LINE = "# judge: "
@@ -34,7 +36,7 @@ def judge_of(source: Input) -> str:
 
 
 @dataclass(frozen=True)
-class RunPieces:
+class RunPieces(Pieces):
     """Rows of a run file: read piece by piece while the file is clean, else all at once, line by line."""
 
     source: Input
@@ -43,7 +45,7 @@ class RunPieces:
         """Read all rows, naming the line of whatever is wrong."""
         return read_trec(self.source, RUN)
 
-    def loaders(self) -> list[Callable[[], pl.DataFrame]]:
+    def loaders(self) -> list[Callable[[], Rows]]:
         """Functions that read one piece each."""
         return loaders(self.source)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from assay.data.run import Run
 from assay.errors import UsageError
 from assay.formats.reading import as_run
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -172,7 +172,7 @@ def _only(judgments: Judgments, kept: set[str]) -> Judgments:
     import polars as pl
 
     frame = judgments.frame.filter(pl.col("query_id").is_in(list(kept)))
-    return replace(judgments, frame=frame, empty=tuple(name for name in judgments.empty if name in kept))
+    return replace(judgments, rows=frame, empty=tuple(name for name in judgments.empty if name in kept))
 
 
 def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str) -> None:

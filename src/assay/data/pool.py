@@ -1,0 +1,89 @@
+"""The judged documents of all queries, column by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.data import segments
+from assay.data.texts import Texts
+from assay.lazy import pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.segments import Floats, Ints
+    from assay.data.texts import Words
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """One row for each judged (query, document), ordered by query and document; `sizes` tells the rows of a query."""
+
+    queries: list[str]
+    sizes: Ints
+    ids: Sequence[str] | Texts
+    grade: Floats
+
+    @classmethod
+    def of(cls, pairs: pl.DataFrame) -> Pool:
+        """Take a frame in that order."""
+        sizes = pairs.group_by("query_id", maintain_order=True).len()
+        size = sizes["len"].to_numpy().astype(np.int64)
+        return cls(sizes["query_id"].to_list(), size, Texts.of_series(pairs["doc_id"]), pairs["grade"].to_numpy())
+
+    @classmethod
+    def ordered(cls, names: list[str], sizes: Ints, docs: Texts, grade: Floats) -> Pool | None:
+        """Put rows in order, of which so many in turn belong to the named query; None when a pair is there twice."""
+        queries = sorted(set(names))
+        number = {query: place for place, query in enumerate(queries)}
+        each = np.repeat(np.array([number[name] for name in names], np.int64), sizes)
+        order = docs.order(each)
+        each, docs = each[order], docs.take(order)
+        if (~docs.fresh() & (np.diff(each, prepend=-1) == 0)).any():
+            return None
+        return cls(queries, np.bincount(each, minlength=len(queries)), docs, grade[order])
+
+    def frame(self) -> pl.DataFrame:
+        """Make a frame."""
+        each = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        queries, docs = (pl.Series(values=list(ids), dtype=pl.String) for ids in (self.queries, self.names))
+        return pl.DataFrame({"query_id": queries.gather(each), "doc_id": docs, "grade": self.grade})
+
+    def __len__(self) -> int:
+        return len(self.grade)
+
+    @cached_property
+    def docs(self) -> Texts:
+        """The documents as bytes."""
+        return self.ids if isinstance(self.ids, Texts) else Texts.of(self.ids)
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """The documents as strings."""
+        return self.ids.to_list() if isinstance(self.ids, Texts) else self.ids
+
+    @cached_property
+    def hashes(self) -> Words:
+        """A hash for every document."""
+        return self.docs.hashes()
+
+    @cached_property
+    def first(self) -> Ints:
+        """Row at which those of each query begin."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {query: number for number, query in enumerate(self.queries)}
+
+    def of_queries(self, queries: list[str]) -> tuple[Ints, Ints]:
+        """Rows of all documents judged for some queries, and for each the place of its query in the list."""
+        number = np.array([self._number.get(query, -1) for query in queries], np.int64)
+        place = np.flatnonzero(number >= 0)
+        first, sizes = self.first[number[place]], self.sizes[number[place]]
+        place = np.repeat(place, sizes)
+        return np.repeat(first, sizes) + segments.ordinals(place) - 1, place

@@ -1,0 +1,145 @@
+"""Reading a TREC run in pieces, the first of them while the rest of the program is still being imported.
+
+A piece is a few megabytes and ends where a query ends. Small pieces stay in the processor's cache and in memory that
+was used before: that takes less time than one scan of the whole, which need not fit into memory either.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from functools import partial
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.data.rows import Rows, Unclean
+from assay.formats.files import Input
+from assay.formats.lines import MARGIN, QRELS_FIELDS, RUN_FIELDS, Lines, judged_pool, run_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+
+    from assay.data.pool import Pool
+
+_PIECE = 1 << 22
+_MOST = 1 << 26  # bytes of a query; more take less memory with Polars
+_LOOK = 1 << 16
+_MARGIN = b"\n" * MARGIN
+_AHEAD = 4  # pieces: what one core reads in the time that imports take
+_started: dict[str, tuple[int, list[Future[Rows]]]] = {}  # where they end, and what was begun
+
+
+def read_ahead(place: str) -> None:
+    """Begin to read a run file that will be asked for soon, if it is a clean one."""
+    if place == "-" or not os.path.isfile(place) or not os.path.getsize(place):  # noqa: PTH113, PTH202
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    source = Input.at(place)
+    separator = None if source.is_packed else separator_of(source.head, RUN_FIELDS)
+    if separator is None:
+        return
+    keep_memory()
+    workers = ThreadPoolExecutor(max_workers=1)
+    first = list(itertools.islice(_loaders(source, separator), _AHEAD))
+    _started[place] = first[-1][0], [workers.submit(load) for _, load in first]
+    workers.shutdown(wait=False)
+
+
+def loaders(source: Input) -> list[Callable[[], Rows]]:
+    """Functions that read one piece of a run each; `Unclean` when it needs the reader that goes line by line."""
+    separator = separator_of(source.head, RUN_FIELDS)
+    if separator is None:
+        raise Unclean
+    keep_memory()
+    end, begun = _started.pop(source.label, (0, []))
+    return [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
+
+
+def keep_memory() -> None:
+    """Let freed blocks be used again: what is parsed from each piece takes the place of what was parsed before.
+
+    The GNU allocator gives blocks of more than 128 kB back to the system and gets them anew, filled with zeros, until
+    it sees a larger one freed; from then on it keeps those up to that size. That is a third of the time.
+    """
+    np.empty(1 << 24, np.uint8)
+
+
+def pool_of(source: Input) -> Pool | None:
+    """Read judgments that are clean and plain; None when they need another reader."""
+    separator = separator_of(source.head, QRELS_FIELDS)
+    return None if separator is None else judged_pool(_lines(source, separator, 0, source.size))
+
+
+def _loaders(source: Input, separator: str, start: int = 0) -> Iterator[tuple[int, Callable[[], Rows]]]:
+    """Functions that read one piece each, and where it ends."""
+    head = source.head.rfind(b"\n") + 1 or source.size
+    plain = run_rows(_lines(source, separator, 0, head)) is not None
+    for begin, end in _ends(source, separator.encode(), start):
+        yield end, partial(_load, source, separator, begin, end, plain=plain and end - begin <= _MOST)
+
+
+def _load(source: Input, separator: str, start: int, end: int, *, plain: bool) -> Rows:
+    lines = _lines(source, separator, start, end)
+    rows = run_rows(lines) if plain else None
+    return _scanned(lines.data[lines.begin : lines.end], separator) if rows is None else rows
+
+
+def _lines(source: Input, separator: str, start: int, end: int) -> Lines:
+    """Read some whole lines with what stands around them; the last line of a file ends as the others do."""
+    data = source.part(max(start - MARGIN, 0), end + MARGIN)
+    begin = min(start, MARGIN)
+    stop = begin + end - start
+    if begin < MARGIN or len(data) < stop + MARGIN:
+        body = data[begin:stop].removesuffix(b"\n") + b"\n"
+        data, begin, stop = _MARGIN + body + _MARGIN, MARGIN, MARGIN + len(body)
+    return Lines(data, begin, stop, separator.encode())
+
+
+def _scanned(data: bytes, separator: str) -> Rows:
+    """Scan what is clean and not as plain as most: other letters, scores with an exponent or more digits."""
+    from assay.formats.scan import RUN, scan, uneven
+
+    frame = scan(BytesIO(data), separator, RUN)
+    if frame is None or uneven(data, separator):
+        raise Unclean
+    return Rows.of(frame)
+
+
+def _ends(source: Input, separator: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Offsets at which pieces start and end."""
+    while start < source.size:
+        end = _query_end(source, start + _PIECE, separator)
+        yield start, end
+        start = end
+
+
+def _query_end(source: Input, start: int, separator: bytes) -> int:
+    """Offset behind a line after `start` that is followed by one of another query."""
+    look = _LOOK
+    while start < source.size:
+        window = source.part(start, start + look)
+        first, end = window.find(b"\n"), window.rfind(b"\n")
+        query = window[first + 1 : end].partition(separator)[0]
+        last = window.find(b"\n", window.rfind(b"\n" + query + separator, 0, end) + 1)
+        if query and 0 <= first < last < end:
+            return start + last + 1
+        if start + look >= source.size:
+            break
+        look *= 4
+    return source.size
+
+
+def separator_of(head: bytes, fields: int) -> str | None:
+    """Find the one character that separates the fields of every line we can see."""
+    if b"\r" in head or b"\0" in head or head.startswith(b"\xef\xbb\xbf"):
+        return None
+    lines = head.split(b"\n")[:-1] or [head]
+    for separator in (b" ", b"\t"):
+        other = b"\t" if separator == b" " else b" "
+        if lines and all(line.count(separator) == fields - 1 and other not in line for line in lines[:200]):
+            return separator.decode()
+    return None
