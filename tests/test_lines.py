@@ -214,7 +214,7 @@ def test_judgments_of_plain_lines_are_those_of_the_other_reader(tmp_path, monkey
     assert not isinstance(other.rows, Pool)
     assert plain.frame.equals(other.frame) and plain.frame.schema == other.frame.schema
     assert plain.digest == other.digest
-    for name in ("query_ids", "max_grade", "least_positive", "by_query", "rows_by_query"):
+    for name in ("query_ids", "max_grade", "least_positive", "by_query"):
         assert getattr(plain, name) == getattr(other, name)
     assert plain.pool.docs.to_list() == other.pool.docs.to_list()
 

@@ -92,24 +92,21 @@ class Judgments:
 
     @classmethod
     def _from_texts(cls, grades: Mapping[str, Mapping[str, float]]) -> Judgments:
-        """Take ids that are text, numbering the rows on the way."""
+        """Take ids that are text."""
         docs: list[str] = []
         values: list[float] = []
-        numbered: dict[str, dict[str, int]] = {}
-        for query in sorted(query for query in grades if grades[query]):
+        queries = sorted(query for query in grades if grades[query])
+        for query in queries:
             judged = grades[query]
             ordered = sorted(judged)
-            numbered[query] = dict(zip(ordered, itertools.count(len(docs)), strict=False))
             docs += ordered
             values.extend(map(judged.__getitem__, ordered))
         try:
             grade = np.fromiter(values, np.float64, len(values))
         except (TypeError, ValueError):
             raise _wrong_grade(grades) from None
-        pool = Pool(list(numbered), np.array([*map(len, numbered.values())], np.int64), docs, grade)
-        found = cls.of_pool(pool, empty=tuple(query for query in grades if not grades[query]))
-        found.__dict__["rows_by_query"] = numbered
-        return found
+        pool = Pool(queries, np.array([len(grades[query]) for query in queries], np.int64), docs, grade)
+        return cls.of_pool(pool, empty=tuple(query for query in grades if not grades[query]))
 
     @classmethod
     def of_pool(cls, pool: Pool, *, source: Source | None = None, empty: tuple[str, ...] = ()) -> Judgments:
@@ -163,15 +160,6 @@ class Judgments:
         for query, doc, grade in self.pairs.iter_rows():
             found[query][doc] = grade
         return found
-
-    @cached_property
-    def rows_by_query(self) -> dict[str, dict[str, int]]:
-        """Number of each pair's row as {query: {document: row}}."""
-        docs, ends = self.pool.names, itertools.accumulate(self.pool.sizes.tolist())
-        return {
-            query: dict(zip(docs[end - size : end], range(end - size, end), strict=True))
-            for query, size, end in zip(self.pool.queries, self.pool.sizes.tolist(), ends, strict=True)
-        }
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Copy to {query: {document: grade}}."""

@@ -1,12 +1,14 @@
 """Joining {query: {document: score}} with judgments, without copying the run.
 
-The documents that are both judged and retrieved are found by walking the smaller side of the two dicts. A hit's rank
-is the number of larger scores plus one, so document ids are looked at only where scores tie. Queries are handled in
-blocks: what is done once for a block costs almost nothing for each query.
+Every judged document is looked up once. A hit's rank is the number of larger scores plus one, so document ids are
+looked at only where scores tie. Queries are handled in blocks: what is done once for a block costs almost nothing for
+each query.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from functools import lru_cache
 from struct import Struct
 from struct import error as StructError  # noqa: N812
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.data.judgments import Judgments
+    from assay.data.pool import Pool
     from assay.data.ranking import Ranking, Ties
     from assay.data.segments import Ints
 
@@ -41,11 +44,10 @@ def rank_mapping(
     lengths[number] = np.fromiter(map(len, run.values()), dtype=np.int64, count=len(run))
     in_run = np.zeros(len(index), dtype=bool)
     in_run[number] = True
-    rows = judgments.rows_by_query
     found = [np.zeros((5, 0), dtype=np.int64)]
     done = 0
     for queries in _blocks(run):
-        owner, *rest = _hits(queries, rows, float32=float32, given=ties == "given")
+        owner, *rest = _hits(queries, judgments.pool, float32=float32, given=ties == "given")
         found.append(np.stack([number[done + owner], *rest]))
         done += len(queries)
     owners, pool, rank, first, last = np.concatenate(found, axis=1)
@@ -68,35 +70,33 @@ def _blocks(run: Mapping[str, Docs]) -> Iterator[dict[str, Docs]]:
 
 
 def _hits(
-    block: Mapping[str, Docs], rows: Mapping[str, Mapping[str, int]], *, float32: bool, given: bool
+    block: Mapping[str, Docs], judged: Pool, *, float32: bool, given: bool
 ) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Find the judged documents of a block: number of the query within it, pool row, rank, bounds of the tie."""
-    nothing: Mapping[str, int] = {}
-    names: list[set[str]] = []
-    pool: list[int] = []
+    scores, ends = _falling_scores(block, float32=float32)
+    names, nobody = judged.names, itertools.repeat(math.nan)
     listed: list[float] = []
     for query, docs in block.items():
-        judged = rows.get(query, nothing)
-        common = judged.keys() & docs.keys()
-        names.append(common)
-        pool.extend(map(judged.__getitem__, common))
-        listed.extend(map(docs.__getitem__, common))
-    scores, ends = _falling_scores(block, float32=float32)
-    owner = np.repeat(np.arange(len(names)), list(map(len, names)))
-    mine = np.array(listed, dtype=np.float64).astype(scores.dtype, copy=False)
+        first, last = judged.spans.get(query, (0, 0))
+        listed += map(docs.get, names[first:last], nobody)
+    mine = np.fromiter(listed, np.float64, len(listed))
+    some = ~np.isnan(mine)
+    pool, owner = (each[some] for each in judged.of_queries(block))
+    mine = mine[some].astype(scores.dtype, copy=False)
     start, end = ends[:-1][owner], ends[1:][owner]
     place = _bisect(scores, start, end, mine, below=False)
-    first = place - start + 1
-    rank, last = first.copy(), first.copy()
+    above = place - start + 1
+    rank, below = above.copy(), above.copy()
     tied = np.flatnonzero((place + 1 < end) & (scores[np.minimum(place + 1, len(scores) - 1)] == mine))
     if len(tied):
-        last[tied] = _bisect(scores, start[tied], end[tied], mine[tied], below=True) - start[tied]
+        below[tied] = _bisect(scores, start[tied], end[tied], mine[tied], below=True) - start[tied]
         lists = list(block.values())
-        bounds = np.searchsorted(owner, np.arange(len(names) + 1))
+        bounds = np.searchsorted(owner, np.arange(len(lists) + 1))
         for local in np.unique(owner[tied]):
             here = slice(bounds[local], bounds[local + 1])
-            rank[here] = _break_ties(lists[local], names[local], mine[here], first[here], given=given)
-    return owner, np.array(pool, dtype=np.int64), rank, first, last
+            hits = [names[row] for row in pool[here]]
+            rank[here] = _break_ties(lists[local], hits, mine[here], above[here], given=given)
+    return owner, pool, rank, above, below
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +139,7 @@ def _bisect(scores: NDArray[Any], start: Ints, end: Ints, value: NDArray[Any], *
     return low
 
 
-def _break_ties(docs: Docs, names: set[str], mine: NDArray[Any], first: Ints, *, given: bool) -> Ints:
+def _break_ties(docs: Docs, names: list[str], mine: NDArray[Any], first: Ints, *, given: bool) -> Ints:
     """Place one query's hits within their ties by document id, descending, or by the order given."""
     by_score: dict[float, list[str]] = {float(score): [] for score in mine}
     for doc, score in docs.items():

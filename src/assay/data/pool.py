@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.data import segments
 from assay.data.texts import Texts
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from assay.data.segments import Floats, Ints
     from assay.data.texts import Words
@@ -77,13 +76,14 @@ class Pool:
         return np.cumsum(self.sizes) - self.sizes
 
     @cached_property
-    def _number(self) -> dict[str, int]:
-        return {query: number for number, query in enumerate(self.queries)}
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """Row at which those of each query begin, and the row behind them."""
+        ends = zip(self.first.tolist(), (self.first + self.sizes).tolist(), strict=True)
+        return dict(zip(self.queries, ends, strict=True))
 
-    def of_queries(self, queries: list[str]) -> tuple[Ints, Ints]:
-        """Rows of all documents judged for some queries, and for each the place of its query in the list."""
-        number = np.array([self._number.get(query, -1) for query in queries], np.int64)
-        place = np.flatnonzero(number >= 0)
-        first, sizes = self.first[number[place]], self.sizes[number[place]]
-        place = np.repeat(place, sizes)
-        return np.repeat(first, sizes) + segments.ordinals(place) - 1, place
+    def of_queries(self, queries: Iterable[str]) -> tuple[Ints, Ints]:
+        """Rows of all documents judged for some queries, and for each the place of its query among them."""
+        spans = np.array([self.spans.get(query, (0, 0)) for query in queries], np.int64).reshape(-1, 2)
+        sizes = spans[:, 1] - spans[:, 0]
+        place = np.repeat(np.arange(len(spans)), sizes)
+        return np.arange(len(place)) - (np.cumsum(sizes) - sizes - spans[:, 0])[place], place
