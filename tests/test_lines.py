@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import assay
 from assay.data.pool import Pool
 from assay.data.texts import Texts
-from assay.formats.lines import MARGIN, Lines, decimals, judged_pool, run_rows
+from assay.formats.decimals import MARGIN, decimals
+from assay.formats.lines import Lines, judged_pool, run_rows
 from assay.formats.reading import read_judgments
 
 EDGE = b"\n" * MARGIN
@@ -38,14 +39,21 @@ def expected(text: str) -> list[tuple[str, str, float]]:
     return [(query, doc, float(score)) for query, _, doc, _, score, _ in fields]
 
 
+def pointed(of: tuple[int, int]) -> str:
+    digits, places = f"{of[0]:020d}", of[1]
+    return digits[:-places] + "." + digits[-places:]
+
+
 ids = st.text(st.sampled_from("ab01-_.:/é字"), min_size=1, max_size=30)
 scores = st.one_of(
-    st.integers(-(10**14), 10**14).map(str),
+    st.integers(-(2**53), 2**53).map(str),
     st.decimals(-99999, 99999, places=6).map(str),
     st.decimals(0, 1, places=14).map("{:f}".format),
+    st.tuples(st.integers(0, 2**53), st.integers(1, 19)).map(pointed),
     st.sampled_from(
         ["0", "-0", "0.0", "-0.0", "5.", ".5", "-.5", "000.100", "99999999", "999999999", "1.23456789012345"]
     ),
+    st.sampled_from(["9007199254740992", "-9007199254.740992", "0.00000000000000000001", "0.0000000000000000000001"]),
 )
 
 
@@ -114,9 +122,12 @@ def test_a_blank_where_another_is_likely_does_not_lead_astray():
         "1 Q0 d 1 1/5 t",
         "1 Q0 d 1 12345678:12345678 t",
         "1 Q0 d 1 :12345678 t",
-        "1 Q0 d 1 1234567890123456 t",  # more digits than a float surely holds
-        "1 Q0 d 1 1.234567890123456 t",
+        "1 Q0 d 1 9007199254740993 t",  # more than a float surely holds
+        "1 Q0 d 1 9.007199254740993 t",
         "1 Q0 d 1 12345678901234567890 t",
+        "1 Q0 d 1 1.2345678901234567890 t",
+        "1 Q0 d 1 0.00000000000000000000001 t",
+        "1 Q0 d 1 0000000000000000000000001 t",
     ],
 )
 @pytest.mark.parametrize("place", [0, 1, 50, 99])

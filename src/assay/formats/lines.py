@@ -2,8 +2,7 @@
 
 The blanks of a line are guessed to lie where the fields of the first line would put them and looked at there: that
 takes half the time of searching every byte. A guess is proven, not trusted: a line has its six fields where five blanks
-were seen one after the other and the lines together have no more than five each. Plain numbers have up to 15 digits
-with or without a point and a sign.
+were seen one after the other and the lines together have no more than five each.
 """
 
 from __future__ import annotations
@@ -17,28 +16,18 @@ from numpy.typing import NDArray
 
 from assay.data.pool import Pool
 from assay.data.rows import Rows
-from assay.data.texts import WORD, Texts, words_of
+from assay.data.texts import Texts
+from assay.formats.decimals import decimals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from assay.data.segments import Bools, Floats, Ints
-    from assay.data.texts import Words
 
-MARGIN = 2 * WORD  # bytes that must lie before and behind the lines, whatever they are
 RUN_FIELDS = 6  # query Q0 document rank score tag
 QRELS_FIELDS = 4  # query 0 document grade
 _AHEAD = 3  # fields that are looked for from the start of a line; the others from its end
-_NEWLINE, _SPACE, _COMMENT, _MINUS, _DOT = b"\n #-."
+_NEWLINE, _SPACE, _COMMENT = b"\n #"
 _NEAR = tuple(off for far in range(1, 12) for off in (-far, far))  # bytes
 _FEW = 64  # one line in so many may be split by itself
-_DIGITS = 15  # so many make an integer that a float holds exactly
-_ZERO = np.uint8(ord("0"))
-_ZEROS = np.uint64(0x3030303030303030)
-_SIGNS = np.uint64(0x8080808080808080)
-_TO_SIGN = np.uint64(0x7676767676767676)  # what is more than 9 gets a sign
-_PAIRS = np.uint64(0x000000FF000000FF)
-_LAST = np.array([(1 << 64) - (1 << 8 * (WORD - count)) for count in range(WORD + 1)], dtype=np.uint64)
 _Bytes = NDArray[np.uint8]
 
 
@@ -156,80 +145,3 @@ def _every_blank(text: _Bytes, before: Ints, newline: Ints, blank: int, fields: 
     edges = [before, *np.ascontiguousarray(places.reshape(-1, fields).T)]
     even = (edges[-1] == newline).all() and all((text[edge] == blank).all() for edge in edges[1:-1])
     return edges if even and _apart(edges).all() else None
-
-
-# Numbers --------------------------------------------------------------------------------------------------------------
-
-
-def decimals(text: _Bytes, end: Ints, size: Ints) -> Floats | None:
-    """Read numbers that end before `end`, rounded as `float` rounds them; None when one is not plain.
-
-    Their digits make an integer that a float holds exactly, and so is the power of ten by which it is divided.
-    """
-    minus = text[end - size] == _MINUS
-    size = size - minus
-    if size.min() < 1 or size.max() > _DIGITS + 1:
-        return None
-    likely = text[end[0] - size[0] : end[0]].tobytes()[::-1].find(b".")
-    found = None
-    if likely < 0 or _have_places(text, end, size, likely).all():
-        found = _decimals_of(text, end, size, likely)
-    if found is None:
-        found = np.empty(len(end))
-        for places, rows in _by_places(text, end, size):
-            value = _decimals_of(text, end[rows], size[rows], places)
-            if value is None:
-                return None
-            found[rows] = value
-    return np.where(minus, -found, found) if minus.any() else found
-
-
-def _have_places(text: _Bytes, end: Ints, size: Ints, places: int) -> Bools:
-    """Mark the numbers that have so many places behind a decimal point."""
-    found: Bools = (text[end - 1 - places] == _DOT) & (size > places)
-    return found
-
-
-def _by_places(text: _Bytes, end: Ints, size: Ints) -> Iterator[tuple[int, Ints]]:
-    """Rows by the number of places behind their decimal point; -1 of those that have no point."""
-    left = np.arange(len(end))
-    for places in range(_DIGITS + 1):
-        hit = _have_places(text, end[left], size[left], places)
-        if hit.any():
-            yield places, left[hit]
-            left = left[~hit]
-    if len(left):
-        yield -1, left
-
-
-def _decimals_of(text: _Bytes, end: Ints, size: Ints, places: int) -> Floats | None:
-    """Read numbers of up to 16 bytes that have so many places behind the point; -1 means no point."""
-    width, point = int(size.max()), places >= 0
-    if width - point > _DIGITS or int(size.min()) <= point:
-        return None
-    number = _integer(words_of(text)[end - WORD], np.minimum(size, WORD), places)
-    for place in range(WORD, width):
-        digit = text[end - 1 - place] ^ _ZERO
-        digit *= (size > place) & (place != places)
-        number = None if number is None or digit.max() > 9 else number + digit * np.uint64(10**place)  # noqa: PLR2004
-    if number is None or not point:
-        return None if number is None else number.astype(np.float64)
-    # The point was read as a digit 0.
-    number -= number // np.uint64(10 ** (places + 1)) * np.uint64(9 * 10**places)
-    return number.astype(np.float64) / 10.0**places
-
-
-def _integer(word: Words, size: Ints, point: int) -> Words | None:
-    """Make integers of the last `size` of eight digits, with 0 for the point if it is in one of eight places."""
-    word ^= _ZEROS
-    word &= _LAST[size]
-    if 0 <= point < WORD:
-        word &= ~np.uint64(0xFF << 8 * (WORD - 1 - point))
-    if (((word + _TO_SIGN) | word) & _SIGNS).any():
-        return None
-    # Neighbours become numbers below 100, those of four digits, and those of eight.
-    word = word * np.uint64(10) + (word >> np.uint64(8))
-    high = (word & _PAIRS) * np.uint64(100 + (1_000_000 << 32))
-    low = ((word >> np.uint64(16)) & _PAIRS) * np.uint64(1 + (10_000 << 32))
-    found: Words = (high + low) >> np.uint64(32)
-    return found

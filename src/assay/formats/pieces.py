@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.data.rows import Rows, Unclean
+from assay.formats.decimals import MARGIN
 from assay.formats.files import Input
-from assay.formats.lines import MARGIN, QRELS_FIELDS, RUN_FIELDS, Lines, judged_pool, run_rows
+from assay.formats.lines import QRELS_FIELDS, RUN_FIELDS, Lines, judged_pool, run_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
