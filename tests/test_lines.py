@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 import assay
 from assay.data.pool import Pool
 from assay.data.texts import Texts
-from assay.formats.decimals import MARGIN, decimals
+from assay.formats import pieces
+from assay.formats.decimals import MARGIN, decimals, divided
 from assay.formats.lines import Lines, judged_pool, run_rows
 from assay.formats.reading import read_judgments
 
@@ -46,14 +48,33 @@ def pointed(of: tuple[int, int]) -> str:
 
 ids = st.text(st.sampled_from("ab01-_.:/é字"), min_size=1, max_size=30)
 scores = st.one_of(
-    st.integers(-(2**53), 2**53).map(str),
+    st.integers(-(10**14), 10**14).map(str),
     st.decimals(-99999, 99999, places=6).map(str),
     st.decimals(0, 1, places=14).map("{:f}".format),
-    st.tuples(st.integers(0, 2**53), st.integers(1, 19)).map(pointed),
+    st.floats(1e-4, 1e15).map(repr),
+    st.floats(0.5, 2).map("{:.17f}".format),
+    st.integers(0, 10**19 - 1).map(str),
+    st.tuples(st.integers(0, 10**18 - 1), st.integers(1, 19)).map(pointed),
+    st.integers(2**53 - 9, 2**53 + 2**11).map(str),
+    st.integers(2**63 - 2**10, 2**63 + 2**12).map(str),
     st.sampled_from(
-        ["0", "-0", "0.0", "-0.0", "5.", ".5", "-.5", "000.100", "99999999", "999999999", "1.23456789012345"]
+        [
+            "0",
+            "-0",
+            "0.0",
+            "-0.0",
+            "5.",
+            ".5",
+            "-.5",
+            "000.100",
+            "99999999",
+            "999999999",
+            "1.23456789012345",
+            "9999999999999999999",
+        ]
     ),
-    st.sampled_from(["9007199254740992", "-9007199254.740992", "0.00000000000000000001", "0.0000000000000000000001"]),
+    st.sampled_from(["9007199254740993", "9007199254740992.5", "4503599627370496.5", "4503599627370497.5"]),
+    st.sampled_from(["0.00000000000000000001", "0.0000000000000000000001", "0.0073430", "0.40378"]),
 )
 
 
@@ -95,6 +116,8 @@ def test_a_blank_where_another_is_likely_does_not_lead_astray():
         "1 Q0 d 1 5",  # a field is missing
         "1 Q0 d 1 5 t more",
         "1 Q0  d 1 5",  # as many blanks as there should be
+        "1 Q0 d  5 t",
+        "1 Q0 d 1  t",
         "1  Q0 d 1 5",
         "1 Q0 d 1 5 ",
         " 1 Q0 d 1 5",
@@ -122,23 +145,35 @@ def test_a_blank_where_another_is_likely_does_not_lead_astray():
         "1 Q0 d 1 1/5 t",
         "1 Q0 d 1 12345678:12345678 t",
         "1 Q0 d 1 :12345678 t",
-        "1 Q0 d 1 9007199254740993 t",  # more than a float surely holds
-        "1 Q0 d 1 9.007199254740993 t",
-        "1 Q0 d 1 12345678901234567890 t",
+        "1 Q0 d 1 12345678901234567890 t",  # more than 64 bits
         "1 Q0 d 1 1.2345678901234567890 t",
         "1 Q0 d 1 0.00000000000000000000001 t",
+        "1 Q0 d 1 .00000000000000000000001 t",
         "1 Q0 d 1 0000000000000000000000001 t",
     ],
 )
 @pytest.mark.parametrize("place", [0, 1, 50, 99])
-def test_what_is_not_clean_or_plain_is_left_to_other_readers(line, place):
+@pytest.mark.parametrize("uneven", [False, True])
+def test_what_is_not_clean_or_plain_is_left_to_other_readers(line, place, uneven):
     text = [f"{number} Q0 d{number} 1 {number}.5 t\n" for number in range(100)]
+    if uneven:  # too many lines are not like the first for a guess
+        text[::2] = [f"{number} Q0 {'d' * 20}{number} 1 {number}.5 t\n" for number in range(0, 100, 2)]
     assert parsed("".join(text)) is not None
     text[place] = line + "\n"
     assert parsed("".join(text)) is None
 
 
-@pytest.mark.parametrize("line", [b"1 Q0 d 1 5 t", b"1 Q0 \xff 1 5 t\n", b"1 Q0 d 1 \xba t\n", b"1 Q0 d 1 5 \xd0\n"])
+@pytest.mark.parametrize("uneven", [False, True])
+def test_a_field_too_few_here_does_not_make_up_for_one_too_many_there(uneven):
+    text = [f"{number} Q0 {'d' * (20 * uneven * (number % 2))}{number} 1 {number}.5 t\n" for number in range(100)]
+    assert parsed("".join(text)) is not None
+    text[40:42] = ["40 Q0 d 1 40.5\n", "41 Q0 d 1 41.5 t u\n"]
+    assert parsed("".join(text)) is None
+
+
+@pytest.mark.parametrize(
+    "line", [b"1 Q0 d 1 5 t", b"1 Q0 d 1 5 t\nrest", b"1 Q0 \xff 1 5 t\n", b"1 Q0 d 1 \xba t\n", b"1 Q0 d 1 5 \xd0\n"]
+)
 def test_lines_need_an_end_and_must_be_text(line):
     assert run_rows(Lines(EDGE + line + EDGE, MARGIN, MARGIN + len(line), b" ")) is None
 
@@ -154,13 +189,51 @@ def test_decimals_are_rounded_as_floats_are(texts):
     assert [repr(value) for value in found.tolist()] == [repr(float(text)) for text in texts]
 
 
+def nearly_halfway(places: int) -> list[int]:
+    """Integers that, divided by 10**places, miss the middle between two floats by the least that is possible."""
+    fives = 5**places
+    found = []
+    for twos, miss in itertools.product(range(30, 60), (1, -1)):
+        first = miss * pow(2**twos, -1, fives) % fives
+        for number in range(first, 10**19, fives * max(1, 10**19 // fives // 40)):
+            middle = (number * 2**twos - miss) // fives
+            if number > 2**53 and middle % 2 and 2**53 <= middle < 2**54:
+                found.append(number)
+    return found
+
+
+@pytest.mark.parametrize("places", [20, 21, 22])
+def test_what_is_nearly_halfway_between_floats_is_in_doubt_and_right(places):
+    numbers = nearly_halfway(places)
+    assert len(numbers) > 40
+    _, doubtful = divided(np.array(numbers, np.uint64), np.float64(10.0**places))
+    assert len(doubtful) == len(numbers)
+    texts = [f"0.{number:0{places}d}" for number in numbers]
+    data = EDGE + " ".join(texts).encode() + EDGE
+    ends = np.cumsum([len(text) + 1 for text in texts]) - 1 + MARGIN
+    found = decimals(np.frombuffer(data, np.uint8), ends, np.array([len(text) for text in texts]))
+    assert found is not None and found.tolist() == [float(text) for text in texts]
+
+
 # Texts ---------------------------------------------------------------------------------------------------------------
 
-texts = st.lists(st.one_of(st.text(max_size=20), st.text(st.sampled_from("a\0é"), max_size=4), st.just("x" * 300)))
+texts = st.lists(
+    st.one_of(
+        st.text(max_size=20),
+        st.text(st.sampled_from("a\0é"), max_size=4),
+        st.text(st.sampled_from("ab"), max_size=3).map(lambda end: "https://example.org/" + end),
+        st.text(st.sampled_from("ab"), max_size=2).map(lambda end: "x" * 255 + end),
+    ),
+    max_size=12,
+)
+ZEROS = ["a", "a\0", "a", "a\0\0", "\0a", "", "\0"]
+LONG = ["x" * 300 + "a", "x" * 300 + "b", "x" * 256, "x" * 256 + "y", "x" * 256, "x" * 257]
 
 
 @settings(max_examples=300, deadline=None)
 @given(texts)
+@example(ZEROS)
+@example(LONG)
 def test_texts_keep_what_they_were_made_of(given_texts):
     found = Texts.of(given_texts)
     assert found.to_list() == given_texts
@@ -170,6 +243,8 @@ def test_texts_keep_what_they_were_made_of(given_texts):
 
 @settings(max_examples=300, deadline=None)
 @given(texts)
+@example(ZEROS)
+@example(LONG)
 def test_like_texts_have_like_hashes_and_others_differ(given_texts):
     found = Texts.of(given_texts)
     hashes = dict(zip(given_texts, found.hashes().tolist(), strict=True))
@@ -178,10 +253,11 @@ def test_like_texts_have_like_hashes_and_others_differ(given_texts):
 
 
 @settings(max_examples=300, deadline=None)
-@given(texts, st.randoms())
-def test_texts_are_compared_one_by_one(given_texts, rng):
-    others = given_texts.copy()
-    rng.shuffle(others)
+@given(texts, st.integers(0, 9))
+@example(ZEROS, 1)
+@example(LONG, 1)
+def test_texts_are_compared_one_by_one(given_texts, turn):
+    others = given_texts[turn:] + given_texts[:turn]
     same = Texts.of(given_texts).equals(Texts.of(others))
     assert same.tolist() == [one == other for one, other in zip(given_texts, others, strict=True)]
     fresh = Texts.of(given_texts).fresh().tolist()
@@ -189,23 +265,42 @@ def test_texts_are_compared_one_by_one(given_texts, rng):
 
 
 @settings(max_examples=300, deadline=None)
-@given(texts, st.data(), st.booleans(), st.sampled_from([2, 1 << 20]))
-def test_texts_are_ordered_by_group_and_bytes(given_texts, data, falling, groups):
-    group = [data.draw(st.integers(0, groups)) for _ in given_texts]
-    numbers = range(len(given_texts))
-    ordered = sorted(numbers, key=lambda number: given_texts[number].encode(), reverse=falling)
-    if falling:  # like texts stay in their order
-        ordered = sorted(numbers, key=lambda number: [255 - byte for byte in given_texts[number].encode()] + [256])
-    ordered.sort(key=lambda number: group[number])
+@given(
+    texts,
+    st.lists(st.integers(0, 2), min_size=12),
+    st.sampled_from(["rising", "falling"]),
+    st.sampled_from([1, 1 << 20]),
+)
+@example(ZEROS, [0] * 12, "rising", 1)
+@example(ZEROS, [0] * 12, "falling", 1)
+@example(LONG, [0] * 12, "rising", 1)
+@example(LONG, [0, 1] * 6, "falling", 1 << 20)
+def test_texts_are_ordered_by_group_and_bytes(given_texts, groups, way, factor):
+    falling = way == "falling"
+    group = [number * factor for number in groups[: len(given_texts)]]
+    ordered = sorted(range(len(given_texts)), key=lambda number: given_texts[number].encode(), reverse=falling)
+    ordered.sort(key=group.__getitem__)
     assert Texts.of(given_texts).order(np.array(group, np.int64), falling=falling).tolist() == ordered
 
 
 def test_a_column_of_a_frame_becomes_texts():
     import polars as pl
 
-    column = pl.Series(["a", "", "日本", "x" * 300])
+    column = pl.Series("doc_id", ["a", "", "日本", "x" * 300])
     assert Texts.of_series(column).to_list() == column.to_list()
+    assert Texts.of_series(column.cast(pl.Categorical)).to_list() == column.to_list()
     assert Texts.of_series(column.clear()).to_list() == []
+    with pytest.raises(assay.InputError, match="row 5 has no doc_id"):
+        Texts.of_series(pl.Series("doc_id", [*column, None]))
+
+
+@pytest.mark.parametrize("kind", ["UInt32", "Int64", "Boolean", "Float32"])
+def test_scores_of_a_frame_may_be_of_any_type(kind):
+    import polars as pl
+
+    scores = pl.Series([0, 1, 0] if kind == "Boolean" else [-(2**63) if kind == "Int64" else 0, 2, 1])
+    frame = pl.DataFrame({"query_id": ["q"] * 3, "doc_id": ["a", "b", "c"], "score": scores.cast(getattr(pl, kind))})
+    assert assay.evaluate({"q": {"b": 1}}, assay.Run(frame), ["map"])["map"] == 1.0
 
 
 # Judgments -----------------------------------------------------------------------------------------------------------
@@ -263,7 +358,7 @@ NUMBERS = {
     "17 digits": lambda rng: repr(rng.uniform(0, 1)),
     "plain": lambda rng: f"{rng.uniform(0, 20):.4f}",
 }
-LETTERS = {"ascii": "d{}", "other letters": "документ-{}", "long": "d" * 280 + "-{}", "a comment": "#d{}"}
+LETTERS = {"ascii": "d{}", "other letters": "документ-{}", "long": "d" * 280 + "-{}", "a hash": "#d{}"}
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -272,12 +367,35 @@ LETTERS = {"ascii": "d{}", "other letters": "документ-{}", "long": "d" *
 def test_files_of_every_kind_give_the_numbers_of_dicts(tmp_path, number, letters, separator):
     rng = random.Random(5)
     name = LETTERS[letters].format
-    run = {
-        f"q{query}": {name(doc): float(NUMBERS[number](rng)) for doc in rng.sample(range(60), 30)}
-        for query in range(20)
-    }
+    text = {f"q{query}": {name(doc): NUMBERS[number](rng) for doc in rng.sample(range(60), 30)} for query in range(20)}
+    run = {query: {doc: float(score) for doc, score in docs.items()} for query, docs in text.items()}
     judgments = {f"q{query}": {name(doc): rng.choice([0, 1, 2]) for doc in range(0, 60, 3)} for query in range(20)}
-    rows = [(q, "Q0", doc, "1", repr(score), "t") for q, docs in run.items() for doc, score in docs.items()]
+    rows = [(q, "Q0", doc, "1", score, "t") for q, docs in text.items() for doc, score in docs.items()]
     path = write(tmp_path / "some.run", "".join(separator.join(row) + "\n" for row in rows))
     measures = ["map", "ndcg@10", "bpref", "num_rel_ret"]
     assert assay.evaluate(judgments, path, measures).to_dict() == assay.evaluate(judgments, run, measures).to_dict()
+
+
+@pytest.mark.parametrize("score", ["{}.5", "{}.5e0"])
+def test_a_byte_order_mark_within_a_file_belongs_to_the_query(tmp_path, monkeypatch, score):
+    monkeypatch.setattr(pieces, "_PIECE", 20)
+    lines = [f"q1 Q0 d{rank} {rank} {score.format(9 - rank)} t\n" for rank in range(1, 9)]
+    path = write(tmp_path / "some.run", "".join(lines) + f"\ufeffq2 Q0 a 1 {score.format(2)} t\n")
+    found = assay.evaluate({"q1": {"d1": 1}, "q2": {"a": 1}}, path, ["map"]).to_dict()
+    assert found["q2"]["average_precision"] == 0.0
+    assert list(assay.read_run(path).to_dict()) == ["q1", "\ufeffq2"]
+
+
+def test_of_a_document_judged_twice_the_first_grade_is_kept_if_asked(tmp_path):
+    path = write(tmp_path / "qrels.txt", "q 0 a 1\nq 0 b 0\nq 0 a 2\n")
+    with pytest.raises(assay.InputError, match=r"'a' is judged twice for query 'q' \(lines 1 and 3\)"):
+        read_judgments(path)
+    assert read_judgments(path, dedupe=True).to_dict() == {"q": {"a": 1.0, "b": 0.0}}
+
+
+@pytest.mark.parametrize("number", [10**400, "x", None])
+def test_numbers_that_are_none_are_named(number):
+    with pytest.raises(assay.InputError, match="query 'q', document 'a'"):
+        assay.evaluate({"q": {"a": 1}}, {"q": {"a": number}}, ["map"])
+    with pytest.raises(assay.InputError):
+        assay.evaluate({"q": {"a": number}}, {"q": {"a": 1}}, ["map"])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 17
 _LOOK = 1 << 12
-_SLOT_BITS = 18  # for the rows of a piece, some ten thousand, four slots each, in memory near the processor
+_SLOT_BITS = 19  # for the rows of a piece, a hundred thousand, four slots each, in memory near the processor
 _SHIFT = 11
 _SALT = np.uint64(0xC2B2AE3D27D4EB4F)
 _TABLES = threading.local()
@@ -178,8 +178,8 @@ class _Join:
         key = rows.docs.hashes()
         key += np.repeat(salt, rows.sizes)
         found, needle, suspects = _match(key, judged.hashes[wanted] + salt[place])
-        pool, segment = wanted[needle], rows.segment(found)
-        same = (segment == place[needle]) & rows.docs.take(found).equals(judged.docs.take(pool))
+        pool = wanted[needle]
+        same = rows.docs.take(found).equals(judged.docs.take(pool))  # and so the query is: no two have the same salt
         order = np.argsort(found[same])
         return found[same][order], pool[same][order], suspects
 

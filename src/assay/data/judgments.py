@@ -84,7 +84,7 @@ class Judgments:
         rows = [(str(query), str(doc), grade) for query, docs in grades.items() for doc, grade in docs.items()]
         try:
             values = np.fromiter((grade for _, _, grade in rows), np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise _wrong_grade(grades) from None
         ids = {"query_id": [query for query, _, _ in rows], "doc_id": [doc for _, doc, _ in rows]}
         empty = tuple(str(query) for query, docs in grades.items() if not docs)
@@ -103,7 +103,7 @@ class Judgments:
             values.extend(map(judged.__getitem__, ordered))
         try:
             grade = np.fromiter(values, np.float64, len(values))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise _wrong_grade(grades) from None
         pool = Pool(queries, np.array([len(grades[query]) for query in queries], np.int64), docs, grade)
         return cls.of_pool(pool, empty=tuple(query for query in grades if not grades[query]))

@@ -109,7 +109,7 @@ def _falling_scores(block: Mapping[str, Docs], *, float32: bool) -> tuple[NDArra
     """Lay the scores of several queries end to end, each query's in falling order, as most lists already are."""
     try:
         packed = b"".join([_packer(len(docs)).pack(*docs.values()) for docs in block.values()])
-    except (StructError, TypeError, ValueError):
+    except (StructError, TypeError, ValueError, OverflowError):
         raise _refusal(block) from None
     scores: NDArray[Any] = np.frombuffer(packed)
     if not np.isfinite(scores).all():
@@ -160,7 +160,7 @@ def _refusal(block: Mapping[str, Docs]) -> InputError:
             try:
                 if np.isfinite(float(score)):
                     continue
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 pass
             return InputError(
                 f"score {excerpt(score)} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",

@@ -31,8 +31,9 @@ class Pool:
     def of(cls, pairs: pl.DataFrame) -> Pool:
         """Take a frame in that order."""
         sizes = pairs.group_by("query_id", maintain_order=True).len()
-        size = sizes["len"].to_numpy().astype(np.int64)
-        return cls(sizes["query_id"].to_list(), size, Texts.of_series(pairs["doc_id"]), pairs["grade"].to_numpy())
+        queries = Texts.of_series(sizes["query_id"]).to_list()
+        size, grade = sizes["len"].to_numpy().astype(np.int64), pairs["grade"].cast(pl.Float64).to_numpy()
+        return cls(queries, size, Texts.of_series(pairs["doc_id"]), grade)
 
     @classmethod
     def ordered(cls, names: list[str], sizes: Ints, docs: Texts, grade: Floats) -> Pool | None:

@@ -10,10 +10,9 @@ import numpy as np
 
 from assay.data import segments
 from assay.data.texts import Texts
+from assay.lazy import pl
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from assay.data.segments import Floats, Ints
 
 
@@ -34,10 +33,9 @@ class Rows:
     def of(cls, frame: pl.DataFrame) -> Rows:
         """Take a frame with query_id, doc_id and score."""
         query = frame["query_id"]
-        fresh = query.ne_missing(query.shift(1)).to_numpy()
-        starts = np.flatnonzero(fresh)
-        queries = Texts.of(query.gather(starts).to_list())
-        return cls(starts, queries, Texts.of_series(frame["doc_id"]), frame["score"].to_numpy())
+        starts = np.flatnonzero(query.ne_missing(query.shift(1)).to_numpy())
+        queries, docs = Texts.of_series(query.gather(starts)), Texts.of_series(frame["doc_id"])
+        return cls(starts, queries, docs, frame["score"].cast(pl.Float64).to_numpy())
 
     def __len__(self) -> int:
         return len(self.score)

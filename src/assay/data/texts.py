@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.data import segments
+from assay.errors import InputError
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import polars as pl
 
     from assay.data.segments import Bools, Ints
 
@@ -52,7 +52,12 @@ class Texts:
 
     @classmethod
     def of_series(cls, texts: pl.Series) -> Texts:
-        """Take a column of a frame, which has no nulls."""
+        """Take a column of a frame."""
+        if texts.null_count():
+            raise InputError(
+                f"row {texts.is_null().arg_true()[0] + 1} has no {texts.name}", hint="give every row an id"
+            )
+        texts = texts.cast(pl.String)
         whole = texts.str.join("").item() if len(texts) else ""
         return cls._joined(whole.encode(), texts.str.len_bytes().to_numpy().astype(np.int64))
 
@@ -130,23 +135,38 @@ class Texts:
         if self._longest > WORD:
             found[1:] = ~self.take(slice(1, None)).equals(self.take(slice(None, -1)))
         elif len(self):
-            words = words_of(self.data)[self.start] & _KEEP[self.size]
-            found[1:] = (words[1:] != words[:-1]) | (self.size[1:] != self.size[:-1])
+            found = _changes(words_of(self.data)[self.start] & _KEEP[self.size]) | _changes(self.size)
         return found
 
     def order(self, group: Ints, *, falling: bool = False) -> Ints:
-        """Numbers of the texts by rising group, then by bytes, rising or `falling`; like ones stay as they are."""
-        if self._long():
-            texts = [self._bytes(number) for number in range(len(self))]
-            places = {text: place for place, text in enumerate(sorted(set(texts)))}
-            keys = [np.fromiter((places[text] for text in texts), np.uint64, len(texts))]
-        else:
-            keys = []
-            for at in range(0, self._longest, WORD):
-                rows = np.flatnonzero(self.size > at)
-                word = np.zeros(len(self), np.uint64)
-                word[rows] = self._words(at, rows).byteswap()  # the first byte counts most
-                keys.append(word)
-            if not self.data.all():  # zeros at the end of a text count
-                keys.append(self.size.astype(np.uint64))
-        return segments.order(group, *(~key if falling else key for key in keys))
+        """Numbers of the texts by rising group, then by bytes, rising or `falling`; like ones stay as they are.
+
+        Each word decides among those that were alike so far.
+        """
+        way = -1 if falling else 1
+        # Of texts that differ by zeros at their ends, the shorter is less.
+        found = np.argsort(group, kind="stable") if self.data.all() else segments.order(group, way * self.size)
+        place, alike = np.arange(len(self)), group[found]
+        for at in range(0, min(self._longest, _LONG), WORD):
+            rows = found[place]
+            word = np.zeros(len(rows), np.uint64)
+            reach = np.flatnonzero(self.size[rows] > at)
+            word[reach] = self._words(at, rows[reach]).byteswap()  # the first byte counts most
+            order = segments.order(alike, ~word if falling else word)
+            found[place] = rows = rows[order]
+            alike = np.cumsum(_changes(alike) | _changes(word[order])) - 1
+            open_ = (np.bincount(alike) > 1) & (np.bincount(alike, self.size[rows] > at + WORD) > 0)
+            place, alike = place[open_[alike]], alike[open_[alike]]
+            if not len(place):
+                return found
+        texts = [self._bytes(row) for row in found[place].tolist()]
+        by_bytes = sorted(range(len(texts)), key=texts.__getitem__, reverse=falling)
+        found[place] = found[place[sorted(by_bytes, key=alike.__getitem__)]]
+        return found
+
+
+def _changes(values: NDArray[Any]) -> Bools:
+    """Mark the values that differ from the one before; the first does."""
+    found = np.ones(len(values), dtype=bool)
+    found[1:] = values[1:] != values[:-1]
+    return found

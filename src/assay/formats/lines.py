@@ -143,5 +143,5 @@ def _every_blank(text: _Bytes, before: Ints, newline: Ints, blank: int, fields: 
     begin = before[0] + 1
     places = np.flatnonzero(text[begin : newline[-1] + 1] <= _SPACE) + begin
     edges = [before, *np.ascontiguousarray(places.reshape(-1, fields).T)]
-    even = (edges[-1] == newline).all() and all((text[edge] == blank).all() for edge in edges[1:-1])
+    even = all((text[edge] == blank).all() for edge in edges[1:-1])  # so all line ends are in the last column
     return edges if even and _apart(edges).all() else None

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from assay.data.pool import Pool
 
 _PIECE = 1 << 22
-_MOST = 1 << 26  # bytes of a query; more take less memory with Polars
 _LOOK = 1 << 16
 _MARGIN = b"\n" * MARGIN
 _AHEAD = 4  # pieces: what one core reads in the time that imports take
@@ -80,7 +79,7 @@ def _loaders(source: Input, separator: str, start: int = 0) -> Iterator[tuple[in
     head = source.head.rfind(b"\n") + 1 or source.size
     plain = run_rows(_lines(source, separator, 0, head)) is not None
     for begin, end in _ends(source, separator.encode(), start):
-        yield end, partial(_load, source, separator, begin, end, plain=plain and end - begin <= _MOST)
+        yield end, partial(_load, source, separator, begin, end, plain=plain)
 
 
 def _load(source: Input, separator: str, start: int, end: int, *, plain: bool) -> Rows:
@@ -104,7 +103,8 @@ def _scanned(data: bytes, separator: str) -> Rows:
     """Scan what is clean and not as plain as most: other letters, scores with an exponent or more digits."""
     from assay.formats.scan import RUN, scan, uneven
 
-    frame = scan(BytesIO(data), separator, RUN)
+    # Polars would drop a byte order mark wherever a piece begins with one.
+    frame = None if data.startswith(b"\xef\xbb\xbf") else scan(BytesIO(data), separator, RUN)
     if frame is None or uneven(data, separator):
         raise Unclean
     return Rows.of(frame)

@@ -124,7 +124,7 @@ def read_judgments(
             )
         source, kind = Input.at(file), "tsv"
     if kind == "trec":
-        pool = None if subtopics else pool_of(source)
+        pool = None if subtopics or dedupe else pool_of(source)
         if pool is not None:
             return Judgments.of_pool(pool, source=source.source)
         frame = trec.read_trec(source, scan.QRELS)
