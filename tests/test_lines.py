@@ -280,7 +280,10 @@ def test_texts_are_ordered_by_group_and_bytes(given_texts, groups, way, factor):
     group = [number * factor for number in groups[: len(given_texts)]]
     ordered = sorted(range(len(given_texts)), key=lambda number: given_texts[number].encode(), reverse=falling)
     ordered.sort(key=group.__getitem__)
-    assert Texts.of(given_texts).order(np.array(group, np.int64), falling=falling).tolist() == ordered
+    order, fresh = Texts.of(given_texts).order(np.array(group, np.int64), falling=falling)
+    assert order.tolist() == ordered
+    pairs = [(group[number], given_texts[number]) for number in ordered]
+    assert fresh.tolist() == [place == 0 or pair != pairs[place - 1] for place, pair in enumerate(pairs)]
 
 
 def test_a_column_of_a_frame_becomes_texts():

@@ -187,8 +187,8 @@ class _Join:
         """Keep the first of those that are the same document of the same query, or refuse them."""
         suspects = np.unique(suspects)
         segment, docs = rows.segment(suspects), rows.docs.take(suspects)
-        order = docs.order(segment)
-        again = ~docs.take(order).fresh() & (np.diff(segment[order], prepend=-1) == 0)
+        order, fresh = docs.order(segment)
+        again = ~fresh
         if again.any() and not self.dedupe:
             twice = int(suspects[order[np.flatnonzero(again) - 1]].min())
             query = rows.names[int(rows.segment(np.array([twice]))[0])]
@@ -314,7 +314,7 @@ def _by_docid(rows: Rows, found: Ints, first: Ints, last: Ints) -> Ints:
     begin, which = np.unique(first[last > first], return_index=True)
     size = last[last > first][which] - begin + 1
     member = np.repeat(begin, size) + segments.ordinals(np.repeat(np.arange(len(begin)), size)) - 1
-    order = rows.docs.take(member).order(np.repeat(begin, size), falling=True)
+    order, _ = rows.docs.take(member).order(np.repeat(begin, size), falling=True)
     placed = member[np.argsort(order)]
     place = np.searchsorted(member, found)
     place[place == len(member)] = 0

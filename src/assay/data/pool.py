@@ -41,11 +41,10 @@ class Pool:
         queries = sorted(set(names))
         number = {query: place for place, query in enumerate(queries)}
         each = np.repeat(np.array([number[name] for name in names], np.int64), sizes)
-        order = docs.order(each)
-        each, docs = each[order], docs.take(order)
-        if (~docs.fresh() & (np.diff(each, prepend=-1) == 0)).any():
+        order, fresh = docs.order(each)
+        if not fresh.all():
             return None
-        return cls(queries, np.bincount(each, minlength=len(queries)), docs, grade[order])
+        return cls(queries, np.bincount(each, minlength=len(queries)), docs.take(order), grade[order])
 
     def frame(self) -> pl.DataFrame:
         """Make a frame."""

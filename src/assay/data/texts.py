@@ -138,31 +138,35 @@ class Texts:
             found = _changes(words_of(self.data)[self.start] & _KEEP[self.size]) | _changes(self.size)
         return found
 
-    def order(self, group: Ints, *, falling: bool = False) -> Ints:
+    def order(self, group: Ints, *, falling: bool = False) -> tuple[Ints, Bools]:
         """Numbers of the texts by rising group, then by bytes, rising or `falling`; like ones stay as they are.
 
-        Each word decides among those that were alike so far.
+        And in that order, whether each differs from the one before in text or group. Texts are sorted by a word at a
+        time, which decides among those that were alike so far.
         """
-        way = -1 if falling else 1
         # Of texts that differ by zeros at their ends, the shorter is less.
-        found = np.argsort(group, kind="stable") if self.data.all() else segments.order(group, way * self.size)
-        place, alike = np.arange(len(self)), group[found]
+        size = -self.size if falling else self.size
+        found = np.argsort(group, kind="stable") if self.data.all() else segments.order(group, size)
+        place, alike, fresh = np.arange(len(self)), group[found], np.ones(len(self), dtype=bool)
         for at in range(0, min(self._longest, _LONG), WORD):
             rows = found[place]
             word = np.zeros(len(rows), np.uint64)
             reach = np.flatnonzero(self.size[rows] > at)
             word[reach] = self._words(at, rows[reach]).byteswap()  # the first byte counts most
-            order = segments.order(alike, ~word if falling else word)
-            found[place] = rows = rows[order]
-            alike = np.cumsum(_changes(alike) | _changes(word[order])) - 1
-            open_ = (np.bincount(alike) > 1) & (np.bincount(alike, self.size[rows] > at + WORD) > 0)
-            place, alike = place[open_[alike]], alike[open_[alike]]
-            if not len(place):
-                return found
+            if (_changes(word) & ~_changes(alike)).any():  # many begin alike, as addresses do
+                order = segments.order(alike, ~word if falling else word)
+                found[place], word = rows[order], word[order]
+            new = _changes(alike) | _changes(word)
+            fresh[place], alike = new, np.cumsum(new) - 1
+            more = np.bincount(alike, self.size[found[place]] > at + WORD) > 0
+            undecided = (more & (np.bincount(alike) > 1))[alike]
+            place, alike = place[undecided], alike[undecided]
         texts = [self._bytes(row) for row in found[place].tolist()]
-        by_bytes = sorted(range(len(texts)), key=texts.__getitem__, reverse=falling)
-        found[place] = found[place[sorted(by_bytes, key=alike.__getitem__)]]
-        return found
+        ranks = {text: rank for rank, text in enumerate(sorted(set(texts), reverse=falling))}
+        rank = np.array([ranks[text] for text in texts], np.int64)
+        order = segments.order(alike, rank)
+        found[place], fresh[place] = found[place[order]], _changes(alike) | _changes(rank[order])
+        return found, fresh | _changes(self.size[found])
 
 
 def _changes(values: NDArray[Any]) -> Bools:

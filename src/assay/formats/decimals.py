@@ -64,7 +64,7 @@ def _places(text: _Bytes, end: Ints, size: Ints) -> NDArray[np.int64] | np.int64
         return np.int64(likely)
     found = np.full(len(end), -1)
     left = np.arange(len(end))
-    for places in sorted(range(_WIDEST), key=lambda places: abs(places - likely)):
+    for places in sorted(range(int(size.max())), key=lambda places: abs(places - likely)):
         hit = _have_places(text, end[left], size[left], places)
         found[left[hit]] = places
         left = left[~hit]

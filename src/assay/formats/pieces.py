@@ -94,8 +94,9 @@ def _lines(source: Input, separator: str, start: int, end: int) -> Lines:
     begin = min(start, MARGIN)
     stop = begin + end - start
     if begin < MARGIN or len(data) < stop + MARGIN:
-        body = data[begin:stop].removesuffix(b"\n") + b"\n"
-        data, begin, stop = _MARGIN + body + _MARGIN, MARGIN, MARGIN + len(body)
+        last = b"" if data[stop - 1 : stop] == b"\n" else b"\n"
+        data = b"".join((_MARGIN, memoryview(data)[begin:stop], last, _MARGIN))
+        begin, stop = MARGIN, len(data) - MARGIN
     return Lines(data, begin, stop, separator.encode())
 
 
