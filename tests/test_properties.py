@@ -86,13 +86,17 @@ def test_appending_below_k_changes_nothing(name, pair):
 
 
 @pytest.mark.parametrize("name", [name for name, spec in REGISTRY.items() if spec.of == "rankings"])
-@given(pair=strategies.judged_lists(strategies.tied_scores(), low=0))
-def test_queries_alone_or_together_score_the_same(name, pair):
+@given(pair=strategies.judged_lists(strategies.tied_scores(), low=0), which=st.integers(0, 1))
+def test_queries_alone_or_together_score_the_same(name, pair, which):
     judgments, run = pair
     judged = with_subtopics(judgments)
     together = rank_run(judged, Run.from_dict(run))
     measure = ready(name)
     all_values = dict(zip(together.query_ids, measure.compute(together), strict=True))
+    some = np.arange(which, len(together), 2)
+    part = together.only(some)
+    assert part.query_ids == together.query_ids[which::2]
+    np.testing.assert_allclose(measure.compute(part), measure.compute(together)[some], rtol=0, atol=1e-14)
     for query in judgments:
         alone = rank_run(
             with_subtopics({query: judgments[query]}), Run.from_dict({q: d for q, d in run.items() if q == query})
@@ -100,6 +104,16 @@ def test_queries_alone_or_together_score_the_same(name, pair):
         assert measure.compute(alone)[alone.query_ids.index(query)] == pytest.approx(
             all_values[query], nan_ok=True, abs=1e-14
         )
+
+
+def test_folded_chunks_of_some_queries_stay_where_they_are():
+    rows = [("a", "x", -1.0), ("a", "y", -4.0), ("b", "x", -2.0), ("c", "y", -1.0), ("c", "x", -3.0)]
+    frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    judged = Judgments.from_dict({query: {"x": 1, "z": 2} for query in "abc"})
+    ranking = rank_run(judged, Run(frame), ties="given", folded=True)
+    part = ranking.only(np.array([0, 2]))
+    assert ranking.shown(3).tolist() == [1, 1, 2] and part.shown(3).tolist() == [1, 2]
+    assert part.position.tolist() == [1, 3] and part.query.tolist() == [0, 1] and part.pool_of_hit.tolist() == [0, 2]
 
 
 def with_subtopics(judgments: dict) -> Judgments:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.protocol import Fold, Missing, Protocol, Undefined
     from assay.data.ranking import Ranking, Ties
-    from assay.data.segments import Bools, Floats
+    from assay.data.segments import Bools, Floats, Ints
     from assay.measures import Measure
 
 
@@ -202,18 +202,19 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
     values = np.empty((size, len(settings.measures)))
     status = np.empty((size, len(settings.measures)), dtype=np.uint8)
     counts: dict[str, Counts] = {}
-    spread = _orders(ranking)
+    tied_queries = ranking.tied_queries
+    spread = _orders(ranking, tied_queries)
     for i, (label, measure) in enumerate(settings.measures.items()):
         raw = measure.compute(ranking)
         values[:, i], status[:, i] = _cells(ranking, measure, raw, protocol)
         kept = ~np.isnan(values[:, i])
-        tied = _hangs_on_ties(measure, raw, spread) & kept
+        hangs = _hangs_on_ties(measure, raw[tied_queries], spread) & kept[tied_queries]
         counts[label] = Counts(
             queries=int(kept.sum()),
             missing=int((status[:, i] == MISSING).sum()),
             undefined=int((status[:, i] == UNDEFINED).sum()),
             unjudged=int((status[:, i] == UNJUDGED).sum()),
-            tied=int(tied.sum()),
+            tied=int(hangs.sum()),
             short=0 if measure.k is None else int((kept & ranking.in_run & (ranking.retrieved < measure.k)).sum()),
             unjudged_share=_unjudged_share(ranking, measure.k, kept),
         )
@@ -255,11 +256,12 @@ def _cells(ranking: Ranking, measure: Measure, raw: Floats, protocol: Protocol) 
     return value, status
 
 
-def _orders(ranking: Ranking) -> list[Ranking]:
-    """Best and worst order of tied documents, where there are any and their order is not averaged over."""
-    if ranking.expected or not ranking.has_ties:
+def _orders(ranking: Ranking, queries: Ints) -> list[Ranking]:
+    """Best and worst order of tied documents of these queries, unless their order is averaged over."""
+    if ranking.expected or not len(queries):
         return []
-    return [ranking.extreme(best=True), ranking.extreme(best=False)]
+    tied = ranking.only(queries)
+    return [tied.extreme(best=True), tied.extreme(best=False)]
 
 
 def _hangs_on_ties(measure: Measure, raw: Floats, spread: list[Ranking]) -> Bools:

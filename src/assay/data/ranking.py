@@ -151,14 +151,38 @@ class Ranking:
         """Forget everything below a depth, as trec_eval -M does."""
         return replace(self._keep(self.rank <= depth), retrieved=np.minimum(self.retrieved, depth))
 
+    def only(self, queries: Ints) -> Ranking:
+        """Leave only some queries, given by their numbers in rising order."""
+        number = np.full(len(self), -1)
+        number[queries] = np.arange(len(queries))
+        kept, pool = self._keep(number[self.query] >= 0), number[self.pool_query] >= 0
+        row = np.cumsum(pool) - 1
+        listed, topics = self.listed_query, self.subtopics
+        shown = None if listed is None else number[listed] >= 0
+        some = None if topics is None else pool[topics.pool]
+        return replace(
+            kept,
+            query_ids=[self.query_ids[query] for query in queries],
+            judged=self.judged[queries],
+            in_run=self.in_run[queries],
+            retrieved=self.retrieved[queries],
+            query=number[kept.query],
+            pool_of_hit=row[kept.pool_of_hit],
+            pool_query=number[self.pool_query[pool]],
+            pool_grade=self.pool_grade[pool],
+            listed_query=None if listed is None else number[listed[shown]],
+            listed_position=None if self.listed_position is None else self.listed_position[shown],
+            subtopics=None if topics is None else Subtopics(row[topics.pool[some]], topics.subtopic[some], topics.gold),
+        )
+
     def _keep(self, rows: Bools | Ints) -> Ranking:
         names = ("query", "rank", "position", "grade", "tie_first", "tie_last", "pool_of_hit")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
-    @cached_property
-    def has_ties(self) -> bool:
-        """Say whether any hit shares its score with another document."""
-        return bool((self.tie_last > self.tie_first).any())
+    @property
+    def tied_queries(self) -> Ints:
+        """Numbers of the queries in which a hit shares its score with another document."""
+        return np.unique(self.query[self.tie_last > self.tie_first])
 
     def extreme(self, *, best: bool) -> Ranking:
         """Order tied documents so that the highest grades come first (or, for the worst case, last)."""
