@@ -1,4 +1,4 @@
-"""Reading a TREC run in pieces, the first of them while the rest of the program is still being imported.
+"""Reading clean TREC files: judgments at once, a run in pieces, the first of them while other modules are imported.
 
 A piece is a few megabytes and ends where a query ends. Small pieces stay in the processor's cache and in memory that
 was used before: that takes less time than one scan of the whole, which need not fit into memory either.
@@ -101,7 +101,7 @@ def _lines(source: Input, separator: str, start: int, end: int) -> Lines:
 
 
 def _scanned(data: bytes, separator: str) -> Rows:
-    """Scan what is clean and not as plain as most: other letters, scores with an exponent or more digits."""
+    """Scan what is clean but not plain: scores with an exponent, or with very many digits."""
     from assay.formats.scan import RUN, scan, uneven
 
     # Polars would drop a byte order mark wherever a piece begins with one.
