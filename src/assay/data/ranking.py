@@ -123,7 +123,7 @@ class Ranking:
         keep = self.is_judged
         query, first = self.query[keep], self.tie_first[keep]
         rank = segments.ordinals(query)
-        block = np.append(True, (query[1:] != query[:-1]) | (first[1:] != first[:-1]))[: len(query)]
+        block = segments.changes(query) | segments.changes(first)
         of_block = np.cumsum(block) - 1
         size = segments.count(of_block, int(block.sum()))
         start = rank[block]
@@ -188,9 +188,7 @@ class Ranking:
         """Order tied documents so that the highest grades come first (or, for the worst case, last)."""
         order = np.lexsort((-self.grade if best else self.grade, self.tie_first, self.query))
         moved = self._keep(order)
-        group = np.cumsum(
-            np.append(True, (moved.query[1:] != moved.query[:-1]) | (moved.tie_first[1:] != moved.tie_first[:-1]))
-        )
+        group = np.cumsum(segments.changes(moved.query) | segments.changes(moved.tie_first), dtype=np.int64)
         nth = segments.ordinals(group)
         size = np.bincount(group)[group]
         # Unjudged documents of the tie count as grade 0: below relevant hits at best, above them at worst.

@@ -59,7 +59,7 @@ class Rows:
         """Say whether a query has rows in several places."""
         return len(set(self.names)) < len(self.names)
 
-    @property
+    @cached_property
     def _query(self) -> Ints:
         """A number for each row that rows of one query have in common."""
         numbers: dict[str, int] = {}
@@ -70,7 +70,7 @@ class Rows:
         """Choose rows by their numbers in any order, or by a mask; rows of one query that meet have one start."""
         query = self._query[rows]
         segment = np.repeat(np.arange(len(self.starts)), self.sizes)[rows]
-        starts = np.flatnonzero(np.append(True, query[1:] != query[:-1])[: len(query)])
+        starts = np.flatnonzero(segments.changes(query))
         return Rows(starts, self.queries.take(segment[starts]), self.docs.take(rows), self.score[rows])
 
     def ranked(self) -> Rows:

@@ -33,12 +33,17 @@ def starts(group: Ints, size: int) -> Ints:
     return np.searchsorted(group, np.arange(size))
 
 
+def changes(values: NDArray[Any]) -> Bools:
+    """Mark the values that differ from the one before; the first does."""
+    found = np.ones(len(values), dtype=bool)
+    found[1:] = values[1:] != values[:-1]
+    return found
+
+
 def ordinals(group: Ints) -> Ints:
     """Number the rows of each group 1, 2, 3 ... (rows of a group must be adjacent)."""
     rows = np.arange(len(group))
-    first = np.ones(len(group), dtype=bool)
-    first[1:] = group[1:] != group[:-1]
-    return rows - np.maximum.accumulate(np.where(first, rows, 0)) + 1
+    return rows - np.maximum.accumulate(np.where(changes(group), rows, 0)) + 1
 
 
 def order(group: Ints, *keys: NDArray[Any]) -> Ints:
@@ -56,7 +61,7 @@ def tally(mask: Bools, group: Ints) -> Ints:
     if not len(mask):
         return np.zeros(0, dtype=np.int64)
     sums = np.cumsum(mask, dtype=np.int64)
-    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    first = np.flatnonzero(changes(group))
     before = sums[first] - mask[first]
     return sums - np.repeat(before, np.diff(np.append(first, len(group))))
 
@@ -71,7 +76,7 @@ def running(values: NDArray[Any], group: Ints, *, product: bool = False) -> Floa
     if not len(values):
         return out
     accumulate = np.multiply.accumulate if product else np.add.accumulate
-    first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+    first = np.flatnonzero(changes(group))
     length = np.diff(np.append(first, len(group)))
     longest = np.argsort(-length, kind="stable")
     done = 0

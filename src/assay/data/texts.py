@@ -135,7 +135,7 @@ class Texts:
         if self._longest > WORD:
             found[1:] = ~self.take(slice(1, None)).equals(self.take(slice(None, -1)))
         elif len(self):
-            found = _changes(words_of(self.data)[self.start] & _KEEP[self.size]) | _changes(self.size)
+            found = segments.changes(words_of(self.data)[self.start] & _KEEP[self.size]) | segments.changes(self.size)
         return found
 
     def order(self, group: Ints, *, falling: bool = False) -> tuple[Ints, Bools]:
@@ -153,10 +153,10 @@ class Texts:
             word = np.zeros(len(rows), np.uint64)
             reach = np.flatnonzero(self.size[rows] > at)
             word[reach] = self._words(at, rows[reach]).byteswap()  # the first byte counts most
-            if (_changes(word) & ~_changes(alike)).any():  # many begin alike, as addresses do
+            if (segments.changes(word) & ~segments.changes(alike)).any():  # many begin alike, as addresses do
                 order = segments.order(alike, ~word if falling else word)
                 found[place], word = rows[order], word[order]
-            new = _changes(alike) | _changes(word)
+            new = segments.changes(alike) | segments.changes(word)
             fresh[place], alike = new, np.cumsum(new) - 1
             more = np.bincount(alike, self.size[found[place]] > at + WORD) > 0
             undecided = (more & (np.bincount(alike) > 1))[alike]
@@ -165,12 +165,5 @@ class Texts:
         ranks = {text: rank for rank, text in enumerate(sorted(set(texts), reverse=falling))}
         rank = np.array([ranks[text] for text in texts], np.int64)
         order = segments.order(alike, rank)
-        found[place], fresh[place] = found[place[order]], _changes(alike) | _changes(rank[order])
-        return found, fresh | _changes(self.size[found])
-
-
-def _changes(values: NDArray[Any]) -> Bools:
-    """Mark the values that differ from the one before; the first does."""
-    found = np.ones(len(values), dtype=bool)
-    found[1:] = values[1:] != values[:-1]
-    return found
+        found[place], fresh[place] = found[place[order]], segments.changes(alike) | segments.changes(rank[order])
+        return found, fresh | segments.changes(self.size[found])

@@ -18,12 +18,12 @@ from assay.data.pool import Pool
 from assay.data.rows import Rows
 from assay.data.texts import Texts
 from assay.formats.decimals import decimals
+from assay.formats.scan import QRELS, RUN
 
 if TYPE_CHECKING:
     from assay.data.segments import Bools, Floats, Ints
+    from assay.formats.scan import Layout
 
-RUN_FIELDS = 6  # query Q0 document rank score tag
-QRELS_FIELDS = 4  # query 0 document grade
 _AHEAD = 3  # fields that are looked for from the start of a line; the others from its end
 _NEWLINE, _SPACE, _COMMENT = b"\n #"
 _NEAR = tuple(off for far in range(1, 12) for off in (-far, far))  # bytes
@@ -43,23 +43,23 @@ class Lines:
 
 def run_rows(lines: Lines) -> Rows | None:
     """Parse a run; None when its lines are not clean, or a score is not plain."""
-    found = _columns(lines, RUN_FIELDS, number=4)
+    found = _columns(lines, RUN)
     return None if found is None else Rows(*found)
 
 
 def judged_pool(lines: Lines) -> Pool | None:
     """Parse judgments; None when their lines are not clean, a grade is not plain, or a document is judged twice."""
-    found = _columns(lines, QRELS_FIELDS, number=3)
+    found = _columns(lines, QRELS)
     if found is None:
         return None
     starts, queries, docs, grade = found
     return Pool.ordered(queries.to_list(), np.diff(np.append(starts, len(grade))), docs, grade)
 
 
-def _columns(lines: Lines, fields: int, number: int) -> tuple[Ints, Texts, Texts, Floats] | None:
+def _columns(lines: Lines, layout: Layout) -> tuple[Ints, Texts, Texts, Floats] | None:
     """Where queries start, their names, documents, and the values of the field that is a number."""
     text = np.frombuffer(lines.data, np.uint8)
-    edges = _edges(lines, text, fields)
+    edges, number = _edges(lines, text, len(layout.fields)), layout.fields.index(layout.number)
     value = None if edges is None else decimals(text, edges[number + 1], edges[number + 1] - edges[number] - 1)
     if edges is None or value is None:
         return None

@@ -17,7 +17,8 @@ import numpy as np
 from assay.data.rows import Rows, Unclean
 from assay.formats.decimals import MARGIN
 from assay.formats.files import Input
-from assay.formats.lines import QRELS_FIELDS, RUN_FIELDS, Lines, judged_pool, run_rows
+from assay.formats.lines import Lines, judged_pool, run_rows
+from assay.formats.scan import QRELS, RUN, Layout, scan, uneven
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ def read_ahead(place: str) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     source = Input.at(place)
-    separator = None if source.is_packed else separator_of(source.head, RUN_FIELDS)
+    separator = None if source.is_packed else separator_of(source.head, RUN)
     if separator is None:
         return
     keep_memory()
@@ -51,7 +52,7 @@ def read_ahead(place: str) -> None:
 
 def loaders(source: Input) -> list[Callable[[], Rows]]:
     """Functions that read one piece of a run each; `Unclean` when it needs the reader that goes line by line."""
-    separator = separator_of(source.head, RUN_FIELDS)
+    separator = separator_of(source.head, RUN)
     if separator is None:
         raise Unclean
     keep_memory()
@@ -70,7 +71,7 @@ def keep_memory() -> None:
 
 def pool_of(source: Input) -> Pool | None:
     """Read judgments that are clean and plain; None when they need another reader."""
-    separator = separator_of(source.head, QRELS_FIELDS)
+    separator = separator_of(source.head, QRELS)
     return None if separator is None else judged_pool(_lines(source, separator, 0, source.size))
 
 
@@ -102,8 +103,6 @@ def _lines(source: Input, separator: str, start: int, end: int) -> Lines:
 
 def _scanned(data: bytes, separator: str) -> Rows:
     """Scan what is clean but not plain: scores with an exponent, or with very many digits."""
-    from assay.formats.scan import RUN, scan, uneven
-
     # Polars would drop a byte order mark wherever a piece begins with one.
     frame = None if data.startswith(b"\xef\xbb\xbf") else scan(BytesIO(data), separator, RUN)
     if frame is None or uneven(data, separator):
@@ -135,13 +134,13 @@ def _query_end(source: Input, start: int, separator: bytes) -> int:
     return source.size
 
 
-def separator_of(head: bytes, fields: int) -> str | None:
+def separator_of(head: bytes, layout: Layout) -> str | None:
     """Find the one character that separates the fields of every line we can see."""
     if b"\r" in head or b"\0" in head or head.startswith(b"\xef\xbb\xbf"):
         return None
     lines = head.split(b"\n")[:-1] or [head]
     for separator in (b" ", b"\t"):
         other = b"\t" if separator == b" " else b" "
-        if lines and all(line.count(separator) == fields - 1 and other not in line for line in lines[:200]):
+        if lines and all(line.count(separator) == len(layout.fields) - 1 and other not in line for line in lines[:200]):
             return separator.decode()
     return None

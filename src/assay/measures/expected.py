@@ -53,7 +53,7 @@ class _Ties:
         query, first, last = (a[relevant] for a in (ranking.query, ranking.tie_first, ranking.tie_last))
         order = np.lexsort((first, query))
         query, first, last = query[order], first[order], last[order]
-        fresh = np.append(True, (query[1:] != query[:-1]) | (first[1:] != first[:-1]))[: len(query)]
+        fresh = segments.changes(query) | segments.changes(first)
         self.row_of_tie = order
         self.tie_of_row = np.cumsum(fresh) - 1
         self.query, self.first = query[fresh], first[fresh]
@@ -93,7 +93,7 @@ def _log_factorial(n: Ints) -> Floats:
 def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1) -> Floats:
     """Expected 1 / rank of the first relevant document: only the first tie that holds one matters."""
     ties = _Ties(ranking, ranking.relevant(min_relevance))
-    first = np.append(True, ties.query[1:] != ties.query[:-1])[: len(ties.query)]
+    first = segments.changes(ties.query)
     query, start, size, relevant = (a[first] for a in (ties.query, ties.first, ties.size, ties.relevant))
     tie, place = _unroll(size - relevant + 1)
     before = place - 1

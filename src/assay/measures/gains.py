@@ -375,7 +375,7 @@ def err(ranking: Ranking, k: int | None, *, max_grade: float | None = None) -> F
     top = needed_max_grade(max_grade, "err")
     stop = (np.exp2(np.minimum(np.maximum(ranking.grade, 0.0), top)) - 1.0) / np.exp2(top)
     going_on = segments.running(1.0 - stop, ranking.query, product=True)
-    first = np.append(True, ranking.query[1:] != ranking.query[:-1])[: len(stop)]
+    first = segments.changes(ranking.query)
     reached = np.where(first, 1.0, np.append(1.0, going_on[:-1])[: len(stop)])
     values = ranking.total(reached * stop / ranking.rank, ranking.within(k))
     graded = segments.count(ranking.pool_query[ranking.pool_grade > 0], len(ranking))

@@ -150,7 +150,7 @@ def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1
     """
     mask = ranking.within(k) & ranking.relevant(min_relevance)
     query, rank = ranking.query[mask], ranking.rank[mask]
-    first = np.append(True, query[1:] != query[:-1])[: len(query)]
+    first = segments.changes(query)
     values = np.zeros(len(ranking))
     values[query[first]] = 1.0 / rank[first]
     return values

@@ -54,7 +54,7 @@ def _ideal_alpha_dcg(ranking: Ranking, k: int | None, alpha: float) -> Floats:
     for rank in range(1, min(k or len(docs), int(np.bincount(query, minlength=1).max())) + 1):
         gain = np.where(left, np.bincount(doc, weights=(1.0 - alpha) ** seen[subtopic], minlength=len(docs)), -1.0)
         order = np.lexsort((-np.arange(len(docs)), -gain, query))
-        best = order[np.append(True, query[order][1:] != query[order][:-1])[: len(order)]]
+        best = order[segments.changes(query[order])]
         best = best[gain[best] > 0]
         total[query[best]] += gain[best] * discount(np.array([rank]))
         left[best] = False
@@ -153,5 +153,5 @@ def subtopic_recall(ranking: Ranking, k: int) -> Floats:
     Not when: judgments have no subtopics.
     """
     hit, subtopic = _rows_of_hits(ranking, k)
-    first = np.append(True, subtopic[1:] != subtopic[:-1])[: len(subtopic)]
+    first = segments.changes(subtopic)
     return ratio(segments.count(ranking.query[hit[first]], len(ranking)), _subtopic_count(ranking), empty=np.nan)
