@@ -276,10 +276,11 @@ def once(ids: pl.Series, label: str) -> pl.Series:
 
 
 def _two_columns(source: Input, names: tuple[str, str] = ("chunk_id", "doc_id")) -> pl.DataFrame:
-    rows = [line.split() for line in source.text.split("\n") if line.strip() and not line.startswith("#")]
-    wrong = next((i for i, row in enumerate(rows, 1) if len(row) != len(names)), None)
-    if wrong is not None:
-        raise InputError(
-            f"expected two fields, found {len(rows[wrong - 1])}", path=source.label, line=wrong, hint=" ".join(names)
-        )
-    return pl.DataFrame(rows, schema=list(names), orient="row")
+    lines = [(number, scan.fields_of(line)) for number, line in enumerate(source.text.split("\n"), 1)]
+    rows = [(number, row) for number, row in lines if row and not row[0].startswith("#")]
+    for number, row in rows:
+        if len(row) != len(names):
+            raise InputError(
+                f"expected two fields, found {len(row)}", path=source.label, line=number, hint=" ".join(names)
+            )
+    return pl.DataFrame([row for _, row in rows], schema=list(names), orient="row")

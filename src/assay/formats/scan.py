@@ -1,7 +1,12 @@
-"""Scanning clean TREC files with Polars: one separator, no comments, every field in its place."""
+"""What a line of a TREC file is, and scanning clean ones with Polars: one separator, every field in its place.
+
+Fields end where they end for trec_eval: at what C calls a blank. Any other sign, a no-break space or a full-width blank
+as well, belongs to a field.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -16,31 +21,40 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 _PART = 1 << 23
+BLANKS = " \t\r\v\f"
+FIELD = r"[^ \t\r\x0b\x0c]+"
+_FIELD = re.compile(FIELD)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which field of a line is what."""
+    """Which field of a line is what; what follows the tag of a run is left out, as trec_eval does."""
 
     kind: str
     fields: tuple[str, ...]
     number: str
     least: int
+    most: int | None
     expected: str
 
 
-QRELS = Layout("judgments", ("query_id", "subtopic", "doc_id", "grade"), "grade", 4, "query 0 document grade")
+QRELS = Layout("judgments", ("query_id", "subtopic", "doc_id", "grade"), "grade", 4, 4, "query 0 document grade")
 RUN_LINE = "query Q0 document rank score tag"
-RUN = Layout("a run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, RUN_LINE)
-RUN_WITH_RANK = Layout("a run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, RUN_LINE)
+RUN = Layout("a run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, None, RUN_LINE)
+RUN_WITH_RANK = Layout("a run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, None, RUN_LINE)
+
+
+def fields_of(line: str) -> list[str]:
+    """Split a line into its fields."""
+    return _FIELD.findall(line)
 
 
 def uneven(data: bytes, separator: str) -> bool:
-    """Two separators side by side, or blanks and tabs: a field is missing, or they are used freely; a scan would err.
+    """Two separators side by side, or other blanks: a field is missing, or they are used freely; a scan would err.
 
     Bytes are compared in pairs, from the first and from the second on: a sixth of the time that a search takes.
     """
-    if (b"\t" if separator == " " else b" ") in data:
+    if any(blank.encode() in data for blank in BLANKS if blank != separator):
         return True
     both = np.frombuffer(separator.encode() * 2, np.uint16)[0]
     halves = (np.frombuffer(data, np.uint16, (len(data) - start) // 2, start) for start in (0, 1))

@@ -1,4 +1,4 @@
-"""TREC judgments (qrels) and runs: fields between any number of blanks or tabs, comments, either line end.
+"""TREC judgments (qrels) and runs: fields between any number of blanks, comments, either line end.
 
 A clean file is parsed by numpy or scanned by Polars. Anything else (uneven blanks, carriage returns, a value that is no
 number) goes through a slower reader that knows the number of every line.
@@ -15,7 +15,7 @@ from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
 from assay.formats.pieces import loaders, separator_of
-from assay.formats.scan import QRELS, RUN, RUN_LINE, Layout, any_uneven, kept, scan
+from assay.formats.scan import BLANKS, FIELD, QRELS, RUN, RUN_LINE, Layout, any_uneven, fields_of, kept, scan
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -63,26 +63,16 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
 def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
     """Read line by line, naming the first line that is wrong."""
     lines = pl.DataFrame({"text": source.text.split("\n")}).with_row_index("line", offset=1)
-    lines = lines.with_columns(pl.col("text").str.strip_chars()).filter(
-        (pl.col("text") != "") & ~pl.col("text").str.starts_with("#")
-    )
+    lines = lines.with_columns(parts=pl.col("text").str.extract_all(FIELD))
+    lines = lines.filter(~pl.col("parts").list.first().str.starts_with("#"))  # null, and left out, on a blank line
     if not len(lines):
         raise InputError("the file has no rows, only comments or blank lines", path=source.label)
-    parts = lines["text"].str.extract_all(r"[^ \t]+")
+    parts = lines["parts"]
     _refuse_other_kind(source, layout, parts)
-    short = lines.filter(parts.list.len() < layout.least)
-    if len(short):
-        found = len(short["text"][0].split())
-        raise InputError(
-            f"{found} field{'s' if found != 1 else ''} where a line of {layout.kind} needs {layout.least}:"
-            f" {excerpt(short['text'][0])}",
-            path=source.label,
-            line=short["line"][0],
-            hint=f"expected: {layout.expected}",
-        )
+    _check_sizes(source, layout, lines)
     columns = {name: parts.list.get(i, null_on_oob=True) for i, name in enumerate(layout.fields)}
-    if layout.number == "score":
-        _check_ranks(source, lines, columns[layout.fields[3]])
+    if layout.most is None:
+        _check_ranks(source, lines.with_columns(rank=columns[layout.fields[3]]), len(layout.fields))
     number = columns[layout.number].cast(pl.Float64, strict=False)
     wrong = lines.filter(number.is_null())
     if len(wrong):
@@ -91,7 +81,7 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
             f"{layout.number} {excerpt(value)} is not a number",
             path=source.label,
             line=wrong["line"][0],
-            hint=f"expected: {layout.expected}",
+            hint=_foreign_blank(wrong["text"][0]) or f"expected: {layout.expected}",
         )
     odd = lines.filter(~number.is_finite())
     if finite and len(odd):
@@ -106,14 +96,45 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
     return pl.DataFrame({name: columns[name] for name in kept(layout)})
 
 
-def _check_ranks(source: Input, lines: pl.DataFrame, ranks: pl.Series) -> None:
-    """Refuse a rank that is no number: a blank inside an id shifts all fields after it."""
-    wrong = ranks.cast(pl.Float64, strict=False).is_null()
-    if wrong.any():
+def _check_sizes(source: Input, layout: Layout, lines: pl.DataFrame) -> None:
+    """Refuse a line with too few fields, or with more than it can have."""
+    size = pl.col("parts").list.len()
+    wrong = lines.filter((size < layout.least) | (size > layout.most if layout.most else pl.lit(value=False)))
+    if not len(wrong):
+        return
+    text, found = wrong["text"][0], len(wrong["parts"][0])
+    needs = f"needs {layout.least}" if found < layout.least else f"has {layout.most}"
+    shown = excerpt(text.strip(BLANKS))
+    raise InputError(
+        f"{found} field{'s' if found != 1 else ''} where a line of {layout.kind} {needs}: {shown}",
+        path=source.label,
+        line=wrong["line"][0],
+        hint=_foreign_blank(text) or f"expected: {layout.expected}",
+    )
+
+
+def _foreign_blank(text: str) -> str:
+    """Name a sign that looks like a blank but separates nothing; empty if there is none."""
+    from unicodedata import name
+
+    sign = next((sign for sign in text if sign.isspace() and sign not in BLANKS), None)
+    if sign is None:
+        return ""
+    return f"the line contains U+{ord(sign):04X} ({name(sign, 'a control character')}), which does not separate fields"
+
+
+def _check_ranks(source: Input, lines: pl.DataFrame, fields: int) -> None:
+    """Refuse a longer line without a number for a rank: a blank inside an id shifts all fields after it.
+
+    Otherwise nobody looks at ranks, as in trec_eval.
+    """
+    shifted = pl.col("rank").cast(pl.Float64, strict=False).is_null()
+    wrong = lines.filter((pl.col("parts").list.len() > fields) & shifted)
+    if len(wrong):
         raise InputError(
-            f"{excerpt(ranks.filter(wrong)[0])} stands where the rank should",
+            f"{excerpt(wrong['rank'][0])} stands where the rank should",
             path=source.label,
-            line=lines["line"].filter(wrong)[0],
+            line=wrong["line"][0],
             hint=f"expected: {RUN_LINE}; ids must not contain blanks",
         )
 
@@ -158,7 +179,7 @@ def read_whole_grades(place: str) -> Judgments:
 def last_tag(place: str) -> str:
     """Read the tag of a run's last line, which trec_eval prints as runid."""
     tail = Input.at(place).data[-(1 << 16) :].decode("utf-8", "replace")
-    lines = [line.split() for line in tail.split("\n") if line.strip() and not line.startswith("#")]
+    lines = [fields for fields in map(fields_of, tail.split("\n")) if fields and not fields[0].startswith("#")]
     return lines[-1][5] if lines and len(lines[-1]) >= len(RUN.fields) else ""
 
 
@@ -167,7 +188,7 @@ def read_zscores(place: str) -> dict[tuple[str, str], tuple[float, float]]:
     source = Input.at(place)
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
-        fields = line.split()
+        fields = fields_of(line)
         if not fields:
             continue
         try:

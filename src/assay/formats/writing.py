@@ -14,6 +14,7 @@ from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.files import Input, write_atomically
 from assay.formats.results import read_result as _read_result
 from assay.formats.results import result_dict, to_json
+from assay.formats.scan import FIELD, fields_of
 from assay.formats.trec import JUDGE_LINE
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
             "doc_id",
             pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"),
             "score",
-            pl.lit(run.name.replace(" ", "_")).alias("tag"),
+            pl.lit("_".join(fields_of(run.name.replace("\n", " "))) or "run").alias("tag"),
         )
     _write(place, _encode(frame, kind, "score", place))
 
@@ -117,7 +118,7 @@ def _write(place: str | os.PathLike[str], data: bytes) -> None:
 def _encode(frame: pl.DataFrame, kind: str, value: str, place: str | os.PathLike[str]) -> bytes:
     if kind == "trec":
         ids = frame.select("query_id", "doc_id")
-        blank = pl.any_horizontal(pl.all().str.contains(r"\s") | (pl.all() == ""))
+        blank = pl.any_horizontal(~pl.all().str.contains(f"^{FIELD}$") | pl.all().str.contains("\n", literal=True))
         odd = ids.filter(blank | pl.col("query_id").str.starts_with("#"))
         if len(odd):
             raise InputError(
