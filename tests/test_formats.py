@@ -12,8 +12,11 @@ import pyarrow as pa
 import pytest
 
 import assay
+from assay.formats.documents import read_documents
 from assay.formats.files import system_name
+from assay.formats.queries import read_queries
 from assay.formats.reading import read_chunk_map, read_judgments, read_records, read_run, read_weights
+from assay.formats.samples import read_samples
 
 GRADES = {"q1": {"d1": 2.0, "d2": 0.0}, "q2": {"d1": 1.0, "d3": -1.0}}
 SCORES = {"q1": {"d2": 1.5, "d1": 0.25}, "q2": {"d1": -3.0}}
@@ -204,3 +207,37 @@ def test_a_run_with_a_document_column_folds_by_it(tmp_path):
 )
 def test_systems_are_named_after_their_files(path, name):
     assert system_name(path) == name
+
+
+ROW = '{"query_id": "q1", "doc_id": "a", "score": 1, "score": 9}'
+GRADE = '{"query_id": "q1", "doc_id": "a", "grade": 1, "grade": 2}'
+TWICE = {
+    "run.jsonl": (ROW + "\n", read_run, "score", 1),
+    "run.json": (f"[{ROW}]", read_run, "score", None),
+    "judgments.jsonl": ("\n" + GRADE + "\n", read_judgments, "grade", 2),
+    "records.jsonl": ('{"query": "q", "retrieved": ["a"], "relevant": {"a": 1, "a": 2}}\n', read_records, "a", 1),
+    "records.json": ('[{"query": "q", "relevance": [1], "relevance": [0]}]', read_records, "relevance", None),
+    "lists.json": ('{"q": [1, 0], "q": [0, 1]}', read_records, "q", None),
+    "samples.jsonl": ('{"question": "?", "answer": "a", "answer": "b"}\n', read_samples, "answer", 1),
+    "samples.json": ('{"data": [{"question": "?", "answer": "a", "answer": "b"}]}', read_samples, "answer", None),
+    "inner.jsonl": ('{"answer": "a", "contexts": [{"id": 1, "text": "x", "text": "y"}]}\n', read_samples, "text", 1),
+    "queries.jsonl": ('{"query_id": "q1", "text": "a", "text": "b"}\n', read_queries, "text", 1),
+    "documents.jsonl": ('{"doc_id": "d1", "text": "a", "text": "b"}\n', read_documents, "text", 1),
+    "weights.json": ('{"q1": 1, "q1": 2}', read_weights, "q1", None),
+}
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_key_that_stands_twice_in_one_json_object_is_refused(tmp_path, name):
+    text, reader, key, line = TWICE[name]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(assay.InputError, match=f"key '{key}' stands twice in one object") as caught:
+        reader(str(tmp_path / name))
+    assert caught.value.line == line
+
+
+def test_a_key_that_stands_twice_in_a_cell_is_a_fault_of_that_sample(tmp_path):
+    cell = '[{""id"": 1, ""text"": ""x"", ""text"": ""y""}]'
+    (tmp_path / "s.csv").write_text(f'question,answer,contexts\n?,a,"{cell}"\n?,b,"[""x""]"\n')
+    samples = read_samples(tmp_path / "s.csv")
+    assert [dict(sample.faults) for sample in samples] == [{"contexts": "key 'text' stands twice in one object"}, {}]

@@ -6,12 +6,12 @@ Each reader takes a value and a list for remarks, and raises Fault with what is 
 from __future__ import annotations
 
 import ast
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 from assay.data.samples import Context, Turn
 from assay.errors import excerpt
+from assay.formats.decoding import RepeatedKey, decode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,9 @@ def unpacked(value: Any) -> Any:
     if not isinstance(value, str) or value[:1] not in "[{" or value[-1:] not in "]}" or len(value) > _PACKED:
         return value
     try:
-        return json.loads(value)
+        return decode(value)
+    except RepeatedKey as error:
+        raise Fault(str(error)) from None
     except (ValueError, RecursionError):
         pass
     try:

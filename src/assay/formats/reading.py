@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +13,7 @@ from assay.data.run import Run
 from assay.data.source import Source
 from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats import columns, scan, tables, trec
+from assay.formats.decoding import read_json
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, system_name
 from assay.formats.pieces import pool_of
@@ -161,18 +161,9 @@ def open_run(place: str | os.PathLike[str], *, kind: str | None = None, name: st
     return tables.run_of(tables.read_table(source, kind), source.source, name)
 
 
-def _json(source: Input) -> Any:
-    try:
-        return json.loads(source.text, object_pairs_hook=_unique(source.label))
-    except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"the JSON cannot be read: {tables.first_line(error)}", path=source.label) from None
-
-
 def _json_frame(source: Input, value: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Read {query: {document: number}}, {query: [documents]} or a list of row objects, and the queries with nothing."""
-    data = _json(source)
+    data = read_json(source)
     expected = f"expected {{query: {{document: {value}}}}} or a list of rows"
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         frame = tables.frame_of_records(data, source.label)
@@ -203,20 +194,6 @@ def _json_number(number: Any, query: str, doc: str, value: str, label: str) -> f
     return float(number)
 
 
-def _unique(label: str) -> Any:
-    """Refuse the same key twice in one JSON object, which would silently lose the first."""
-
-    def checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            seen: set[str] = set()
-            twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-            raise InputError(f"key {excerpt(twice)} stands twice in one object", path=label, hint="keep one of them")
-        return found
-
-    return checked
-
-
 def read_chunk_map(place: str) -> Mapping[str, str] | str:
     """Read a chunk -> document map from a file of two columns or a JSON object; a pattern is returned as it is."""
     if "{doc}" in place:
@@ -224,7 +201,7 @@ def read_chunk_map(place: str) -> Mapping[str, str] | str:
     source = Input.at(place)
     kind = format_of(source, None)
     if kind == "json":
-        data = _json(source)
+        data = read_json(source)
         if not isinstance(data, dict) or not all(isinstance(doc, (str, int)) for doc in data.values()):
             raise InputError("expected {chunk: document}", path=source.label)
         return {chunk: str(doc) for chunk, doc in data.items()}
@@ -240,7 +217,7 @@ def read_weights(place: str) -> dict[str, float]:
     source = Input.at(place)
     kind = format_of(source, None)
     if kind == "json":
-        data = _json(source)
+        data = read_json(source)
         if not isinstance(data, dict):
             raise InputError("expected {query: weight}", path=source.label)
         return {query: _json_number(w, query, "", "weight", source.label) for query, w in data.items()}
@@ -256,7 +233,7 @@ def read_labels(place: str) -> dict[str, str]:
     source = Input.at(place)
     kind = format_of(source, None)
     if kind == "json":
-        data = _json(source)
+        data = read_json(source)
         if not isinstance(data, dict):
             raise InputError("expected {system: description}", path=source.label)
         return {name: str(text) for name, text in data.items()}

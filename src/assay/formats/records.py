@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +16,7 @@ from assay.data.judgments import Judgments, schema
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
+from assay.formats.decoding import read_json
 from assay.formats.tables import read_jsonl
 
 if TYPE_CHECKING:
@@ -99,10 +99,7 @@ def rows_of(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
     """Read numbered records from JSON lines, a JSON array or a bare JSON list of relevance lists."""
     if kind == "jsonl":
         return list(read_jsonl(source))
-    try:
-        data = json.loads(source.text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
+    data = read_json(source)
     if isinstance(data, dict):
         data = [{"query_id": key, "relevance": value} for key, value in data.items()] if are_lists(data) else [data]
     if isinstance(data, list) and data and all(isinstance(item, list) for item in data):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from assay.data.samples import FIELDS, Sample, Samples
 from assay.data.source import Source
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import cells, tables
+from assay.formats.decoding import read_json
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 
@@ -103,12 +103,7 @@ def as_samples(data: Any, *, columns: Mapping[str, str] | None = None) -> Sample
 
 def _json_rows(source: Input) -> list[dict[str, Any]]:
     """Rows of a list of objects, of an object that wraps one, or of an object of columns."""
-    try:
-        data = json.loads(source.text)
-    except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON: {error.msg}", path=source.label, line=error.lineno) from None
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"the JSON cannot be read: {tables.first_line(error)}", path=source.label) from None
+    data = read_json(source)
     if isinstance(data, dict):
         data = _unwrapped(data)
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):

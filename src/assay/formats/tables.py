@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +9,7 @@ from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
+from assay.formats.decoding import decode, refusal
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -82,14 +82,9 @@ def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"not valid JSON: {error.msg.removesuffix(' at')} at column {error.colno}: {excerpt(line)}",
-                path=source.label,
-                line=number,
-                hint="expected one JSON object per line",
-            ) from None
+            record = decode(line)
+        except (ValueError, RecursionError) as error:
+            raise refusal(error, line, source.label, number) from None
         if not isinstance(record, dict):
             raise InputError(f"expected a JSON object, not {excerpt(line)}", path=source.label, line=number)
         yield number, record

@@ -1,0 +1,55 @@
+"""Decoding users' JSON: a key that stands twice in one object is refused, for one of its values would be lost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import InputError, excerpt
+
+if TYPE_CHECKING:
+    from assay.formats.files import Input
+
+
+class RepeatedKey(ValueError):
+    """The same key twice in one object."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"key {excerpt(key)} stands twice in one object")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
+    return found
+
+
+# One decoder for all lines: `json.loads` would make one for each.
+decode = json.JSONDecoder(object_pairs_hook=_unique).decode
+
+
+def refusal(error: ValueError | RecursionError, text: str, label: str, line: int | None = None) -> InputError:
+    """Say what is wrong with a text that could not be decoded: a `line` of a file, or all of it."""
+    if isinstance(error, RepeatedKey):
+        return InputError(str(error), path=label, line=line, hint="keep one of them")
+    if not isinstance(error, json.JSONDecodeError):
+        return InputError(f"the JSON cannot be read: {str(error).partition(chr(10))[0]}", path=label, line=line)
+    if line is None:
+        return InputError(f"not valid JSON: {error.msg}", path=label, line=error.lineno)
+    return InputError(
+        f"not valid JSON: {error.msg.removesuffix(' at')} at column {error.colno}: {excerpt(text)}",
+        path=label,
+        line=line,
+        hint="expected one JSON object per line",
+    )
+
+
+def read_json(source: Input) -> Any:
+    """Read a file that is one JSON value."""
+    text = source.text
+    try:
+        return decode(text)
+    except (ValueError, RecursionError) as error:
+        raise refusal(error, text, source.label) from None
