@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from assay.analysis.trec_eval import columns_of
 from assay.data.joining import rank_run
 from assay.data.judgments import Judgments
 from assay.data.mappings import rank_mapping
 from assay.data.run import Run
+from assay.measures.trec import columns_of
 
 DEPTHS = "1,2,3,5,10,20,100"
 SHARED = [

@@ -36,11 +36,24 @@ class InputError(AssayError):
 class Repeated(InputError):
     """The same document twice for one query."""
 
-    def __init__(self, query: str, doc: str, verb: str, *, path: str | None = None, lines: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        query: str,
+        doc: str,
+        verb: str,
+        *,
+        path: str | None = None,
+        lines: Sequence[int] = (),
+        hint: str = "remove one of them, or use --dedupe (dedupe=True) to keep the first",
+    ) -> None:
         where = f" (lines {' and '.join(map(str, lines))})" if lines else ""
         message = f"document {excerpt(doc)} is {verb} twice for query {excerpt(query)}{where}"
-        super().__init__(message, path=path, hint="remove one of them, or use --dedupe (dedupe=True) to keep the first")
-        self.query, self.doc, self.verb = query, doc, verb
+        super().__init__(message, path=path, hint=hint)
+        self.query, self.doc, self.verb, self.lines = query, doc, verb, lines
+
+    def with_hint(self, hint: str) -> Repeated:
+        """The same with another cure."""
+        return Repeated(self.query, self.doc, self.verb, path=self.path, lines=self.lines, hint=hint)
 
 
 class UsageError(AssayError):

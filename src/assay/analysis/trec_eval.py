@@ -1,4 +1,4 @@
-"""trec_eval's measures under their own names, computed by ours and printed as it prints them.
+"""trec_eval's measures, computed by ours, added up and printed as it does.
 
 Version 10 is the default; version 9 differs in four things: scores are 32-bit floats, recall levels are rounded
 otherwise, rbp and unj do not exist, and queries missing from the run are not printed.
@@ -7,189 +7,24 @@ otherwise, rbp and unj do not exist, and queries missing from the run are not pr
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.data.scores import aggregate
-from assay.errors import InputError, UnknownName, UsageError, excerpt
-from assay.measures import Measure, parse
+from assay.data.scores import GEOMETRIC_FLOOR
+from assay.errors import InputError, excerpt
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from assay.data.ranking import Ranking
+    from assay.data.run import Run
     from assay.data.segments import Bools, Floats
+    from assay.measures.trec import Column
 
-Kind = Literal["plain", "long", "cutoffs", "levels", "numbers", "pairs"]
-
-_DEPTHS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
-_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _MISSING_Z = -1_000_000.0
-
-
-@dataclass(frozen=True)
-class TrecMeasure:
-    """One of trec_eval's measures: how its parameters are read and which of ours computes it."""
-
-    name: str
-    definition: str
-    kind: Kind = "plain"
-    default: tuple[float, ...] = ()
-    summary_only: bool = False
-    since: int = 9
-
-
-# In the order in which trec_eval prints them.
-MEASURES = (
-    TrecMeasure("runid", ""),
-    TrecMeasure("num_q", "num_q", "long", summary_only=True),
-    TrecMeasure("num_ret", "num_ret", "long"),
-    TrecMeasure("num_rel", "num_rel", "long"),
-    TrecMeasure("num_rel_ret", "num_rel_ret", "long"),
-    TrecMeasure("map", "average_precision"),
-    TrecMeasure("gm_map", "geometric_average_precision", summary_only=True),
-    TrecMeasure("Rprec", "r_precision"),
-    TrecMeasure("bpref", "bpref"),
-    TrecMeasure("recip_rank", "reciprocal_rank"),
-    TrecMeasure("iprec_at_recall", "interpolated_precision", "levels", _LEVELS),
-    TrecMeasure("P", "precision", "cutoffs", _DEPTHS),
-    TrecMeasure("relstring", "", "numbers", (10,)),
-    TrecMeasure("recall", "recall", "cutoffs", _DEPTHS),
-    TrecMeasure("infAP", "infap"),
-    TrecMeasure("gm_bpref", "geometric_bpref", summary_only=True),
-    TrecMeasure("Rprec_mult", "r_precision", "levels", (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)),
-    TrecMeasure("utility", "utility", "numbers", (1, -1, 0, 0)),
-    TrecMeasure("11pt_avg", "eleven_point", "numbers", _LEVELS),
-    TrecMeasure("binG", "binary_g"),
-    TrecMeasure("G", "g", "pairs"),
-    TrecMeasure("ndcg", "ndcg", "pairs"),
-    TrecMeasure("ndcg_rel", "ndcg_rel", "pairs"),
-    TrecMeasure("Rndcg", "r_ndcg", "pairs"),
-    TrecMeasure("ndcg_cut", "ndcg", "cutoffs", _DEPTHS),
-    TrecMeasure("map_cut", "average_precision", "cutoffs", _DEPTHS),
-    TrecMeasure("relative_P", "relative_precision", "cutoffs", _DEPTHS),
-    TrecMeasure("success", "hit_rate", "cutoffs", (1, 5, 10)),
-    TrecMeasure("set_P", "set_precision"),
-    TrecMeasure("set_relative_P", "set_relative_precision"),
-    TrecMeasure("set_recall", "set_recall"),
-    TrecMeasure("set_map", "set_average_precision"),
-    TrecMeasure("set_F", "set_f1", "numbers", (1,)),
-    TrecMeasure("num_nonrel_judged_ret", "num_nonrel_judged_ret", "long"),
-    TrecMeasure("rbp", "rbp(p=0.9, gain='topic')", "pairs", since=10),
-    TrecMeasure("rbp_resid", "rbp_residual(p=0.9, tail='trec')", "pairs", since=10),
-    TrecMeasure("unj", "unjudged(over='k')", "cutoffs", (5, 10, 20), since=10),
-)
-_SHARED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
-_OFFICIAL = (*_SHARED, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
-_SETS = (*_SHARED, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F")
-_UNSUPPORTED = {"all_prefs", "prefs", "qrels_jg"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """One printed name and the measure behind it; runid and relstring have none."""
-
-    name: str
-    trec: TrecMeasure
-    measure: Measure | None
-    length: int = 0
-
-
-def columns_of(asked: Sequence[str], *, version: int, level: int = 1, collection: int = 0) -> list[Column]:
-    """Resolve -m options to printed columns in trec_eval's order."""
-    known = {trec.name: trec for trec in MEASURES if trec.since <= version}
-    wanted: dict[str, str | None] = {}
-    for option in asked or ["official"]:
-        name, dot, params = option.partition(".")
-        if name in _UNSUPPORTED:
-            raise UsageError(f"trec_eval measures {excerpt(name)} need preference judgments, which are not supported")
-        nick = {"official": _OFFICIAL, "set": _SETS, "all_trec": tuple(known)}.get(name)
-        for single in nick or (name,):
-            if single not in known:
-                raise UnknownName("trec_eval measure", single, [*known, "official", "set", "all_trec"])
-            if dot and not params:
-                raise UsageError(f"trec_eval measure {excerpt(option)}: parameters are missing after the dot")
-            if wanted.get(single) is None:
-                wanted[single] = params or None
-    return [
-        column
-        for name, trec in known.items()
-        if name in wanted
-        for column in _columns(trec, wanted[name], version=version, level=level, collection=collection)
-    ]
-
-
-def _columns(trec: TrecMeasure, params: str | None, *, version: int, level: int, collection: int) -> Iterator[Column]:
-    shared: dict[str, Any] = {"min_relevance": level}
-    if trec.name in {"iprec_at_recall", "11pt_avg"}:
-        shared["rounding"] = "nearest" if version >= 10 else "trec9"  # noqa: PLR2004
-    base = parse(trec.definition) if trec.definition else None
-    if base is not None:
-        shared = {key: value for key, value in shared.items() if key in base.spec.parameters}
-        if base.name in {"ndcg", "dcg"}:
-            shared.pop("min_relevance", None)
-        base = base(**shared)
-    if trec.kind in {"plain", "long"}:
-        if params:
-            raise UsageError(f"trec_eval measure {trec.name} takes no parameters")
-        yield Column(trec.name, trec, base)
-    elif trec.kind == "pairs":
-        yield Column(trec.name + (f"_{params}" if params else ""), trec, _with_pairs(base, trec, params))
-    elif trec.kind == "numbers":
-        values = _numbers(trec.name, params) if params else list(trec.default)
-        name = trec.name + (f"_{params}" if params else "")
-        yield Column(name, trec, _with_numbers(base, trec, values, collection), int(values[0]))
-    else:
-        values = sorted(_numbers(trec.name, params)) if params else list(trec.default)
-        if len(set(values)) < len(values):
-            raise UsageError(f"trec_eval measure {trec.name}.{params}: the same cutoff twice")
-        for value in values:
-            yield _with_cutoff(base, trec, value)
-
-
-def _with_cutoff(base: Measure | None, trec: TrecMeasure, value: float) -> Column:
-    assert base is not None
-    if trec.kind == "levels":
-        field = "recall" if base.name == "interpolated_precision" else "multiple"
-        return Column(f"{trec.name}_{value:3.2f}", trec, base(**{field: value}))
-    return Column(f"{trec.name}_{int(value)}", trec, base @ int(value))
-
-
-def _with_numbers(base: Measure | None, trec: TrecMeasure, values: list[float], collection: int) -> Measure | None:
-    if base is None:
-        return None
-    if trec.name == "utility":
-        if len(values) != len(trec.default):
-            raise UsageError("trec_eval measure utility takes four numbers: -m utility.1,-1,0,0")
-        return base(**dict(zip("abcd", values, strict=True)), collection_size=collection)
-    if trec.name == "set_F":
-        return base(beta=values[0] ** 0.5)  # trec_eval takes beta squared
-    return base(points=tuple(values))
-
-
-def _with_pairs(base: Measure | None, trec: TrecMeasure, params: str | None) -> Measure | None:
-    """Read 1=3,2=9 as a table of gains, and p=.8 as persistence."""
-    if params is None or base is None:
-        return base
-    try:
-        pairs = {key: float(value) for key, value in (part.split("=") for part in params.split(","))}
-        if trec.name.startswith("rbp"):
-            return base(p=pairs.pop("p"))
-        return base(gain={int(key): value for key, value in pairs.items()})
-    except (ValueError, KeyError):
-        raise UsageError(f"trec_eval measure {trec.name}.{params}: cannot read the parameters") from None
-
-
-def _numbers(name: str, params: str) -> list[float]:
-    try:
-        found = [float(part) for part in params.split(",")]
-    except ValueError:
-        found = [math.nan]
-    if not all(map(math.isfinite, found)):
-        raise UsageError(f"trec_eval measure {name}.{params}: expected numbers between commas")
-    return found
 
 
 @dataclass(frozen=True)
@@ -206,7 +41,7 @@ class Options:
 def output(ranking: Ranking, columns: Sequence[Column], run_tag: str, options: Options) -> Iterator[str]:
     """Yield trec_eval's output line by line."""
     shared = ranking.judged & ranking.in_run
-    if not shared.any():
+    if not shared.any() and not (options.complete and options.version >= 10):  # noqa: PLR2004
         raise InputError(
             "the run and the judgments have no query in common", hint="check that both use the same query ids"
         )
@@ -227,7 +62,11 @@ def output(ranking: Ranking, columns: Sequence[Column], run_tag: str, options: O
             yield from _query_lines(ranking, int(row), columns, values, z=options.zscores is not None)
     if options.summary:
         for column in columns:
-            yield from _summary_line(column, values, counted, run_tag, z=options.zscores is not None)
+            if column.trec.name == "runid":
+                yield f"{column.name:<22}\tall\t{run_tag}"
+            elif column.measure:
+                total = _total(ranking, column, values[column.name], counted, options)
+                yield _line(column, "all", total, z=options.zscores is not None)
 
 
 def _values(ranking: Ranking, column: Column) -> Floats:
@@ -261,20 +100,33 @@ def _query_lines(
             yield _line(column, query, float(values[column.name][row]), z=z)
 
 
-def _summary_line(
-    column: Column, values: Mapping[str, Floats], counted: Bools, run_tag: str, *, z: bool
-) -> Iterator[str]:
-    if column.trec.name == "runid":
-        yield f"{column.name:<22}\tall\t{run_tag}"
-    elif column.measure:
-        kind = column.measure.spec.aggregate
-        if z and column.name == "num_q":
-            total = float(counted.sum())
-        elif z and kind == "geometric":
-            total = 0.0
-        else:
-            total = aggregate(values[column.name], counted, kind)
-        yield _line(column, "all", total, z=z)
+def _total(ranking: Ranking, column: Column, values: Floats, counted: Bools, options: Options) -> float:
+    """Add up over queries from the first to the last, as trec_eval does; everywhere else sums are exact."""
+    assert column.measure is not None
+    kind, z = column.measure.spec.aggregate, options.zscores is not None
+    if column.name == "num_rel" and options.complete:
+        # It goes back to the judgments there, and counts every grade above 0, whatever the level.
+        return float((ranking.pool_grade > 0).sum())
+    if z and column.name == "num_q":
+        return float(counted.sum())
+    if z and kind == "geometric":
+        return 0.0
+    if kind == "geometric":
+        # Version 9 adds the queries that the run lacks at the end; version 10 meets them in their places.
+        late = counted & ~ranking.in_run if options.version < 10 else np.zeros_like(counted)  # noqa: PLR2004
+        logs = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values[counted & ~late].tolist()]
+        total = _running_sum(logs) + int(late.sum()) * math.log(GEOMETRIC_FLOOR)
+        return math.exp(total / int(counted.sum()))
+    total = _running_sum(values[counted].tolist())
+    return total if kind == "sum" else total / int(counted.sum())
+
+
+def _running_sum(terms: Sequence[float]) -> float:
+    """Add numbers up one after the other; `sum` would make up for what rounding loses."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 def _line(column: Column, query: str, value: float, *, z: bool) -> str:
@@ -291,3 +143,11 @@ def relevance_string(ranking: Ranking, row: int, length: int) -> str:
     for rank, grade in zip(ranking.rank[mine], ranking.grade[mine], strict=True):
         marks[rank - 1] = "." if grade < 0 else ">" if grade > 9 else str(int(grade))  # noqa: PLR2004
     return "".join(marks)
+
+
+def top(run: Run, depth: int, *, float32: bool) -> Run:
+    """Leave the first documents of each query, before anything else is done with them: only these may not repeat."""
+    score = pl.col("score").cast(pl.Float32) if float32 else pl.col("score")
+    order = ["query_id", score, "doc_id"]
+    ranked = run.frame.sort(order, descending=[False, True, True], maintain_order=True)
+    return replace(run, rows=ranked.group_by("query_id", maintain_order=True).head(depth))

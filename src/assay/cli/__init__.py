@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import click
 
-from assay.errors import AssayError
+from assay.errors import AssayError, Repeated
 
 # name: (module, what --help says in the list of commands)
 _COMMANDS = {
@@ -52,6 +52,11 @@ class _Lazy(click.Group):
             # The reader of our output left, as `| head` does: nothing is wrong, and nothing is left to flush.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except Repeated as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if command is None or all(option.name != "dedupe" for option in command.params):
+                raise error.with_hint("remove one of them") from None
+            raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx

@@ -46,20 +46,26 @@ def command(
     run: str,
 ) -> None:
     """Print trec_eval's lines."""
-    from assay.analysis.trec_eval import Options, columns_of, output
+    from assay.analysis.trec_eval import Options, output, top
     from assay.data.joining import rank_run
-    from assay.errors import UsageError
+    from assay.errors import Repeated, UsageError
     from assay.formats.reading import read_run
-    from assay.formats.trec import last_tag, read_whole_grades, read_zscores
+    from assay.formats.trec import last_tag, locate, read_whole_grades, read_zscores
+    from assay.measures.trec import columns_of
 
     if judgment_format != "qrels" or run_format != "trec_results":
         raise UsageError(f"only -R qrels and -T trec_results are supported, not -R {judgment_format} -T {run_format}")
     version = int(compat)
     columns = columns_of(measures, version=version, level=level, collection=collection)
+    float32 = version == 9  # noqa: PLR2004
     judgments = read_whole_grades(qrels)
     lists = read_run(run, kind="trec")
-    ranking = rank_run(judgments, lists, float32=version == 9)  # noqa: PLR2004
-    ranking = ranking.cut(depth) if depth is not None else ranking
+    if depth is not None:
+        lists = top(lists, depth, float32=float32)
+    try:
+        ranking = rank_run(judgments, lists, float32=float32)
+    except Repeated as error:
+        raise locate(lists.source, error) from None
     ranking = ranking.condensed() if judged_only else ranking
     options = Options(per_query, complete, not no_summary, version, read_zscores(zscore_file) if zscore_file else None)
     click.echo("\n".join(output(ranking, columns, last_tag(run), options)))

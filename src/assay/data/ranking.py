@@ -147,10 +147,6 @@ class Ranking:
         rank = segments.ordinals(moved.query)
         return replace(moved, rank=rank, position=rank, tie_first=rank, tie_last=rank)
 
-    def cut(self, depth: int) -> Ranking:
-        """Forget everything below a depth, as trec_eval -M does."""
-        return replace(self._keep(self.rank <= depth), retrieved=np.minimum(self.retrieved, depth))
-
     def only(self, queries: Ints) -> Ranking:
         """Leave only some queries, given by their numbers in rising order."""
         number = np.full(len(self), -1)

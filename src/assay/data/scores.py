@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STATUSES = ("scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed")
 SCORED, MISSING, UNDEFINED, UNJUDGED, ABSTAINED, NOT_APPLICABLE, FAILED = range(len(STATUSES))
 
-_GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not make the geometric mean 0
+GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not make the geometric mean 0
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def aggregate(
     if kind == "sum":
         return math.fsum(kept)
     if kind == "geometric":
-        kept = np.log(np.maximum(kept, _GEOMETRIC_FLOOR))
+        kept = np.log(np.maximum(kept, GEOMETRIC_FLOOR))
     if weights is None:
         mean = math.fsum(kept) / len(kept)
     elif not weights[mask].any():

@@ -173,7 +173,10 @@ def read_whole_grades(place: str) -> Judgments:
     source = Input.at(place)
     whole = pl.when(pl.col("grade") < 0).then(pl.col("grade").ceil()).otherwise(pl.col("grade").floor())
     frame = read_trec(source, QRELS).with_columns(whole.alias("grade"))
-    return Judgments.of(frame, source=source.source)
+    try:
+        return Judgments.of(frame, source=source.source)
+    except Repeated as error:
+        raise locate(source.source, error) from None
 
 
 def last_tag(place: str) -> str:

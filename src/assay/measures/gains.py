@@ -16,7 +16,7 @@ from assay.measures.scale import needed_max_grade
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
-    from assay.data.segments import Floats, Ints
+    from assay.data.segments import Bools, Floats, Ints
 
 _EXP_LIMIT = 1000.0
 
@@ -290,7 +290,14 @@ def _check_persistence(p: float) -> None:
 
 
 def _scaled(params: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset({"max_grade"} if params["gain"] == "graded" else {"min_relevance"})
+    """Take the protocol's threshold for binary gains, its scale for graded ones."""
+    return frozenset({"binary": {"min_relevance"}, "graded": {"max_grade"}}.get(params["gain"], ()))
+
+
+def _without_grades(ranking: Ranking) -> Bools:
+    """Mark the queries that have no document of a positive grade."""
+    lacking: Bools = segments.count(ranking.pool_query[ranking.pool_grade > 0], len(ranking)) == 0
+    return lacking
 
 
 @measure(bounds=(0, np.inf), inherits=_scaled)
@@ -329,7 +336,8 @@ def rbp(
             top = np.zeros(len(ranking))
             np.maximum.at(top, ranking.pool_query, ranking.pool_grade)
             worth = worth / np.maximum(top, 1.0)[ranking.query]
-    return (1 - p) * ranking.total(worth * p ** (ranking.rank - 1.0), ranking.within(k))
+    values = (1 - p) * ranking.total(worth * p ** (ranking.rank - 1.0), ranking.within(k))
+    return values if gain == "binary" else np.where(_without_grades(ranking), np.nan, values)
 
 
 @measure(needs_relevant=False, swap_safe=False, lower_is_better=True)
@@ -378,5 +386,4 @@ def err(ranking: Ranking, k: int | None, *, max_grade: float | None = None) -> F
     first = segments.changes(ranking.query)
     reached = np.where(first, 1.0, np.append(1.0, going_on[:-1])[: len(stop)])
     values = ranking.total(reached * stop / ranking.rank, ranking.within(k))
-    graded = segments.count(ranking.pool_query[ranking.pool_grade > 0], len(ranking))
-    return np.where(graded > 0, values, np.nan)
+    return np.where(_without_grades(ranking), np.nan, values)

@@ -164,9 +164,16 @@ class Measure:
         values = np.array(function(ranking, self.k, **arguments), dtype=np.float64)
         if values.shape != (len(ranking),):
             raise UsageError(f"measure {self.name} must return one number per query, {len(ranking)} of them")
-        if spec.needs_relevant and arguments.get("min_relevance") is not None:
-            values[ranking.num_relevant(arguments["min_relevance"]) == 0] = np.nan
+        if spec.needs_relevant and self.threshold is not None:
+            values[ranking.num_relevant(self.threshold) == 0] = np.nan
         return values
+
+    @property
+    def threshold(self) -> float | None:
+        """The smallest grade that counts as relevant; None where the gain is not a matter of relevant or not."""
+        arguments = self.arguments
+        used = "min_relevance" in self.spec.inherited(arguments) or "min_relevance" in dict(self.params)
+        return arguments.get("min_relevance") if used else None
 
     @property
     def pieces(self) -> frozenset[str]:
