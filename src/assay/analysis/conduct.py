@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Conducted:
     """An experiment that was run: what it was, what each combination gave, what that is worth.
 
-    `done` and `reused` count the pieces of work of each stage that were done now, and that the cache had.
+    `done` and `reused` count the pieces of work of each stage that were done now, and that the cache had; `damaged`
+    counts those that the cache had, but not as they were written, so that they were done again.
     """
 
     experiment: Experiment
@@ -31,6 +32,7 @@ class Conducted:
     findings: Findings
     done: Mapping[str, int]
     reused: Mapping[str, int]
+    damaged: Mapping[str, int]
 
 
 def run_experiment(
@@ -59,4 +61,5 @@ def run_experiment(
     finally:
         setup.close()
     findings = evaluate_experiment(experiment, collection, outcomes, holdout=holdout)
-    return Conducted(experiment, collection, outcomes, findings, dict(store.done), dict(store.reused))
+    counts = dict(store.done), dict(store.reused), dict(store.damaged)
+    return Conducted(experiment, collection, outcomes, findings, *counts)

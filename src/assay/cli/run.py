@@ -103,13 +103,16 @@ def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> 
     from assay.report.document import write
     from assay.report.experiment import document
 
+    counts = [
+        ", ".join(f"{name} {n}" for name, n in sorted(part.items())) or "0"
+        for part in (found.done, found.reused, found.damaged)
+    ]
+    if found.damaged:
+        click.echo(tell(say("experiment.damaged", counts=counts[2]), lang), err=True)
     if kind == "json":
         click.echo(text, nl=False)
         return
     click.echo(write(document(found.findings, brief=brief), kind, lang), nl=False)  # type: ignore[arg-type]
-    counts = [
-        ", ".join(f"{name} {n}" for name, n in sorted(part.items())) or "0" for part in (found.done, found.reused)
-    ]
     click.echo(tell(say("experiment.work", done=counts[0], reused=counts[1]), lang), err=True)
     for note in found.collection.notes:
         click.echo(note, err=True)

@@ -55,11 +55,12 @@ class Bm25:
         model.index(tokens, show_progress=False)
         return Bm25Index(model)
 
-    def load(self, folder: Path) -> Bm25Index:
-        """Load what `save` wrote."""
+    def load(self, folder: Path, count: int) -> Bm25Index:
+        """Load what `save` wrote of so many chunks."""
         model = _package().BM25(k1=self.k1, b=self.b, method=self.variant)
         arrays = {name: np.load(folder / f"{name}.npy") for name in ("data", "indices", "indptr")}
         rest = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
+        _check(arrays, rest, count)
         model.scores = {**arrays, "num_docs": rest["num_docs"]}
         model.vocab_dict = rest["vocabulary"]
         model.unique_token_ids_set = set(model.vocab_dict.values())
@@ -95,6 +96,22 @@ class Bm25Index:
             np.save(folder / f"{name}.npy", self._model.scores[name])
         rest = {"num_docs": int(self._model.scores["num_docs"]), "vocabulary": self._model.vocab_dict}
         (folder / "vocabulary.json").write_text(json.dumps(rest, ensure_ascii=False), encoding="utf-8")
+
+
+def _check(arrays: dict[str, Any], rest: dict[str, Any], count: int) -> None:
+    """Refuse arrays that are no index of so many chunks."""
+    data, indices, starts = (arrays[name] for name in ("data", "indices", "indptr"))
+    terms = sorted(number for word, number in rest["vocabulary"].items() if word)  # bm25s adds one without a column
+    fits = (
+        rest["num_docs"] == count
+        and len(data) == len(indices) == starts[-1]
+        and starts[0] == 0
+        and bool((np.diff(starts) >= 0).all())
+        and bool((indices >= 0).all() and (indices < count).all() and np.isfinite(data).all())
+        and 0 <= terms[0] <= terms[-1] < len(starts) - 1
+    )
+    if not fits:
+        raise ValueError("not the index of these chunks")
 
 
 def _package() -> Any:

@@ -59,8 +59,13 @@ class Hits:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Hits:
-        """Read what `to_json` wrote."""
-        return cls(**{**plain, "chunks": tuple(plain["chunks"]), "scores": tuple(plain["scores"])})
+        """Read what `to_json` wrote; anything else is a ValueError, TypeError or KeyError."""
+        found = cls(**{**plain, "chunks": tuple(plain["chunks"]), "scores": tuple(plain["scores"])})
+        _check(len(found.chunks) == len(found.scores) == len(set(found.chunks)), "as many scores as chunks")
+        _check(all(type(number) is int and number >= 0 for number in found.chunks), "numbers of chunks")
+        _check(all(isinstance(score, float | int) for score in found.scores), "scores")
+        _check_spent(found)
+        return found
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,23 @@ class Answered:
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Answered:
-        """Read what `to_json` wrote."""
-        return cls(**plain)
+        """Read what `to_json` wrote; anything else is a ValueError, TypeError or KeyError."""
+        found = cls(**plain)
+        _check(isinstance(found.text, str | None) and isinstance(found.reason, str), "an answer")
+        _check_spent(found)
+        return found
+
+
+def _check_spent(found: Hits | Answered) -> None:
+    _check(isinstance(found.ms, float | int) and found.ms >= 0, "milliseconds")
+    _check(type(found.tokens) is int and found.tokens >= 0, "tokens")
+    _check(isinstance(found.money, float | int | None), "money")
+    _check(isinstance(found.cached, bool), "cached")
+
+
+def _check(fine: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if not fine:
+        raise ValueError(f"expected {what}")
 
 
 class Scored(NamedTuple):

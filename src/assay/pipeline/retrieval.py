@@ -37,8 +37,8 @@ class Indexer(Protocol):
     def build(self, chunks: Sequence[Chunk]) -> Index:
         """Index chunks."""
 
-    def load(self, folder: Path) -> Index:
-        """Load what `save` wrote."""
+    def load(self, folder: Path, count: int) -> Index:
+        """Load what `save` wrote of so many chunks; ValueError or KeyError if something else is there."""
 
 
 class Retriever(Protocol):

@@ -90,6 +90,8 @@ class Runner:
         self._blocks = [queries[start : start + BLOCK] for start in range(0, len(queries), BLOCK)]
         self._chunked: dict[str, list[Chunk]] = {}
         self._indexes: OrderedDict[str, Index] = OrderedDict()
+        self._traces: dict[str, IndexTrace] = {}
+        self._texts = {document.id: document.text for document in collection.documents}
         self._warm: set[str] = set()
 
     def outcomes(self) -> Iterator[Outcome]:
@@ -131,14 +133,25 @@ class Runner:
         chunker = self._made[choice.key]
         key = key_of("chunk", chunker.identity, choice.method, dict(choice.params), self._documents_key)
         if key not in self._chunked:
-            found = self._store.values("chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True))
-            self._chunked[key] = [Chunk(*row) for row in found]
+            self._chunked[key] = self._store.values(
+                "chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True), self._read_chunks
+            )
         if not self._chunked[key]:
             raise InputError("the chunker made no chunk", path=choice.place)
         return key, self._chunked[key]
 
     def _cut(self, chunker: chunkers.Chunker) -> list[Chunk]:
         return chunkers.cut(chunker, self._data.documents)
+
+    def _read_chunks(self, plain: Any) -> list[Chunk]:
+        """Chunks of the kept rows, if they are pieces of the documents."""
+        found = [Chunk(*row) for row in plain]
+        for chunk in found:
+            if not chunk.text or chunk.text != self._texts[chunk.doc_id][chunk.start : chunk.end]:
+                raise ValueError("a chunk that is no piece of its document")
+        if len({chunk.id for chunk in found}) != len(found) or (self._texts and not found):
+            raise ValueError("a chunk is lacking, or there twice")
+        return found
 
     def _retrieved(
         self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk], block: Sequence[Query]
@@ -148,12 +161,13 @@ class Runner:
         if not retriever.parts:
             key = key_of("search", retriever.identity, chunks_key, choice.size, asked)
             ask = partial(_search_in, retriever, chunks, choice.size)
-            return key, self._found(key, block, lambda: ask, key_of(retriever.identity, chunks_key))
+            return key, self._found(key, block, lambda: ask, (key_of(retriever.identity, chunks_key), len(chunks)))
         lists, keys = [], []
         for part in retriever.parts:
             index_key = key_of("index", part.identity, chunks_key)
             key = key_of("search", index_key, choice.size, asked, getattr(part, "prices", None))
-            lists.append(self._found(key, block, self._searching(part, index_key, chunks, choice.size), index_key))
+            ready = self._searching(part, index_key, chunks, choice.size)
+            lists.append(self._found(key, block, ready, (index_key, len(chunks))))
             keys.append(key)
         if len(lists) == 1:
             return keys[0], lists[0]
@@ -162,7 +176,7 @@ class Runner:
         def compute() -> tuple[list[Any], bool]:
             return [_fused(retriever, row, choice.size).to_json() for row in zip(*lists, strict=True)], True
 
-        return key, [Hits.from_json(row) for row in self._store.values("fuse", key, compute)]
+        return key, self._store.values("fuse", key, compute, partial(_read_hits, len(block), len(chunks)))
 
     def _searching(
         self, part: Indexer, index_key: str, chunks: Sequence[Chunk], k: int
@@ -170,8 +184,10 @@ class Runner:
         return lambda: partial(_search, self._index(part, index_key, chunks), k)
 
     def _found(
-        self, key: str, block: Sequence[Query], ready: Callable[[], Callable[[Query], Ranked]], source: str
+        self, key: str, block: Sequence[Query], ready: Callable[[], Callable[[Query], Ranked]], told: tuple[str, int]
     ) -> list[Hits]:
+        source, count = told
+
         def compute() -> tuple[list[Any], bool]:
             rows, search = [], ready()
             for query in block:
@@ -181,7 +197,7 @@ class Runner:
                 rows.append(Hits(tuple(numbers), tuple(scores), done.ms, tokens, money, cached=done.account.cached))
             return [row.to_json() for row in rows], True
 
-        return [Hits.from_json(row) for row in self._store.values("search", key, compute)]
+        return self._store.values("search", key, compute, partial(_read_hits, len(block), count))
 
     def _by_the_clock(self, source: str, query: Query, work: Callable[[], T]) -> Timed[T]:
         """Time one query's work; what is loaded at the first call of a source is no query's latency.
@@ -199,11 +215,14 @@ class Runner:
         if key in self._indexes:
             self._indexes.move_to_end(key)
             return self._indexes[key]
-        if self._store.has_folder("index", key):
-            index = part.load(self._store.path("index", key))
-        else:
+        kept = self._store.load_folder(
+            "index", key, lambda folder: (part.load(folder, len(chunks)), _read_trace(folder))
+        )
+        if kept is None:
             index, seconds, peak = measured(lambda: part.build(chunks))
             self._store.keep_folder("index", key, lambda folder: _kept(index, folder, seconds, (len(chunks), peak)))
+        else:
+            index, self._traces[key] = kept
         self._indexes[key] = index
         while len(self._indexes) > _INDEXES:
             self._indexes.popitem(last=False)
@@ -231,7 +250,7 @@ class Runner:
             check_answered(told)
             return [row.to_json() for row in rows], not any(row.faults for row in rows)
 
-        return [Hits.from_json(row) for row in self._store.values("rerank", new, compute)]
+        return self._store.values("rerank", new, compute, partial(_read_hits, len(block), len(chunks)))
 
     def _answered(
         self, choice: Choice, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
@@ -251,7 +270,7 @@ class Runner:
                 rows.append({**done.found.to_json(), **took})
             return rows, not any(row["reason"] in _PASSING for row in rows)
 
-        return [Answered.from_json(row) for row in self._store.values("generate", key, compute)]
+        return self._store.values("generate", key, compute, partial(_read_answers, len(block)))
 
     # What comes out ---------------------------------------------------------------------------------------------------
 
@@ -295,15 +314,26 @@ class Runner:
         traces = []
         for part in self._made[choice.key].parts:
             key = key_of("index", part.identity, chunks_key)
-            if not self._store.has_folder("index", key):
-                self._index(part, key, chunks)
-            traces.append(_read_trace(self._store.path("index", key)))
+            traces.append(self._traced(part, key, chunks))
         if not traces:
             return None
         return IndexTrace(
             sum(one.build_seconds for one in traces), traces[0].chunks, sum(one.bytes for one in traces),
             max(one.peak_memory_bytes for one in traces),
         )  # fmt: skip
+
+    def _traced(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> IndexTrace:
+        """What an index took, as it was written down; one that cannot be read is built again."""
+        if key not in self._traces:
+            kept = self._store.load_folder("index", key, _read_trace, only=["trace.json"])
+            if kept is None:
+                self._indexes.pop(key, None)
+                self._index(part, key, chunks)
+                kept = self._store.load_folder("index", key, _read_trace, only=["trace.json"])
+            if kept is None:
+                raise InputError("the index cannot be kept", path=str(self._store.folder))
+            self._traces[key] = kept
+        return self._traces[key]
 
 
 def _search(index: Index, k: int, query: Query) -> Ranked:
@@ -353,7 +383,26 @@ def _kept(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) ->
 def _read_trace(folder: Path) -> IndexTrace:
     import json
 
-    return IndexTrace(**json.loads((folder / "trace.json").read_text(encoding="utf-8")))
+    found = IndexTrace(**json.loads((folder / "trace.json").read_text(encoding="utf-8")))
+    if not all(isinstance(value, float | int) and value >= 0 for value in asdict(found).values()):
+        raise ValueError("a number of the trace is none")
+    return found
+
+
+def _read_hits(queries: int, chunks: int, plain: Any) -> list[Hits]:
+    """Hits of the kept rows: one for each query, of chunks that there are."""
+    found = [Hits.from_json(row) for row in plain]
+    if len(found) != queries or any(max(hits.chunks, default=0) >= chunks for hits in found):
+        raise ValueError("hits of other queries or chunks")
+    return found
+
+
+def _read_answers(queries: int, plain: Any) -> list[Answered]:
+    """Answers of the kept rows, one for each query."""
+    found = [Answered.from_json(row) for row in plain]
+    if len(found) != queries:
+        raise ValueError("answers to other queries")
+    return found
 
 
 def _faults(hits: Sequence[Hits], answers: Sequence[Answered]) -> dict[str, int]:

@@ -48,13 +48,17 @@ class Vectors:
             raise InputError(f"chunk {chunks[place].id} got no vector: {reason}")
         return self._made(found.rows)
 
-    def load(self, folder: Path) -> Index:
-        """Load the vectors."""
+    def load(self, folder: Path, count: int) -> Index:
+        """Load the vectors of so many chunks."""
         rows: NDArray[np.float32] = np.load(folder / "vectors.npy")
+        if rows.ndim != 2 or len(rows) != count or rows.dtype != np.float32 or not np.isfinite(rows).all():  # noqa: PLR2004
+            raise ValueError("not the vectors of these chunks")
         if self._search == "exact":
             return Exact(rows, self._embedder)
         graph = _usearch().Index(ndim=rows.shape[1], metric="ip")
         graph.load(str(folder / "graph.usearch"))
+        if len(graph) != count:
+            raise ValueError("not the graph of these chunks")
         return Approximate(rows, self._embedder, graph)
 
     def _made(self, rows: NDArray[np.float32]) -> Index:

@@ -60,6 +60,10 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "Stage work done: {done}; found in the cache: {reused}.",
         "已完成的阶段工作：{done}；取自缓存：{reused}。",
     ),
+    "experiment.damaged": (
+        "Damaged entries of the cache were found and done again: {counts}.",
+        "发现缓存中有损坏的条目，已重新计算：{counts}。",
+    ),
     "rerank.latency": (
         (
             "Latency of {n} queries with {candidates:g} candidates on average: P50 {p50:.1f} ms, P95 {p95:.1f} ms,"
