@@ -449,6 +449,16 @@ def test_a_damaged_model_is_fetched_again(cache, monkeypatch):
     assert (place / "tokenizer.json").read_bytes() == cache["tokenizer.json"]
 
 
+def test_damaged_weights_are_named_and_not_used(cache, monkeypatch):
+    monkeypatch.setattr(weights, "_from_hub", served(cache))
+    place = get_model("minilm")
+    changed = bytearray(cache["model.safetensors"])
+    changed[5] ^= 1
+    (place / "model.safetensors").write_bytes(changed)
+    with pytest.raises(InputError, match=r"model\.safetensors is damaged .*run assay models get minilm"):
+        choose_embedder("minilm", [])
+
+
 def test_an_unknown_model_is_refused(cache):
     with pytest.raises(UnknownName, match="unknown model 'minilm2'; did you mean minilm"):
         get_model("minilm2")

@@ -72,11 +72,12 @@ def _named(name: str) -> Embedder:
     if name != "minilm":
         raise UnknownName("embedder", name, NAMES, hint="or a folder with the weights of minilm, or a callable")
     from assay.text.minilm import load_minilm
-    from assay.text.weights import find_minilm
+    from assay.text.weights import check_kept, find_minilm
 
     folder = find_minilm()
     if folder is None:
         raise UsageError("the weights of minilm are not here: run assay models get minilm, or name their folder")
+    check_kept(folder)
     return load_minilm(folder)
 
 

