@@ -18,7 +18,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.analysis.tuning import split
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, UsageError, excerpt
 from assay.messages import say
 from assay.pipeline.runner import total
 from assay.stats.intervals import mean_intervals
@@ -145,7 +145,8 @@ def evaluate_experiment(
         check = _checked(judge, both, (winner, baseline), held, (label, len(chosen_on or ())))
     return Findings(
         tuple(_with_front(rows, label, sign)), tuple(systems), label, systems[0].labels, baseline, winner, check,
-        judge.settings, collection.judgments, (*_warnings(listed, experiment, baseline, found), *coverage(systems)),
+        judge.settings, collection.judgments,
+        (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *coverage(systems)),
     )  # fmt: skip
 
 
@@ -311,6 +312,17 @@ def _checked(
     found = compare(systems, [label], baseline=baseline)
     means = found.means[label]
     return Holdout(len(held), chosen_on, label, means[1], means[0], found.contrast(winner, label))
+
+
+def _ambiguous(collection: Collection) -> list[str]:
+    """Say how many gold spans occur several times in their document, with the first as an example."""
+    found = [span for span in collection.spans if span.others]
+    if not found:
+        return []
+    first = found[0]
+    whole = next(document.text for document in collection.documents if document.id == first.doc_id)
+    example = {"text": excerpt(whole[first.start : first.end]), "doc": first.doc_id, "times": len(first.places)}
+    return [say("experiment.ambiguous_gold", n=len(found), whole=len(collection.spans), **example)]
 
 
 def _unknown_times(outcome: Outcome) -> list[str]:

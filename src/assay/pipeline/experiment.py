@@ -141,7 +141,7 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     judgments = documents_judged(spans) if judged is None else judged
     queries, notes = _queries(table.texts(), judgments, f"{place}: data.queries", limit)
     kept = {query.id for query in queries}
-    _check_documents(judgments, texts, f"{place}: data.judgments")
+    notes += _check_documents(judgments, texts, f"{place}: data.judgments")
     return Collection(
         tuple(documents), tuple(queries), _only(judgments, kept),
         tuple(span for span in spans if span.query_id in kept), _references(table), tuple(notes),
@@ -158,8 +158,15 @@ def _queries(
     wordless = next((query for query in queries if not words(query.text)), None)
     if wordless is not None:
         raise InputError(f"query {excerpt(wordless.id)} has no words: {excerpt(wordless.text)}", path=place)
-    left = len(texts) - len(queries)
+    left, lost = len(texts) - len(queries), sorted(judged - texts.keys())
     notes = [f"{left} queries without judgments are not asked"] if left else []
+    if lost:
+        many = (
+            "1 judged query has no text and is"
+            if len(lost) == 1
+            else f"{len(lost)} judged queries have no text and are"
+        )
+        notes.append(f"{many} not asked, such as {excerpt(lost[0])}")
     if limit is not None and limit < len(queries):
         notes.append(f"only the first {limit} of {len(queries)} queries are asked (--limit)")
         queries = queries[:limit]
@@ -175,11 +182,16 @@ def _only(judgments: Judgments, kept: set[str]) -> Judgments:
     return replace(judgments, rows=frame, empty=tuple(name for name in judgments.empty if name in kept))
 
 
-def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str) -> None:
-    known = judgments.frame["doc_id"].is_in(list(texts))
-    if not known.any() and len(known):
-        first = judgments.frame["doc_id"][0]
-        raise InputError(f"no judged document is in the collection, such as {excerpt(first)}", path=place)
+def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str) -> list[str]:
+    """Refuse judgments of another collection; tell of judged documents that this one does not have."""
+    judged = judgments.frame["doc_id"].unique(maintain_order=True).to_list()
+    lost = [name for name in judged if name not in texts]
+    if lost and len(lost) == len(judged):
+        raise InputError(f"no judged document is in the collection, such as {excerpt(lost[0])}", path=place)
+    if not lost:
+        return []
+    many = "1 judged document is" if len(lost) == 1 else f"{len(lost)} judged documents are"
+    return [f"{many} not in the collection, such as {excerpt(lost[0])}"]
 
 
 def _references(table: Any) -> dict[str, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.data.judgments import Judgments
@@ -12,53 +13,135 @@ from assay.formats.files import Input
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from assay.pipeline.records import Chunk
+    from assay.pipeline.records import Chunk, Span
 
 
 class GoldSpan(NamedTuple):
-    """A piece of a document that answers a query."""
+    """A piece of a document that answers a query; `others` are the further places of a text that occurs several times.
+
+    Any of its places will do: a span is found when one of them is.
+    """
 
     query_id: str
     doc_id: str
     start: int
     end: int
     grade: float = 1.0
+    others: tuple[Span, ...] = ()
+
+    @property
+    def places(self) -> tuple[Span, ...]:
+        """Where it stands, all places of one length."""
+        return (self.start, self.end), *self.others
 
 
 def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[GoldSpan]:
     """Read spans: rows of query_id, doc_id and start and end, or the text itself, which must stand in the document.
 
-    A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
+    A text that occurs several times stands in all of its places, unless start or occurrence (1 for the first) says
+    which one is meant. A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
     """
     source = Input.at(place)
     kind = format_of(source, None)
     if kind not in {"jsonl", "csv", "tsv", "parquet"}:
         raise InputError("gold spans are read from .jsonl, .csv, .tsv or .parquet", path=source.label)
     rows = tables.read_table(source, kind).iter_rows(named=True)
-    spans = [_span(row, number, source.label, texts) for number, row in enumerate(rows, 1)]
+    spans = [_span(row, _Row(number, source.label), texts) for number, row in enumerate(rows, 1)]
     return [span for span in spans if span.grade > 0]
 
 
-def _span(row: Mapping[str, Any], number: int, label: str, texts: Mapping[str, str]) -> GoldSpan:
+class _Row(NamedTuple):
+    """A row of a gold file, for messages."""
+
+    number: int
+    label: str
+
+    def error(self, message: str) -> InputError:
+        return InputError(f"row {self.number}: {message}", path=self.label)
+
+    def whole(self, name: str, value: Any) -> int | None:
+        """A whole number, which tables of text have as text; None for an empty cell."""
+        if value is None or value == "":
+            return None
+        try:
+            found = int(value)
+        except (TypeError, ValueError, OverflowError):
+            found = None
+        if found is None or isinstance(value, bool) or (isinstance(value, float) and value != found):
+            raise self.error(f"{name} = {excerpt(value)}: expected a whole number")
+        return found
+
+    def grade(self, value: Any) -> float:
+        try:
+            found = 1.0 if value is None or value == "" else float(value)
+        except (TypeError, ValueError):
+            found = math.nan
+        if not math.isfinite(found):
+            raise self.error(f"grade = {excerpt(value)}: expected a number")
+        return found
+
+
+def _span(cells: Mapping[str, Any], row: _Row, texts: Mapping[str, str]) -> GoldSpan:
     hint = "expected query_id, doc_id, and start and end, or text"
-    query, doc = row.get("query_id"), row.get("doc_id")
+    query, doc = cells.get("query_id"), cells.get("doc_id")
     if query is None or doc is None:
-        raise InputError(f"row {number} lacks query_id or doc_id", path=label, hint=hint)
+        raise InputError(f"row {row.number} lacks query_id or doc_id", path=row.label, hint=hint)
     doc = str(doc)
     if doc not in texts:
-        raise InputError(f"row {number}: there is no document {excerpt(doc)}", path=label)
-    start, end, text = row.get("start"), row.get("end"), row.get("text")
-    if start is None and text is not None:
-        start = texts[doc].find(str(text))
-        if start < 0:
-            raise InputError(f"row {number}: {excerpt(text)} does not stand in document {excerpt(doc)}", path=label)
-        end = start + len(str(text))
-    if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end <= len(texts[doc]):
-        raise InputError(f"row {number} has no span inside document {excerpt(doc)}", path=label, hint=hint)
-    grade = row.get("grade")
-    return GoldSpan(str(query), doc, start, end, 1.0 if grade is None else float(grade))
+        raise row.error(f"there is no document {excerpt(doc)}")
+    start, end, which = (row.whole(name, cells.get(name)) for name in ("start", "end", "occurrence"))
+    text = "" if cells.get("text") is None else str(cells["text"])
+    if which is not None and not text:
+        raise row.error("an occurrence needs text")
+    if which is not None and start is not None:
+        raise row.error("give start or occurrence, not both")
+    if text and start is None:
+        places = _choose(_occurrences(texts[doc], text), which, row, (text, doc))
+    elif text:
+        places = [_locate(start, end, row, (text, doc), texts[doc])]
+    elif start is None or end is None or not 0 <= start < end <= len(texts[doc]):
+        raise InputError(f"row {row.number} has no span inside document {excerpt(doc)}", path=row.label, hint=hint)
+    else:
+        places = [(start, end)]
+    return GoldSpan(str(query), doc, *places[0], row.grade(cells.get("grade")), tuple(places[1:]))
+
+
+def _occurrences(whole: str, text: str) -> list[Span]:
+    """Where a text stands in a document; places may overlap."""
+    found: list[Span] = []
+    start = whole.find(text)
+    while start >= 0:
+        found.append((start, start + len(text)))
+        start = whole.find(text, start + 1)
+    return found
+
+
+def _choose(places: list[Span], which: int | None, row: _Row, told: tuple[str, str]) -> list[Span]:
+    """All places of a text, or the one of them that the row names."""
+    text, doc = map(excerpt, told)
+    if not places:
+        raise row.error(f"{text} does not stand in document {doc}")
+    if which is None:
+        return places
+    if which < 1:
+        raise row.error(f"occurrence = {which}: expected a whole number from 1 on")
+    if which > len(places):
+        times = "once" if len(places) == 1 else f"{len(places)} times"
+        raise row.error(f"{text} occurs {times} in document {doc}, not {which}")
+    return [places[which - 1]]
+
+
+def _locate(start: Any, end: int | None, row: _Row, told: tuple[str, str], whole: str) -> Span:
+    """The place that a row gives beside its text, which must stand there: offsets may have counted bytes."""
+    text, doc = told
+    if end is not None and end - start != len(text):
+        raise row.error("start, end and text do not fit together: the text has another length")
+    if start < 0 or whole[start : start + len(text)] != text:
+        there = excerpt(whole[max(start, 0) : max(start, 0) + len(text)])
+        raise row.error(f"at {start} of document {excerpt(doc)} stands {there}, not {excerpt(text)}")
+    return start, start + len(text)
 
 
 def documents_judged(spans: Sequence[GoldSpan]) -> Judgments:
@@ -71,8 +154,13 @@ def documents_judged(spans: Sequence[GoldSpan]) -> Judgments:
 
 
 def overlap(span: GoldSpan, chunk: Chunk) -> int:
-    """Characters that a span and a chunk share."""
-    return max(0, min(span.end, chunk.end) - max(span.start, chunk.start)) if span.doc_id == chunk.doc_id else 0
+    """Characters that a chunk shares with a span, at the place where it shares most."""
+    return max((common(place, chunk) for place in span.places), default=0) if span.doc_id == chunk.doc_id else 0
+
+
+def common(place: Span, chunk: Chunk) -> int:
+    """Characters that a place and a chunk of the same document share."""
+    return max(0, min(place[1], chunk.end) - max(place[0], chunk.start))
 
 
 def chunks_judged(spans: Sequence[GoldSpan], chunks: Sequence[Chunk], *, share: float = 0.5) -> Judgments:
@@ -87,30 +175,32 @@ def chunks_judged(spans: Sequence[GoldSpan], chunks: Sequence[Chunk], *, share: 
     for span in spans:
         mine = grades.setdefault(span.query_id, {})
         for chunk in by_doc.get(span.doc_id, ()):
-            common = overlap(span, chunk)
-            if common and common >= share * min(span.end - span.start, chunk.end - chunk.start):
+            held = overlap(span, chunk)
+            if held and held >= share * min(span.end - span.start, chunk.end - chunk.start):
                 mine[chunk.id] = max(span.grade, mine.get(chunk.id, 0.0))
     return Judgments.from_dict(grades)
 
 
 def inside(chunk: Chunk, spans: Sequence[GoldSpan]) -> int:
-    """How many characters of a chunk lie in some span, each counted once."""
-    pieces = sorted((max(s.start, chunk.start), min(s.end, chunk.end)) for s in spans if overlap(s, chunk))
-    total, reached = 0, chunk.start
-    for start, end in pieces:
-        total += max(0, end - max(start, reached))
-        reached = max(reached, end)
-    return total
+    """How many characters of a chunk lie in some place of some span, each counted once."""
+    places = [place for span in spans if span.doc_id == chunk.doc_id for place in span.places]
+    return _size_of_union((max(start, chunk.start), min(end, chunk.end)) for start, end in places)
 
 
 def covered(spans: Sequence[GoldSpan], chunks: Sequence[Chunk]) -> list[int]:
-    """How many characters of each span some chunks hold together."""
+    """How many characters of each span some chunks hold together, at the place where they hold most."""
     found = []
     for span in spans:
-        pieces = sorted((max(span.start, c.start), min(span.end, c.end)) for c in chunks if overlap(span, c))
-        total, reached = 0, span.start
-        for start, end in pieces:
-            total += max(0, end - max(start, reached))
-            reached = max(reached, end)
-        found.append(total)
+        mine = [chunk for chunk in chunks if chunk.doc_id == span.doc_id]
+        held = [_size_of_union((max(a, c.start), min(b, c.end)) for c in mine) for a, b in span.places]
+        found.append(max(held))
     return found
+
+
+def _size_of_union(pieces: Iterable[Span]) -> int:
+    """Characters of pieces that may overlap, each counted once; a piece that ends before it begins has none."""
+    total, reached = 0, 0
+    for start, end in sorted(pieces):
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total

@@ -54,6 +54,16 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "The baseline {asked} is not among the combinations that ran; {name} takes its place.",
         "基线 {asked} 不在已运行的组合中，改用 {name}。",
     ),
+    "experiment.ambiguous_gold": (
+        (
+            "{n} of {whole} gold spans occur several times in their document, and any occurrence counts: {text} stands"
+            " {times} times in {doc}. To mean one of them, give start or occurrence in the gold file."
+        ),
+        (
+            "{whole} 个标准答案片段中有 {n} 个在其文档中出现多次，任一处均算命中：{text} 在 {doc} 中出现 {times} 次。"
+            "如需指定其中一处，请在标准答案文件中给出 start 或 occurrence。"
+        ),
+    ),
     "experiment.stages": ("Time, tokens and money of each stage", "各阶段的时间、token 与费用"),
     "experiment.indexes": ("Indexes", "索引"),
     "experiment.work": (
