@@ -5,8 +5,10 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import io
 import os
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import click
@@ -115,6 +117,7 @@ def program() -> NoReturn:
     is registered with atexit is done; threads that still run are not waited for.
     """
     code: str | int | None = 0
+    _attach_streams()
     try:
         main()
     except SystemExit as stop:
@@ -126,6 +129,32 @@ def program() -> NoReturn:
     except BrokenPipeError:
         pass
     os._exit(code if isinstance(code, int) else int(code is not None))
+
+
+class _Aside(io.TextIOWrapper):
+    """Standard error that nobody may be reading any more: what cannot be told must not stop the work."""
+
+    def write(self, text: str, /) -> int:
+        with suppress(OSError):
+            return super().write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            super().flush()
+
+
+def _attach_streams() -> None:
+    """Put the null device where a standard stream is closed: the next file opened would take its number."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    raw = open(2, "wb", closefd=False)  # noqa: SIM115 - stays open as long as the process lives
+    sys.stderr = _Aside(raw, encoding=sys.stderr.encoding, errors="backslashreplace", line_buffering=True)
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ assay compare before.json after.json -m faithfulness
 @click.option("--protocol", default="answers", show_default=True, metavar="NAME|FILE", help="See: assay protocols.")
 @click.option("--mix", is_flag=True, help="Average over samples that different methods judged.")
 @click.option("--max-chars", type=click.IntRange(min=1), default=60_000, show_default=True, help="Of all contexts.")
-@click.option("--per-sample", metavar="FILE", help="Every sample with its evidence (.jsonl).")
+@options.written("--per-sample", help="Every sample with its evidence (.jsonl).")
 @asking.client_options
 @options.report
 @options.output

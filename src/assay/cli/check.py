@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import emit, format_for, named, with_progress
+from assay.cli.options import emit, format_for, named, with_progress, written
 
 if TYPE_CHECKING:
     from assay.analysis.check import Finding
@@ -26,7 +26,7 @@ assay check qrels.txt bm25.run --format json
 @click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir.")
 @click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
 @click.option("--format", "kind", type=click.Choice(["table", "json", "markdown", "csv"]), help="Output format.")
-@click.option("--output", "-o", metavar="FILE", help="Write to a file instead.")
+@written("--output", "-o", help="Write to a file instead.")
 def command(
     *, judgments: str, runs: tuple[str, ...], input_format: str | None, split: str, kind: str | None, output: str | None
 ) -> None:

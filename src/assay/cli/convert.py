@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from assay.cli.places import OUTPUT, guard
+
 _HELP = """Rewrite a judgments or run file in another format; the suffix of OUTPUT decides which.
 
 \b
@@ -15,19 +17,15 @@ assay convert judgments beir-folder qrels.txt
 @click.command(name="convert", help=_HELP)
 @click.argument("what", type=click.Choice(["judgments", "run"]))
 @click.argument("source")
-@click.argument("output")
+@click.argument("output", type=OUTPUT)
 @click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir.")
 @click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
+@guard
 def command(*, what: str, source: str, output: str, input_format: str | None, split: str) -> None:
     """Read and write."""
-    from pathlib import Path
-
-    from assay.errors import UsageError
     from assay.formats.reading import read_judgments, read_run
     from assay.formats.writing import write_judgments, write_run
 
-    if Path(source).exists() and Path(output).exists() and Path(source).samefile(output):
-        raise UsageError(f"{output} is the input itself: choose another output")
     if what == "judgments":
         write_judgments(read_judgments(source, kind=input_format, split=split), output)
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, places
 
 if TYPE_CHECKING:
     from assay.analysis.economics import Costs, Method
@@ -52,6 +52,7 @@ def command(
         own, given = _read(file)
         asked = own | asked
     given += [_split(text) for text in methods]
+    places.check(*(values.get("bench") for _, values in given))
     kind = kind or options.format_for(output, options.FORMATS)
     notes: list[Said] = []
     rows = [_method(name, values, float(asked.get("documents_per_query", 50)), notes) for name, values in given]

@@ -24,7 +24,7 @@ assay demo --output somewhere --lang zh
 
 
 @click.command(name="demo", help=_HELP)
-@click.option("--output", "-o", default="assay-demo", show_default=True, metavar="DIR", help="Where results go.")
+@options.written("--output", "-o", default="assay-demo", show_default=True, metavar="DIR", help="Where results go.")
 @options.lang
 def command(*, output: str, lang: Lang) -> None:
     """Run the ladder and the chunkers, diagnose the best, look at its answers."""

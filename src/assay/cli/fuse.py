@@ -54,14 +54,14 @@ def _show_list(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # 
 @click.option("--dedupe", is_flag=True, help="Keep the highest ranked of repeated documents.")
 @click.option("--name", help="Name of the fused run.  [default: the method]")
 @click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv or parquet.")
-@click.option("--output", "-o", metavar="FILE", help="The fused run; its suffix sets the format.")
+@options.written("--output", "-o", help="The fused run; its suffix sets the format.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_show_list, help="List the methods.")
 @click.option("--tune", metavar="JUDGMENTS", help="Search weights (k, phi, nu) on training queries of JUDGMENTS.")
 @click.option("-m", "--measure", help="What tuning maximises.  [default: ndcg@10]")
 @click.option("--train", type=float, help="Share of judged queries to train on.  [default: 0.5]")
 @click.option("--seed", type=int, help="Of the draw of training queries.  [default: 0]")
 @click.option("--train-queries", metavar="FILE", help="Training queries, one id per line, or a file of --write-split.")
-@click.option("--write-split", metavar="FILE", help="Write which queries were for training and which were held out.")
+@options.written("--write-split", help="Write which queries were for training and which were held out.")
 @click.option("--protocol", metavar="NAME|FILE", help="Of the measure.  [default: trec]")
 @click.option("--min-relevance", type=float, help="Smallest grade that counts as relevant.")
 @click.option("--split", help="Split of a BEIR folder.  [default: test]")
@@ -82,24 +82,19 @@ def command(
         raise UsageError(f"--{stray.replace('_', '-')} is for tuning: it needs --tune JUDGMENTS")
     if output is None and tune is None:
         raise UsageError("where to? give -o FILE, as in -o fused.run")
-    _check_places([*runs, *([tune] if tune else [])], output)
+    _check_places([*runs, *([tune] if tune else [])])
     read = [_read(text, input_format) for text in options.with_progress(runs, "reading")]
     fused = fuse(read, **rest) if tune is None else _tuned(tune, read, tuning, rest)
     _report(fused, output)
 
 
-def _check_places(inputs: list[str], output: str | None) -> None:
-    """Refuse to read standard input twice or to write over an input."""
-    from pathlib import Path
-
+def _check_places(inputs: list[str]) -> None:
+    """Refuse to read standard input twice."""
     from assay.errors import UsageError
 
     paths = [options.named(text)[1] for text in inputs]
     if paths.count("-") > 1:
         raise UsageError("standard input can be read for one file only")
-    there = output is not None and Path(output).exists()
-    if output and there and any(Path(path).exists() and Path(path).samefile(output) for path in paths):
-        raise UsageError(f"{output} is an input itself: choose another output")
 
 
 def _read(text: str, input_format: str | None) -> Run:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import inputs, options
+from assay.cli import inputs, options, places
 
 if TYPE_CHECKING:
     from assay.analysis.gate import Gate, Rule
@@ -40,7 +40,7 @@ assay gate qrels.txt new.run --protocol rerank --targets
 @click.option("--targets", is_flag=True, help="Check the targets of the protocol.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Rules in a TOML file.")
 @click.option("--strict", is_flag=True, help="A rule that cannot be decided fails.")
-@click.option("--junit", metavar="FILE", help="Write JUnit XML too.")
+@options.written("--junit", help="Write JUnit XML too.")
 @options.rules
 @options.output
 def command(
@@ -55,6 +55,7 @@ def command(
 
     names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file")
     asked = {name: rest.pop(name) for name in names}
+    places.check(*_named_in(asked["rules_file"]))
     if inputs.is_result(options.named(judgments)[1]):
         systems, score = inputs.results((judgments, *runs)), None
     else:
@@ -127,6 +128,18 @@ def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: An
         for measure in measures or [chosen(scores, None)]:
             rules.append(NotWorse(measure, base, asked["margin"], asked["alpha"]))
     return rules + _from_file(asked["rules_file"], scores, score)
+
+
+def _named_in(rules_file: str | None) -> list[str]:
+    """Baselines that a file of rules names, which are read from its folder."""
+    from pathlib import Path
+
+    from assay.formats.files import read_toml
+
+    rules = read_toml(rules_file).get("rule") if rules_file else None
+    entries = rules if isinstance(rules, list) else []
+    names = [entry.get("not_worse_than") for entry in entries if isinstance(entry, dict)]
+    return [str(Path(rules_file or "").parent / name) for name in names if isinstance(name, str)]
 
 
 def _from_file(place: str | None, scores: Scores, score: Any) -> list[Rule]:

@@ -199,12 +199,12 @@ def read_runs(places: tuple[str, ...], kind: str | None = None) -> list[Run]:
 
 def score_at(job: Job, place: str) -> Scores:
     """Evaluate one more run under the settings of a job."""
-    from assay.formats.files import system_name
+    from assay.formats.files import run_name
     from assay.formats.reading import open_run
 
     name, path = options.named(place)
     kind = None if job.input_format == "beir" else job.input_format
-    return job.score(open_run(path, kind=kind, name=name or system_name(path)))
+    return job.score(open_run(path, kind=kind, name=name or run_name(path)))
 
 
 def _judgments(
@@ -226,9 +226,9 @@ def _judgments(
 def _named_once(runs: tuple[str, ...]) -> list[tuple[str, str]]:
     """Name every run; two of the same name would hide each other."""
     from assay.errors import UsageError
-    from assay.formats.files import system_name
+    from assay.formats.files import run_name
 
-    pairs = [(name or system_name(path), path) for name, path in map(options.named, runs)]
+    pairs = [(name or run_name(path), path) for name, path in map(options.named, runs)]
     names = [name for name, _ in pairs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

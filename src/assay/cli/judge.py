@@ -50,8 +50,8 @@ assay judge --pairs pairs.jsonl --model a --model b --repeats 3 --combine mean -
 @click.option("--weighted", is_flag=True, help="Weight grades by their probabilities, where the server gives them.")
 @click.option("--max-chars", type=click.IntRange(min=1), default=20_000, show_default=True, help="Of a document.")
 @asking.client_options
-@click.option("--output", "-o", metavar="FILE", help="Judgments: .qrels, .jsonl, .csv, .tsv or .parquet.")
-@click.option("--details", metavar="FILE", help="Every verdict with its reasons and votes (.jsonl).")
+@options.written("--output", "-o", help="Judgments: .qrels, .jsonl, .csv, .tsv or .parquet.")
+@options.written("--details", help="Every verdict with its reasons and votes (.jsonl).")
 @options.lang
 def command(*, runs: tuple[str, ...], output: str | None, details: str | None, lang: Lang, **rest: Any) -> None:
     """Judge and write."""

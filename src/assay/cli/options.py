@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from assay.cli.places import OUTPUT, guard
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -40,9 +42,15 @@ lang = click.option(
     "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, envvar="ASSAY_LANG",
     help="Language of messages and tables.",
 )  # fmt: skip
-report = click.option(
-    "--report", metavar="FILE", help="Also write a report: .html (or .md, .tex, .txt); see: assay report."
-)
+
+
+def written(*names: str, metavar: str = "FILE", **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add an option for a file that the command writes; one that it reads is refused before anything is done."""
+    option = click.option(*names, type=OUTPUT, metavar=metavar, **more)
+    return lambda function: option(guard(function))
+
+
+report = written("--report", help="Also write a report: .html (or .md, .tex, .txt); see: assay report.")
 FORMATS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
 
 
@@ -53,7 +61,7 @@ def output(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--format", "kind", type=click.Choice(list(dict.fromkeys(FORMATS.values()))), help="Output format."
         ),
-        click.option("--output", "-o", metavar="FILE", help="Write to a file instead; its suffix sets the format."),
+        written("--output", "-o", help="Write to a file instead; its suffix sets the format."),
     ):
         function = option(function)
     return function

@@ -26,7 +26,7 @@ assay plot result.json --chart differences-0-0 -o differences.png --lang zh
 @click.command(name="plot", help=_HELP)
 @click.argument("results", nargs=-1, required=True, metavar="[NAME=]RESULT...")
 @click.option("--chart", "name", metavar="CHART", help="Which chart; without it, all are listed.")
-@click.option("--output", "-o", metavar="FILE", help="Where to write: .svg or .png.")
+@options.written("--output", "-o", help="Where to write: .svg or .png.")
 @click.option("--scale", type=float, default=2.0, show_default=True, help="Size of a PNG.")
 @click.option("--judgments", metavar="FILE", help="The judgments behind the results.")
 @click.option("--run", "runs", multiple=True, metavar="[NAME=]RUN", help="A run behind the results; may be repeated.")

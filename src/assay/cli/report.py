@@ -26,7 +26,7 @@ assay report result.json -o report.md
 
 @click.command(name="report", help=_HELP)
 @click.argument("results", nargs=-1, required=True, metavar="[NAME=]RESULT...")
-@click.option("--output", "-o", metavar="FILE", help="Where to write: .html, .md, .tex or .txt.  [required]")
+@options.written("--output", "-o", help="Where to write: .html, .md, .tex or .txt.  [required]")
 @click.option("--open", "show", is_flag=True, help="Open the report in the browser.")
 @click.option("--title", help="Title of the report; the names of the files unless given.")
 @click.option("--judgments", metavar="FILE", help="The judgments behind the results.")

@@ -121,7 +121,7 @@ def _written(results: Sequence[Loaded]) -> dict[str, Path]:
 
 def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> dict[str, Run]:
     from assay.errors import UnknownName
-    from assay.formats.files import system_name
+    from assay.formats.files import run_name
     from assay.formats.reading import read_run
     from assay.messages import say
 
@@ -131,7 +131,7 @@ def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> 
     lists = {e["path"] for _, result in results for e in result.get("inputs") or () if e.get("role") == "run"}
     found: dict[str, Run] = {}
     for name, path in map(options.named, given):
-        system = name or system_name(path)
+        system = name or run_name(path)
         if system not in files:
             raise UnknownName("system", system, files, hint="name it, as in NAME=FILE")
         found[system] = read_run(path, name=system)

@@ -35,7 +35,7 @@ assay rerank-eval qrels.txt bm25.run --queries q.tsv --documents docs.tsv --rera
 @click.option("--depth", type=click.IntRange(min=1), default=50, show_default=True, help="Candidates of a query.")
 @click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
 @click.option("--protocol", default="rerank", show_default=True, metavar="NAME|FILE", help="See: assay protocols.")
-@click.option("--run-output", metavar="FILE", help="Write the reranked run.")
+@options.written("--run-output", help="Write the reranked run.")
 @options.output
 def command(
     *, judgments: str, run: str, queries: str, documents: str, reranker: str, settings: tuple[str, ...],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import inputs, options
+from assay.cli import inputs, options, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ assay run experiment.toml --holdout 0.3 -o results --report report.html
 @click.option("--only", multiple=True, metavar="NAME", help="Combinations by name, * for anything; may be repeated.")
 @click.option("--holdout", type=float, default=0.0, metavar="SHARE", help="Queries that only check the winner.")
 @click.option("--cache", metavar="DIR", help="Where finished work is kept (.assay-cache beside the file).")
-@click.option("--output", "-o", metavar="DIR", help="Where results go (NAME-results beside the file).")
+@options.written("--output", "-o", metavar="DIR", help="Where results go (NAME-results beside the file).")
 @click.option("--format", "kind", type=click.Choice(["table", "markdown", "latex", "csv", "json"]), default="table")
 @click.option("--brief", is_flag=True, help="Leave out the tables of stages and indexes.")
 @options.report
@@ -52,6 +52,7 @@ def command(
     from assay.analysis.conduct import run_experiment
 
     gc.enable()  # a long run makes cycles
+    _check_places(experiment, output, only)
     try:
         found = run_experiment(experiment, limit=limit, only=only, holdout=holdout, cache=cache, tell=bar())
     except KeyboardInterrupt:
@@ -68,6 +69,24 @@ def command(
     click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
     if any(not row.done for row in found.findings.rows):
         sys.exit(1)
+
+
+def _check_places(experiment: str, output: str | None, only: tuple[str, ...]) -> None:
+    """Refuse to write over the data of an experiment, wherever its file names them."""
+    from pathlib import Path
+
+    from assay.formats.files import file_name
+    from assay.pipeline.experiment import load_experiment
+
+    asked = load_experiment(experiment, only=only)
+    folder = Path(output) if output else asked.output
+    names = [f"{file_name(one.name)}.jsonl" for one in asked.combinations]
+    written = [folder / "result.json", folder / "trace.jsonl"]
+    written += [folder / part / name for part in ("runs", "samples") for name in names]
+    choices = [choice for one in asked.combinations for choice in one.choices.values()]
+    named = [*asked.data.values(), *(value for choice in choices for value in choice.params.values())]
+    read = [value for value in named if isinstance(value, str)]
+    places.check(*(asked.folder / value for value in read), outputs=written)
 
 
 def one_thread() -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.data.source import Source
-from assay.errors import InputError
+from assay.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _HEAD = 1 << 16
 _GZIP = b"\x1f\x8b"
+_FIRST_LINE = 1 << 12  # bytes of a run that are looked at for its tag
 _LONGEST = 120  # bytes of a file name that come from a system's name
 
 
@@ -137,30 +144,115 @@ def _why(error: Exception) -> str:
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write a file completely or not at all."""
-    import tempfile
+    """Write a file completely or not at all; a link is written through, and permissions stay as they were.
 
-    target = Path(path)
+    The bytes are on the disk before they take the file's place, so that a crash leaves the old file or the new one.
+    """
+    target = Path(os.path.realpath(path))
     raw = data.encode() if isinstance(data, str) else data
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"cannot be written: {_why(error)}", path=str(target)) from None
+        before = target.stat() if target.exists() or target.is_symlink() else None  # a link that leads nowhere raises
+        if before is not None and not stat.S_ISREG(before.st_mode):
+            target.write_bytes(raw)  # a pipe or a device takes what it is given; a folder refuses
+        else:
+            _replace(target, raw, before)
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be written: {_why(error)}", path=os.fspath(path)) from None
+
+
+def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
+    """Write a draft beside a file and put it into its place; whatever happens, no draft is left."""
+    import tempfile
+
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:_LONGEST]}.", dir=target.parent)
     draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
-        draft.chmod(0o666 & ~_umask())
+            file.flush()
+            os.fsync(file.fileno())
+        if before is not None:
+            _give_to(draft, before)
+        draft.chmod(0o666 & ~_umask() if before is None else stat.S_IMODE(before.st_mode))
         draft.replace(target)
-    except OSError as error:
+    except BaseException:
         draft.unlink(missing_ok=True)
-        raise InputError(f"cannot be written: {_why(error)}", path=str(target)) from None
+        raise
+    _sync_folder(target.parent)
+
+
+def _give_to(draft: Path, before: os.stat_result) -> None:
+    """Keep the owner of a file, as far as we may."""
+    now = draft.stat()
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(OSError):
+            os.chown(draft, before.st_uid, before.st_gid)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a folder's list of names to the disk, on systems that can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # Windows opens no folders
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
+            raise
+    finally:
+        os.close(handle)
 
 
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+# What is read of a folder that is given as documents or as a BEIR collection.
+FOLDER_SUFFIXES = {".txt", ".md", ".markdown", ".html", ".htm", ".pdf", ".tsv"}
+_FOLDER_FILES = {"corpus.jsonl", "queries.jsonl"}
+
+
+def check_outputs(
+    outputs: Iterable[str | os.PathLike[str] | None], inputs: Iterable[str | os.PathLike[str] | None]
+) -> None:
+    """Refuse to write over an input, or two outputs to one file, however their paths are spelled.
+
+    None and '-' are no files. Of a folder that is read, the files that its readers look at are inputs.
+    """
+    written = [os.fspath(place) for place in outputs if place and place != "-"]
+    read = {os.path.realpath(place) for place in inputs if place and place != "-" and _is_there(place)}
+    for output in written:
+        if any(_is_part(output, place) for place in read):
+            raise UsageError(f"{output} is an input itself: choose another output")
+    for i, output in enumerate(written):
+        twin = next((other for other in written[i + 1 :] if _same(output, other)), None)
+        if twin is not None:
+            raise UsageError(f"{output} and {twin} are the same file: give each output a file of its own")
+
+
+def _is_there(place: str | os.PathLike[str]) -> bool:
+    try:
+        return Path(place).exists()
+    except (OSError, ValueError):  # too long, or no text for a path
+        return False
+
+
+def _same(one: str, other: str) -> bool:
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return _is_there(one) and _is_there(other) and Path(one).samefile(other)
+
+
+def _is_part(output: str, place: str) -> bool:
+    """Say whether an output would replace a file that is read, or a document of a folder that is read."""
+    if not Path(place).is_dir():
+        return _same(output, place)
+    real = Path(os.path.realpath(output))
+    documents = real.suffix.lower() in FOLDER_SUFFIXES or real.name in _FOLDER_FILES
+    return documents and real.is_file() and real.is_relative_to(place)
 
 
 _KNOWN_SUFFIXES = {
@@ -179,12 +271,38 @@ _KNOWN_SUFFIXES = {
 }
 
 
-def system_name(label: str) -> str:
-    """Name a system after its file, without the suffixes we know; names themselves may contain dots."""
+def system_name(label: str, tag: str = "") -> str:
+    """Name a system after its file, without the suffixes we know; names themselves may contain dots.
+
+    A suffix that the tag of its run ends in too belongs to the name.
+    """
     name = Path(label).name
-    while Path(name).suffix.lower() in _KNOWN_SUFFIXES and Path(name).stem:
+    while name != tag and Path(name).suffix.lower() in _KNOWN_SUFFIXES and Path(name).stem:
         name = Path(name).stem
     return name
+
+
+def run_name(place: str | os.PathLike[str]) -> str:
+    """Name a run after its file, and look at the tag of its first line where the file name ends like a format."""
+    label = os.fspath(place)
+    return system_name(label, _tag(Path(label)) if system_name(label) != Path(label).name else "")
+
+
+def _tag(path: Path) -> str:
+    """The tag in the first line of a TREC run; empty where there is none, or the file can be read only once."""
+    import gzip
+    import zlib
+
+    try:
+        if not path.is_file():
+            return ""
+        with path.open("rb") as file:
+            packed = file.read(2) == _GZIP
+        with gzip.open(path) if packed else path.open("rb") as opened:
+            fields = opened.readline(_FIRST_LINE).split()
+    except (OSError, EOFError, zlib.error):
+        return ""  # whoever reads the file will say what is wrong with it
+    return fields[5].decode("utf-8", "replace") if len(fields) > 5 else ""  # noqa: PLR2004
 
 
 def file_name(name: str) -> str:

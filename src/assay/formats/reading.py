@@ -15,7 +15,7 @@ from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats import columns, scan, tables, trec
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of, is_records
-from assay.formats.files import Input, system_name
+from assay.formats.files import Input, run_name, system_name
 from assay.formats.pieces import pool_of
 from assay.lazy import pl
 
@@ -150,7 +150,7 @@ def open_run(place: str | os.PathLike[str], *, kind: str | None = None, name: st
     """Find out what a run file is; the rows of a TREC file are read, and its faults found, when they are used."""
     source = Input.at(place)
     kind = format_of(source, kind)
-    name = name or system_name(source.label)
+    name = name or run_name(source.label)
     if kind == "beir":
         raise InputError("this is a folder of judgments, not a run", path=source.label, hint="give a run file")
     if kind == "trec":

@@ -1,0 +1,53 @@
+"""Which files a command reads and which it writes, so that no output ever replaces an input."""
+
+from __future__ import annotations
+
+import re
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_FILES = re.compile(r"\b(FILE|DIR|FOLDER|RUN|RESULT|JUDGMENTS|SAMPLES)\b")
+OUTPUT = click.types.StringParamType()  # the type of a parameter that names a file or folder to write
+
+
+def is_read(param: click.Parameter) -> bool:
+    """Say whether a parameter names files that are read: an argument, or an option that the help calls a file."""
+    if param.type is OUTPUT or not isinstance(param.type, click.types.StringParamType):
+        return False
+    return isinstance(param, click.Argument) or bool(_FILES.search(param.metavar or ""))
+
+
+def guard(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command refuse, before it does anything, to write over what it reads or twice to one file."""
+
+    @wraps(function)
+    def checked(*args: Any, **more: Any) -> Any:
+        check()
+        return function(*args, **more)
+
+    return checked
+
+
+def check(*inputs: Any, outputs: Iterable[Any] = ()) -> None:
+    """Check the files of the command that runs; `inputs` and `outputs` are those that other files name."""
+    from assay.formats.files import check_outputs
+
+    ctx = click.get_current_context()
+    written = [ctx.params.get(param.name or "") for param in ctx.command.params if param.type is OUTPUT]
+    check_outputs([*written, *outputs], [*_given(ctx), *inputs])
+
+
+def _given(ctx: click.Context) -> Iterator[str]:
+    """Values of the parameters that name files to read; of NAME=FILE the file too."""
+    for param in filter(is_read, ctx.command.params):
+        value = ctx.params.get(param.name or "")
+        for text in value if isinstance(value, tuple) else (value,):
+            if text:
+                yield text
+                yield text.partition("=")[2]
+    yield from ctx.meta.get("words") or ()  # of a command that is measured
