@@ -263,6 +263,26 @@ def test_what_says_whether_the_contexts_hold_the_answer(more, expected):
     assert (found if isinstance(found, float) else found[0]) == expected
 
 
+@pytest.mark.parametrize("yes", [True, 1, "yes", "ANSWERABLE", "可回答"])
+@pytest.mark.parametrize("told", [{"reference": TEA}, {}, {"gold_ids": ["a"], "context_ids": ["b"]}])
+def test_a_question_that_is_told_to_be_answerable_is_to_be_answered(yes, told):
+    """Whatever the words of the contexts look like: people know better."""
+    names = ("abstention", "right_refusals", "wrong_refusals")
+    row = {"contexts": [CAT], "answerable": yes, **told}
+    answered, refused = {**row, "answer": TEA}, {**row, "answer": "I don't know."}
+    held = ("not_applicable", "the contexts hold the answer")
+    assert [value(name, **answered) for name in names] == [1.0, held, 0.0]
+    assert [value(name, **refused) for name in names] == [0.0, held, 1.0]
+    assert stage_of(case_of(**refused)) == ("wrong refusal", "by answerable")
+    assert stage_of(case_of(**answered)) == ("retrieved but not used", "no statement is supported by a context")
+
+
+def test_no_contexts_hold_no_answer_whatever_is_told():
+    row = {"answer": "I don't know.", "contexts": [], "answerable": True}
+    assert value("abstention", **row) == 1.0
+    assert stage_of(case_of(**row)) == ("right refusal", "by contexts")
+
+
 def test_an_answer_where_a_refusal_was_due_is_wrong():
     row = {"answer": SEA, "contexts": [CAT], "reference": "I don't know."}
     assert value("abstention", **row) == 0.0

@@ -115,7 +115,8 @@ def _decision(case: Case) -> Decision | Blank:
         return Blank(support.status, support.reason)
     told = case.holding
     if told.holds is None:
-        return Blank("not_applicable", "nothing says whether the contexts hold the answer: no reference, no gold ids")
+        why = "nothing says whether the contexts hold the answer: no answerable, no gold ids, no reference"
+        return Blank("not_applicable", why)
     if support.status == "abstained":
         return "wrong refusal" if told.holds else "right refusal"
     return "right answer" if told.holds else "wrong answer"
@@ -126,9 +127,10 @@ def abstention(case: Case, _k: None) -> float | Blank:
     """Whether the system was right to answer, or right to refuse.
 
     Definition: 1 for a refusal where the contexts do not hold the answer and for an answer where they do; else 0.
-    Odd cases: the contexts do not hold the answer if a column answerable says so, if none of them is a gold id (or
-      there is no gold id at all), if the reference itself refuses, or if the contexts support less than half of the
-      reference's words. Where nothing of this is known, it is not applicable. Refusals are recognised by their words,
+    Odd cases: a column answerable says whether the contexts hold the answer, yes or no. Without it they do not if none
+      of them is a gold id (or there is no gold id at all), if the reference itself refuses, or if they support less
+      than half of the reference's words. No contexts hold no answer. Where nothing of this is known, it is not
+      applicable. Refusals are recognised by their words,
       English and Chinese: "I don't know", "the context does not say", 无法回答, 文中没有提到.
     Reference: Katsis et al. 2025 (MTRAG).
     Agrees with: nobody known.

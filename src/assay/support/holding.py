@@ -25,9 +25,13 @@ class Holding(NamedTuple):
 
 
 def holding(sample: Sample) -> Holding:
-    """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words."""
-    if flag(sample) is False:
-        return Holding(holds=False, by="answerable")
+    """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words.
+
+    No contexts hold no answer, even to a question that is told to be answerable.
+    """
+    told = flag(sample)
+    if told is not None and not (told and sample.contexts == ()):
+        return Holding(told, "answerable")
     if sample.gold_ids is not None:
         found = _by_gold(sample)
         if found is not None:
