@@ -13,6 +13,7 @@ import pytest
 
 import assay
 from assay.analysis.answer_stages import stage_of
+from assay.analysis.protocols import read_protocol
 from assay.formats.samples import as_samples
 from assay.measures import REGISTRY, parse
 from assay.measures.references import common_subsequence
@@ -22,6 +23,7 @@ from assay.support.matrix import Looked, LookedByWords
 from assay.support.methods import by_words
 from assay.support.record import Blank
 from assay.support.relevance import relevance_by_words
+from assay.support.standing import FIGURES, ORDERS
 
 
 def case_of(**row) -> Case:
@@ -477,8 +479,88 @@ def test_measures_of_answers_and_of_rankings_do_not_mix():
 
 def test_a_measure_may_name_its_own_method():
     rows = [{"answer": TEA, "contexts": [TEA]}]
-    found = assay.answers(rows, ["faithfulness", "faithfulness(method='words')"], embedder=lambda t: [[1.0]] * len(t))
+    asked = ["faithfulness", "faithfulness(method='words')"]
+    found = assay.answers(rows, asked, method="embedding", embedder=lambda t: [[1.0]] * len(t))
     assert found.definitions == {
         "faithfulness": "faithfulness(method='embedding')",
         "faithfulness(method='words')": "faithfulness(method='words')",
     }
+
+
+# Which method judges ---------------------------------------------------------------------------------------------
+
+
+def one_way(texts):
+    return [[1.0, 0.0]] * len(texts)
+
+
+@pytest.mark.parametrize(("options", "judged"), [
+    ({}, "words"),
+    ({"method": "auto"}, "words"),
+    ({"method": "s4"}, "embedding"),
+    ({"method": "embedding"}, "embedding"),
+    ({"protocol": "chunking"}, "embedding"),
+    ({"protocol": "chunking", "method": "auto"}, "words"),
+])  # fmt: skip
+def test_words_come_before_embeddings_unless_the_method_or_the_protocol_says_otherwise(options, judged):
+    rows = [{"answer": TEA, "contexts": [TEA]}]
+    found = assay.answers(rows, ["faithfulness"], embedder=one_way, **options)
+    assert found.definitions == {"faithfulness": f"faithfulness(method='{judged}')"}
+    assert found.methods == {judged: 1}
+
+
+def test_the_order_of_methods_is_the_order_of_their_agreement_with_people():
+    words = FIGURES["words"]
+    for name, figures in FIGURES.items():
+        if name.startswith("embedding"):
+            assert words.rho > figures.rho
+            assert words.mtrag > figures.mtrag
+            assert words.begin > figures.begin
+            assert words.summedits > figures.summedits
+    assert ORDERS == {"auto": ("llm", "words", "embedding"), "s4": ("llm", "embedding", "words")}
+
+
+def test_no_embeddings_are_loaded_while_words_judge(monkeypatch):
+    def loaded(*_):
+        raise AssertionError("embeddings were chosen")
+
+    monkeypatch.setattr("assay.text.embeddings.choose_embedder", loaded)
+    found = assay.answers([{"answer": TEA, "contexts": [TEA], "question": "Tea?"}])
+    assert found.methods == {"words": 1}
+    assert not any("embeddings" in note for note in found.notes)
+
+
+def test_an_embedder_that_is_named_beside_auto_is_told_to_wait_for_words():
+    found = assay.answers([{"answer": TEA, "contexts": [TEA]}], ["faithfulness"], embedder=one_way)
+    assert any("embeddings (one_way) judge only what words cannot" in note for note in found.notes)
+    asked = assay.answers([{"answer": TEA, "contexts": [TEA]}], ["faithfulness"], embedder=one_way, method="s4")
+    assert not any("judge only what words cannot" in note for note in asked.notes)
+
+
+def test_what_words_cannot_judge_is_passed_on_to_embeddings_that_are_there(monkeypatch):
+    monkeypatch.setattr("assay.support.preparing._LARGEST", 0)
+    found = assay.answers([{"answer": TEA, "contexts": [TEA]}], ["faithfulness"], embedder=one_way)
+    (outcome,) = found.outcomes
+    assert [reason.partition(":")[0] for reason in outcome.trail] == ["words", "embedding"]
+    assert outcome.cells["faithfulness"].status == "failed"
+    assert any("1 sample could not be judged" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize(("lines", "told"), [
+    ('method = "s5"\n[measures]\nx = "ndcg@5"\n', "method = 's5': expected one of auto, s4, llm, embedding, words"),
+    ('answers = 3\n[measures]\nx = "ndcg@5"\n', "answers must be a table"),
+    ('[measures]\nx = "ndcg@5"\n[answers]\ny = "ndcg@5"\n', "answers: y is a measure of rankings"),
+    ('[measures]\nx = "ndcg@5"\n[answers]\nx = "faithfulness"\n', r"answers: x stands in \[measures\] too"),
+])  # fmt: skip
+def test_a_protocol_keeps_measures_of_answers_apart_from_those_of_rankings(lines, told):
+    with pytest.raises(assay.InputError, match=told):
+        read_protocol('name = "mine"\n' + lines, "mine.toml")
+
+
+def test_a_protocol_with_both_sides_serves_rankings_and_answers():
+    ranked = assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, protocol="chunking")
+    assert "faithfulness" not in ranked.labels
+    rows = [{"answer": TEA, "contexts": [TEA]}]
+    found = assay.answers(rows, protocol="chunking", embedder=one_way)
+    assert found.labels == ("faithfulness", "hallucination_rate", "context_utilisation")
+    assert found.protocol.primary == "faithfulness"

@@ -194,7 +194,9 @@ def test_other_commands_read_the_result_file(tmp_path):
 def test_values_of_different_methods_or_judges_are_not_compared(tmp_path):
     one = assay.answers(SAMPLES[:2], ["faithfulness"], method="words", name="one")
     rows = [{**sample, "id": str(i + 1)} for i, sample in enumerate(SAMPLES[:2])]
-    other = assay.answers(rows, ["faithfulness"], embedder=lambda texts: [[1.0]] * len(texts), name="other")
+    other = assay.answers(
+        rows, ["faithfulness"], method="embedding", embedder=lambda texts: [[1.0]] * len(texts), name="other"
+    )
     with pytest.raises(assay.NotComparable, match="these are different measures"):
         assay.compare([one, other], ["faithfulness"])
 
@@ -372,7 +374,7 @@ def test_a_judge_who_never_answers_gives_no_value(tmp_path):
         raise OSError("out of order")
 
     rows = [*ROWS, {"question": "s", "answer": "Something.", "contexts": []}]
-    found = assay.answers(rows, ["faithfulness"], judge=broken, method="auto", embedder=letters)
+    found = assay.answers(rows, ["faithfulness"], judge=broken, method="s4", embedder=letters)
     assert found.definitions == {"faithfulness": "faithfulness(method='embedding')"}
     assert found.counts["faithfulness"].queries == 3
     alone = assay.answers(rows, ["faithfulness"], judge=broken, method="llm")

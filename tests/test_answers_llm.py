@@ -20,11 +20,10 @@ from assay.llm import Client, Limits
 from assay.support.posing import posed
 from assay.support.preparing import prepare
 from assay.testing import Answer, FakeLLM
-from assay.text.static import wordllama_folder
 from test_judge import DOCUMENTS
 from test_llm_faults import FAULTS, GOOD, IMPATIENT, QUICK
 
-NEXT = "words" if wordllama_folder() is None else "embedding"  # who judges where the judge fails
+NEXT = "words"  # who judges where the judge fails
 ROW = {
     "id": "s1",
     "question": "How hot should water for sencha be?",
@@ -312,7 +311,7 @@ def test_an_embedder_that_breaks_down_gives_way_to_words():
     def broken(texts):
         raise RuntimeError("out of memory")
 
-    found = assay.answers([ONE], ["faithfulness", "answer_relevance"], embedder=broken)
+    found = assay.answers([ONE], ["faithfulness", "answer_relevance"], method="s4", embedder=broken)
     assert found.definitions["faithfulness"] == "faithfulness(method='words')"
     assert found.outcomes[0].trail == ("embedding: RuntimeError: out of memory",)
     with pytest.raises(assay.UsageError, match="the method llm needs a judge"):
@@ -455,7 +454,7 @@ def test_an_embeddings_server_is_asked_once_for_each_text_and_words_take_over_wh
 
 def embedded(folder, name):
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    line = [sys.executable, "-m", "assay", "answers", "samples.jsonl", "-m", "faithfulness", "--embedder", name, "--no-cache",
+    line = [sys.executable, "-m", "assay", "answers", "samples.jsonl", "-m", "faithfulness", "--method", "s4", "--embedder", name, "--no-cache",
             "--timeout", "5", "--format", "json"]  # fmt: skip
     done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
+
+from assay.support.record import Method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from assay.measures import Measure
 
 
-ORDER: tuple[str, ...] = ("llm", "embedding", "words")
+_METHODS = frozenset(get_args(Method))
 
 
 class Cell(NamedTuple):
@@ -51,7 +53,8 @@ def _columns(label: str, measure: Measure, cells: Sequence[Cell], chain: Sequenc
         definition = measure(method="llm") if measure.name == "correctness" else measure
         return [Column(label, measure, definition, method, tuple(cells))]
     scored = {cell.method for cell in cells if cell.value is not None}
-    order = [method for method in ORDER if method in scored] or [chain[-1]]
+    own = str(measure.arguments.get("method"))
+    order = [own] if own in _METHODS else [method for method in chain if method in scored] or [chain[-1]]
     if mix and len(order) > 1:
         return [Column(label, measure, measure(method="mix"), "mix", tuple(cells))]
     return [_column(label, measure, method, cells, first=i == 0) for i, method in enumerate(order)]

@@ -1,9 +1,9 @@
-"""Which method judges which sample: a language model, else embeddings, else words, each taking over where one fails."""
+"""Which method judges which sample: one after the other in a given order, each taking over where one has failed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, UsageError
 from assay.support.case import Case
@@ -12,18 +12,18 @@ from assay.support.methods import by_words
 from assay.support.posing import posed
 from assay.support.record import Blank, Grade
 from assay.support.relevance import relevance_by_embedding, relevance_by_words
+from assay.support.standing import ORDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from assay.data.protocol import AnswerMethod
     from assay.data.samples import Sample
     from assay.judge.answers import AnswerJudge
     from assay.support.record import Method, Support
     from assay.text.embeddings import Chosen, Embedder
 
-Asked = Literal["auto", "llm", "embedding", "words"]
 _KEPT = 50_000  # texts whose vectors are kept
-ORDER: tuple[Method, ...] = ("llm", "embedding", "words")
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,27 @@ class Available:
     embeddings: Chosen | None
     notes: tuple[str, ...] = ()
 
-    def chain(self, asked: Asked) -> tuple[Method, ...]:
+    def chain(self, asked: AnswerMethod) -> tuple[Method, ...]:
         """Methods to try one after the other; one that is asked for by name is the only one."""
-        if asked == "auto":
+        if asked in ORDERS:
             here = {"llm": self.judge is not None, "embedding": self.embeddings is not None, "words": True}
-            return tuple(method for method in ORDER if here[method])
+            return tuple(method for method in ORDERS[asked] if here[method])
         if asked == "llm" and self.judge is None:
             raise UsageError("the method llm needs a judge: --judge MODEL with --url (in Python: judge=client)")
         if asked == "embedding" and self.embeddings is None:
             raise UsageError(self.notes[0] if self.notes else "there are no embeddings")
-        return (asked,)
+        return (asked,)  # type: ignore[return-value]
+
+
+def is_order(asked: str) -> bool:
+    """Say whether several methods may judge, and not one alone."""
+    return asked in ORDERS
+
+
+def words_first(asked: str) -> bool:
+    """Say whether embeddings judge only what words cannot."""
+    order = ORDERS.get(asked, ())
+    return "embedding" in order and order.index("words") < order.index("embedding")
 
 
 def embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chosen | None, tuple[str, ...]]:
@@ -65,7 +76,8 @@ def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) 
     left = list(range(len(samples)))
     for method in chain:
         failed = []
-        for place, case in zip(left, _by(method, [samples[place] for place in left], here), strict=True):
+        asked = [samples[place] for place in left]
+        for place, case in zip(left, _by(method, asked, here, last=method == chain[-1]), strict=True):
             failed += [place] if case.trail and _can_be_saved(case.sample) else []
             found[place] = _following(found[place], case)
         if failed and not any(_was_judged(found[place]) for place in set(left).difference(failed)):
@@ -97,7 +109,7 @@ def _following(before: Case | None, case: Case) -> Case:
     return case
 
 
-def _by(method: Method, samples: Sequence[Sample], here: Available) -> list[Case]:
+def _by(method: Method, samples: Sequence[Sample], here: Available, *, last: bool) -> list[Case]:
     if not samples:
         return []
     embedder = None if here.embeddings is None else _Remembering(here.embeddings.embedder)
@@ -108,10 +120,21 @@ def _by(method: Method, samples: Sequence[Sample], here: Available) -> list[Case
         assert here.judge is not None
         cases = here.judge.judge(samples)
     else:
-        cases = [Case(sample, "words", judge=by_words, relevance=relevance_by_words) for sample in samples]
+        cases = [_by_words(sample, last=last) for sample in samples]
     for case in cases if embedder is not None else ():
         case.embedder = embedder
     return cases
+
+
+def _by_words(sample: Sample, *, last: bool) -> Case:
+    """Judge an answer by its words, when they are asked for; at once if another method is there to take over.
+
+    Words fail on a sample that is too long to be compared. Little in common is a value, not a failure.
+    """
+    case = Case(sample, "words", judge=by_words, relevance=relevance_by_words)
+    if not last and case.support.status == "failed":
+        case.trail = (f"words: {case.support.reason}",)
+    return case
 
 
 def _grader(method: Method, here: Available) -> Callable[[Sample], Grade]:
@@ -158,10 +181,14 @@ def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
             judge=one,
             relevance=_relevance(embedder),
             embedder=embedder,
-            trail=(support.reason,) if support.status == "failed" else (),
+            trail=(_named(support.reason),) if support.status == "failed" else (),
         )
         for sample, asked, support in zip(samples, plain, supports, strict=True)
     ]
+
+
+def _named(reason: str) -> str:
+    return reason if reason.startswith("embedding: ") else f"embedding: {reason}"
 
 
 def _alone(embedder: Embedder) -> Callable[[Sample], Support]:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.analysis.answer_columns import Cell, Column, columns_of
-from assay.analysis.answer_methods import Asked, Available, embeddings, judged
+from assay.analysis.answer_methods import Available, embeddings, is_order, judged, words_first
 from assay.analysis.answer_stages import Staged, stage_of
 from assay.analysis.doubts import doubts
 from assay.analysis.protocols import load_protocol
-from assay.analysis.settings import answer_measures
+from assay.analysis.settings import answer_measures, for_answers
 from assay.data.scores import STATUSES, Counts, Scores
 from assay.errors import UsageError
 from assay.formats.files import system_name
@@ -29,7 +29,7 @@ from assay.support.record import Blank
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from assay.data.protocol import Protocol
+    from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.samples import Sample, Samples
     from assay.judge.answers import AnswerJudge
     from assay.llm.progress import Progress
@@ -92,7 +92,7 @@ class Plan:
     measures: dict[str, Measure]
     asked: Mapping[str, str]
     protocol: Protocol
-    method: Asked
+    method: AnswerMethod
     here: Available
     mix: bool = False
     calibration: str = ""
@@ -104,7 +104,7 @@ def answers(
     samples: Any,
     measures: Sequence[str | Measure] | None = None,
     *,
-    method: Asked = "auto",
+    method: AnswerMethod | None = None,
     judge: Any = None,
     embedder: Any = "auto",
     text_lang: Lang | None = None,
@@ -120,8 +120,9 @@ def answers(
     """Evaluate answers: samples may be a path, a list of dicts, a frame, or samples.
 
     `judge` is a language model: an `assay.llm.Client`, or a function from messages to text. With method `auto`, it
-    judges; where it fails or there is none, embeddings take over, and then words. The method stands beside each value,
-    and a mean holds values of one method unless `mix` asks for all.
+    judges; where it fails or there is none, words take over, and embeddings where words fail. Method `s4` has
+    embeddings before words; without a method, the protocol's applies. The method stands beside each value, and a mean
+    holds values of one method unless `mix` asks for all.
     """
     plan = planned(
         samples, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang, columns=columns,
@@ -135,7 +136,7 @@ def planned(
     samples: Any,
     measures: Sequence[str | Measure] | None,
     *,
-    method: Asked = "auto",
+    method: AnswerMethod | None = None,
     judge: Any = None,
     embedder: Any = "auto",
     text_lang: Lang | None = None,
@@ -148,27 +149,32 @@ def planned(
 ) -> Plan:
     """Settle everything before anything is judged or paid for."""
     read = as_samples(samples, columns=columns)
-    rules = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
+    rules = for_answers(load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol)
+    method = method or rules.method
     wanted, asked = answer_measures(measures, rules)
     named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
     notes: tuple[str, ...] = (say("answers.mapping", text=", ".join(named)),) if named else ()
     if measures is None:
-        wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and method in {"auto", "llm"})
+        wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and _may_judge(method))
     else:
         lacking = [f"{label} ({lack})" for label, one in wanted.items() if (lack := _lacks(one, read))]
         left_out = [say("answers.lacking", names=lacking)] if lacking else []
     notes = (*notes, *left_out)
     methods = {measure.arguments.get("method", "auto") for measure in wanted.values()} | {method}
     _check_judge(wanted, judge)
-    asked_of = {"llm", "auto", "mix"} if method in {"auto", "llm"} else {"llm"}
+    asked_of = {"llm", "auto", "mix"} if _may_judge(method) else {"llm"}
     made = None if judge is None else _judge(wanted, judge, read, text_lang, methods=asked_of, asking=asking)
     if made is not None and not made.pieces and method != "llm":  # a judge who is asked nothing judges nothing
         made = None
     chosen: Chosen | None = None
     told: tuple[str, ...] = ()
-    if methods & {"embedding", "sigmoid"} or (method == "auto" and _method_needed(wanted)):
+    wait = words_first(method)  # then embeddings have to be named
+    in_order = is_order(method) and _method_needed(wanted) and not (wait and embedder in (None, "auto"))
+    if methods & {"embedding", "sigmoid"} or in_order:
         texts = [text for sample in read for text in (sample.answer or "",) if text]
         chosen, told = embeddings(embedder, texts, needed="embedding" in methods)
+        if chosen is not None and wait and not methods & {"embedding", "sigmoid"}:
+            told = (say("answers.embedder_waits", embedder=chosen.embedder.name),)
     here = Available(made, chosen, told)
     for one in methods & {"llm", "embedding", "words"}:
         here.chain(one)
@@ -176,6 +182,11 @@ def planned(
     return Plan(
         read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=(*notes, *told)
     )
+
+
+def _may_judge(method: str) -> bool:
+    """Say whether a language model may judge by this method, if there is one."""
+    return method == "llm" or is_order(method)
 
 
 def _method_needed(measures: Mapping[str, Measure]) -> bool:

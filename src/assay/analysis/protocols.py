@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from assay.data.protocol import POSITIVE, Fold, Missing, Protocol, Target, Undefined
+from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Target, Undefined
 from assay.data.ranking import Ties
 from assay.errors import InputError, UnknownName, UsageError
 from assay.measures import REGISTRY, parse
@@ -18,10 +18,12 @@ CHOICES = {
     "undefined": get_args(Undefined),
     "fold": get_args(Fold),
     "scores": ("float64", "float32"),
+    "method": get_args(AnswerMethod),
 }
 _TEXTS = ("name", "title", "description", "primary")
 _KEYS = (
-    *_TEXTS, *CHOICES, "measures", "headline", "min_relevance", "max_grade", "required", "defaults", "k", "targets",
+    *_TEXTS, *CHOICES, "measures", "answers", "headline", "min_relevance", "max_grade", "required", "defaults", "k",
+    "targets",
 )  # fmt: skip
 
 
@@ -92,6 +94,7 @@ def _checked(raw: dict[str, Any]) -> Protocol:
         measures={label: _definition(label, value) for label, value in measures.items()},
         primary=primary,
         headline=_headline(raw.get("headline", []), measures),
+        answers=_answers(raw.get("answers", {}), measures),
         min_relevance=POSITIVE if raw.get("min_relevance") == "positive" else _number(raw, "min_relevance", 1.0),
         max_grade=_max_grade(raw),
         required=_required(raw.get("required", [])),
@@ -109,6 +112,18 @@ def _headline(names: Any, measures: dict[str, Any]) -> tuple[str, ...]:
         if name not in measures:
             raise UnknownName("headline measure", name, measures)
     return tuple(names)
+
+
+def _answers(raw: Any, measures: dict[str, Any]) -> dict[str, str]:
+    if not isinstance(raw, dict):
+        raise UsageError('answers must be a table with lines like faithfulness = "faithfulness"')
+    found = {label: _definition(label, value) for label, value in raw.items()}
+    for label, text in found.items():
+        if parse(text).spec.of != "answers":
+            raise UsageError(f"answers: {label} is a measure of rankings: put it into [measures]")
+        if label in measures:
+            raise UsageError(f"answers: {label} stands in [measures] too")
+    return found
 
 
 def _definition(label: str, value: Any) -> str:

@@ -57,6 +57,13 @@ class Settings:
         return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(settled, measures))
 
 
+def for_answers(protocol: Protocol) -> Protocol:
+    """The side of a protocol that is about answers, if it has both."""
+    if not protocol.answers:
+        return protocol
+    return replace(protocol, measures=protocol.answers, primary=next(iter(protocol.answers)), headline=(), answers={})
+
+
 def answer_measures(
     measures: Sequence[str | Measure] | None, protocol: Protocol
 ) -> tuple[dict[str, Measure], dict[str, str]]:

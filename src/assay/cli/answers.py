@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _HELP = """Evaluate the answers of SAMPLES: question, answer, contexts, and a reference if there is one.
 
 The columns of ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain are recognised. Without a judge nothing
-leaves this machine; with one, a language model decides statement by statement, and where it fails another method
-takes over.
+leaves this machine: words decide, or embeddings if you ask for them. With a judge, a language model decides statement
+by statement, and where it fails another method takes over.
 
 \b
 assay answers samples.jsonl
@@ -35,8 +35,9 @@ assay compare before.json after.json -m faithfulness
 @click.argument("samples", metavar="[NAME=]SAMPLES")
 @click.option("-m", "--measure", "measures", multiple=True, help="A measure such as faithfulness; may be repeated.")
 @click.option(
-    "--method", type=click.Choice(["auto", "llm", "embedding", "words"]), default="auto", show_default=True,
-    help="Who finds the support; auto takes the first that is there and does not fail.",
+    "--method", type=click.Choice(["auto", "s4", "llm", "embedding", "words"]), default=None,
+    help="Who finds the support. auto: the judge, else words; embeddings only where words fail. s4: the judge, else "
+    "embeddings, else words. The protocol's unless given (auto).",
 )  # fmt: skip
 @click.option("--judge", envvar="ASSAY_JUDGE", metavar="NAME[@URL]", help="A language model (or ASSAY_JUDGE).")
 @click.option(
@@ -126,7 +127,7 @@ def _client(rest: dict[str, Any]) -> Client | None:
             raise UsageError(f"{paid[0]} has no effect without a judge: name one with --judge MODEL")
         return None
     if rest["method"] in {"words", "embedding"}:
-        raise UsageError(f"--judge has no effect with --method {rest['method']}: use --method auto or llm")
+        raise UsageError(f"--judge has no effect with --method {rest['method']}: use --method auto, s4 or llm")
     return next(iter(asking.clients([rest["judge"]], rest).values()))
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 Missing = Literal["zero", "skip"]
 Undefined = Literal["zero", "skip"]
 Fold = Literal["after", "before"]
+AnswerMethod = Literal["auto", "s4", "llm", "embedding", "words"]
 POSITIVE = float("-inf")  # stands for "any grade above 0" until the judgments are known
 
 
@@ -44,8 +45,9 @@ class Protocol:
 
     `defaults` fills parameters of measures that do not give them; `required` names settings that have no sensible
     default and must be given by the user; `max_grade` may offer several, of which the smallest that fits is taken;
-    `headline` names the measures that comparisons show when none are asked for (all, if empty); `overrides` lists the
-    rules that the user changed.
+    `headline` names the measures that comparisons show when none are asked for (all, if empty); `answers` has measures
+    of answers beside those of rankings, and `method` says who judges answers (the order of methods, or one);
+    `overrides` lists the rules that the user changed.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Protocol:
     measures: Mapping[str, str] = field(default_factory=dict)
     primary: str | None = None
     headline: tuple[str, ...] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
+    method: AnswerMethod = "auto"
     min_relevance: float = 1.0
     max_grade: float | tuple[float, ...] | None = None
     required: tuple[str, ...] = ()

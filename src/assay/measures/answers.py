@@ -40,11 +40,11 @@ def faithfulness(
       method: who decides. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
         counting the same. embedding: nearness in meaning of the nearest context sentence through a sigmoid, less where
         numbers, names, negation or word order differ. words: share of the statement's words that the contexts have,
-        less where they differ in these; statements weigh by their words. auto: the first of these that is there and
-        does not fail; the result says which. Recipes as others wrote them down: sigmoid (the highest cosine of each
-        sentence with a context, their mean through a sigmoid), overlap (share of the answer's words, less stop words,
-        that the contexts have), contains (share of sentences that stand in a context word for word). mix: as auto,
-        averaged over methods.
+        less where they differ in these; statements weigh by their words. auto: a language model if there is one,
+        else words, and embeddings where words fail; the result says which. Recipes as others wrote them down: sigmoid
+        (the highest cosine of each sentence with a context, their mean through a sigmoid), overlap (share of the
+        answer's words, less stop words, that the contexts have), contains (share of sentences that stand in a context
+        word for word). mix: as auto, averaged over methods.
       slope: of the sigmoid of method='sigmoid'.
       midpoint: of the sigmoid of method='sigmoid'; slope 1 and midpoint 0 is the plain logistic function.
     Odd cases: no contexts: 0. A refusal is abstained, an answer that claims nothing is not applicable; both are in no

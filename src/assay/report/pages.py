@@ -12,6 +12,7 @@ from assay.measures import ALIASES, REGISTRY, parse
 from assay.measures.registry import SHARED_PARAMETERS
 from assay.report.diagnosis import goal
 from assay.report.tables import Table, render
+from assay.support.standing import ORDERS
 
 if TYPE_CHECKING:
     from assay.data.protocol import Protocol
@@ -129,13 +130,16 @@ def _wrapped(text: str, indent: str = "", further: str | None = None) -> list[st
 def protocol_page(protocol: Protocol) -> str:
     """Page of one protocol: what it is for, its rules and its measures."""
     rules = {**protocol.rules(), "primary": protocol.primary}
+    if protocol.answers or any(parse(text).spec.of == "answers" for text in protocol.measures.values()):
+        rules["method"] = f"{protocol.method} ({', then '.join(ORDERS.get(protocol.method, (protocol.method,)))})"
     if protocol.min_relevance == POSITIVE:
         rules["min_relevance"] = "any grade above 0"
     if protocol.required:
         rules |= dict.fromkeys(protocol.required, "must be given")
     lines = [f"{protocol.name}: {protocol.title}", "", *_wrapped(protocol.description), "", "Rules"]
     lines += [f"  {key} = {value}" for key, value in rules.items() if value is not None]
-    lines += ["", render(Table(("label", "definition"), tuple(protocol.measures.items()), names=2), "table").rstrip()]
+    measures = (*protocol.measures.items(), *protocol.answers.items())
+    lines += ["", render(Table(("label", "definition"), measures, names=2), "table").rstrip()]
     if protocol.targets:
         rows = tuple((t.measure, goal(t, t.target), goal(t, t.excellent)) for t in protocol.targets)
         lines += ["", render(Table(("target for", "target", "excellent"), rows, names=1), "table").rstrip()]

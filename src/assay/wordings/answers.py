@@ -18,6 +18,10 @@ ANSWERS: dict[str, tuple[str, str]] = {
         "{n:,} {n:sample was|samples were} judged by {method} because another method failed: {reason}",
         "{n:,} 个样本因其他方法失败而由 {method} 评判：{reason}",
     ),
+    "answers.embedder_waits": (
+        "embeddings ({embedder}) judge only what words cannot: to judge by them, use --method embedding or --method s4",
+        "向量（{embedder}）只评判 words 无法评判的样本：要用向量评判，请用 --method embedding 或 --method s4",
+    ),
     "answers.mixed": (
         "{labels}: the mean mixes methods ({methods}), as asked for: compare it with nothing else",
         "{labels}：应要求混合了不同方法（{methods}）的结果求均值：不要与其他数值比较",
