@@ -2,12 +2,13 @@
 
 from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
 from assay.stats.alpha import krippendorff_alpha
+from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval, mean_intervals, proportion_interval, relative_interval
 from assay.stats.letters import compact_letters
-from assay.stats.moments import Moments, moments
+from assay.stats.moments import Moments, Weighing, moments, weighing
 from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, holm
 from assay.stats.power import Power, detectable_difference, paired_power, sample_size
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
@@ -19,6 +20,7 @@ from assay.stats.tukey import Tukey, randomised_tukey
 
 __all__ = [
     "Agreement",
+    "BoundedEquivalence",
     "Confusion",
     "Effect",
     "Equivalence",
@@ -31,6 +33,7 @@ __all__ = [
     "SignTest",
     "TTest",
     "Tukey",
+    "Weighing",
     "WinsTiesLosses",
     "adjust",
     "auroc",
@@ -39,6 +42,8 @@ __all__ = [
     "benjamini_hochberg",
     "best_threshold",
     "bonferroni",
+    "bounded_equivalence",
+    "bounded_pvalue",
     "cohen_dz",
     "compact_letters",
     "confusion_matrix",
@@ -66,6 +71,8 @@ __all__ = [
     "sign_test",
     "spearman",
     "superiority",
+    "upper_bound",
+    "weighing",
     "wilcoxon",
     "wins_ties_losses",
 ]

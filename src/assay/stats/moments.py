@@ -40,6 +40,31 @@ class Moments:
     reason: str = ""
 
 
+@dataclass(frozen=True)
+class Weighing:
+    """How uneven weights are: the number of equal ones that are worth as much (Kish), the heaviest and its share."""
+
+    n: int
+    effective_n: float
+    heaviest: int
+    share: float
+
+
+def weighing(weights: ArrayLike) -> Weighing:
+    """Weigh up weights; `heaviest` is the place of the largest, of equals the first, and `n` counts those above 0."""
+    found = vector(weights, "weights")
+    scaled = checked_weights(found, len(found))
+    shares = np.ones(len(found)) if scaled is None else scaled
+    shares /= exact_sum(shares)
+    heaviest = int(np.argmax(shares))
+    return Weighing(int((shares > 0).sum()), effective_number(shares), heaviest, float(shares[heaviest]))
+
+
+def effective_number(shares: Floats) -> float:
+    """Number of equal shares that are worth as much as these, which sum to 1 (Kish): 1/sum(u^2)."""
+    return 1 / exact_sum(shares**2)
+
+
 def sample(values: ArrayLike, weights: ArrayLike | None = None) -> tuple[Floats, Floats | None]:
     """Keep values that are present and have a weight; the shares of the weights sum to 1, None if all are equal."""
     x = vector(values)
@@ -73,7 +98,7 @@ def moments_of(x: Floats, shares: Floats | None) -> Moments:
     n = len(x)
     if n == 0:
         return Moments(0, reason=NO_VALUES)
-    effective = float(n) if shares is None else 1 / exact_sum(shares**2)
+    effective = float(n) if shares is None else effective_number(shares)
     scale = int(scale_of(x))
     x = np.ldexp(x, -scale)
     mean = exact_sum(x) / n if shares is None else exact_sum(x * shares)
