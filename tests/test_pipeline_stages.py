@@ -30,7 +30,7 @@ from assay.pipeline.retrieval import best
 from assay.pipeline.stages import Setup
 from assay.pipeline.store import Store, key_of
 from assay.pipeline.terms import words
-from assay.pipeline.vectors import Vectors
+from assay.pipeline.vectors import Exact, Vectors
 
 TEXT = "Green tea is steamed. Black tea is oxidised!\n\nOolong lies between. 乌龙茶用沸水冲泡。绿茶不可。 " * 4
 
@@ -234,6 +234,26 @@ def test_an_index_that_was_saved_finds_the_same(tmp_path):
         index.save(folder)
         for text in ("tea", "乌龙茶 milk"):
             assert part.load(folder, len(chunks)).search(Query("q", text), 3) == index.search(Query("q", text), 3)
+
+
+def test_many_queries_are_compared_some_at_a_time(monkeypatch):
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(500, 8)).astype(np.float32)
+    queries = rng.normal(size=(40, 8)).astype(np.float32)
+    sizes = []
+
+    class Watched(np.ndarray):
+        def __array_ufunc__(self, function, how, *inputs, **more):
+            found = getattr(function, how)(*(np.asarray(one) for one in inputs), **more)
+            sizes.append(found.size)
+            return found
+
+    monkeypatch.setattr("assay.pipeline.vectors._CELLS", 2000)
+    index = Exact(rows, None)
+    found = index.search_vectors(queries.view(Watched), 7)
+    assert max(sizes) <= 2000
+    likeness = queries.astype(np.float64) @ rows.astype(np.float64).T
+    assert [numbers for numbers, _ in found] == [np.argsort(-row)[:7].tolist() for row in likeness]
 
 
 def test_vectors_are_ranked_by_cosine():

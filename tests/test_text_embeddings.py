@@ -488,3 +488,103 @@ def test_the_command_lists_and_fetches(cache, monkeypatch):
     assert "minilm     not here: assay models get minilm" in before.output or "minilm     /" in before.output
     assert CliRunner().invoke(command, ["get", "minilm"]).exit_code == 0
     assert f"minilm     {models_folder() / 'minilm'}" in CliRunner().invoke(command, []).output
+
+
+# Many texts ----------------------------------------------------------------------------------------------------------
+
+
+def many_texts(count, seed=1):
+    """English and Chinese texts of all lengths, some of them empty, some longer than what counts."""
+    rng = np.random.default_rng(seed)
+    words = ["tea", "rainfall", "stone", "lightly", "river", "paper", "绿茶", "不发酵", "，", "70%", "unbelievable"]
+    sizes = rng.choice([0, 1, 5, 60, 200, 3000], size=count, p=[0.05, 0.1, 0.25, 0.4, 0.18, 0.02])
+    return [" ".join(rng.choice(words, size=size)) for size in sizes]
+
+
+def at_once(model, texts):
+    """The definition: average the vectors of all tokens of a text, all texts in one array."""
+    ids = [
+        found.ids for found in model._tokenizer.encode_batch([text[:8192] for text in texts], add_special_tokens=False)
+    ]
+    rows = np.zeros((len(texts), model._vectors.shape[1]), dtype=np.float32)
+    full = [place for place, row in enumerate(ids) if row]
+    flat = np.concatenate([np.array(ids[place]) for place in full])
+    starts = np.cumsum([0, *(len(ids[place]) for place in full[:-1])])
+    rows[full] = np.add.reduceat(model._vectors[np.minimum(flat, len(model._vectors) - 1)], starts, axis=0)
+    rows[full] /= np.maximum(np.linalg.norm(rows[full], axis=1, keepdims=True), np.float32(1e-12))
+    return rows
+
+
+def test_static_vectors_of_many_texts_are_the_same_to_the_last_bit(wordllama):
+    texts = many_texts(500)
+    found = wordllama.embed(texts)
+    assert found.tobytes() == at_once(wordllama, texts).tobytes()
+    assert found.tobytes() == b"".join(wordllama.embed([text]).tobytes() for text in texts)
+
+
+def peak_of(call):
+    """Bytes that a call needs at most on top of what it returns."""
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        found = call()
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    del found
+    return peak - held
+
+
+def test_memory_for_static_vectors_does_not_grow_with_the_texts(wordllama):
+    texts = ["river paper lightly " * 40] * 2000  # 240,000 tokens of a kilobyte each
+    assert peak_of(lambda: wordllama.embed(texts)) < 60e6
+
+
+def test_texts_are_tokenised_some_at_a_time(tiny):
+    model, sizes = MiniLM(tiny[0]), []
+    inner = model._tokenizer
+
+    class Counting:
+        def encode_batch(self, texts):
+            sizes.append(len(texts))
+            return inner.encode_batch(texts)
+
+    texts = ["a b c", "d", "e f g h"] * 1000
+    expected = model.encode([found.ids for found in inner.encode_batch(texts[:3])])
+    model._tokenizer = Counting()
+    found = model.embed(texts)
+    assert max(sizes) <= 1024
+    assert sum(sizes) == len(texts)
+    assert np.allclose(found, np.tile(expected, (1000, 1)), atol=1e-6)
+
+
+def test_a_users_embedder_is_asked_for_some_texts_at_a_time_and_every_vector_is_in_its_place():
+    asked = []
+
+    def own(texts):
+        asked.append(len(texts))
+        return [None if "17" in text else [float(text), 1.0] for text in texts]
+
+    heard = []
+    texts = [str(number) for number in range(5000)]
+    found = embed_all(choose_embedder(own, []).embedder, texts, tell=lambda *how_far: heard.append(how_far))
+    assert max(asked) <= 2048
+    assert sum(asked) == 5000
+    assert sorted(found.failures) == [number for number in range(5000) if "17" in str(number)]
+    for number in (0, 1, 2047, 2048, 4999):
+        length = math.hypot(number, 1.0)
+        assert found.rows[number] == pytest.approx([number / length, 1 / length], abs=1e-6)
+    assert heard[-1] == (5000, 5000)
+    assert len(heard) == len(asked)
+
+
+def test_texts_that_all_fail_at_first_do_not_hide_the_width_of_the_others():
+    own = lambda texts: [None if int(text) < 2500 else [3.0, 4.0] for text in texts]  # noqa: E731
+    found = embed_all(choose_embedder(own, []).embedder, [str(number) for number in range(3000)])
+    assert len(found.failures) == 2500
+    assert found.rows[2999] == pytest.approx([0.6, 0.8])
+    assert found.rows.shape == (3000, 2)
+    with pytest.raises(InputError, match="vectors of 2 and of 3 numbers"):
+        embed_all(choose_embedder(lambda texts: [[1.0] * (2 + (texts[0] != "0"))] * len(texts), []).embedder,
+                  [str(number) for number in range(3000)])  # fmt: skip

@@ -52,7 +52,7 @@ def command(
     try:
         found = evaluate_reranker(
             told, queries, run, judgments, documents=documents, measures=asked, protocol=protocol, depth=depth,
-            tell=bar(),
+            tell=bar(lang),
         )  # fmt: skip
     finally:
         clear()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.analysis.conduct import Conducted
     from assay.messages import Lang
 
+_BAR, _LINE = 0.1, 10.0  # seconds between two bars, and between two lines of a log
 _HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
 
 Every list of values in the file is an axis; all combinations are evaluated under one protocol. Work is kept in a
@@ -54,7 +55,7 @@ def command(
     gc.enable()  # a long run makes cycles
     _check_places(experiment, output, only)
     try:
-        found = run_experiment(experiment, limit=limit, only=only, holdout=holdout, cache=cache, tell=bar())
+        found = run_experiment(experiment, limit=limit, only=only, holdout=holdout, cache=cache, tell=bar(lang))
     except KeyboardInterrupt:
         clear()
         click.echo("stopped; run the same command again: it goes on with what is finished", err=True)
@@ -137,19 +138,27 @@ def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> 
         click.echo(note, err=True)
 
 
-def bar() -> Callable[[str, int, int], None]:
-    """Show how far we are, at most ten times a second and only on a terminal."""
+def bar(lang: Lang = "en") -> Callable[[str, int, int], None]:
+    """Show how far we are: a bar on a terminal, at most ten times a second; a line every ten seconds in a log."""
     import time
 
-    shown = 0.0
+    from assay.messages import say
+    from assay.messages import tell as translate
+
+    seen = sys.stderr.isatty()
+    shown = 0.0 if seen else time.monotonic()
 
     def tell(name: str, done: int, total: int) -> None:
         nonlocal shown
-        if not sys.stderr.isatty() or time.monotonic() - shown < 0.1:  # noqa: PLR2004
+        now = time.monotonic()
+        if now - shown < (_BAR if seen else _LINE):
             return
-        shown = time.monotonic()
+        shown = now
+        if not seen:
+            click.echo(translate(say("experiment.progress", what=name, done=done, total=total), lang), err=True)
+            return
         filled = 24 * done // max(total, 1)
-        line = f"{name} [{'#' * filled}{'.' * (24 - filled)}] {done}/{total}"
+        line = f"{translate(name, lang)} [{'#' * filled}{'.' * (24 - filled)}] {done:,}/{total:,}"
         click.echo(f"\r{line[:100]:<100}", err=True, nl=False)
 
     return tell

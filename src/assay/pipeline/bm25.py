@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.pipeline.retrieval import Ranked, Retriever, Single, best
+from assay.pipeline.retrieval import Ranked, Retriever, Single, Told, best, silent
 from assay.pipeline.stages import Setup, at_least, method, needs_package
 from assay.pipeline.terms import query_words, words
 from assay.text.segmentation import segmenter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from assay.pipeline.records import Chunk, Query
 
 VARIANTS = ("lucene", "robertson", "atire")
+_TOLD = 256  # chunks after which progress is told
 
 
 @method("retrieve", "bm25")
@@ -43,16 +44,21 @@ class Bm25:
             "method": "bm25", "k1": self.k1, "b": self.b, "variant": variant, "segmenter": segmenter(),
         }  # fmt: skip
 
-    def build(self, chunks: Sequence[Chunk]) -> Bm25Index:
+    def build(self, chunks: Sequence[Chunk], tell: Told = silent) -> Bm25Index:
         """Index chunks."""
-        return self.build_tokens([words(chunk.text) for chunk in chunks])
+        return self.build_tokens(_counted((words(chunk.text) for chunk in chunks), len(chunks), tell))
 
-    def build_tokens(self, tokens: list[list[str]]) -> Bm25Index:
-        """Index texts that are already words; a collection without any word gets a word that no query has."""
+    def build_tokens(self, texts: Iterable[Sequence[str]]) -> Bm25Index:
+        """Index texts that are already words; a collection without any word gets a word that no query has.
+
+        A word is kept as its number: as a string of its own each time, it takes ten times the memory.
+        """
         model = _package().BM25(k1=self.k1, b=self.b, method=self.variant)
-        if not any(tokens):
-            tokens = [["\0"], *tokens[1:]]
-        model.index(tokens, show_progress=False)
+        vocabulary: dict[str, int] = {}
+        ids = [[vocabulary.setdefault(word, len(vocabulary)) for word in text] for text in texts]
+        if not vocabulary:
+            ids[0] = [vocabulary.setdefault("\0", 0)]
+        model.index((ids, vocabulary), show_progress=False)
         return Bm25Index(model)
 
     def load(self, folder: Path, count: int) -> Bm25Index:
@@ -96,6 +102,14 @@ class Bm25Index:
             np.save(folder / f"{name}.npy", self._model.scores[name])
         rest = {"num_docs": int(self._model.scores["num_docs"]), "vocabulary": self._model.vocab_dict}
         (folder / "vocabulary.json").write_text(json.dumps(rest, ensure_ascii=False), encoding="utf-8")
+
+
+def _counted(texts: Iterable[list[str]], total: int, tell: Told) -> Iterator[list[str]]:
+    """The same texts, telling now and then how many there were."""
+    for number, text in enumerate(texts, 1):
+        yield text
+        if number % _TOLD == 0 or number == total:
+            tell(number, total)
 
 
 def _check(arrays: dict[str, Any], rest: dict[str, Any], count: int) -> None:

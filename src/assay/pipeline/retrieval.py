@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
 _GROUP, _MANY = 32, 8
 Ranked = tuple[list[int], list[float]]
 """Numbers of chunks, the best first, and their scores."""
+
+Told = Callable[[int, int], None]
+"""Hears how far a long piece of work is: done, and in all."""
+
+
+def silent(done: int, total: int) -> None:
+    """Nobody listens."""
 
 
 class Index(Protocol):
@@ -34,8 +42,8 @@ class Indexer(Protocol):
 
     identity: dict[str, Any]
 
-    def build(self, chunks: Sequence[Chunk]) -> Index:
-        """Index chunks."""
+    def build(self, chunks: Sequence[Chunk], tell: Told = ...) -> Index:
+        """Index chunks; `tell` hears of (chunks done, chunks in all)."""
 
     def load(self, folder: Path, count: int) -> Index:
         """Load what `save` wrote of so many chunks; ValueError or KeyError if something else is there."""

@@ -13,6 +13,7 @@ import polars as pl
 from assay.data.run import Run
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import AssayError, InputError
+from assay.messages import say
 from assay.pipeline import chunkers
 from assay.pipeline.measuring import Timed, measured, timed
 from assay.pipeline.ordering import check_answered, descending, fresh_score, reordered, rescored
@@ -219,7 +220,9 @@ class Runner:
             "index", key, lambda folder: (part.load(folder, len(chunks)), _read_trace(folder))
         )
         if kept is None:
-            index, seconds, peak = measured(lambda: part.build(chunks))
+            tell = partial(self._tell, say("experiment.indexing", method=part.identity["method"]))
+            tell(0, len(chunks))
+            index, seconds, peak = measured(lambda: part.build(chunks, tell))
             self._store.keep_folder("index", key, lambda folder: _kept(index, folder, seconds, (len(chunks), peak)))
         else:
             index, self._traces[key] = kept

@@ -42,6 +42,11 @@ class Known:
         """One row per text."""
         return self.embedder.embed(texts)
 
+    @property
+    def pieces(self) -> Any:
+        """How the embedder gives some rows at a time; None if it does not."""
+        return getattr(self.embedder, "pieces", None)
+
 
 def identity_of(embedder: Embedder) -> Any:
     """What stands for an embedder in the keys of finished work."""

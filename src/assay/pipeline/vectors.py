@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError, UsageError
-from assay.pipeline.retrieval import Index, Ranked, Retriever, Single, best
+from assay.pipeline.retrieval import Index, Ranked, Retriever, Single, Told, best, silent
 from assay.pipeline.stages import Setup, identity_of, method, needs_package
 from assay.text.embeddings import embed_all
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.text.embeddings import Embedder
 
 SEARCHES = ("exact", "usearch")
+_CELLS = 1 << 24  # similarities that are held at once, four bytes each
 
 
 @method("retrieve", "vectors")
@@ -40,9 +41,9 @@ class Vectors:
         self.identity = {"method": "vectors", "embedder": identity_of(embedder), "search": search}
         self.prices = list(getattr(embedder, "prices", ()))
 
-    def build(self, chunks: Sequence[Chunk]) -> Index:
+    def build(self, chunks: Sequence[Chunk], tell: Told = silent) -> Index:
         """Embed chunks and index them."""
-        found = embed_all(self._embedder, [chunk.text for chunk in chunks])
+        found = embed_all(self._embedder, [chunk.text for chunk in chunks], tell=tell)
         if found.failures:
             place, reason = next(iter(found.failures.items()))
             raise InputError(f"chunk {chunks[place].id} got no vector: {reason}")
@@ -87,12 +88,13 @@ class Exact:
         return found.rows
 
     def search_vectors(self, queries: NDArray[np.float32], k: int) -> list[Ranked]:
-        """Find the k nearest chunks of each of several vectors, in one matrix product."""
-        likeness = queries @ self._rows.T
+        """Find the k nearest chunks of each of several vectors, by matrix products of a bounded size."""
         out = []
-        for row in likeness:
-            places = best(row, k)
-            out.append((places.tolist(), row[places].astype(np.float64).tolist()))
+        step = max(1, _CELLS // max(len(self._rows), 1))
+        for start in range(0, len(queries), step):
+            for row in queries[start : start + step] @ self._rows.T:
+                places = best(row, k)
+                out.append((places.tolist(), row[places].astype(np.float64).tolist()))
         return out
 
     def save(self, folder: Path) -> None:

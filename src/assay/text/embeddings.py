@@ -11,12 +11,13 @@ from assay.errors import InputError, UnknownName, UsageError
 from assay.text.words import language
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
 NAMES = ("auto", "minilm", "wordllama")
 _LOOKED_AT = 200  # texts that tell the language of all
+_AT_ONCE = 2048  # texts that a user's embedder or a server is given together
 
 
 @runtime_checkable
@@ -118,12 +119,47 @@ class _Adapted:
     def embed(self, texts: Sequence[str]) -> Any:
         return self._call(list(texts))
 
+    def pieces(self, texts: Sequence[str]) -> Iterator[tuple[range, Any]]:
+        """Vectors of some texts at a time: as lists of numbers they take eight times the memory."""
+        for start in range(0, len(texts), _AT_ONCE):
+            some = list(texts[start : start + _AT_ONCE])
+            yield range(start, start + len(some)), self._call(some)
 
-def embed_all(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Embed texts and scale the rows to unit length; what has no finite vector is a failure with its reason."""
+
+def embed_all(
+    embedder: Embedder, texts: Sequence[str], *, tell: Callable[[int, int], None] = lambda *_: None
+) -> Vectors:
+    """Embed texts and scale the rows to unit length; what has no finite vector is a failure with its reason.
+
+    An embedder with `pieces` gives some texts at a time; `tell` hears of (done, total) after each.
+    """
     if not texts:
         return Vectors(np.zeros((0, 1), dtype=np.float32), {})
-    found = embedder.embed(texts)
+    failures: dict[int, str] = {}
+    rows: NDArray[np.float32] | None = None
+    done = 0
+    for places, found in _pieces(embedder, texts):
+        some, failed = _unit_rows(embedder, found, len(places))
+        failures |= {places[place]: reason for place, reason in failed.items()}
+        done += len(places)
+        tell(done, len(texts))
+        if len(failed) == len(places):
+            continue  # their width says nothing
+        if rows is None:
+            rows = np.zeros((len(texts), some.shape[1]), dtype=np.float32)
+        if rows.shape[1] != some.shape[1]:
+            widths = f"{rows.shape[1]} and of {some.shape[1]}"
+            raise InputError(f"the embedder {embedder.name} returned vectors of {widths} numbers")
+        rows[list(places)] = some
+    return Vectors(np.zeros((len(texts), 1), dtype=np.float32) if rows is None else rows, failures)
+
+
+def _pieces(embedder: Embedder, texts: Sequence[str]) -> Iterable[tuple[Sequence[int], Any]]:
+    pieces: Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Any]]] | None = getattr(embedder, "pieces", None)
+    return [(range(len(texts)), embedder.embed(texts))] if pieces is None else pieces(texts)
+
+
+def _unit_rows(embedder: Embedder, found: Any, count: int) -> Vectors:
     failures: dict[int, str] = {}
     if not isinstance(found, np.ndarray):
         found = _rows_of(list(found), failures)
@@ -131,8 +167,8 @@ def embed_all(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         rows = np.array(found, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise InputError(f"the embedder {embedder.name} did not return numbers: {error}") from None
-    if rows.ndim != 2 or len(rows) != len(texts):  # noqa: PLR2004
-        raise InputError(f"the embedder {embedder.name} returned the shape {rows.shape} for {len(texts)} texts")
+    if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004
+        raise InputError(f"the embedder {embedder.name} returned the shape {rows.shape} for {count} texts")
     broken = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     for place in broken:
         failures.setdefault(int(place), "the vector is not finite")

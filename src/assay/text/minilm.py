@@ -23,6 +23,7 @@ Floats = Any  # NDArray[np.float32]; numpy's own operators widen it in the type 
 _LONGEST = 256  # tokens, as the model was trained
 _CHARACTERS = 8192  # more than any 256 tokens hold in practice; keeps hostile texts away from the tokenizer
 _BATCH = 4096  # tokens in one batch, padding included
+_TOKENISED = 1024  # texts that are cut into tokens together
 
 
 class MiniLM:
@@ -43,11 +44,19 @@ class MiniLM:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of unit length per text."""
-        ids = [found.ids for found in self._tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])]
         rows = np.zeros((len(texts), self._tensors["embeddings.word_embeddings.weight"].shape[1]), dtype=np.float32)
-        for chosen in batches(list(map(len, ids))):
-            rows[chosen] = self.encode([ids[i] for i in chosen])
+        for chosen, some in self.pieces(texts):
+            rows[chosen] = some
         return rows
+
+    def pieces(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Floats]]:
+        """Rows of some texts at a time, with their places."""
+        ids: list[NDArray[np.int32]] = []  # a tokenizer's own records take a hundred times the memory
+        for start in range(0, len(texts), _TOKENISED):
+            some = [text[:_CHARACTERS] for text in texts[start : start + _TOKENISED]]
+            ids += [np.array(found.ids, dtype=np.int32) for found in self._tokenizer.encode_batch(some)]
+        for chosen in batches(list(map(len, ids))):
+            yield chosen, self.encode([ids[i].tolist() for i in chosen])
 
     def encode(self, ids: list[list[int]]) -> Floats:
         """Encode token ids: pad, run the layers, average what is no padding, scale to unit length."""

@@ -19,12 +19,13 @@ from assay.text.tensors import read_tensors
 from assay.text.tokens import load_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
 _WEIGHTS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _CHARACTERS = 8192  # of a text that count; a sentence has fewer
+_AT_ONCE = 1 << 16  # characters; a token has a vector of a kilobyte, and a Chinese character at most three tokens
 
 
 class WordLlama:
@@ -40,6 +41,26 @@ class WordLlama:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row of unit length per text; a text without tokens is a row of zeros."""
+        rows = np.zeros((len(texts), self._vectors.shape[1]), dtype=np.float32)
+        for places, some in self.pieces(texts):
+            rows[places.start : places.stop] = some
+        return rows
+
+    def pieces(self, texts: Sequence[str]) -> Iterator[tuple[range, NDArray[np.float32]]]:
+        """Rows of some texts at a time, with their places: the vectors of all tokens at once would be a gigabyte each.
+
+        A row is the same to the last bit, whatever stands beside it.
+        """
+        first = size = 0
+        for place, text in enumerate(texts):
+            if size + min(len(text), _CHARACTERS) > _AT_ONCE:
+                yield range(first, place), self._rows(texts[first:place])
+                first, size = place, 0
+            size += min(len(text), _CHARACTERS)
+        if first < len(texts):
+            yield range(first, len(texts)), self._rows(texts[first:])
+
+    def _rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         cut = [text[:_CHARACTERS] for text in texts]
         ids = [found.ids for found in self._tokenizer.encode_batch(cut, add_special_tokens=False)]
         sizes = np.array([len(row) for row in ids], dtype=np.int64)

@@ -70,6 +70,8 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "Stage work done: {done}; found in the cache: {reused}.",
         "已完成的阶段工作：{done}；取自缓存：{reused}。",
     ),
+    "experiment.indexing": ("building the index ({method})", "正在构建索引（{method}）"),
+    "experiment.progress": ("{what}: {done:,}/{total:,}", "{what}：{done:,}/{total:,}"),
     "experiment.damaged": (
         "Damaged entries of the cache were found and done again: {counts}.",
         "发现缓存中有损坏的条目，已重新计算：{counts}。",
