@@ -529,3 +529,63 @@ def test_the_command_reranks_a_run_and_writes_it(place):
         "assay: reranker: rerank.method: unknown method of rerank 'embeding'; did you mean embedding"
     )
     assert done.stderr.count("\n") == 1
+
+
+# The embedder that is taken when none is named ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wordllama():
+    from assay.text.static import wordllama_folder
+
+    if wordllama_folder() is None:
+        pytest.skip("wordllama is not installed")
+
+
+BARE = '#data\n[retrieve]\nmethod = ["bm25", "vectors", "hybrid"]\n[[rerank]]\nmethod = "none"\n[[rerank]]\nmethod = "embedding"\n[evaluate]\nmeasures = ["ndcg@5"]\n'
+
+
+def test_without_an_embedder_a_fast_one_is_taken_and_named_everywhere(place, wordllama):
+    write(place, BARE)
+    done = cli("run", "e.toml", "--brief", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "Embedder: wordllama." in done.stdout
+    text = (place / "e-results" / "result.json").read_text(encoding="utf-8")
+    assert '"auto"' not in text
+    rows = json.loads(text)["experiment"]["combinations"]
+    chosen = [stage["embedder"] for row in rows for stage in row["stages_chosen"].values() if "embedder" in stage]
+    assert chosen == ["wordllama"] * 7  # four retrievers, three rerankers
+    found = assay.run_experiment(place / "e.toml")
+    assert found.findings.row("vectors").combination.choices["retrieve"].params["embedder"] == "wordllama"
+    assert "向量模型：wordllama。" in cli("run", "e.toml", "--lang", "zh", cwd=place).stdout
+
+
+def test_naming_the_embedder_that_was_taken_changes_nothing_and_does_nothing_again(place, wordllama):
+    first = assay.run_experiment(write(place, BARE))
+    named = BARE.replace('"hybrid"]\n', '"hybrid"]\nembedder = "wordllama"\n')
+    named = named.replace('method = "embedding"\n', 'method = "embedding"\nembedder = "wordllama"\n')
+    again = assay.run_experiment(write(place, named))
+    assert again.done == {}
+    assert [row.name for row in again.findings.rows] == [row.name for row in first.findings.rows]
+
+
+def test_without_the_fast_embedder_the_other_one_is_named(place, monkeypatch):
+    monkeypatch.setattr("assay.text.static.wordllama_folder", lambda: None)
+    monkeypatch.setattr("assay.text.weights.find_minilm", lambda: place)
+    (vectors,) = load_experiment(write(place, BARE), only=["vectors"]).combinations
+    assert vectors.choices["retrieve"].params["embedder"] == "minilm"
+    monkeypatch.setattr("assay.text.weights.find_minilm", lambda: None)
+    assert assay.run_experiment(place / "e.toml", only=["bm25"]).findings.row("bm25").done  # which needs none
+    with pytest.raises(InputError, match="no embeddings are here"):
+        assay.run_experiment(place / "e.toml", only=["vectors"])
+
+
+def test_the_evaluation_of_a_reranker_names_its_embedder(place, wordllama):
+    found = assay.evaluate_reranker("embedding", QUERIES, dict.fromkeys(QUERIES, DOCUMENTS), GRADES)
+    assert found.chosen == {"method": "embedding", "embedder": "wordllama"}
+    (place / "r.run").write_text("".join(f"{q} Q0 {d} 1 1 r\n" for q in QUERIES for d in DOCUMENTS), encoding="utf-8")
+    words = ["rerank-eval", "j.qrels", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
+    done = cli(*words, "--reranker", "embedding", cwd=place)
+    assert "Embedder: wordllama." in done.stdout
+    told = json.loads(cli(*words, "--reranker", "embedding", "--format", "json", cwd=place).stdout)
+    assert told["reranker"]["chosen"] == {"method": "embedding", "embedder": "wordllama"}

@@ -54,7 +54,7 @@ def run_experiment(
         experiment = replace(experiment, cache=Path(cache))
     collection = read_data(experiment, limit=limit)
     Judge(experiment, collection)  # measures and rules that make no sense are found before anything runs
-    made, setup = make_stages(experiment, collection)
+    made, setup = make_stages(experiment)
     store = Store(experiment.cache)
     try:
         outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -46,7 +46,7 @@ class RerankerEvaluation:
 
     `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them, but for those whose replies came
     from a cache: their time is not known. `candidates` is how many texts were scored for each. `money` is None when
-    the price is not known.
+    the price is not known. `chosen` has the method and the parameters of a built-in reranker, as they were used.
     """
 
     before: Scores
@@ -60,6 +60,7 @@ class RerankerEvaluation:
     tokens: int
     money: float | None
     faults: Mapping[str, int]
+    chosen: Mapping[str, Any] = field(default_factory=dict)
 
 
 def evaluate_reranker(
@@ -93,7 +94,15 @@ def evaluate_reranker(
         after = told.reranked(lists)
     finally:
         setup.close()
-    return _evaluated(told, lists, after, (judged, settings))
+    found = _evaluated(told, lists, after, (judged, settings))
+    return replace(found, chosen=_chosen(reranker))
+
+
+def _chosen(thing: Any) -> dict[str, Any]:
+    if not isinstance(thing, (str, dict)):
+        return {}
+    (choice,) = choices_of("rerank", thing, "reranker")
+    return {"method": choice.method, **choice.params}
 
 
 def as_reranker(thing: Any, setup: Setup) -> Reranker:

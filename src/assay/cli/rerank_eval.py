@@ -103,6 +103,8 @@ def _latency(found: RerankerEvaluation) -> list[Said]:
         said.append(say("rerank.tail", n=n))
     if found.tokens and found.money is not None:
         said.append(say("rerank.used", tokens=found.tokens, money=found.money / n))
+    if found.chosen.get("embedder"):
+        said.append(say("experiment.embedders", names=[found.chosen["embedder"]]))
     if found.faults:
         counts = ", ".join(f"{reason} {count}" for reason, count in found.faults.items())
         said.append(say("experiment.faults", name="reranked", counts=counts))
@@ -119,6 +121,7 @@ def _json(found: RerankerEvaluation) -> str:
         "comparison": asdict(found.comparison),
         "lifts": [asdict(lift) for lift in found.lifts],
         "reranker": {
+            "chosen": dict(found.chosen),
             "latency_ms": dict(found.latency_ms), "ms": dict(found.ms), "candidates": dict(found.candidates),
             "tokens": found.tokens, "money": found.money, "faults": dict(found.faults),
         },

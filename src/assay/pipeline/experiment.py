@@ -37,7 +37,6 @@ _TABLES = {
     ),
     "llm": LLM_KEYS,
 }  # fmt: skip
-_SAMPLE = 200  # texts that tell the language of all
 
 
 @dataclass(frozen=True)
@@ -201,10 +200,10 @@ def _references(table: Any) -> dict[str, tuple[str, ...]]:
     return {query: (text,) for query, text in pairs if isinstance(text, str)}
 
 
-def make_stages(experiment: Experiment, collection: Collection) -> tuple[dict[tuple[Any, ...], Any], Setup]:
+def make_stages(experiment: Experiment) -> tuple[dict[tuple[Any, ...], Any], Setup]:
     """Make every stage that any combination uses, so that what cannot work is found before anything runs."""
     llm = {"cache": str(experiment.cache.resolve() / "answers.sqlite"), **experiment.llm}  # nothing is paid for twice
-    setup = Setup(experiment.folder, tuple(d.text for d in collection.documents[:_SAMPLE]), llm)
+    setup = Setup(experiment.folder, llm)
     made: dict[tuple[Any, ...], Any] = {}
     try:
         for combination in experiment.combinations:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, InputError, UnknownName, UsageError, excerpt
 from assay.pipeline.stages import REGISTRY, STAGES, Stage, check, find, is_plugin, takes
+from assay.text.embeddings import name_fast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -108,6 +109,8 @@ def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
     if not is_plugin(method):
         known = find(stage, method).parameters
         params = {key: params.get(key, one.default) for key, one in known.items()}
+        if "embedder" in params:
+            params["embedder"] = name_fast(params["embedder"])  # a result must say what it was made with
     return Choice(stage, method, params, size, place, str(name))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.errors import UnknownName, UsageError, excerpt
 from assay.pipeline.sources import prices, source_digest, weights_digest
-from assay.text.embeddings import NAMES, choose_embedder
+from assay.text.embeddings import NAMES, choose_embedder, name_fast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,10 +55,9 @@ def identity_of(embedder: Embedder) -> Any:
 
 @dataclass(frozen=True)
 class Setup:
-    """What stages need beyond their parameters: where paths start, a few texts, clients of language models."""
+    """What stages need beyond their parameters: where paths start, and clients of language models."""
 
     folder: Path = Path()
-    texts: tuple[str, ...] = ()
     llm: Mapping[str, Any] = field(default_factory=dict)
     clients: dict[tuple[str, str, str], Client] = field(default_factory=dict)
 
@@ -68,6 +67,7 @@ class Setup:
 
     def embedder(self, asked: str) -> Embedder:
         """An embedder: a name of ours, a folder with weights, module:callable, or MODEL@URL of a server."""
+        asked = name_fast(asked)
         name, at, url = asked.rpartition("@")
         if at and url.startswith("http"):
             client = self.client(url, name)
@@ -77,7 +77,7 @@ class Setup:
             thing = load(asked, self.folder)
             return Known(choose_embedder(thing, ()).embedder, {"asked": asked, "source": source_digest(thing, asked)})
         known = self.path(asked) if asked not in NAMES and self.path(asked).is_dir() else asked
-        found = choose_embedder(known, self.texts).embedder
+        found = choose_embedder(known, ()).embedder
         return Known(found, {"name": found.name, "weights": _weights(found)})
 
     def client(self, url: str = "", model: str = "", *, key_env: str = "") -> Client:

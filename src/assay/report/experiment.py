@@ -11,7 +11,7 @@ from assay.report.document import Block, Lines
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from assay.analysis.experiment import Findings, Holdout, Quality, Row
 
@@ -96,7 +96,21 @@ def outcome(part: Mapping[str, Any]) -> list[Said]:
     elif len(done) > 1:
         said.append(say("experiment.no_holdout", n=len(done)))
     names = [one["name"] for one in done if one.get("pareto")]
-    return [*said, say("experiment.front", measure=measure, names=names)] if len(done) > 1 else said
+    said += [say("experiment.front", measure=measure, names=names)] if len(done) > 1 else []
+    embedders = _embedders(done)
+    return [*said, say("experiment.embedders", names=embedders)] if embedders else said
+
+
+def _embedders(done: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Embedders that combinations used, with their stages where not all stages used the same."""
+    found = dict.fromkeys(
+        (stage, str(chosen["embedder"]))
+        for one in done
+        for stage, chosen in (one.get("stages_chosen") or {}).items()
+        if chosen.get("embedder")
+    )
+    names = dict.fromkeys(name for _, name in found)
+    return list(names) if len(names) == 1 else [f"{name} ({stage})" for stage, name in found]
 
 
 def _holdout(check: Mapping[str, Any], winner: str, baseline: str) -> Said:

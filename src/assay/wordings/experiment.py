@@ -26,6 +26,7 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "On the front of {measure}, P95 latency and money (*): {names}.",
         "位于 {measure}、P95 延迟与费用的前沿（*）：{names}。",
     ),
+    "experiment.embedders": ("Embedder: {names}.", "向量模型：{names}。"),
     "experiment.winner": ("Best {measure}: {name}, {value:.4f}.", "{measure} 最高：{name}，{value:.4f}。"),
     "experiment.no_holdout": (
         "It is the best of {n} on the queries that chose it: its value is likely too high; check with --holdout 0.3.",
