@@ -392,11 +392,11 @@ currency = "USD"
 """
 
 
-def command(folder, *more, rows=ROWS):
+def command(folder, *more, rows=ROWS, cache=True):
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "prices.toml").write_text(PRICES, encoding="utf-8")
     line = [sys.executable, "-m", "assay", "answers", "samples.jsonl", "-m", "faithfulness", "--judge", "m",
-            "--prices", "prices.toml", "--cache", "cache.sqlite", *more]  # fmt: skip
+            "--prices", "prices.toml", *(["--cache", "cache.sqlite"] if cache else []), *more]  # fmt: skip
     return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=560)
 
 
@@ -435,6 +435,74 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(tmp_path):
     assert "12 calls, 0 answers from the cache" in first.stderr
     assert "0 calls, 12 answers from the cache" in second.stderr
     assert one == two
+
+
+def dying(answered: int):
+    """A judge who answers so many calls, then dies."""
+    calls = [0]
+
+    def judge(received):
+        calls[0] += 1
+        return Answer(yes(received)) if calls[0] <= answered else Answer.error(500, "dead")
+
+    return judge
+
+
+def test_samples_that_another_method_judged_are_told_so_everywhere(tmp_path):
+    with FakeLLM(dying(4)) as server:
+        options = [
+            "--url",
+            server.url,
+            "--concurrency",
+            "1",
+            "-o",
+            "r.json",
+            "--per-sample",
+            "e.jsonl",
+            "--report",
+            "r.md",
+        ]
+        assert command(tmp_path, *options, "--embedder", "wordllama").returncode == 0
+    result = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    (system,) = result["systems"]
+    assert system["counts"]["faithfulness"]["judged_by"] == {"embedding": 8}
+    assert system["counts"]["faithfulness"]["not_applicable"] == 0
+    assert list(result["per_query"]["status"]["samples"]["faithfulness"].values()) == ["unjudged"] * 8
+    assert "faithfulness: over 4 of 12 samples (8 judged by embedding)" in result["warnings"]
+    assert "8 judged by embedding" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    (scores,) = assay.read_result(tmp_path / "r.json")
+    assert (scores.counts["faithfulness"].judged_by, scores.coverage("faithfulness")) == ({"embedding": 8}, (4, 12))
+    assert scores.coverage("faithfulness(method='embedding')") == (8, 12)
+    with FakeLLM(dying(4)) as server:
+        options = ["--url", server.url, "--concurrency", "1", "--no-cache", "--lang", "zh", "--embedder", "wordllama"]
+        shown = command(tmp_path, *options, cache=False).stdout
+    assert "8 个由 embedding 评判" in shown and "不适用" not in shown
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-m", "correctness"],
+        ["--method", "llm"],
+        ["-m", "token_f1", "-m", "correctness"],
+        ["-m", "correctness", "--format", "json"],
+    ],
+)
+def test_a_measure_that_could_not_be_judged_at_all_ends_in_exit_code_1(options, tmp_path):
+    with FakeLLM(dying(0)) as server:
+        done = command(tmp_path, "--url", server.url, "-o", "r.json", *options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    result = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    label = "correctness" if "correctness" in options else "faithfulness"
+    assert any(f"{label}: no sample could be judged: " in text and "HTTP 500" in text for text in result["warnings"])
+    assert {one["stage"] for one in result["answers"]["samples"]} == {None}
+    assert all("HTTP 500" in one["stage_reason"] for one in result["answers"]["samples"])
+
+
+def test_one_value_is_enough_for_exit_code_0(tmp_path):
+    with FakeLLM(dying(1)) as server:
+        done = command(tmp_path, "--url", server.url, "--method", "llm", "--concurrency", "1")
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_embeddings_server_is_asked_once_for_each_text_and_words_take_over_when_it_is_gone(tmp_path):

@@ -319,6 +319,20 @@ def test_calls_that_fail_are_told_and_only_they_are_made_again(place):
         assert assay.run_experiment(path).done == {}
 
 
+def test_answers_that_all_failed_end_in_exit_code_1(place):
+    body = '#data\n[generate]\nmethod = "llm"\n[llm]\nurl = "URL"\nmodel = "smollm2-135m"\nbackoff = 0.01\n'
+    with FakeLLM(lambda _: Answer.error(400, "no")) as server:
+        write(place, body.replace("URL", server.url))
+        done = cli("run", "e.toml", "--brief", cwd=place)
+    assert done.returncode == 1, done.stdout + done.stderr
+    (system,) = json.loads((place / "e-results" / "result.json").read_text(encoding="utf-8"))["systems"]
+    counts = system["counts"]["faithfulness"]
+    assert counts["queries"] == 0 and counts["failed"] > 0
+    with FakeLLM("70 degrees") as server:
+        write(place, body.replace("URL", server.url))
+        assert cli("run", "e.toml", "--brief", cwd=place).returncode == 0
+
+
 # Bad input --------------------------------------------------------------------------------------------------------
 
 BAD = [

@@ -15,6 +15,7 @@ import assay
 from assay.analysis.gate import NotWorse, Threshold, gate, read_rules, target_rules
 from assay.data.judgments import Judgments
 from assay.data.run import Run
+from assay.messages import tell
 from assay.testing import assert_gate
 
 
@@ -249,3 +250,140 @@ def test_the_method_behind_a_measure_of_answers_stands_in_its_row():
     scores = assay.answers(rows, ["faithfulness", "exact_match"], method="words")
     (check,) = assay.gate(scores, [assay.Threshold("faithfulness", at_least=0.5)]).checks
     assert str(check.message) == "faithfulness [words] is 1.0000 (>= 0.5)"
+
+
+# Coverage ------------------------------------------------------------------------------------------------------------
+
+SAMPLES = [
+    {
+        "id": str(i),
+        "question": "When?",
+        "answer": f"It opened in {1880 + i}.",
+        "contexts": [f"It opened in {1880 + i}."],
+    }
+    for i in range(40)
+]
+
+
+def judged(answered: int, *, broken: int = 0, rows=SAMPLES, method="auto", name="new"):
+    """Scores of a judge who finds everything supported and answers the first calls only; some samples are unreadable."""
+    calls = [0]
+
+    def judge(_messages):
+        calls[0] += 1
+        if calls[0] > answered:
+            raise RuntimeError("dead")
+        return json.dumps({"1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
+
+    bad = [{**row, "contexts": 7} for row in rows[len(rows) - broken :]]
+    return assay.answers(
+        [*rows[: len(rows) - broken], *bad],
+        ["faithfulness"],
+        judge=judge,
+        method=method,
+        embedder="wordllama",
+        name=name,
+    )
+
+
+def test_a_measure_over_part_of_the_samples_fails():
+    scores = judged(4)
+    assert scores["faithfulness"] == 1.0
+    (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
+    assert (check.outcome, check.value) == ("failed", 1.0)
+    assert str(check.message) == (
+        "faithfulness [llm] is 1.0000 over 4 of 40 samples that should count (10.0%, 100.0% needed):"
+        " 36 judged by embedding"
+    )
+    assert tell(check.message, "zh") == (
+        "faithfulness [llm] 为 1.0000，应计入的 40 个样本只有 4 个有值（10.0%，需 100.0%）：36 个由 embedding 评判"
+    )
+
+
+@pytest.mark.parametrize(
+    ("least", "expected"), [(0.1, "passed"), (0.1 + 1e-9, "failed"), (0.0, "passed"), (1.0, "failed")]
+)
+def test_the_share_that_needs_a_value_can_be_told(least, expected):
+    assert outcome(judged(4), Threshold("faithfulness", at_least=0.5, min_coverage=least)) == expected
+
+
+def test_failed_samples_count_against_a_measure_and_refusals_do_not():
+    scores = judged(40, broken=1)
+    assert outcome(scores, Threshold("faithfulness", at_least=0.5)) == "failed"
+    assert outcome(scores, Threshold("faithfulness", at_least=0.5, min_coverage=39 / 40)) == "passed"
+    refusing = [{**row, "answer": "I don't know."} if i % 2 else row for i, row in enumerate(SAMPLES)]
+    unasked = [{**row, "contexts": None} if i % 3 == 0 else row for i, row in enumerate(refusing)]
+    for rows in (refusing, unasked):
+        scores = assay.answers(rows, ["faithfulness"], method="words")
+        assert scores.counts["faithfulness"].queries < 40
+        assert outcome(scores, Threshold("faithfulness", at_least=0.5)) == "passed"
+
+
+def test_a_missing_answer_counts_against_a_measure_that_gives_it_no_value():
+    rows = [*SAMPLES[:39], {**SAMPLES[39], "answer": ""}]
+    scores = assay.answers(
+        [{**row, "reference": "It opened in 1880."} for row in rows], ["faithfulness", "exact_match"], method="words"
+    )
+    (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
+    assert "39 of 40 samples" in check.message and check.message.endswith(": 1 without an answer")
+    assert outcome(scores, Threshold("exact_match", at_most=1.0)) == "passed"  # it counts as 0 there
+    assert outcome(scores, Threshold("exact_match", at_least=1 / 40, strict=True)) == "failed"
+
+
+def test_a_measure_without_a_single_value_fails_and_says_why():
+    scores = judged(0, method="llm")
+    (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
+    assert (check.outcome, check.value) == ("failed", None)
+    assert (
+        str(check.message) == "faithfulness [llm] has no value: 0 of 40 samples that should count have one: 40 failed"
+    )
+
+
+def test_queries_missing_from_a_run_count_against_it_where_they_are_left_out():
+    judged_ = {f"q{i}": {"a": 1} for i in range(10)}
+    run = {f"q{i}": {"a": 1.0} for i in range(4)} | {"extra": {"a": 1.0}}
+    for rule, expected in (("skip", "failed"), ("zero", "passed")):
+        scores = assay.evaluate(judged_, run, ["rr"], missing=rule)
+        found = gate(scores, [Threshold("rr", at_least=0.3)])
+        assert found.outcome == expected
+    (check,) = gate(assay.evaluate(judged_, run, ["rr"], missing="skip"), [Threshold("rr", at_least=0.3)]).checks
+    assert str(check.message) == (
+        "rr is 1.0000 over 4 of 10 queries that should count (40.0%, 100.0% needed): 6 missing from the run"
+    )
+
+
+@pytest.mark.parametrize("few", ["new", "old"])
+def test_a_comparison_over_part_of_the_samples_fails(few):
+    new, old = judged(4 if few == "new" else 40), judged(4 if few == "old" else 40, name="old")
+    (check,) = gate(new, [NotWorse("faithfulness", old)]).checks
+    assert check.outcome == "failed"
+    assert "over 4 of 40 samples" in check.message and ("old" in check.message) == (few == "old")
+    assert outcome(new, NotWorse("faithfulness", old, min_coverage=0.1)) == "passed"
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
+def test_a_share_is_between_0_and_1(least):
+    with pytest.raises(assay.UsageError, match="min_coverage"):
+        gate(judged(40), [Threshold("faithfulness", at_least=0.5, min_coverage=least)])
+
+
+def test_the_command_and_its_rules_know_the_share(tmp_path):
+    assay.write_result(judged(4), tmp_path / "r.json")
+    rule = ["gate", "r.json", "--fail-under", "faithfulness=0.5"]
+    assert run_assay(*rule, cwd=tmp_path).returncode == 1
+    assert run_assay(*rule, "--min-coverage", "0.1", cwd=tmp_path).returncode == 0
+    text = '[[rule]]\nmeasure = "faithfulness"\nat_least = 0.5\n'
+    (tmp_path / "all.toml").write_text(text)
+    (tmp_path / "few.toml").write_text(text + "min_coverage = 0.1\n")
+    assert run_assay("gate", "r.json", "--rules", "all.toml", cwd=tmp_path).returncode == 1
+    assert run_assay("gate", "r.json", "--rules", "few.toml", cwd=tmp_path).returncode == 0
+    lost = run_assay("gate", "r.json", "--rules", "all.toml", "--min-coverage", "0.1", cwd=tmp_path)
+    assert (lost.returncode, "set it there" in lost.stderr) == (2, True)
+    data = json.loads(run_assay(*rule, "--format", "json", cwd=tmp_path).stdout)
+    assert data["gates"][0]["checks"][0]["outcome"] == "failed"
+
+
+def test_a_test_suite_fails_over_part_of_the_samples(tmp_path):
+    with pytest.raises(AssertionError, match="4 of 40 samples"):
+        assert_gate(judged(4), at_least={"faithfulness": 0.5})
+    assert_gate(judged(4), at_least={"faithfulness": 0.5}, min_coverage=0.1)

@@ -218,6 +218,15 @@ def test_the_command_asks_an_embeddings_server(file, tmp_path, monkeypatch):
     assert "Anna wrote the letter in May 1990." in {text.strip() for text in asked}
 
 
+def test_a_method_that_fails_on_every_row_ends_in_one_line_with_the_reason_and_exit_code_1(file):
+    from assay.testing import Answer, FakeLLM
+
+    with FakeLLM(lambda _: Answer.error(500, "dead")) as server:
+        done = run(str(file), "--method", "embedding", "--embedder", f"m@{server.url}", "--positive", "2.5")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "embedding could judge none of" in done.stderr and "HTTP 500" in done.stderr
+
+
 def test_tables_with_quotation_marks_inside_are_read(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_text('knowledge\tresponse\tlabel\n"Tea" is green\tsay "tea\t1\nIt is 5" long\tfive" inches\t0\n')

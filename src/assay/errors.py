@@ -5,9 +5,11 @@ AssayError
 │   └── Repeated      the same document twice for one query
 ├── UsageError      a name, an option or a combination of them that makes no sense
 │   └── UnknownName   a measure, protocol or column that does not exist, with "did you mean"
-└── NotComparable   values of different definitions, judgments or query sets
+├── NotComparable   values of different definitions, judgments or query sets
+└── NothingJudged   a method that failed on everything it was given
 
-The command line prints any of them as one line and exits with 2. Anything else is a bug and shows its traceback.
+The command line prints any of them as one line and exits with 2, or with 1 where nothing could be judged. Anything else
+is a bug and shows its traceback.
 """
 
 from __future__ import annotations
@@ -74,6 +76,10 @@ class UnknownName(UsageError):
 
 class NotComparable(AssayError):
     """Values that must not stand side by side; the message names the difference."""
+
+
+class NothingJudged(AssayError):
+    """A method that failed on everything it was given: the input is fine, and there is no answer."""
 
 
 def excerpt(text: object) -> str:

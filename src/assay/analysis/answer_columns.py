@@ -67,4 +67,5 @@ def _column(label: str, measure: Measure, method: str, cells: Sequence[Cell], *,
 
 
 def _elsewhere(cell: Cell) -> Cell:
-    return cell._replace(value=None, status="not_applicable", reason=f"judged by {cell.method}")
+    """A cell of a sample that another method judged: this column says nothing about it."""
+    return cell._replace(value=None, status="unjudged", reason=f"judged by {cell.method}")

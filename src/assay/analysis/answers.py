@@ -288,7 +288,13 @@ def evaluated(plan: Plan) -> Answers:
 def _outcome(plan: Plan, cases: Mapping[str, Case]) -> Outcome:
     cells = {label: _cell(measure, cases[_run_of(measure, plan)]) for label, measure in plan.measures.items()}
     case = cases[plan.method]
-    return Outcome(case.sample, case.support, stage_of(case), cells, case.trail)
+    return Outcome(case.sample, case.support, _staged(stage_of(case), cells), cells, case.trail)
+
+
+def _staged(found: Staged, cells: Mapping[str, Cell]) -> Staged:
+    """Call nothing fine of which a measure that was asked for could not be judged."""
+    failed = next((f"{label}: {cell.reason}" for label, cell in cells.items() if cell.status == "failed"), None)
+    return found if failed is None or found.stage != "fine" else Staged(None, failed)
 
 
 def _run_of(measure: Measure, plan: Plan) -> str:
@@ -339,7 +345,7 @@ def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) 
         definitions={column.label: str(column.definition) for column in table},
         values=values,
         status=status,
-        counts={column.label: _counts(status[:, i], values[:, i]) for i, column in enumerate(table)},
+        counts={column.label: _counts(column, values[:, i]) for i, column in enumerate(table)},
         protocol=plan.protocol,
         aggregates=dict.fromkeys(labels, "mean"),
         judgments=plan.samples.digest,
@@ -391,11 +397,18 @@ def _failures(scores: Answers) -> list[str]:
         for outcome in scores.outcomes
         if outcome.support.status == "failed"
     )
-    return [say("answers.failed", n=reasons.total(), reason=reasons.most_common(1)[0][0])] if reasons else []
+    lines = [say("answers.failed", n=reasons.total(), reason=reasons.most_common(1)[0][0])] if reasons else []
+    return [*lines, *(say("answers.none", label=label, reason=_commonest(scores, label)) for label in scores.failed)]
 
 
-def _counts(status: Any, values: Any) -> Counts:
-    tally = Counter(STATUSES[code] for code in status.tolist())
+def _commonest(scores: Answers, label: str) -> str:
+    """The reason that most of the failed values of a measure have."""
+    cells = [outcome.cells[label] for outcome in scores.outcomes if label in outcome.cells]
+    return Counter(cell.reason for cell in cells if cell.status == "failed").most_common(1)[0][0]
+
+
+def _counts(column: Column, values: Any) -> Counts:
+    tally = Counter(cell.status for cell in column.cells)
     return Counts(
         queries=int((~np.isnan(values)).sum()),
         missing=tally["missing"],
@@ -403,4 +416,5 @@ def _counts(status: Any, values: Any) -> Counts:
         abstained=tally["abstained"],
         not_applicable=tally["not_applicable"],
         failed=tally["failed"],
+        judged_by=dict(Counter(str(cell.method) for cell in column.cells if cell.status == "unjudged")),
     )

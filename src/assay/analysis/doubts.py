@@ -61,8 +61,9 @@ def left_out(counts: Counts, size: int) -> list[Said]:
     """Say why samples are in no mean, with their numbers; a missing answer that counts as 0 is in it."""
     gone = size - counts.queries
     kinds = {name: getattr(counts, name) for name in ("abstained", "not_applicable", "undefined", "failed")}
-    kinds["missing"] = gone - sum(kinds.values())
-    return [say(f"left.{name}", n=count) for name, count in kinds.items() if count > 0]
+    kinds["missing"] = gone - sum(kinds.values()) - sum(counts.judged_by.values())
+    others = [say("left.judged_by", n=n, method=say(f"method.{method}")) for method, n in counts.judged_by.items()]
+    return [*others, *(say(f"left.{name}", n=count) for name, count in kinds.items() if count > 0)]
 
 
 def _mixed(scores: Scores) -> list[Said]:

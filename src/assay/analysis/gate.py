@@ -28,7 +28,10 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Threshold:
-    """The mean must be at least `at_least` (at most `at_most`); with `sure`, so must the end of its interval."""
+    """The mean must be at least `at_least` (at most `at_most`); with `sure`, so must the end of its interval.
+
+    At least the share `min_coverage` of what should have a value must have one (see `Scores.coverage`).
+    """
 
     measure: str
     at_least: float | None = None
@@ -36,16 +39,21 @@ class Threshold:
     strict: bool = False
     sure: bool = False
     alpha: float = ALPHA
+    min_coverage: float = 1.0
 
 
 @dataclass(frozen=True)
 class NotWorse:
-    """The mean must not be lower than the baseline's by `margin` or more (higher, where lower is better)."""
+    """The mean must not be lower than the baseline's by `margin` or more (higher, where lower is better).
+
+    Of both systems, at least the share `min_coverage` of what should have a value must have one.
+    """
 
     measure: str
     baseline: Scores
     margin: float = MARGIN
     alpha: float = ALPHA
+    min_coverage: float = 1.0
 
 
 Rule = Threshold | NotWorse
@@ -53,12 +61,12 @@ Rule = Threshold | NotWorse
 
 @dataclass(frozen=True)
 class Check:
-    """One rule's outcome, with the number it stands on."""
+    """One rule's outcome, with the number it stands on; None where there is none."""
 
     name: str
     measure: str
     outcome: Outcome
-    value: float
+    value: float | None
     interval: Interval | None
     message: Said
 
@@ -83,6 +91,8 @@ def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
     for rule in rules:
         if not 0 < rule.alpha < 0.5:  # noqa: PLR2004
             raise UsageError(f"alpha = {rule.alpha:g}: expected a number between 0 and 0.5")
+        if not 0 <= rule.min_coverage <= 1:
+            raise UsageError(f"min_coverage = {rule.min_coverage:g}: expected a share between 0 and 1")
     if not rules:
         raise UsageError(
             "the gate has no rule: give a threshold (--fail-under), a baseline (--not-worse-than), --targets or --rules"
@@ -98,6 +108,12 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
     value = scores[label]
     below = rule.at_most is not None
     goal = rule.at_most if rule.at_most is not None else rule.at_least
+    sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
+    name = f"{rule.measure} {sign} {goal:g}"
+    shown = _with_method(rule.measure, scores.definitions[label])
+    gap = _gap(scores, label, rule.min_coverage, shown)
+    if gap is not None and goal is not None:
+        return Check(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
     if goal is None or math.isnan(value):
         raise UsageError(f"{rule.measure}: there is no {'value' if goal is not None else 'threshold'} to check")
     interval = None
@@ -105,10 +121,25 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
     if rule.sure and scores.aggregates.get(label, "mean") == "mean":
         interval = mean_interval(scores.column(label), weights=scores.weights, confidence_level=1 - 2 * rule.alpha)
         outcome = _sure(interval, goal, below=below, strict=rule.strict)
-    sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
-    shown = _with_method(rule.measure, scores.definitions[label])
     message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
-    return Check(f"{rule.measure} {sign} {goal:g}", rule.measure, outcome, value, interval, message)
+    return Check(name, rule.measure, outcome, value, interval, message)
+
+
+def _gap(scores: Scores, label: str, least: float, shown: str) -> Said | None:
+    """Say that too few values stand behind a mean; None where enough do."""
+    found, counts, value = scores.coverage(label), scores.counts[label], scores[label]
+    if found.share >= least:
+        return None
+    answers = of_answers(scores.definitions[label])
+    absent = found.expected - found.scored - counts.failed - sum(counts.judged_by.values())
+    others = [say("left.judged_by", n=n, method=say(f"method.{method}")) for method, n in counts.judged_by.items()]
+    kinds = {"failed": counts.failed, "missing" if answers else "absent": absent}
+    why = [*others, *(say(f"left.{name}", n=n) for name, n in kinds.items() if n)]
+    told: dict[str, Any] = {"measure": shown, "of": found.expected, "why": why}
+    told["things"] = say("gate.samples" if answers else "gate.queries")
+    if math.isnan(value):
+        return say("gate.no_value", **told)
+    return say("gate.coverage", value=value, n=found.scored, share=found.share, least=least, **told)
 
 
 def _with_method(measure: str, definition: str) -> str:
@@ -137,6 +168,11 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
     if not rule.margin >= 0:
         raise UsageError(f"margin {rule.margin:g}: expected a number from 0 on")
     label = label_of(scores, rule.measure)
+    name = f"{rule.measure} not worse than {rule.baseline.name} by {rule.margin:g}"
+    gap = _gap(scores, label, rule.min_coverage, rule.measure) or _gap_before(scores, label, rule)
+    if gap is not None:
+        value = scores[label]
+        return Check(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
     pair = [replace(rule.baseline, name=f"{rule.baseline.name} (baseline)"), scores]
     data = aligned(pair, [label])
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * direction(data.definitions[label])
@@ -148,8 +184,15 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
         f"gate.{outcome}_baseline", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
         margin=rule.margin, low=_number(interval.low), high=_number(interval.high),
     )  # fmt: skip
-    name = f"{rule.measure} not worse than {rule.baseline.name} by {rule.margin:g}"
     return Check(name, rule.measure, outcome, interval.estimate, interval, message)
+
+
+def _gap_before(scores: Scores, label: str, rule: NotWorse) -> Said | None:
+    """Say that too few values of the baseline are there; one without the measure is refused elsewhere."""
+    base = rule.baseline
+    twin = next((own for own, text in base.definitions.items() if text == scores.definitions[label]), None)
+    gap = None if twin is None else _gap(base, twin, rule.min_coverage, rule.measure)
+    return None if gap is None else say("doubt.of_one", system=base.name, text=gap)
 
 
 def _number(value: float | None) -> float:
@@ -166,18 +209,18 @@ def _non_inferior(interval: Interval, margin: float) -> Outcome:
     return "failed" if interval.high < -margin else "inconclusive"
 
 
-def target_rules(targets: Sequence[Target], scores: Scores, *, sure: bool = False, alpha: float = ALPHA) -> list[Rule]:
-    """Make rules of a protocol's targets, of those that the scores have values for."""
+def target_rules(targets: Sequence[Target], scores: Scores, **more: Any) -> list[Rule]:
+    """Make rules of a protocol's targets, of those that the scores have; `more` goes into each `Threshold`."""
     return [
-        Threshold(t.measure, at_most=t.target, strict=t.strict, sure=sure, alpha=alpha)
+        Threshold(t.measure, at_most=t.target, strict=t.strict, **more)
         if t.below
-        else Threshold(t.measure, at_least=t.target, strict=t.strict, sure=sure, alpha=alpha)
+        else Threshold(t.measure, at_least=t.target, strict=t.strict, **more)
         for t in targets
         if t.measure in scores.labels
     ]
 
 
-_KEYS = ("measure", "at_least", "at_most", "strict", "sure", "not_worse_than", "margin", "alpha")
+_KEYS = ("measure", "at_least", "at_most", "strict", "sure", "not_worse_than", "margin", "alpha", "min_coverage")
 
 
 def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[Rule]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from assay.analysis import labels
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import InputError, NothingJudged, UnknownName, UsageError
 from assay.formats.samples import as_samples
 from assay.stats.agreement import Agreement, spearman
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
@@ -149,6 +149,9 @@ def _method(samples: Samples, method: Method, embedder: Any, left_out: Counter[s
     notes += told
     if not left_out:
         left_out.update(f"{record.status}: {record.reason}" for record in records if record.value is None)
+    failed = Counter(record.reason for record in records if record.status == "failed")
+    if failed and not any(record.status == "scored" for record in records):
+        raise NothingJudged(f"{method} could judge none of {len(samples)} rows: {failed.most_common(1)[0][0]}")
     name = f"embedding ({told[0].split()[1].rstrip(',')})" if told else method
     values = [np.nan if record.value is None else record.value for record in records]
     return _Column(name, "method", np.array(values))

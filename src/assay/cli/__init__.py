@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import click
 
-from assay.errors import AssayError, Repeated
+from assay.errors import AssayError, NothingJudged, Repeated
 
 # name: (module, what --help says in the list of commands)
 _COMMANDS = {
@@ -171,12 +171,12 @@ def main() -> None:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "assay"
         fail(f"{error.format_message()} (see: {where} --help)")
     except AssayError as error:
-        fail(str(error))
+        fail(str(error), code=1 if isinstance(error, NothingJudged) else 2)
     except OSError as error:
         fail(f"cannot write the output: {error.strerror}")
 
 
-def fail(message: str) -> None:
-    """Print one line and exit with 2."""
+def fail(message: str, *, code: int = 2) -> None:
+    """Print one line and exit."""
     click.echo("assay: " + " ".join(message.split("\n")), err=True)
-    sys.exit(2)
+    sys.exit(code)

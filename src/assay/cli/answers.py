@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,8 @@ _HELP = """Evaluate the answers of SAMPLES: question, answer, contexts, and a re
 
 The columns of ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain are recognised. Without a judge nothing
 leaves this machine: words decide, or embeddings if you ask for them. With a judge, a language model decides statement
-by statement, and where it fails another method takes over.
+by statement, and where it fails another method takes over. Exits with 1 if a measure could not be judged for a single
+sample.
 
 \b
 assay answers samples.jsonl
@@ -87,6 +89,8 @@ def command(
                 one.close()
     _emit(found, kind, lang, output=output, per_sample=per_sample, report=report)
     _spent(rest["judge"], last, lang)
+    if found.failed:
+        sys.exit(1)
 
 
 def _check_place(place: str | None) -> None:

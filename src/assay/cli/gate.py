@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _HELP = """Let a change pass only if the numbers of a RESULT (or of RUNs under JUDGMENTS) are good enough.
 
-Exits with 1 when a rule fails. A rule that cannot be decided passes with a warning, or fails with --strict.
+Exits with 1 when a rule fails. A rule that cannot be decided passes with a warning, or fails with --strict. A measure
+fails when queries or samples that should have a value have none: failed calls, answers that another method judged,
+missing answers. --min-coverage says how many may lack one; refusals and what a measure does not apply to never count.
 
 \b
 assay gate result.json --fail-under ndcg@10=0.85
@@ -37,6 +39,10 @@ assay gate qrels.txt new.run --protocol rerank --targets
 @click.option("--not-worse-than", "baseline", metavar="RESULT|RUN", help="Compare with a baseline, query by query.")
 @click.option("--margin", type=float, default=0.01, show_default=True, help="A loss below this is tolerated.")
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of a wrong decision.")
+@click.option(
+    "--min-coverage", type=click.FloatRange(0, 1), default=1.0, show_default=True,
+    help="Share of the queries or samples that should have a value and must have one.",
+)  # fmt: skip
 @click.option("--targets", is_flag=True, help="Check the targets of the protocol.")
 @click.option("--rules", "rules_file", metavar="FILE", help="Rules in a TOML file.")
 @click.option("--strict", is_flag=True, help="A rule that cannot be decided fails.")
@@ -53,7 +59,7 @@ def command(
     from assay.report.document import write
     from assay.report.evaluation import stamp
 
-    names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file")
+    names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file", "min_coverage")
     asked = {name: rest.pop(name) for name in names}
     places.check(*_named_in(asked["rules_file"]))
     if inputs.is_result(options.named(judgments)[1]):
@@ -113,21 +119,21 @@ def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: An
     from assay.analysis.gate import NotWorse, Threshold, target_rules
     from assay.errors import UsageError
 
-    more: dict[str, Any] = {"sure": asked["sure"], "alpha": asked["alpha"]}
+    more: dict[str, Any] = {name: asked[name] for name in ("sure", "alpha", "min_coverage")}
     rules: list[Rule] = [
         Threshold(name, at_least=value, **more) for name, value in _pairs(asked["fail_under"], "--fail-under")
     ]
     rules += [Threshold(name, at_most=value, **more) for name, value in _pairs(asked["fail_over"], "--fail-over")]
     if asked["targets"]:
-        found = target_rules(scores.protocol.targets, scores, sure=asked["sure"], alpha=asked["alpha"])
+        found = target_rules(scores.protocol.targets, scores, **more)
         if not found:
             raise UsageError(f"protocol {scores.protocol.name} has no targets that {scores.name} has values for")
         rules += found
     if asked["baseline"]:
         base = _baseline(asked["baseline"], scores, score)
         for measure in measures or [chosen(scores, None)]:
-            rules.append(NotWorse(measure, base, asked["margin"], asked["alpha"]))
-    return rules + _from_file(asked["rules_file"], scores, score)
+            rules.append(NotWorse(measure, base, asked["margin"], asked["alpha"], asked["min_coverage"]))
+    return rules + _from_file(asked["rules_file"], scores, score, alone=not rules)
 
 
 def _named_in(rules_file: str | None) -> list[str]:
@@ -142,7 +148,7 @@ def _named_in(rules_file: str | None) -> list[str]:
     return [str(Path(rules_file or "").parent / name) for name in names if isinstance(name, str)]
 
 
-def _from_file(place: str | None, scores: Scores, score: Any) -> list[Rule]:
+def _from_file(place: str | None, scores: Scores, score: Any, *, alone: bool) -> list[Rule]:
     if place is None:
         return []
     from pathlib import Path
@@ -151,7 +157,7 @@ def _from_file(place: str | None, scores: Scores, score: Any) -> list[Rule]:
     from assay.errors import UsageError
     from assay.formats.files import read_toml
 
-    lost = [] if options.given("baseline") else options.given("margin")
+    lost = [*options.given(*([] if options.given("baseline") else ["margin"]), *(["min_coverage"] if alone else []))]
     if lost:
         raise UsageError(f"{lost[0]} does not change the rules of {place}: set it there")
     folder = Path(place).parent

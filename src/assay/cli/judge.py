@@ -76,7 +76,9 @@ def command(*, runs: tuple[str, ...], output: str | None, details: str | None, l
         for client in clients.values():
             client.close()
     assert output is not None
-    _write(verdicts, _name(question, list(clients), rest), output, details)
+    if not _write(verdicts, _name(question, list(clients), rest), output, details):
+        first = verdicts[0]
+        click.echo(f"assay: no pair could be judged ({first.reason}): {first.explanation}", err=True)
     _summary(verdicts, spent, pairs, rest, lang)
     if any(verdict.status == "failed" for verdict in verdicts):
         sys.exit(1)
@@ -181,13 +183,15 @@ def _judge(
         return list(found), last
 
 
-def _write(verdicts: list[Verdict], judge: str, output: str, details: str | None) -> None:
-    """Write judgments of what was judged, and every verdict with its reasons; nothing that changes from run to run."""
+def _write(verdicts: list[Verdict], judge: str, output: str, details: str | None) -> bool:
+    """Write judgments of what was judged, and every verdict with its reasons; nothing that changes from run to run.
+
+    Says whether there were any: an empty file of judgments would pass for one.
+    """
     import json
     from dataclasses import asdict, replace
 
     from assay.data.judgments import Judgments
-    from assay.errors import UsageError
     from assay.formats.files import write_atomically
     from assay.formats.writing import write_judgments
 
@@ -199,10 +203,10 @@ def _write(verdicts: list[Verdict], judge: str, output: str, details: str | None
         lines = (json.dumps(asdict(verdict), ensure_ascii=False) for verdict in verdicts)
         write_atomically(details, "\n".join(lines) + "\n")
     if not grades:
-        first = verdicts[0]
-        raise UsageError(f"no pair could be judged ({first.reason}): {first.explanation}")
+        return False
     write_judgments(replace(Judgments.from_dict(grades), judge=judge), output)
     click.echo(f"wrote {output}" + (f" and {details}" if details else ""), err=True)
+    return True
 
 
 def _name(question: Question, models: Sequence[str], rest: dict[str, Any]) -> str:

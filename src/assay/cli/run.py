@@ -68,7 +68,7 @@ def command(
     if report is not None:
         write_report(found, text, report, lang)
     click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
-    if any(not row.done for row in found.findings.rows):
+    if any(not row.done for row in found.findings.rows) or any(system.failed for system in found.findings.systems):
         sys.exit(1)
 
 

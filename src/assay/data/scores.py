@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,8 @@ GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not make
 class Counts:
     """How many queries (of answers: samples) stand behind a mean, and how many do not and why.
 
-    Of those in it, `tied` hang on the order of equal scores, `short` have fewer results than the cutoff.
+    Of those in it, `tied` hang on the order of equal scores, `short` have fewer results than the cutoff. `judged_by`
+    counts the samples that other methods judged, which are in means of their own.
     """
 
     queries: int
@@ -44,6 +45,19 @@ class Counts:
     abstained: int = 0
     not_applicable: int = 0
     failed: int = 0
+    judged_by: Mapping[str, int] = field(default_factory=dict)
+
+
+class Coverage(NamedTuple):
+    """How many queries (of answers: samples) have a value, of those that should have one."""
+
+    scored: int
+    expected: int
+
+    @property
+    def share(self) -> float:
+        """Share of the values that are there; 1 where none is expected."""
+        return self.scored / self.expected if self.expected else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +120,23 @@ class Scores:
         if label not in self.labels:
             raise UnknownName("label", label, self.labels, hint=f"the labels are {', '.join(self.labels[:12])}")
         return self.values[:, self.labels.index(label)]
+
+    def coverage(self, label: str) -> Coverage:
+        """How much of what should have a value has one.
+
+        A value that failed should be there, and so should that of an answer or a ranking that is missing (unless it
+        counts as 0) and that of a sample which another method judged. Refusals, what a measure does not apply to or is
+        not defined for, and queries that nobody judged are not expected to have a value.
+        """
+        column = self.status[:, self.labels.index(label)]
+        codes = [MISSING, FAILED, *([UNJUDGED] if self.counts[label].judged_by else [])]
+        scored = ~np.isnan(self.column(label))
+        return Coverage(int(scored.sum()), int((scored | np.isin(column, codes)).sum()))
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Measures that have not a single value because all that could have one failed."""
+        return tuple(label for label, counts in self.counts.items() if counts.failed and not counts.queries)
 
     def per_query(self) -> pl.DataFrame:
         """All values as a frame: query_id and one column per measure, null where there is none."""

@@ -120,9 +120,15 @@ def _system(scores: Scores) -> dict[str, Any]:
         "definitions": scores.definitions,
         "asked": dict(scores.asked),
         "aggregates": scores.aggregates,
-        "counts": {label: asdict(counts) for label, counts in scores.counts.items()},
+        "counts": {label: _counts(counts) for label, counts in scores.counts.items()},
         **({"embedder": scores.embedder} if scores.embedder else {}),
     }
+
+
+def _counts(counts: Counts) -> dict[str, Any]:
+    """Lay out counts; only answers are judged by several methods."""
+    plain = asdict(counts)
+    return plain if plain["judged_by"] else {name: value for name, value in plain.items() if name != "judged_by"}
 
 
 def _inputs(systems: Sequence[Scores]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.analysis.diagnose import chosen
 from assay.analysis.gate import ALPHA, MARGIN, NotWorse, Rule, Threshold, gate
@@ -29,19 +29,22 @@ def assert_gate(
     margin: float = MARGIN,
     alpha: float = ALPHA,
     strict: bool = False,
+    min_coverage: float = 1.0,
 ) -> Gate:
     """Fail the test unless the scores pass; the message names every rule that did not.
 
     `not_worse_than` is a baseline's scores or result file, compared on `measures` (the primary one unless named). A
-    rule that cannot be decided passes with a warning, or fails where `strict`. `scores` may be a result file too.
+    rule that cannot be decided passes with a warning, or fails where `strict`. `scores` may be a result file too. A
+    measure fails where less than the share `min_coverage` of what should have a value has one.
     """
     if isinstance(scores, (str, os.PathLike)):
         scores = _only(scores)
-    rules: list[Rule] = [Threshold(measure, at_least=value, alpha=alpha) for measure, value in (at_least or {}).items()]
-    rules += [Threshold(measure, at_most=value, alpha=alpha) for measure, value in (at_most or {}).items()]
+    more: dict[str, Any] = {"alpha": alpha, "min_coverage": min_coverage}
+    rules: list[Rule] = [Threshold(measure, at_least=value, **more) for measure, value in (at_least or {}).items()]
+    rules += [Threshold(measure, at_most=value, **more) for measure, value in (at_most or {}).items()]
     if not_worse_than is not None:
         base = _baseline(not_worse_than, scores)
-        rules += [NotWorse(measure, base, margin, alpha) for measure in measures or [chosen(scores, None)]]
+        rules += [NotWorse(measure, base, margin, **more) for measure in measures or [chosen(scores, None)]]
     found = gate(scores, rules)
     bad = [c for c in found.checks if c.outcome == "failed" or (strict and c.outcome == "inconclusive")]
     if bad:

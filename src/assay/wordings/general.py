@@ -388,6 +388,16 @@ GENERAL: dict[str, tuple[str, str]] = {
         "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by {margin:g} or not",
         "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：是否变差 {margin:g} 无法判定",
     ),
+    "gate.coverage": (
+        "{measure} is {value:.4f} over {n} of {of} {things} that should count ({share:.1%}, {least:.1%} needed): {why}",
+        "{measure} 为 {value:.4f}，应计入的 {of} 个{things}只有 {n} 个有值（{share:.1%}，需 {least:.1%}）：{why}",
+    ),
+    "gate.no_value": (
+        "{measure} has no value: 0 of {of} {things} that should count have one: {why}",
+        "{measure} 没有数值：应计入的 {of} 个{things}都没有值：{why}",
+    ),
+    "gate.samples": ("samples", "样本"),
+    "gate.queries": ("queries", "查询"),
     "gate.open_fails": ("A rule that cannot be decided fails here (--strict).", "无法判定即视为未通过（--strict）。"),
     "gate.open": (
         "An inconclusive rule does not stop anything; --strict makes it fail.",
