@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,13 +36,26 @@ def test_the_ladder_runs_without_its_last_step(tmp_path):
     assert all(row.done for row in found.rows)
 
 
-def test_the_chunking_example_compares_seven_ways_to_cut(tmp_path):
+def test_the_chunking_example_compares_five_ways_to_cut_by_every_measure(tmp_path):
     found = assay.run_experiment(EXAMPLES / "chunking.toml", cache=tmp_path).findings
-    assert [row.name for row in found.rows][:2] == ["whole", "fixed size=200"]
-    assert len(found.rows) == 7
+    assert [row.name for row in found.rows] == ["whole", "fixed", "sentence", "recursive", "semantic"]
     chunks = {row.name: row.index.chunks for row in found.rows}
-    assert chunks["fixed size=200"] > chunks["fixed size=400"] > chunks["whole"] == 155
+    assert min(chunks["fixed"], chunks["sentence"], chunks["recursive"]) > chunks["whole"] == 155
+    cuts = [f"{name}@{k}" for name in ("precision", "recall") for k in (1, 3, 5, 10)]
+    assert found.measures == (*cuts, "reciprocal_rank", "faithfulness", "hallucination_rate", "context_utilisation")
     assert all(row.quality["faithfulness"].mean.estimate > 0.8 for row in found.rows)
+    assert {row.quality["faithfulness"].method for row in found.rows} == {"embedding"}
+    assert all(row.latency_ms["mean"] > 0 for row in found.rows)
+
+
+@pytest.mark.parametrize("name", ["ladder.toml", "chunking.toml"])
+def test_an_example_and_the_demo_of_its_name_are_one_experiment(name):
+    demo = Path(assay.__file__).parent / "demo" / "data"
+    mine, theirs = (tomllib.loads((folder / name).read_text(encoding="utf-8")) for folder in (EXAMPLES, demo))
+    assert {key: (EXAMPLES / place).resolve() for key, place in mine.pop("data").items()} == {
+        key: (demo / place).resolve() for key, place in theirs.pop("data").items()
+    }
+    assert mine == theirs
 
 
 def test_the_ablation_prints_a_table_of_variants(tmp_path):

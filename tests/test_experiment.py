@@ -565,7 +565,7 @@ def test_without_an_embedder_a_fast_one_is_taken_and_named_everywhere(place, wor
     assert done.returncode == 0, done.stderr
     assert "Embedder: wordllama." in done.stdout
     text = (place / "e-results" / "result.json").read_text(encoding="utf-8")
-    assert '"auto"' not in text
+    assert '"embedder": "auto"' not in text
     rows = json.loads(text)["experiment"]["combinations"]
     chosen = [stage["embedder"] for row in rows for stage in row["stages_chosen"].values() if "embedder" in stage]
     assert chosen == ["wordllama"] * 7  # four retrievers, three rerankers

@@ -344,8 +344,7 @@ def test_answers_without_a_value_are_counted_by_what_they_are_and_told(tmp_path)
     found = assay.run_experiment(experiment(tmp_path, '[generate]\nmethod = "few_answers:answer"\n')).findings
     counts = found.systems[0].counts["faithfulness"]
     assert (counts.queries, counts.abstained, counts.undefined, counts.failed) == (1, 1, 0, 0)
-    name = found.systems[0].name
-    assert f"faithfulness of {name} stands on 1 of 2 answers (abstained 1)" in found.warnings
+    assert "faithfulness: over 1 of 2 samples (1 refused)" in found.warnings
 
 
 @pytest.mark.parametrize(("page", "text"), [

@@ -112,7 +112,7 @@ def _following(before: Case | None, case: Case) -> Case:
 def _by(method: Method, samples: Sequence[Sample], here: Available, *, last: bool) -> list[Case]:
     if not samples:
         return []
-    embedder = None if here.embeddings is None else _Remembering(here.embeddings.embedder)
+    embedder = None if here.embeddings is None else Remembering(here.embeddings.embedder)
     if method == "embedding":
         assert embedder is not None
         return _embedded(samples, embedder)
@@ -145,7 +145,7 @@ def _grader(method: Method, here: Available) -> Callable[[Sample], Grade]:
     return _relevance(here.embeddings.embedder)
 
 
-class _Remembering:
+class Remembering:
     """An embedder that is asked for each text once: measures look at the same sentences again and again."""
 
     def __init__(self, inner: Embedder) -> None:
@@ -153,6 +153,7 @@ class _Remembering:
         self._kept: dict[str, Any] = {}
 
     def embed(self, texts: Sequence[str]) -> list[Any]:
+        """One row per text."""
         new = [text for text in dict.fromkeys(texts) if text not in self._kept]
         if len(self._kept) + len(new) > _KEPT:
             self._kept, new = {}, list(dict.fromkeys(texts))

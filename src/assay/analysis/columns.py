@@ -11,19 +11,17 @@ import numpy as np
 from assay.data.scores import STATUSES, UNDEFINED, Counts
 from assay.errors import UsageError
 from assay.pipeline.gold import covered, inside
-from assay.support.methods import support_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.samples import Samples
+    from assay.analysis.answers import Answers
     from assay.data.scores import Scores
     from assay.pipeline.gold import GoldSpan
     from assay.pipeline.records import Chunk
     from assay.pipeline.runner import Outcome
 
 _SPAN = re.compile(r"(span_recall|span_precision)@(\d+)")
-FAITHFULNESS = "faithfulness"
 
 
 def with_column(scores: Scores, label: str, definition: str, values: Mapping[str, tuple[float | None, str]]) -> Scores:
@@ -52,18 +50,19 @@ def with_column(scores: Scores, label: str, definition: str, values: Mapping[str
     )  # fmt: skip
 
 
-def coverage(systems: Sequence[Scores]) -> list[str]:
-    """Say on how many answers a mean stands, where some have no value."""
-    said = []
-    for scores in systems:
-        if FAITHFULNESS in scores.labels:
-            counts = scores.counts[FAITHFULNESS]
-            lacking = {name: getattr(counts, name) for name in STATUSES if name != "scored" and getattr(counts, name)}
-            if lacking:
-                told = ", ".join(f"{name} {number}" for name, number in lacking.items())
-                whole = counts.queries + sum(lacking.values())
-                said.append(f"{FAITHFULNESS} of {scores.name} stands on {counts.queries} of {whole} answers ({told})")
-    return said
+def with_answers(scores: Scores, found: Answers, judge: str) -> Scores:
+    """Add the columns of a system's answers to those of its ranking; `judge` is the language model, if there is one."""
+    for label in found.labels:
+        cells = zip(found.query_ids, found.column(label).tolist(), found.status[:, found.labels.index(label)].tolist(),
+                    strict=True)  # fmt: skip
+        values = {query: (None if value != value else value, STATUSES[code]) for query, value, code in cells}  # noqa: PLR0124
+        scores = with_column(scores, label, found.definitions[label], values)
+    return replace(
+        scores,
+        asked={**scores.asked, **found.asked},
+        judge=scores.judge or judge,
+        embedder=scores.embedder or found.embedder,
+    )
 
 
 def is_span_measure(text: object) -> bool:
@@ -106,8 +105,3 @@ def _precision(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) ->
     del share
     size = sum(chunk.end - chunk.start for chunk in top)
     return sum(inside(chunk, spans) for chunk in top) / size if size else 0.0
-
-
-def faithfulness_of(samples: Samples) -> dict[str, tuple[float | None, str]]:
-    """Faithfulness of every answer by the words that its contexts have; to be exchanged for any measure of answers."""
-    return {found.query_id: (found.value, found.status) for found in support_of(samples, "words")}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.analysis.experiment import Findings, Judge, evaluate_experiment
-from assay.pipeline.experiment import load_experiment, make_stages, read_data
+from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
 from assay.pipeline.runner import Runner
 from assay.pipeline.store import Store
 
@@ -53,13 +53,14 @@ def run_experiment(
     if cache is not None:
         experiment = replace(experiment, cache=Path(cache))
     collection = read_data(experiment, limit=limit)
-    Judge(experiment, collection)  # measures and rules that make no sense are found before anything runs
-    made, setup = make_stages(experiment)
+    setup = make_setup(experiment)
     store = Store(experiment.cache)
     try:
+        judge = Judge(experiment, collection, setup)  # what makes no sense is found before anything runs or is paid for
+        made = make_stages(experiment, setup)
         outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())
+        findings = evaluate_experiment(judge, outcomes, holdout=holdout)
     finally:
         setup.close()
-    findings = evaluate_experiment(experiment, collection, outcomes, holdout=holdout)
     counts = dict(store.done), dict(store.reused), dict(store.damaged)
     return Conducted(experiment, collection, outcomes, findings, *counts)

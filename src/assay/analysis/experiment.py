@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assay.analysis.columns import FAITHFULNESS, coverage, faithfulness_of, is_span_measure, span_values, with_column
+from assay.analysis.answer_rules import ANSWERING, answer_rules, of_answers
+from assay.analysis.columns import is_span_measure, span_values, with_answers, with_column
 from assay.analysis.comparable import direction
 from assay.analysis.compare import compare
 from assay.analysis.decision import Rules
@@ -19,7 +20,10 @@ from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.analysis.tuning import split
 from assay.errors import InputError, UsageError, excerpt
+from assay.measures import parse
 from assay.messages import say
+from assay.pipeline.measuring import Account
+from assay.pipeline.records import together
 from assay.pipeline.runner import total
 from assay.stats.intervals import mean_intervals
 
@@ -28,13 +32,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from assay.analysis.answers import Answers
     from assay.analysis.compare import Comparison, Contrast
     from assay.data.judgments import Judgments
+    from assay.data.protocol import Protocol
     from assay.data.scores import Scores
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.grid import Combination
     from assay.pipeline.records import IndexTrace
     from assay.pipeline.runner import Outcome, Work
+    from assay.pipeline.stages import Setup
     from assay.stats.intervals import Interval
 
 PERCENTILES = (50, 95, 99)
@@ -54,11 +61,15 @@ class StageTime:
 
 @dataclass(frozen=True)
 class Quality:
-    """A mean with its interval; the p-value (corrected) of its difference from the baseline's."""
+    """A mean with its interval; the p-value (corrected) of its difference from the baseline's.
+
+    `method` says who judged the answers behind it.
+    """
 
     mean: Interval
     pvalue: float | None = None
     better: bool = False
+    method: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,15 +132,13 @@ class Findings:
         return next(row for row in self.rows if row.name == name)
 
 
-def evaluate_experiment(
-    experiment: Experiment, collection: Collection, outcomes: Iterable[Outcome], *, holdout: float = 0.0
-) -> Findings:
+def evaluate_experiment(judge: Judge, outcomes: Iterable[Outcome], *, holdout: float = 0.0) -> Findings:
     """Evaluate all combinations under one protocol; a share `holdout` of the queries only checks the winner."""
+    experiment, collection = judge.experiment, judge.collection
     listed = list(outcomes)
     done = [outcome for outcome in listed if outcome.done]
     if not done:
         raise UsageError(f"every combination failed; {listed[0].combination.name}: {listed[0].reason}")
-    judge = Judge(experiment, collection)
     chosen_on, held = _parted(collection.judgments, holdout, experiment.seed)
     systems = [judge.scores(outcome, chosen_on) for outcome in done]
     names = [outcome.combination.name for outcome in done]
@@ -137,16 +146,17 @@ def evaluate_experiment(
     label = judge.primary(systems[0])
     found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
     sign = direction(systems[0].definitions[label])
-    winner = max(systems, key=lambda scores: sign * scores[label]).name
+    winner = max(systems, key=lambda scores: -math.inf if math.isnan(scores[label]) else sign * scores[label]).name
     rows = [_row(outcome, systems, found) for outcome in listed]
     check = None
     if held:
         both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
         check = _checked(judge, both, (winner, baseline), held, (label, len(chosen_on or ())))
     return Findings(
-        tuple(_with_front(rows, label, sign)), tuple(systems), label, systems[0].labels, baseline, winner, check,
+        tuple(_with_front(rows, label, sign)), tuple(systems), label,
+        tuple(dict.fromkeys(name for scores in systems for name in scores.labels)), baseline, winner, check,
         judge.settings, collection.judgments,
-        (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *coverage(systems)),
+        (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *judge.said()),
     )  # fmt: skip
 
 
@@ -155,9 +165,10 @@ def _common(systems: Sequence[Scores]) -> list[str]:
     first = systems[0]
     found = []
     for label in first.labels:
-        known = [~np.isnan(scores.column(label)) for scores in systems if label in scores.labels]
+        like = [scores for scores in systems if scores.definitions.get(label) == first.definitions[label]]
+        known = [~np.isnan(scores.column(label)) for scores in like]
         same = all(scores.query_ids == first.query_ids for scores in systems)
-        if len(known) == len(systems) and (not same or all((one == known[0]).all() for one in known)):
+        if len(known) == len(systems) and any(known[0]) and (not same or all((one == known[0]).all() for one in known)):
             found.append(label)
     return found
 
@@ -172,11 +183,14 @@ def _parted(judgments: Judgments, share: float, seed: int) -> tuple[set[str] | N
 
 
 class Judge:
-    """Evaluates outcomes under the experiment's protocol, over all queries or some."""
+    """Evaluates outcomes under the experiment's protocol, over all queries or some: rankings, spans and answers."""
 
-    def __init__(self, experiment: Experiment, collection: Collection) -> None:
+    def __init__(self, experiment: Experiment, collection: Collection, setup: Setup) -> None:
         told = dict(experiment.evaluate)
-        self._collection = collection
+        self.experiment, self.collection = experiment, collection
+        self._found: dict[str, Answers] = {}
+        self._spent = Account()
+        answering: dict[str, Any] = {name: told.pop(name) for name in ANSWERING if name in told}
         self._share = float(told.pop("span_share", 0.5))
         asked: list[str] | None = told.pop("measures", None)
         name = told.pop("protocol", "trec")
@@ -185,7 +199,11 @@ class Judge:
             protocol = load_protocol(name)
             if protocol.fold is None:
                 told.setdefault("fold", "before")
-            ranked = None if asked is None else [text for text in asked if not is_span_measure(text)]
+            _check_measures(asked, protocol)
+            answers = [text for text in asked or () if of_answers(text, protocol)]
+            ranked = (
+                None if asked is None else [t for t in asked if not is_span_measure(t) and not of_answers(t, protocol)]
+            )
             ranked = ranked or (
                 None if asked is None else list(protocol.headline)[:1] or [next(iter(protocol.measures))]
             )
@@ -194,17 +212,21 @@ class Judge:
             raise InputError(str(error), path=place) from None
         self._spans = _span_measures(asked, collection, place)
         first = asked[0] if asked else None
+        if first is not None and first in answers:
+            _check_deciding(first, experiment, f"{place}.measures")
+        self._answers = answer_rules(answers, self.settings.protocol, answering, (experiment, collection), setup)
         self._asked = first if first is None or is_span_measure(first) else self.settings.asked.get(first, first)
 
     def primary(self, scores: Scores) -> str:
         """The measure that decides: the first that was asked for, else the protocol's."""
-        if self._asked is not None and self._asked in scores.labels:
-            return self._asked
+        for label in (self._asked, scores.asked.get(self._asked or "")):
+            if label is not None and label in scores.labels:
+                return label
         return self.settings.protocol.primary or scores.labels[0]
 
     def scores(self, outcome: Outcome, queries: set[str] | None) -> Scores:
         """Evaluate one outcome."""
-        data = self._collection
+        data = self.collection
         run, judgments = outcome.run, data.judgments
         assert run is not None
         if queries is not None:
@@ -216,10 +238,63 @@ class Judge:
         ids = [query.id for query in data.queries]
         for text in self._spans:
             scores = with_column(scores, text, text, span_values(text, outcome, ids, data.spans, self._share))
-        if outcome.samples is not None:
-            definition = "faithfulness(method='words')"
-            scores = with_column(scores, FAITHFULNESS, definition, faithfulness_of(outcome.samples))
+        if outcome.samples is not None and self._answers is not None:
+            scores = with_answers(scores, self._answered(outcome), self._answers.judge)
         return scores
+
+    def _answered(self, outcome: Outcome) -> Answers:
+        """Score the answers of an outcome, once: the held-out queries ask for them again."""
+        name = outcome.combination.name
+        if name not in self._found:
+            assert self._answers is not None and outcome.samples is not None
+            self._found[name], spent = self._answers.score(outcome.samples, name)
+            self._spent.replies += spent.replies
+            self._spent.tokens += spent.tokens
+            self._spent.money = together(self._spent.money, spent.money)
+        return self._found[name]
+
+    def said(self) -> list[str]:
+        """What is to be known about the answers' scores: what holds for all systems once, the rest by system."""
+        if self._answers is None:
+            return []
+        told: dict[str, list[str]] = {}
+        for name, found in self._found.items():
+            notes = found.notes if self._answers.embedder == "auto" else ()  # why no embeddings were found
+            for text in (*found.warnings, *notes):
+                told.setdefault(text, []).append(name)
+        every = len(self._found)
+        lines = [
+            text if len(names) == every else say("doubt.of_one", system=", ".join(names), text=text)
+            for text, names in told.items()
+        ]
+        if embedder := next((found.embedder for found in self._found.values() if found.embedder), ""):
+            lines.append(say("experiment.embedder", embedder=embedder))
+        if self._spent.tokens:
+            judge, money = self._answers.judge, self._spent.money
+            key = "experiment.judged_free" if money is None else "experiment.judged"
+            lines.append(
+                say(key, judge=judge, tokens=self._spent.tokens, **({} if money is None else {"money": money}))
+            )
+        return [*self._answers.notes, *lines]
+
+
+def _check_measures(asked: object, protocol: Protocol) -> None:
+    """Refuse a list that is none, and a protocol that has nothing to say about rankings."""
+    if asked is not None and (not isinstance(asked, list) or not all(isinstance(text, str) for text in asked)):
+        raise UsageError('measures must be a list of texts, as in ["ndcg@10", "recall@10"]')
+    if all(of_answers(label, protocol) for label in protocol.measures):
+        raise UsageError(
+            f"protocol {protocol.name} has no measure of rankings: name another, and measures of answers in measures"
+        )
+
+
+def _check_deciding(label: str, experiment: Experiment, place: str) -> None:
+    """Refuse a measure of answers as the one that decides where a combination has no answers."""
+    silent = [one.name for one in experiment.combinations if one.choices["generate"].method == "none"]
+    if silent and len(silent) < len(experiment.combinations):
+        raise InputError(
+            f"{label} decides, but {silent[0]} generates no answers", path=place, hint="name another measure first"
+        )
 
 
 def _headline(protocol: Any) -> list[str] | None:
@@ -246,7 +321,7 @@ def _row(outcome: Outcome, systems: Sequence[Scores], found: Comparison | None) 
     return Row(
         combination,
         quality={label: _quality(scores, label, found) for label in scores.labels},
-        latency_ms={f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES},
+        latency_ms={"mean": float(whole.mean()), **{f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES}},
         stages=stages,
         index=outcome.index,
         cost_per_query=cost,
@@ -267,6 +342,19 @@ def _stage(name: str, works: Sequence[Work]) -> StageTime:
 
 
 def _quality(scores: Scores, label: str, found: Comparison | None) -> Quality:
+    return replace(_mean(scores, label, found), method=_method(scores.definitions[label]))
+
+
+def _method(definition: str) -> str:
+    """Who judged the answers behind a measure; empty for other measures."""
+    if is_span_measure(definition):
+        return ""
+    measure = parse(definition)
+    method = measure.arguments.get("method") if measure.spec.of == "answers" else None
+    return str(method) if method not in (None, "auto") else ""
+
+
+def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:
     if found is not None and label in found.measures:
         mean = found.means[label][found.systems.index(scores.name)]
         if scores.name == found.baseline:

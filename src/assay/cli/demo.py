@@ -47,7 +47,8 @@ def command(*, output: str, lang: Lang) -> None:
     ladder, text = _run(
         place.ladder, folder / "ladder", kept, "From words to vectors, to both, to a second model on top"
     )
-    _run(place.chunking, folder / "chunking", (), "Whole documents against three kinds of chunks, BM25")
+    cuts = ("whole", "fixed", "sentence", "recursive", *(("semantic",) if "vectors" in kept else ()))
+    _run(place.chunking, folder / "chunking", cuts, "Whole documents against other ways to cut them, BM25")
     _diagnosis(ladder, place)
     answered = _answers(ladder)
     _report(ladder, text, answered, folder / "report.html", lang)

@@ -34,6 +34,7 @@ _TABLES = {
     "data": ("documents", "queries", "judgments", "gold", "split"),
     "evaluate": (
         "protocol", "measures", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "span_share",
+        "method", "judge", "embedder",
     ),
     "llm": LLM_KEYS,
 }  # fmt: skip
@@ -200,21 +201,21 @@ def _references(table: Any) -> dict[str, tuple[str, ...]]:
     return {query: (text,) for query, text in pairs if isinstance(text, str)}
 
 
-def make_stages(experiment: Experiment) -> tuple[dict[tuple[Any, ...], Any], Setup]:
-    """Make every stage that any combination uses, so that what cannot work is found before anything runs."""
+def make_setup(experiment: Experiment) -> Setup:
+    """What stages and the judge of answers share; to be closed when all is done."""
     llm = {"cache": str(experiment.cache.resolve() / "answers.sqlite"), **experiment.llm}  # nothing is paid for twice
-    setup = Setup(experiment.folder, llm)
+    return Setup(experiment.folder, llm)
+
+
+def make_stages(experiment: Experiment, setup: Setup) -> dict[tuple[Any, ...], Any]:
+    """Make every stage that any combination uses, so that what cannot work is found before anything runs."""
     made: dict[tuple[Any, ...], Any] = {}
-    try:
-        for combination in experiment.combinations:
-            for choice in combination.choices.values():
-                if choice.key not in made:
-                    with at(choice.place):
-                        made[choice.key] = make(choice.stage, choice, setup)
-    except BaseException:
-        setup.close()
-        raise
-    return made, setup
+    for combination in experiment.combinations:
+        for choice in combination.choices.values():
+            if choice.key not in made:
+                with at(choice.place):
+                    made[choice.key] = make(choice.stage, choice, setup)
+    return made
 
 
 def make(stage: Stage, choice: Choice, setup: Setup) -> Any:

@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 _ALPHA = 0.05
 _BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
 _MEGA, _THOUSAND = 1e6, 1000
+_COLUMNS = 6  # measures that fit beside each other; more of them are rows of a table of their own
+LATENCY = {"mean": "column.mean_ms", "p50": "column.p50", "p95": "column.p95", "p99": "column.p99"}
 
 
 def document(found: Findings, *, brief: bool = False) -> list[Block]:
     """Put an experiment together, the most important part first."""
-    blocks: list[Block] = [summary(found), Lines(tuple(sentences(found)))]
+    part = plain(found)
+    blocks: list[Block] = [summary(found)]
+    blocks += [] if (table := figures(part)) is None else [table]
+    blocks.append(Lines(tuple(sentences(found))))
     if not brief:
         blocks.append(stages(found))
         blocks += [] if (table := indexes(found)) is None else [table]
@@ -34,24 +39,26 @@ def document(found: Findings, *, brief: bool = False) -> list[Block]:
 def summary(found: Findings) -> Table:
     """One row per combination: measures, interval and p of the deciding one, latency, money, the front."""
     first = found.measure
-    others = [label for label in found.measures if label != first]
+    others = [label for label in found.measures if label != first] if len(found.measures) <= _COLUMNS else []
+    methods = {label: methods_of(plain(found), label) for label in (first, *others)}
     headers = (
-        say("column.system"), first, say("column.interval", level=0.95),
-        say("column.from_baseline", baseline=found.baseline), *others, say("column.p50"), say("column.p95"),
-        say("column.cost_thousand"), say("column.front"),
+        say("column.system"), titled(first, methods[first]), say("column.interval", level=0.95),
+        say("column.from_baseline", baseline=found.baseline), *(titled(label, methods[label]) for label in others),
+        *map(say, LATENCY.values()), say("column.cost_thousand"), say("column.front"),
     )  # fmt: skip
     return Table(headers, tuple(_row(row, first, others, found) for row in found.rows))
 
 
 def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str | Cell, ...]:
     if not row.done:
-        return (row.name, say("experiment.failed"), *("" for _ in range(len(others) + 6)))
+        return (row.name, say("experiment.failed"), *("" for _ in range(len(others) + 4 + len(LATENCY))))
     quality = row.quality[first]
     cost = "" if row.cost_per_query is None else f"{_THOUSAND * row.cost_per_query:.4g}"
     return (
         row.name, _cell(quality, strong=row.name == found.winner), between(quality.mean), pvalue(quality.pvalue),
-        *(_cell(row.quality[label]) for label in others), f"{row.latency_ms['p50']:.1f}",
-        f"{row.latency_ms['p95']:.1f}", cost, say("experiment.front_mark") if row.pareto else "",
+        *(_cell(row.quality[label]) if label in row.quality else "" for label in others),
+        *(f"{row.latency_ms[name]:.1f}" for name in LATENCY), cost,
+        say("experiment.front_mark") if row.pareto else "",
     )  # fmt: skip
 
 
@@ -59,6 +66,50 @@ def _cell(quality: Quality, *, strong: bool = False) -> Cell:
     differs = quality.pvalue is not None and quality.pvalue < _ALPHA
     mark = (_BETTER if quality.better else _WORSE) if differs else ""
     return Cell(number(quality.mean.estimate), mark, strong=strong)
+
+
+def figures(part: Mapping[str, Any]) -> Table | None:
+    """Every figure of an experiment, as written, as a row: measures, latency, index. None where columns are enough."""
+    done = [one for one in part["combinations"] if one.get("status") == "done"]
+    labels = list(dict.fromkeys(name for one in done for name in one.get("quality") or {}))
+    if len(labels) <= _COLUMNS:
+        return None
+    rows: list[tuple[str | Cell, ...]] = [_figure(label, done, methods_of(part, label)) for label in labels]
+    for name, key in LATENCY.items():
+        times = [(one.get("latency_ms") or {}).get(name) for one in done]
+        rows.append((say(key), "", *("" if ms is None else f"{float(ms):,.1f}" for ms in times)))
+    traces = [one.get("index") or {} for one in done]
+    for key, field, scale, form in (
+        ("build", "build_seconds", 1.0, ",.2f"), ("chunks", "chunks", 1.0, ",.0f"),
+        ("index_size", "bytes", _MEGA, ",.2f"),
+    ):  # fmt: skip
+        values = [trace.get(field) for trace in traces]
+        if any(value is not None for value in values):
+            shown = ("" if value is None else format(float(value) / scale, form) for value in values)
+            rows.append((say(f"column.{key}"), "", *shown))
+    headers = (say("column.measure"), say("column.method"), *(str(one["name"]) for one in done))
+    return Table(headers, tuple(rows), caption=say("experiment.figures"), names=2)
+
+
+def _figure(label: str, done: list[dict[str, Any]], methods: list[str]) -> tuple[str | Cell, ...]:
+    cells: list[str | Cell] = []
+    for one in done:
+        value = (one.get("quality") or {}).get(label) or {}
+        mean, method = value.get("mean"), str(value.get("method") or "")
+        by = f" ({method})" if len(methods) > 1 and method else ""
+        cells.append("" if mean is None else Cell(f"{float(mean):.4f}{by}"))
+    return (label, ", ".join(methods), *cells)
+
+
+def methods_of(part: Mapping[str, Any], label: str) -> list[str]:
+    """Who judged the answers behind a measure, over all combinations; nobody for other measures."""
+    values = ((one.get("quality") or {}).get(label) or {} for one in part["combinations"])
+    return list(dict.fromkeys(str(value["method"]) for value in values if value.get("method")))
+
+
+def titled(label: str, methods: list[str]) -> str:
+    """The label of a measure with the method that judged, unless the label names it."""
+    return f"{label} [{', '.join(methods)}]" if methods and "method=" not in label else label
 
 
 def sentences(found: Findings) -> list[Said]:
@@ -201,7 +252,10 @@ def _plain_row(row: Row) -> dict[str, Any]:
 
 def _plain_quality(quality: Quality) -> dict[str, Any]:
     mean = quality.mean
-    return {"mean": mean.estimate, "low": mean.low, "high": mean.high, "pvalue": quality.pvalue}
+    return {
+        "mean": mean.estimate, "low": mean.low, "high": mean.high, "pvalue": quality.pvalue,
+        **({"method": quality.method} if quality.method else {}),
+    }  # fmt: skip
 
 
 def _plain_holdout(check: Holdout) -> dict[str, Any]:

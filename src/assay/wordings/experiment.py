@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 EXPERIMENT: dict[str, tuple[str, str]] = {
+    "column.mean_ms": ("mean ms", "平均毫秒"),
     "column.p50": ("P50 ms", "P50 毫秒"),
     "column.p95": ("P95 ms", "P95 毫秒"),
     "column.p99": ("P99 ms", "P99 毫秒"),
@@ -65,6 +66,19 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
             "如需指定其中一处，请在标准答案文件中给出 start 或 occurrence。"
         ),
     ),
+    "experiment.embedder": (
+        "Answers of all combinations are judged with the same embeddings: {embedder}.",
+        "所有组合的回答都用同一向量模型评判：{embedder}。",
+    ),
+    "experiment.judged": (
+        "Judging the answers by {judge}: {tokens:,} tokens, ${money:.4f}.",
+        "由 {judge} 评判回答：{tokens:,} 个 token，${money:.4f}。",
+    ),
+    "experiment.judged_free": (
+        "Judging the answers by {judge}: {tokens:,} tokens at a price that is not known.",
+        "由 {judge} 评判回答：{tokens:,} 个 token，价格未知。",
+    ),
+    "experiment.figures": ("All figures", "全部指标"),
     "experiment.stages": ("Time, tokens and money of each stage", "各阶段的时间、token 与费用"),
     "experiment.indexes": ("Indexes", "索引"),
     "experiment.work": (

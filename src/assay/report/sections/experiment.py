@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
-from assay.report.experiment import deciding, outcome
+from assay.report.experiment import LATENCY, deciding, figures, methods_of, outcome, titled
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ def _part(part: Mapping[str, Any], place: int) -> list[Block]:
     named = dict.fromkeys(name for one in done for name in one.get("quality") or {})
     measures = sorted(named, key=lambda name: name != first)
     star = Lines((say("experiment.star", baseline=str(part.get("baseline") or "")),))
-    blocks: list[Block] = [_table(part, combinations, measures), star, Lines(tuple(outcome(part)))]
+    every = figures(part)
+    shown = measures if every is None else measures[:1]
+    blocks: list[Block] = [_table(part, combinations, shown), star, *([] if every is None else [every])]
+    blocks.append(Lines(tuple(outcome(part))))
     for cost in ("latency", "cost"):
         chart = _front(done, first, cost, place)
         blocks += [chart] if chart is not None else []
@@ -60,8 +63,9 @@ def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measure
     axes = list(part.get("axes") or {})
     winner = (part.get("winner") or {}).get("name")
     headers = (
-        say("column.combination"), *axes, *measures, "P50 ms", "P95 ms", say("column.per_query_cost"),
-        say("column.pareto"), say("column.status"),
+        say("column.combination"), *axes, *(titled(name, methods_of(part, name)) for name in measures),
+        *map(say, LATENCY.values()), say("column.per_query_cost"), say("column.pareto"),
+        say("column.status"),
     )  # fmt: skip
     rows = tuple(_row(one, axes, measures, winner=one.get("name") == winner) for one in combinations)
     last = len(headers) - 1
@@ -75,7 +79,7 @@ def _row(one: Combination, axes: Sequence[str], measures: Sequence[str], *, winn
         Cell(str(one["name"]), strong=winner),
         *(str((one.get("axes") or {}).get(axis, "")) for axis in axes),
         *(_quality((one.get("quality") or {}).get(name) or {}) for name in measures),
-        *("" if latency.get(p) is None else f"{float(latency[p]):,.1f}" for p in ("p50", "p95")),
+        *("" if latency.get(p) is None else f"{float(latency[p]):,.1f}" for p in LATENCY),
         "" if cost is None else f"{float(cost):,.6f}",
         Cell(say("experiment.on_front"), tone="good") if one.get("pareto") else "",
         say("experiment.done") if one.get("status") == "done" else Cell(say("experiment.not_done"), tone="bad"),

@@ -1,0 +1,191 @@
+"""How the answers of an experiment are scored: which measures, by which methods; what cannot work is refused early."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
+
+from assay.analysis.answer_methods import Remembering
+from assay.analysis.answers import evaluated, language_of, planned
+from assay.analysis.settings import answer_measures, for_answers
+from assay.data.protocol import AnswerMethod
+from assay.data.samples import Context, Sample, Samples
+from assay.errors import InputError, UsageError, excerpt
+from assay.measures import parse
+from assay.pipeline.measuring import timed
+from assay.support.standing import ORDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.analysis.answers import Answers, Plan
+    from assay.data.protocol import Protocol
+    from assay.measures import Measure
+    from assay.messages import Lang
+    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.measuring import Account
+    from assay.pipeline.stages import Setup
+
+ANSWERING = ("method", "judge", "embedder")  # keys of the table [evaluate] that are about answers
+USUAL = ("faithfulness",)  # what is measured of answers when neither the user nor the protocol names anything
+_MAKES = frozenset({"question", "answer", "contexts", "context_ids"})  # what a sample of an experiment has
+_NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
+_JUDGE_HINT = '[evaluate] judge = "MODEL", with its url in [llm]'
+
+
+def of_answers(text: object, protocol: Protocol) -> bool:
+    """Tell measures of answers from those of rankings; what is unknown is left to who reads rankings."""
+    if not isinstance(text, str):
+        return False
+    try:
+        return parse(protocol.answers.get(text) or protocol.measures.get(text) or text).spec.of == "answers"
+    except UsageError:
+        return False
+
+
+@dataclass(frozen=True)
+class AnswerRules:
+    """Measures of answers and who judges them, the same for every combination of an experiment.
+
+    `client` asks the language model that `judge` names, in the language of the questions.
+    """
+
+    measures: tuple[str, ...]
+    protocol: Protocol
+    method: AnswerMethod
+    client: Any = None
+    embedder: Any = "auto"
+    lang: Lang = "en"
+    judge: str = ""
+    notes: tuple[str, ...] = ()
+
+    def plan(self, samples: Samples, name: str = "answers") -> Plan:
+        """Settle how some samples are judged."""
+        return planned(
+            samples, list(self.measures), method=self.method, judge=self.client, embedder=self.embedder,
+            text_lang=self.lang, protocol=self.protocol, name=name,
+        )  # fmt: skip
+
+    def score(self, samples: Samples, name: str) -> tuple[Answers, Account]:
+        """Score the answers of one combination, and say what that took."""
+        done = timed(lambda: evaluated(self.plan(samples, name)))
+        return done.found, done.account
+
+
+def answer_rules(
+    asked: Sequence[str],
+    protocol: Protocol,
+    told: Mapping[str, Any],
+    data: tuple[Experiment, Collection],
+    setup: Setup,
+) -> AnswerRules | None:
+    """Settle how answers are scored: `asked` measures, else the protocol's; None if there will be no answers.
+
+    `told` has the method, the judge and the embedder of the table [evaluate].
+    """
+    experiment, collection = data
+    place = f"{experiment.path}: evaluate"
+    generators = {one.name: one.choices["generate"].method for one in experiment.combinations}
+    if set(generators.values()) == {"none"}:
+        if asked:
+            raise InputError(
+                f"{asked[0]} is a measure of answers, and no combination generates any", path=f"{place}.measures",
+                hint='[generate] method = "extractive", or "llm"',
+            )  # fmt: skip
+        return None
+    method = told.get("method") or protocol.method
+    if method not in get_args(AnswerMethod):
+        raise InputError(f"method = {method!r}: expected one of {', '.join(get_args(AnswerMethod))}", path=place)
+    names = list(asked) or list(protocol.answers) or list(USUAL)
+    try:
+        wanted, _ = answer_measures(names, for_answers(protocol))
+    except UsageError as error:
+        raise InputError(str(error), path=f"{place}.measures") from None
+    kept, notes = _possible(wanted, collection, set(generators.values()), f"{place}.measures", strict=bool(asked))
+    client = _client(told.get("judge"), setup, place)
+    _check_judge(kept, method, client, place)
+    used = {str(measure.arguments.get("method")) for measure in kept.values()} | {method}
+    try:
+        embedder = _embedder(told.get("embedder", "auto"), used, setup)
+        prospect = _prospect(collection)
+        rules = AnswerRules(tuple(kept), protocol, method, client, embedder, language_of(prospect), notes=tuple(notes))
+        judge = rules.plan(prospect).here.judge
+    except UsageError as error:
+        raise InputError(str(error), path=place) from None
+    return replace(rules, judge="" if judge is None else judge.name)
+
+
+def _possible(
+    wanted: Mapping[str, Measure], collection: Collection, generators: set[str], place: str, *, strict: bool
+) -> tuple[dict[str, Measure], list[str]]:
+    """Leave out what the answers of an experiment cannot have; refuse it where it was asked for."""
+    fields = _MAKES | ({"reference"} if any(collection.references.get(q.id) for q in collection.queries) else set())
+    kept, notes = {}, []
+    for label, measure in wanted.items():
+        lack = _lack(measure, fields, generators)
+        if lack and strict:
+            hint = "a column reference in the queries" if "reference" in lack else ""
+            raise InputError(f"{label} needs {lack}", path=place, hint=hint)
+        if lack:
+            notes.append(f"{label} is left out: it needs {lack}")
+        else:
+            kept[label] = measure
+    return kept, notes
+
+
+def _lack(measure: Measure, fields: frozenset[str] | set[str], generators: set[str]) -> str:
+    if measure.name.startswith("citation") and generators <= _NO_MARKS:
+        return "[1] marks in the answers, which extractive answers do not have"
+    by = measure.arguments.get("by")
+    for need in measure.spec.needs:
+        options = [one for one in need.split("|") if by is None or (one == "gold_ids") == (by == "gold")]
+        if not fields.intersection(options or need.split("|")):
+            return " or ".join(options or need.split("|"))
+    return ""
+
+
+def _client(asked: Any, setup: Setup, place: str) -> Any:
+    """The judge: a model of the server of [llm], or MODEL@URL."""
+    if asked is None:
+        return None
+    if not isinstance(asked, str) or not asked:
+        raise InputError(f"{excerpt(asked)} is no name of a model", path=f"{place}.judge", hint='as in "qwen-plus"')
+    name, at, url = asked.rpartition("@")
+    try:
+        return setup.client(url, name) if at and "://" in url else setup.client("", asked)
+    except UsageError as error:
+        raise InputError(str(error), path=f"{place}.judge") from None
+
+
+def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, place: str) -> None:
+    if client is not None:
+        return
+    for label, measure in measures.items():
+        if "correctness" in measure.pieces:
+            raise InputError(f"{label} needs a judge", path=f"{place}.measures", hint=_JUDGE_HINT)
+    if method == "llm" or any(measure.arguments.get("method") == "llm" for measure in measures.values()):
+        raise InputError("the method llm needs a judge", path=place, hint=_JUDGE_HINT)
+
+
+def _embedder(asked: str, methods: set[str], setup: Setup) -> Any:
+    """One embedder for all combinations, chosen by the documents: answers of one may have another language."""
+    order = ORDERS.get(next((one for one in methods if one in ORDERS), ""), ())
+    first = bool(order) and order.index("embedding") < order.index("words")
+    if asked == "auto" and not first and not methods & {"embedding", "sigmoid"}:
+        return "auto"
+    try:
+        return Remembering(setup.embedder(asked))
+    except UsageError:
+        if asked == "auto" and "embedding" not in methods:
+            return "auto"  # words take over, and a note says why
+        raise
+
+
+def _prospect(collection: Collection) -> Samples:
+    """Samples as they will be, before there is any answer: enough to find out what cannot be judged."""
+    return Samples(
+        tuple(
+            Sample(query.id, query.text, ".", (Context("."),), references=collection.references.get(query.id, ()))
+            for query in collection.queries
+        )
+    )
