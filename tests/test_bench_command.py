@@ -146,6 +146,16 @@ def test_a_key_from_the_environment_is_sent_and_never_printed(call, tmp_path, mo
     assert code == 2 and text not in out + err and "status 401" in err
 
 
+def test_what_an_address_says_cannot_steer_the_terminal(call):
+    with FakeLLM([Answer(body={}), *[Answer.error(500, "\x1b]0;pwn\x07 \x9b2J \u202e down")] * 9]) as server:
+        _, out, err = call("bench", server.url, "--runs", "4", "--warmup", "0")
+    with FakeLLM(Answer.error(500, "\x1b]0;pwn\x07 \x9b2J \u202e down")) as server:
+        _, more, fault = call("bench", server.url, "--runs", "4", "--warmup", "0")
+    text = out + err + more + fault
+    assert "pwn" in text
+    assert not set(text) & set("\x1b\x07\x9b\u202e")
+
+
 def test_own_queries_and_documents_are_read(call, tmp_path):
     (tmp_path / "q.jsonl").write_text('{"query_id": "1", "text": "tea"}\n')
     (tmp_path / "d.jsonl").write_text('{"doc_id": "a", "text": "x"}\n{"doc_id": "b", "text": "y"}\n')

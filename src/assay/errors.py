@@ -14,12 +14,15 @@ is a bug and shows its traceback.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _EXCERPT = 60
+# Control characters and bidirectional marks could rewrite what a terminal shows; half a surrogate pair has no bytes.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 class AssayError(Exception):
@@ -86,3 +89,8 @@ def excerpt(text: object) -> str:
     """Quote user data for a message: one line, no control characters, cut to a readable length."""
     shown = repr(text if isinstance(text, str) else str(text))
     return shown if len(shown) <= _EXCERPT else shown[: _EXCERPT - 3] + "...'"
+
+
+def clean(text: str) -> str:
+    """Replace characters that could rewrite what a terminal or a log shows, line ends included."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import click
 
-from assay.errors import AssayError, NothingJudged, Repeated
+from assay.errors import AssayError, NothingJudged, Repeated, clean
 
 # name: (module, what --help says in the list of commands)
 _COMMANDS = {
@@ -177,6 +177,6 @@ def main() -> None:
 
 
 def fail(message: str, *, code: int = 2) -> None:
-    """Print one line and exit."""
-    click.echo("assay: " + " ".join(message.split("\n")), err=True)
+    """Print one line and exit; whatever it quotes, it cannot rewrite the terminal."""
+    click.echo("assay: " + clean(" ".join(message.split("\n"))), err=True)
     sys.exit(code)

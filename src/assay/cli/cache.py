@@ -68,8 +68,8 @@ def prune(*, file: str | None, failed: bool, model: str | None, days: float | No
 @click.argument("file", required=False)
 def verify(*, file: str | None) -> None:
     """Print what is wrong."""
+    from assay.errors import clean
     from assay.llm.upkeep import verify as verified
-    from assay.report.tables import clean
 
     found = verified(_path(file))
     for line in found:

@@ -54,7 +54,8 @@ def _shown(found: list[Finding], kind: str) -> str:
         return (
             json.dumps({"schema": 1, "findings": [asdict(item) for item in found]}, ensure_ascii=False, indent=1) + "\n"
         )
-    from assay.report.tables import Table, clean, render
+    from assay.errors import clean
+    from assay.report.tables import Table, render
 
     if kind == "table":
         lines = [

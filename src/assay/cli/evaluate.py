@@ -40,9 +40,10 @@ def command(
     # Nothing here multiplies matrices, for which numpy would start a thread on every core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     job = inputs.prepare(judgments, runs, list(measures) or None, weights, **rules)
+    from assay.errors import clean
     from assay.messages import tell
     from assay.report import evaluation
-    from assay.report.tables import clean, render, wrapped
+    from assay.report.tables import render, wrapped
 
     systems = job.scores()
     kind = kind or options.format_for(output, options.FORMATS)

@@ -156,8 +156,8 @@ def _tuned(tune: str, runs: list[Run], tuning: dict[str, Any], rest: dict[str, A
 
 
 def _report(fused: Run, output: str | None) -> None:
+    from assay.errors import clean
     from assay.formats.writing import write_run
-    from assay.report.tables import clean
 
     for note in fused.notes:
         click.echo(clean(note), err=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UsageError
+from assay.errors import UsageError, clean
 from assay.messages import Lang, tell
 from assay.report.svg import tidy
-from assay.report.tables import clean, width
+from assay.report.tables import width
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.errors import clean
 from assay.messages import Lang, say, tell
 from assay.report.blocks import (
     Block,
@@ -18,7 +19,7 @@ from assay.report.blocks import (
     Verdict,
     View,
 )
-from assay.report.tables import Format, Table, clean, latex_text, render, width, wrapped
+from assay.report.tables import Format, Table, latex_text, render, width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,10 +6,11 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from assay.errors import clean
 from assay.fusion.methods import METHODS
 from assay.fusion.normalisation import NORMS
 from assay.report.evaluation import number
-from assay.report.tables import Table, clean, terminal
+from assay.report.tables import Table, terminal
 
 if TYPE_CHECKING:
     from assay.analysis.tuning import Tuned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from assay.report.tables import clean
+from assay.errors import clean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 import unicodedata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from assay.errors import clean
 from assay.messages import Lang, say, tell
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ _WIDTH = 110
 
 Format = Literal["table", "markdown", "latex", "csv"]
 
-# Control characters and bidirectional marks could rewrite what a terminal shows; half a surrogate pair has no bytes.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -102,11 +100,6 @@ def width(text: str) -> int:
 def wrapped(text: str, indent: str = "") -> list[str]:
     """Break a text into lines for a terminal; texts without blanks, such as Chinese ones, are left whole."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def clean(text: str) -> str:
-    """Replace characters that could rewrite what a terminal shows."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def terminal(table: Table) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from assay.errors import UsageError
+from assay.errors import UsageError, clean
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -125,7 +125,7 @@ class Log:
         """Count a call that failed, by kind."""
         kind = error.kind if isinstance(error, CallFailed) else type(error).__name__
         self.failures[kind] += 1
-        self.examples.setdefault(kind, " ".join(str(error).split())[:_MESSAGE])
+        self.examples.setdefault(kind, clean(" ".join(str(error).split())[:_MESSAGE]))
         self.last = max(self.last, ended)
 
     @property
