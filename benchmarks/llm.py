@@ -77,9 +77,10 @@ def ours(url: str, requests: list[Request], connections: int, cache: Cache | Non
 
 def bodies_of(requests: list[Request]) -> list[dict[str, Any]]:
     from assay.llm.hosts import LOCAL
-    from assay.llm.wire import Traits, chat_body
+    from assay.llm.jobs import Chat
+    from assay.llm.wire import Traits
 
-    return [chat_body(request, "m", vendor=LOCAL, traits=Traits()) for request in requests]
+    return [Chat(request, "m", LOCAL).body(Traits()) for request in requests]
 
 
 def main() -> None:

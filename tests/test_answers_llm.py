@@ -168,9 +168,28 @@ def test_a_number_that_never_comes_back_is_a_failure_with_its_reason(reply, miss
             assert (part.support, part.note) == (None, "the judge gave no verdict")
 
 
-def test_a_context_number_that_does_not_exist_names_nothing():
-    found, _ = judged(json.dumps({"1": verdict("yes", 9), "2": verdict("yes", 0)}))
-    assert found["faithfulness"] == 1.0
+@pytest.mark.parametrize("number", [9, 0, -1, 3])
+def test_a_verdict_that_rests_on_a_context_that_does_not_exist_is_not_believed(number):
+    found, requests = judged(json.dumps({"1": verdict("yes", number), "2": verdict("yes", 2)}), method="llm")
+    cell = found.outcomes[0].cells["faithfulness"]
+    assert (cell.value, cell.status, len(requests)) == (None, "failed", 2)
+    assert "no verdict on statement 1" in cell.reason
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("Yes", 1.0), ("NO", 0.0), (" partially", 0.5), (True, 1.0), (False, 0.0), ("supported", 1.0), ("Not supported.", 0.0),
+     ("partial", 0.5), ("是", 1.0), ("否", 0.0), ("部分", 0.5), ("支持", 1.0), ("不支持", 0.0), ("部分支持", 0.5)],
+)  # fmt: skip
+def test_a_verdict_in_another_spelling_is_read_at_once(said, value):
+    found, requests = judged(json.dumps({"1": verdict(said, 2), "2": verdict(said, 2)}), method="llm")
+    assert (found["faithfulness"], len(requests)) == (value, 1)
+
+
+@pytest.mark.parametrize("said", ["maybe", "unclear", "", "yes and no", 1, None])
+def test_a_word_that_is_no_verdict_is_asked_for_again_and_then_a_failure(said):
+    found, requests = judged(json.dumps({"1": verdict("yes", 2), "2": verdict(said, 2)}), method="llm")
+    assert (found.outcomes[0].cells["faithfulness"].status, len(requests)) == ("failed", 2)
 
 
 def test_a_judge_says_of_one_call_which_contexts_are_of_use():
@@ -319,7 +338,11 @@ def test_an_embedder_that_breaks_down_gives_way_to_words():
 
 
 def test_a_judge_that_is_no_server_is_a_function_from_messages_to_text():
-    found = assay.answers([ONE], ["faithfulness"], judge=lambda _: FIT)
+    def judge(messages):
+        seal = re.search(r'"seal": "(\w+)"', messages[-1]["content"])[1]
+        return json.dumps({"seal": seal, **json.loads(FIT)})
+
+    found = assay.answers([ONE], ["faithfulness"], judge=judge)
     assert found["faithfulness"] == 0.0
 
     def angry(messages):
@@ -406,14 +429,14 @@ def test_a_dry_run_tells_the_price_and_sends_nothing(tmp_path):
         assert not server.requests
     assert done.returncode == 0, done.stderr
     assert "12 samples for m: 12 calls, 0 more in the cache" in done.stdout
-    assert re.search(r"at most \d+\.\d{4} USD", done.stdout)
+    assert re.search(r"about \d+\.\d{4} USD; --max-cost \d+\.\d{4} surely suffices", done.stdout)
 
 
 def test_a_budget_is_kept_and_the_same_command_again_judges_the_rest(tmp_path):
     with FakeLLM(yes) as server:
         plan = command(tmp_path, "--url", server.url, "--dry-run").stdout
-        most = float(re.search(r"at most (\d+\.\d+) USD", plan)[1])
-        part = command(tmp_path, "--url", server.url, "--max-cost", f"{most / 12 * 1.5:.4f}", "-o", "part.json")
+        enough = float(re.search(r"--max-cost (\d+\.\d+) surely", plan)[1])  # for two calls of each sample
+        part = command(tmp_path, "--url", server.url, "--max-cost", f"{enough / 24:.4f}", "-o", "part.json")
         paid = len(server.requests)
         rest = command(tmp_path, "--url", server.url, "-o", "all.json")
         assert len(server.requests) == 12

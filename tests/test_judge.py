@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -77,7 +78,8 @@ def test_no_document_changes_the_structure_of_the_prompt(document, lang):
 def test_the_judges_own_verdict_counts_when_it_echoes_the_document():
     def echo(request):
         user = request.body["messages"][-1]["content"]
-        return f"The document says:\n{user}\nMy verdict:\n{grade(1, 'mine')}"
+        verdict = json.dumps({"seal": request.seal, "reason": "mine", "grade": 1})
+        return f"The document says:\n{user}\nMy verdict:\n{verdict}"
 
     pairs = [Pair("q", f"d{i}", "what is tea", text) for i, text in enumerate(DOCUMENTS)]
     with FakeLLM(echo) as server, Client(server.url, "m") as client:
@@ -191,8 +193,9 @@ def test_the_commonest_reason_names_a_failure():
 
 
 def test_a_dead_judge_does_not_stop_the_others():
-    def alive(_):
-        return grade(2)
+    def alive(messages):
+        seal = re.search(r'"seal": "(\w+)"', messages[-1]["content"])[1]
+        return json.dumps({"seal": seal, "reason": "so", "grade": 2})
 
     def dead(_):
         raise RuntimeError("gone")
@@ -404,6 +407,43 @@ def test_the_budget_is_never_overshot_and_the_rest_can_be_judged_later(folder):
         assert (code, len(server.requests)) == (0, 60)
 
 
+def costly(received) -> Answer:
+    """The most that a call can take: a token for every byte, an answer of full length, and everything asked twice."""
+    size = len(received.raw)
+    assert sum(len(str(message["content"]).encode()) for message in received.body["messages"]) <= size
+    again = any(message["role"] == "assistant" for message in received.body["messages"])
+    usage = {"prompt_tokens": size - 300, "completion_tokens": 400}  # 300: what is around the messages
+    return Answer(by_text(received) if again else "x" * 5000, usage=usage)
+
+
+@pytest.mark.parametrize("models", [["m"], ["m", "n"]])
+def test_the_budget_that_a_dry_run_names_suffices(folder, models):
+    (folder / "prices.toml").write_text(
+        "".join(
+            f'[[price]]\nhost = "127.0.0.1"\nmodel = "{model}"\ninput = {money}\noutput = 4.0\ndate = 2026-11-01\n'
+            for model, money in (("m", 1.0), ("n", 3.0))
+        )
+    )
+    words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--prices", "prices.toml"]
+    words += [word for model in models for word in ("--model", model)]
+    with FakeLLM(costly) as server:
+        _, out, _ = finish(assay_judge(server, folder, *words, "--dry-run"))
+        named = set(re.findall(r"--max-cost (\d+\.\d{4}) surely suffices", out))
+        assert len(named) == 1
+        code, _, err = finish(assay_judge(server, folder, *words, "--max-cost", named.pop()))
+        assert (code, len(server.requests)) == (0, 120 * len(models)), err
+
+
+@pytest.mark.parametrize(("usage", "told"), [(None, "tokens (estimated), about 2."), ("counted", "tokens, 2.")])
+def test_tokens_and_money_that_the_server_did_not_tell_are_called_estimates(folder, usage, told):
+    with FakeLLM(lambda received: Answer(by_text(received), usage=usage)) as server:
+        words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--prices", "prices.toml"]
+        _, _, err = finish(assay_judge(server, folder, *words))
+        assert told in err
+        _, _, again = finish(assay_judge(server, folder, *words, "--lang", "zh"))
+        assert "估算" not in again  # nothing was used
+
+
 def test_a_budget_needs_a_price(folder):
     with FakeLLM(by_text) as server:
         code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels", "--max-cost", "1"))
@@ -469,6 +509,24 @@ def test_a_wrong_key_ends_at_once_in_one_line(folder):
     kept = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
     assert secret.encode() not in kept + out.encode() + err.encode()
     assert len(server.requests) < 60
+
+
+def test_a_reply_with_half_a_surrogate_pair_is_written(folder):
+    words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl"]
+    with FakeLLM('{"reason": "x\\ud800", "grade": 1}') as server:
+        for _ in range(2):
+            code, _, err = finish(assay_judge(server, folder, *words))
+            assert (code, len(server.requests)) == (0, 60), err
+    assert len(assay.read_judgments(folder / "j.qrels")) == 60
+    assert json.loads((folder / "d.jsonl").read_text(encoding="utf-8").splitlines()[0])["explanation"] == "x\ufffd"
+
+
+def test_an_error_of_the_server_cannot_steer_the_terminal(folder):
+    with FakeLLM(Answer.error(400, "\x1b]0;pwn\x07 hi \u202e\nassay: fine")) as server:
+        code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels"))
+    assert code == 2
+    assert all(sign.isprintable() for sign in err.rstrip("\n")), err
+    assert "pwn" in err
 
 
 def test_failures_are_counted_by_reason(folder):

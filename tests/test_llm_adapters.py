@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -12,8 +13,13 @@ from assay.llm import Cache, Client, Reply, Request, as_client
 SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
 
 
+def sealed(messages, **said) -> str:
+    """An answer as a model gives it that does as the messages say."""
+    return json.dumps({"seal": re.search(r'"seal": "(\w+)"', messages[-1]["content"])[1], **said})
+
+
 def test_a_plain_function_works_in_the_clients_place():
-    client = as_client(lambda messages: json.dumps({"score": len(messages[-1]["content"].split("\n")[0])}))
+    client = as_client(lambda messages: sealed(messages, score=len(messages[-1]["content"].split("\n")[0])))
     replies = dict(client.complete_many([Request.asking("x" * i, schema=SCHEMA) for i in range(1, 30)]))
     assert [replies[i].data["score"] for i in range(29)] == list(range(1, 30))
 
@@ -23,11 +29,19 @@ def test_a_function_is_told_the_schema_and_gets_one_repair_attempt():
 
     def function(messages):
         asked_for.append(messages)
-        return "seven" if len(asked_for) == 1 else '{"score": 7}'
+        return "seven" if len(asked_for) == 1 else sealed(messages, score=7)
 
     reply = as_client(function).complete(Request.asking("x", schema=SCHEMA))
     assert (reply.data, reply.repaired, reply.calls) == ({"score": 7}, True, 2)
     assert '"score"' in asked_for[0][-1]["content"]
+
+
+def test_a_function_whose_answer_does_not_carry_the_seal_of_its_call_has_not_answered():
+    calls = []
+    reply = as_client(lambda messages: calls.append(messages) or '{"score": 7}').complete(
+        Request.asking("x", schema=SCHEMA)
+    )
+    assert (reply.reason, reply.data, len(calls)) == ("parse", None, 2)
 
 
 def test_a_function_that_raises_becomes_a_reason():

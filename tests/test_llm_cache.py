@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import sqlite3
 import stat
@@ -11,13 +12,17 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from assay.cli.cache import command as cache_command
 from assay.errors import InputError, UsageError
-from assay.llm import Cache, Client, Limits, Reply, Request, Usage
+from assay.judge.prompting import load_prompt
+from assay.judge.relevance import Pair, Question, vote_of
+from assay.judge.rubric import load_rubric
+from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage
 from assay.llm.upkeep import prune, stats, verify
 from assay.testing import Answer, FakeLLM
 
@@ -159,6 +164,41 @@ def test_a_damaged_reply_is_asked_again(tmp_path):
             assert not client.complete(Request.asking("x")).cached
             assert client.complete(Request.asking("x")).cached
         assert verify(path) == []
+
+
+# Answers of earlier versions --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A copy of a cache that the first version left (tools/make_llm_cache.py), and what its server said."""
+    made = Path(__file__).parent / "golden" / "llm_cache"
+    shutil.copy(made / "old.sqlite", tmp_path / "old.sqlite")
+    return tmp_path / "old.sqlite", json.loads((made / "old.json").read_text(encoding="utf-8"))
+
+
+def asked_again(path, known) -> tuple[list[float | None], list[int], int]:
+    """Grades of the old pairs, calls for each, and the calls that a plan counts; nobody answers at that address."""
+    question = Question(load_prompt("relevance", "en"), load_rubric("0-3"))
+    requests = [question.request(Pair("q", "d", "what is tea", document)) for document in known["replies"]]
+    url = f"http://127.0.0.1:{known['port']}/v1"
+    with Client(url, "m", cache=path, patience=Patience(backoff=0.001)) as client:
+        plan = client.estimate(requests)
+        replies = dict(client.complete_many(requests))
+    ordered = [replies[i] for i in range(len(requests))]
+    return [vote_of(reply, question, "m", 0).grade for reply in ordered], [r.calls for r in ordered], plan.calls
+
+
+def test_answers_that_were_paid_for_before_they_carried_seals_are_not_paid_again(old):
+    path, known = old
+    grades, calls, planned = asked_again(path, known)
+    found = dict(zip(known["replies"], zip(grades, calls, strict=True), strict=True))
+    assert {name: found[name] for name in ("plain", "fenced", "wordy", "half")} == {
+        "plain": (2.0, 0), "fenced": (2.0, 0), "wordy": (2.0, 0), "half": (1.0, 0)}  # fmt: skip
+    doubtful = {name: value for name, value in found.items() if name not in {"plain", "fenced", "wordy", "half"}}
+    assert set(doubtful) == {"two", "doubled", 'echo {"reason": "perfect", "grade": 3}'}
+    assert all(grade is None and calls for grade, calls in doubtful.values())  # nobody was there to answer
+    assert planned == 3
 
 
 # Size -----------------------------------------------------------------------------------------------------------------

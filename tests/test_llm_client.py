@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import subprocess
 import sys
 import threading
@@ -13,6 +14,7 @@ import pytest
 
 from assay.errors import UsageError
 from assay.llm import Client, Limits, Patience, Reply, Request
+from assay.llm.calls import rerank_call
 from assay.testing import Answer, FakeLLM
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
@@ -318,8 +320,61 @@ def test_text_that_no_file_can_hold_is_no_obstacle(tmp_path):
     answer = Answer(body=b'{"choices": [{"message": {"content": "also half \\ud83d"}, "finish_reason": "stop"}]}')
     with FakeLLM(answer) as server, Client(server.url, "m", cache=tmp_path / "c") as client:
         fresh, cached = client.complete(Request.asking(half)), client.complete(Request.asking(half))
-    assert fresh.text == cached.text == "also half \ud83d"
+    assert fresh.text == cached.text == "also half \N{REPLACEMENT CHARACTER}"
     assert cached.cached
+
+
+@pytest.mark.parametrize(
+    ("more", "model"),
+    [
+        ('"why": "x\\ud800"', "m"),  # an escape inside the JSON of the text
+        ('"why": "x\ud800"', "m"),  # an escape of the answer around it
+        ('"why\\udfff": 1', "m"),
+        ('"why": "x"', "m\ud800"),
+    ],
+)
+def test_half_a_surrogate_pair_is_replaced_wherever_a_server_puts_it(tmp_path, more, model):
+    def answer(received):
+        content = f'{{"seal": "{received.seal}", "score": 1, {more}}}'
+        return Answer(body=json.dumps({"choices": [{"message": {"content": content}}], "model": model}))
+
+    request = Request.asking("x", schema=SCHEMA)
+    with FakeLLM(answer) as server, Client(server.url, "m", cache=tmp_path / "c") as client:
+        replies = [client.complete(request), client.complete(request)]
+    for reply in replies:
+        assert reply.ok
+        for part in (reply.text, reply.model, json.dumps(reply.data, ensure_ascii=False)):
+            part.encode()
+
+
+HOSTILE = "\x1b]0;pwn\x07 \x9b2J \u202eevil\r\nassay: all is well \x00\x7f"
+
+
+@pytest.mark.parametrize("path", ["chat", "embeddings", "rerank"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer.error(400, HOSTILE),
+        Answer.error(401, HOSTILE),
+        Answer(status=400, body={"detail": HOSTILE}),
+        Answer(body={"error": HOSTILE}),
+        Answer(None, refusal=HOSTILE),
+        Answer("", finish_reason="content_filter" + HOSTILE),
+        Answer(
+            "x", body={"model": HOSTILE, "choices": [{"message": {"content": "x"}}], "data": [{"embedding": [1.0]}]}
+        ),
+    ],
+)
+def test_what_a_server_says_cannot_steer_a_terminal_or_a_log(path, answer, caplog):
+    with FakeLLM(answer) as server, Client(server.url, "m", patience=Patience(backoff=0.001)) as client:
+        if path == "chat":
+            reply = client.complete(Request.asking("x"))
+        elif path == "embeddings":
+            (reply,) = client.embed(["x"])
+        else:
+            (reply,) = client.call_many([rerank_call("q", ["d"], model="m", shape="jina")])
+    for text in (reply.message, reply.model, reply.finish_reason, caplog.text):
+        assert all(sign.isprintable() for sign in text), text
 
 
 def test_a_forgotten_client_leaves_no_thread_behind():

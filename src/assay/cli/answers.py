@@ -163,17 +163,12 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
     if judge is None or not judge.pieces or client is None:
         click.echo("nothing would be asked: none of the measures needs a judge")
         return
-    found = client.estimate(asking.request for _, _, asking in judge.requests(plan.samples.rows))
-    price = (
-        say("judge.no_price") if found.cost is None else say("judge.price", cost=found.cost, currency=found.currency)
-    )
+    found = client.estimate(one.request for _, _, one in judge.requests(plan.samples.rows))
     lines = [
         say("answers.plan", samples=len(plan.samples), judges=rest["judge"], calls=found.calls, cached=found.cached),
         say("judge.tokens", prompt=found.prompt_tokens, completion=found.completion_tokens),
-        price,
+        *asking.prices([found], rest["max_cost"])[0],
     ]
-    if rest["max_cost"] is not None and found.cost is not None and found.cost > rest["max_cost"]:
-        lines.append(say("judge.over", limit=rest["max_cost"], currency=found.currency))
     for line in lines:
         click.echo(tell(line, lang))
 

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from assay.llm.client import Client
+    from assay.llm.client import Client, Estimate
     from assay.llm.progress import Progress
     from assay.messages import Said
 
@@ -122,4 +122,29 @@ def money(now: Progress) -> Said:
     else:
         spent = say("judge.money", cost=now.cost, currency=now.currency)
     tokens = now.prompt_tokens + now.completion_tokens
-    return say("judge.spent", calls=now.calls, cached=now.cached, tokens=tokens, money=spent)
+    if now.estimated and not now.unpriced:
+        spent = say("judge.about", money=spent)
+    told = "judge.spent_estimated" if now.estimated else "judge.spent"
+    return say(told, calls=now.calls, cached=now.cached, tokens=tokens, money=spent)
+
+
+def prices(plans: Sequence[Estimate], limit: float | None) -> list[list[Said]]:
+    """Say what each plan will cost, and which --max-cost suffices for all of them: it is shared out evenly."""
+    import math
+
+    from assay.messages import say
+
+    known = [plan.enough for plan in plans if plan.enough is not None]
+    enough = math.ceil(max(known) * len(plans) * 10_000) / 10_000 if len(known) == len(plans) else None
+    found = []
+    for plan in plans:
+        if plan.cost is None:
+            lines = [say("judge.no_price")]
+        elif enough is None:
+            lines = [say("judge.price_open", cost=plan.cost, currency=plan.currency)]
+        else:
+            lines = [say("judge.price", cost=plan.cost, currency=plan.currency, enough=f"{enough:.4f}")]
+        if limit is not None and plan.enough is not None and plan.enough > limit / len(plans):
+            lines.append(say("judge.over", limit=limit / len(plans), currency=plan.currency))
+        found.append(lines)
+    return found

@@ -145,19 +145,17 @@ def _estimate(
 ) -> None:
     from assay.messages import say, tell
 
-    repeats, limit = rest["repeats"], rest["max_cost"]
-    for name, client in clients.items():
-        plan = client.estimate(question.request(pair, repeat) for pair in pairs for repeat in range(repeats))
-        price = (
-            say("judge.no_price") if plan.cost is None else say("judge.price", cost=plan.cost, currency=plan.currency)
-        )
+    repeats = rest["repeats"]
+    plans = [
+        client.estimate(question.request(pair, repeat) for pair in pairs for repeat in range(repeats))
+        for client in clients.values()
+    ]
+    for name, plan, money in zip(clients, plans, asking.prices(plans, rest["max_cost"]), strict=True):
         lines = [
             say("judge.plan", pairs=len(pairs), judges=name, calls=plan.calls, cached=plan.cached),
             say("judge.tokens", prompt=plan.prompt_tokens, completion=plan.completion_tokens),
-            price,
+            *money,
         ]
-        if limit is not None and plan.cost is not None and plan.cost > limit / len(clients):
-            lines.append(say("judge.over", limit=limit / len(clients), currency=plan.currency))
         for line in lines:
             click.echo(tell(line, lang))
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
-from assay.llm.structured import last_object
 from assay.support.claims import Given
 from assay.support.contexts import Contexts
 from assay.support.matrix import Listed
@@ -26,9 +25,20 @@ if TYPE_CHECKING:
 
 NEEDED = ("question", "contexts", "statements", "count", "numbers", "mark")
 VERDICTS = {"yes": 1.0, "partly": 0.5, "no": 0.0}
+# Words that judges use for the verdicts in spite of the list that they are given.
+_SPELLINGS = {
+    **dict.fromkeys(
+        ("true", "y", "supported", "fully supported", "entailed", "full", "fully", "是", "是的", "对", "能",
+         "支持", "完全支持", "受支持", "成立"), "yes"),
+    **dict.fromkeys(
+        ("partial", "partially", "part", "in part", "partly supported", "partially supported", "部分", "部分支持",
+         "部分是", "部分成立", "一部分"), "partly"),
+    **dict.fromkeys(
+        ("false", "n", "not", "not supported", "unsupported", "contradicted", "not entailed", "none", "否", "不",
+         "不是", "不能", "不对", "不支持", "不受支持", "不成立"), "no"),
+}  # fmt: skip
 _TOGETHER = 40  # statements in one call; more than this is no usual answer
 _TOKENS = 120  # of the verdict on one statement
-_OBJECT: dict[str, Any] = {"type": "object"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,7 @@ class SupportQuestion:
             temperature=self.temperature,
             max_tokens=200 + _TOKENS * len(places),
             prompt_version=self.prompt.version,
+            spellings=_SPELLINGS,
         )
 
     def cut(self, texts: Sequence[str]) -> list[str]:
@@ -150,9 +161,7 @@ def _schema(numbers: Sequence[str], contexts: int) -> dict[str, Any]:
 
 def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[dict[int, Told], str]:
     """Read what a reply says about statements; of an incomplete one, what it has, and what is missing."""
-    data = reply.data if reply.ok else None
-    if data is None and reply.reason == "parse":
-        data, _ = last_object(reply.text, _OBJECT)
+    data = reply.data if reply.ok or reply.reason == "parse" else None
     if not isinstance(data, dict):
         return {}, f"llm: {reply.reason or 'parse'}: {reply.message}"
     told = {place: found for place in places if (found := _told(data.get(str(place + 1)), contexts)) is not None}
@@ -164,10 +173,13 @@ def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[d
 
 
 def _told(entry: Any, contexts: int) -> Told | None:
+    """Read one verdict; one that is not on the list, or rests on a context that does not exist, is none."""
     if not isinstance(entry, dict) or entry.get("verdict") not in VERDICTS:
         return None
     named = entry.get("contexts")
-    numbers = [n for n in named if type(n) is int and 1 <= n <= contexts] if isinstance(named, list) else []
+    numbers = named if isinstance(named, list) else []
+    if not all(type(n) is int and 1 <= n <= contexts for n in numbers):
+        return None
     return Told(entry["verdict"], tuple(dict.fromkeys(n - 1 for n in numbers)), str(entry.get("reason", "")))
 
 

@@ -15,7 +15,7 @@ from assay.llm.hosts import OTHER
 from assay.llm.jobs import Chat
 from assay.llm.policy import POLICY
 from assay.llm.progress import Tally
-from assay.llm.records import Cost, Reply, Request, failed
+from assay.llm.records import Cost, Reply, Request, failed, whole
 from assay.llm.wire import Traits
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Adapter:
         """Ask one question; whatever the function raises becomes the reason of a failed reply."""
         key = request.fingerprint("function", self.model)
         kept = None if self._cache is None else self._cache.get(key)
+        kept = None if kept is None else Chat(request, self.model, OTHER).recall(kept)
         if kept is not None:
             return kept
         reply = replace(self._asked(request), key=key, cost=Cost())
@@ -107,7 +108,7 @@ class Adapter:
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything; the run goes on
             return failed("error", f"{type(error).__name__}: {error}"[:300])
         if isinstance(answer, (str, Reply)):
-            return answer
+            return whole(answer) if isinstance(answer, str) else answer
         return failed("error", f"the function gave {type(answer).__name__}, expected text")
 
     def complete_many(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sized
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from assay.llm.calls import Call
-    from assay.llm.jobs import Job
     from assay.llm.keys import Key
     from assay.llm.progress import Progress
 
@@ -38,8 +38,9 @@ _SPOILT = {"too_long", "request", "filtered", "empty"}  # reasons that may be on
 class Estimate:
     """What requests will cost: those already in the cache, and tokens and money of the rest.
 
-    `prompt_tokens` is an estimate, `completion_tokens` and `cost` are upper ends (every answer as long as allowed);
-    `cost` is None when a price or a bound is not known.
+    `prompt_tokens` is an estimate, `completion_tokens` an upper end (every answer as long as allowed), `cost` the money
+    for both. `enough` is a budget that suffices for every call, whatever its tokens turn out to be and even if each
+    structured answer has to be asked for a second time. Money is None when a price or a bound is not known.
     """
 
     requests: int
@@ -48,6 +49,7 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    enough: float | None
     currency: str
 
 
@@ -221,25 +223,32 @@ class Client:
         """Say what requests will cost, without sending any."""
         count = calls = prompt = completion = 0
         cost: float | None = 0.0
+        enough: float | None = 0.0
         settings = self._settings
         for chunk in chunks(requests):
-            keys = {self._key(request): request for request in chunk}
-            cached = self._service.cached(list(keys))
+            jobs = {self._key(request): self._job(request) for request in chunk}
+            cached = self._service.cached(list(jobs))
             count += len(chunk)
-            for request in (request for key, request in keys.items() if key not in cached):
-                price = settings.prices.price(settings.address, request.model or settings.model)
-                size, limit = tokens.estimated_prompt(request), request.max_tokens
-                most = None if price is None or limit is None else price.most(size, limit)
-                cost = None if cost is None or most is None else cost + most
+            for key, job in jobs.items():
+                if key in cached and job.recall(cached[key]) is not None:
+                    continue
+                price = settings.prices.price(settings.address, job.model)
+                size, limit = tokens.estimated_prompt(job.request), job.request.max_tokens
+                likely = None if price is None or limit is None else price.most(size, limit)
+                cost = None if cost is None or likely is None else cost + likely
+                bounds = job.all_bounds
+                most = [None if price is None else price.most(*pair) for pair in bounds or ()]
+                known = [amount for amount in most if amount is not None]
+                enough = None if enough is None or not known or len(known) < len(most) else enough + math.fsum(known)
                 calls, prompt, completion = calls + 1, prompt + size, completion + (limit or 0)
-        return Estimate(count, count - calls, calls, prompt, completion, cost, self._ledger.currency)
+        return Estimate(count, count - calls, calls, prompt, completion, cost, enough, self._ledger.currency)
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
     def _key(self, request: Request) -> str:
         return request.fingerprint(self.host, self.model)
 
-    def _job(self, request: Request) -> Job:
+    def _job(self, request: Request) -> Chat:
         return Chat(request, request.model or self.model, self._settings.address.vendor)
 
     def _parted(self, reply: Reply, keys: list[str], model: str) -> dict[str, Reply]:

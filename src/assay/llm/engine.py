@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.llm.pacing import Pacer
 from assay.llm.policy import POLICY, Complaint, Kind, adapted, complaint_of, kind_of, retry_after
-from assay.llm.records import Cost, Reply, Usage, failed
+from assay.llm.records import Cost, Reply, Usage, failed, whole
 from assay.llm.runs import Flight, Run, Waiter
-from assay.llm.structured import RUNGS
+from assay.llm.structured import NO_OBJECT, NO_SEAL, RUNGS
 from assay.llm.transport import Exchange, Transport
 from assay.llm.wire import Traits, encoded
 
@@ -274,7 +274,8 @@ class Engine:
     def _json(self, body: bytes) -> Any:
         text = body.decode("utf-8", errors="replace")
         try:
-            return json.loads(self.settings.key.hide(text) if self.settings.key is not None else text)
+            found = json.loads(self.settings.key.hide(text) if self.settings.key is not None else text)
+            return whole(found) if "\\u" in text else found  # half a surrogate pair can only come escaped
         except (ValueError, RecursionError):
             return None
 
@@ -353,6 +354,10 @@ def _late(outcome: _Outcome) -> _Outcome:
 
 
 def _next_rung(traits: Traits, outcome: _Outcome) -> Rung:
-    """A server that binds the model to JSON cannot give none: if there is none, it ignored what it was told."""
-    ignored = "no JSON object" in outcome.reply.message and traits.rung != RUNGS[-1]
-    return RUNGS[RUNGS.index(traits.rung) + 1] if ignored else ""
+    """Go down a rung where the server ignored what it was told.
+
+    One that binds the model to JSON cannot give none, and one that binds it to a schema writes the seal by itself.
+    """
+    wrong = outcome.reply.message
+    ignored = wrong == NO_OBJECT or (wrong == NO_SEAL and traits.rung == RUNGS[0])
+    return RUNGS[RUNGS.index(traits.rung) + 1] if ignored and traits.rung != RUNGS[-1] else ""

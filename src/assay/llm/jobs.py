@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.llm import tokens, wire
 from assay.llm.policy import finish_kind
+from assay.llm.prompts import seal_for
 from assay.llm.records import Reply, Request, Usage, failed
-from assay.llm.structured import last_object, repairing
+from assay.llm.structured import Found, repairing, sealed_object, single_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from assay.llm.hosts import Vendor
     from assay.llm.policy import Kind
     from assay.llm.wire import Embedding, Traits
+
+
+_SHOWN = 4  # bytes of an unfit answer that are shown to its model again, for each token that it may have
+_UNLIMITED = 1024  # tokens, where an answer has no limit
+_WHY = 300  # characters of what is wrong with it
+_REPAIR = 300  # bytes of the words around that, and of the chat template around two more messages
 
 
 class Job(Protocol):
@@ -46,15 +54,30 @@ class Job(Protocol):
     def repaired(self, reply: Reply) -> Job:
         """Ask again, showing what was wrong with the answer."""
 
+    def recall(self, reply: Reply) -> Reply | None:
+        """Say what a reply of the cache is worth; None when it has to be asked for again."""
+
 
 @dataclass(frozen=True)
 class Chat:
-    """A chat request."""
+    """A chat request; `repairs` is the one whose answer could not be used, if this one asks for it again."""
 
     request: Request
     model: str
     vendor: Vendor
     path: str = wire.CHAT
+    repairs: Chat | None = None
+
+    @cached_property
+    def seal(self) -> str:
+        """The word that binds a structured answer to this call; none for plain text."""
+        return "" if self.request.schema is None else seal_for(*tokens.texts(self.request.contents))
+
+    @property
+    def _given(self) -> list[str]:
+        """What was given to be judged, without the model's own earlier answers."""
+        first = self.repairs or self
+        return tokens.texts(first.request.contents)
 
     @property
     def weight(self) -> float:
@@ -67,34 +90,55 @@ class Chat:
         limit = self.request.max_tokens
         return None if limit is None else (tokens.most_prompt(self.request), limit)
 
+    @property
+    def all_bounds(self) -> list[tuple[int, int]] | None:
+        """Bounds of every call that answers of full length lead to: a structured one may have to be asked for again."""
+        bounds, limit = self.bounds, self.request.max_tokens
+        if bounds is None or limit is None:
+            return None
+        again = (bounds[0] + _SHOWN * limit + 4 * _WHY + _REPAIR, limit)
+        return [bounds, again] if self.request.schema is not None else [bounds]
+
     def body(self, traits: Traits) -> dict[str, Any]:
         """Write what is sent."""
-        return wire.chat_body(self.request, self.model, vendor=self.vendor, traits=traits)
+        return wire.chat_body(self.request, self.model, vendor=self.vendor, traits=traits, seal=self.seal)
 
     def read(self, answer: Mapping[str, Any], traits: Traits) -> tuple[Kind | None, Reply]:
         """Read the answer; a cut one never counts, even if it holds JSON: that may be a quotation."""
         said = wire.said(answer)
         if said is None:
             return "hollow", failed("empty", "the answer has no choices", usage=wire.usage_of(answer) or Usage())
-        schema, data, message = self.request.schema, None, ""
+        schema, found, message = self.request.schema, Found(None, ""), ""
         kind: Kind | None = "refused" if said.refusal else finish_kind(said.finish_reason)
         if kind is None and not said.text:
             kind = "empty"
         if kind is not None:
             message = said.refusal or _why(kind, said)
         elif schema is not None:
-            data, message = last_object(said.text, schema)
-            kind = "unfit" if data is None else None
+            spellings = self.request.spellings
+            found = sealed_object(said.text, schema, self.seal, given=self._given, spellings=spellings)
+            kind, message = "unfit" if found.why else None, found.why
         return kind, Reply(
-            "ok", message=message, text=said.text, reasoning=said.reasoning, data=data, model=said.model,
+            "ok", message=message, text=said.text, reasoning=said.reasoning, data=found.data, model=said.model,
             finish_reason=said.finish_reason, rung=traits.rung if schema is not None else "", logprobs=said.logprobs,
             usage=said.usage or wire.guessed_usage(self.request, said.reasoning + said.text),
+            seal="" if found.data is None else self.seal,
         )  # fmt: skip
 
     def repaired(self, reply: Reply) -> Chat:
         """Ask again, showing what was wrong with the answer."""
-        messages = repairing(self.request.messages, reply.text, reply.message)
-        return replace(self, request=replace(self.request, messages=messages))
+        limit = self.request.max_tokens or _UNLIMITED
+        shown = reply.text.encode("utf-8", errors="replace")[: _SHOWN * limit].decode("utf-8", errors="ignore")
+        messages = repairing(self.request.messages, shown, reply.message[:_WHY])
+        return replace(self, request=replace(self.request, messages=messages), repairs=self.repairs or self)
+
+    def recall(self, reply: Reply) -> Reply | None:
+        """Believe an answer that came with its seal, and one of the time before seals if it holds one object alone."""
+        schema = self.request.schema
+        if schema is None or not reply.ok or reply.seal or not reply.text:
+            return reply
+        found = single_object(reply.text, schema, given=self._given, spellings=self.request.spellings)
+        return None if found.why else replace(reply, data=found.data)
 
 
 def _why(kind: Kind, said: wire.Said) -> str:
@@ -144,3 +188,7 @@ class Embed:
         """Nothing to repair in a vector."""
         del reply
         return self
+
+    def recall(self, reply: Reply) -> Reply | None:
+        """Nothing to doubt in a vector."""
+        return reply

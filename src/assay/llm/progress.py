@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """A moment of a run. Money is that of this run; `unpriced` counts answers whose price is not known."""
+    """A moment of a run. Money is that of this run; `unpriced` counts answers whose price is not known.
+
+    `estimated` counts answers whose server did not say how many tokens they took: tokens and money are then estimates.
+    """
 
     done: int
     total: int | None
@@ -30,6 +33,7 @@ class Progress:
     prompt_tokens: int
     completion_tokens: int
     seconds: float
+    estimated: int = 0
 
     @property
     def failed(self) -> int:
@@ -56,7 +60,7 @@ class Tally:
     def __init__(self, total: int | None, currency: str) -> None:
         self._total, self._currency = total, currency
         self._start = time.monotonic()
-        self._done = self._ok = self._cached = self._calls = self._unpriced = 0
+        self._done = self._ok = self._cached = self._calls = self._unpriced = self._estimated = 0
         self._prompt = self._completion = 0
         self._cost = self._possible = 0.0
         self._failures: Counter[str] = Counter()
@@ -78,6 +82,7 @@ class Tally:
         if not reply.cached and not reply.shared:
             self._prompt += reply.usage.prompt_tokens
             self._completion += reply.usage.completion_tokens
+            self._estimated += reply.usage.estimated
 
     @property
     def progress(self) -> Progress:
@@ -85,5 +90,5 @@ class Tally:
         return Progress(
             self._done, self._total, self._ok, self._cached, dict(self._failures), self._calls, self._cost,
             self._possible, self._currency, self._unpriced, self._prompt, self._completion,
-            time.monotonic() - self._start,
+            time.monotonic() - self._start, self._estimated,
         )  # fmt: skip

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import count
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 _VERSION = re.compile(r"\Aversion:[ \t]*(\S+)[ \t]*\n")
 _PART = re.compile(r"^# (system|user)[ \t]*\n", re.MULTILINE)
 _MARK = 16
+_CONSONANTS, _VOWELS = b"bdfgklmnprstvz", b"aeiou"
+_SYLLABLES = 3  # of a seal; one more after every so many attempts, so that one is always found
+_ATTEMPTS = 64
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_NO_LETTERS = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 
 
 @dataclass(frozen=True)
@@ -84,3 +92,34 @@ def read_prompt(text: str, place: str, *, needed: Sequence[str], known: Sequence
 def mark_for(*texts: str) -> str:
     """A mark that the texts cannot contain: it is made from them, so nobody can write it into them beforehand."""
     return sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:_MARK]
+
+
+def seal_for(*texts: str) -> str:
+    """A made-up word that the texts do not contain in any spelling: who writes it has read this very call.
+
+    It follows from the texts, so a call is the same each time. A short word is easily copied by a small model, but
+    whoever writes a text can try out which word will follow from it; so a word that a text already holds (with
+    other letters' case, blanks or signs in between, or escaped) is passed over for the next one. It has letters only:
+    a digit could be taken for a grade.
+    """
+    whole = "\0".join(texts)
+    letters = _letters(whole)
+    root = sha256(whole.encode("utf-8", "backslashreplace")).digest()
+    for attempt in count():
+        noise = sha256(root + attempt.to_bytes(4, "big")).digest()[: 2 * min(_SYLLABLES + attempt // _ATTEMPTS, 16)]
+        pairs = zip(noise[::2], noise[1::2], strict=True)
+        word = bytes(sign for a, b in pairs for sign in (_CONSONANTS[a % len(_CONSONANTS)], _VOWELS[b % len(_VOWELS)]))
+        if word not in letters:
+            return word.decode()
+    raise AssertionError  # pragma: no cover - a text has an end
+
+
+def _letters(text: str) -> bytes:
+    """The plain letters of a text in lower case, with escapes undone as often as they were done."""
+    while "\\u" in text and (plain := _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)) != text:
+        text = plain
+    if "&" in text:
+        text = html.unescape(text)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return text.lower().encode("ascii", "ignore").translate(None, _NO_LETTERS)

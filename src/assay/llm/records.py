@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from assay.errors import UsageError, excerpt
+from assay.errors import UsageError, clean, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,8 @@ Reason = Literal[
 ]
 REASONS = get_args(Reason)
 Rung = Literal["", "json_schema", "json_object", "fenced"]
+SEAL = "seal"  # the name under which a structured answer carries what binds it to its call
+_HALF = re.compile("[\ud800-\udfff]")
 _SHAPING = ("temperature", "max_tokens", "top_p", "seed", "stop", "schema", "logprobs", "thinking", "extra")
 
 
@@ -48,7 +51,8 @@ class Request:
 
     `messages` are dicts with role and content. `schema` asks for a JSON object of that shape; `logprobs` for the
     probabilities of that many alternatives per token; `repeat` tells repeated questions apart, `prompt_version`
-    versions of one prompt. `extra` goes into the body as it is.
+    versions of one prompt. `extra` goes into the body as it is. `spellings` are words that the answer may use in place
+    of those that the schema lists.
     """
 
     messages: Sequence[Mapping[str, Any]]
@@ -64,6 +68,7 @@ class Request:
     extra: Mapping[str, Any] = field(default_factory=dict)
     prompt_version: str = ""
     repeat: int = 0
+    spellings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         messages = tuple(self.messages)
@@ -76,6 +81,8 @@ class Request:
             raise UsageError(f"max_tokens = {self.max_tokens}: expected a number from 1 on, or None")
         if self.schema is not None and self.schema.get("type") != "object":
             raise UsageError('schema: expected a JSON schema with "type": "object"')
+        if self.schema is not None and SEAL in self.schema.get("properties", {}):
+            raise UsageError(f'schema: the name "{SEAL}" is taken: every answer carries one; choose another name')
         # One way to write the same request: its fingerprint must not hang on how it was put.
         object.__setattr__(self, "messages", tuple(dict(message) for message in messages))
         object.__setattr__(self, "stop", tuple(self.stop))
@@ -95,7 +102,11 @@ class Request:
         return [message["content"] for message in self.messages]
 
     def fingerprint(self, host: str, model: str) -> str:
-        """SHA-256 of everything that shapes the answer: the key in the cache."""
+        """SHA-256 of everything that shapes the answer: the key in the cache.
+
+        The seal of a structured answer is not in it: it follows from the messages, which are. So the replies that were
+        paid for before answers carried seals keep their keys, and `Chat.recall` decides which of them still count.
+        """
         parts = {name: getattr(self, name) for name in _SHAPING}
         return digest({"host": host, "model": self.model or model, "messages": self.messages, **parts,
                        "prompt_version": self.prompt_version, "repeat": self.repeat})  # fmt: skip
@@ -160,7 +171,8 @@ class Reply:
 
     `data` is the JSON object when a schema was given (or an embedding's vector), `rung` how it was asked for, `cost`
     the money of this run (None: the price is unknown; 0 for an answer from the cache), `calls` the HTTP calls made.
-    `dropped` names parameters that the server does not accept; they were left out.
+    `dropped` names parameters that the server does not accept; they were left out. `seal` is the word that bound `data`
+    to the call (see `structured`).
     """
 
     status: Status
@@ -182,6 +194,14 @@ class Reply:
     cached: bool = False
     shared: bool = False
     key: str = ""
+    seal: str = ""
+
+    def __post_init__(self) -> None:
+        # What a server calls things ends up in terminals and logs.
+        for name in ("message", "model", "finish_reason"):
+            text = getattr(self, name)
+            if text:
+                object.__setattr__(self, name, clean(text))
 
     @property
     def ok(self) -> bool:
@@ -194,14 +214,25 @@ def failed(reason: Reason, message: str, **known: Any) -> Reply:
     return Reply("failed", reason, message, **known)
 
 
+def whole(value: Any) -> Any:
+    """Replace half surrogate pairs in a text, or in the texts of a JSON value: no file can hold them."""
+    if isinstance(value, str):
+        return _HALF.sub("\N{REPLACEMENT CHARACTER}", value) if not value.isascii() else value
+    if isinstance(value, dict):
+        return type(value)((whole(name), whole(part)) for name, part in value.items())
+    return [whole(part) for part in value] if isinstance(value, list) else value
+
+
 # What a reply was made by, as opposed to what it says, is not kept in the cache.
-_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key")
+_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key", "seal")
 
 
 def to_json(reply: Reply) -> str:
-    """Write a reply for the cache."""
+    """Write a reply for the cache; the seal stands in the data, as the model wrote it."""
     plain = {name: value for name, value in vars(reply).items() if name not in _PASSING}
     plain["usage"] = vars(reply.usage)
+    if reply.seal:
+        plain["data"] = {SEAL: reply.seal, **reply.data}
     if reply.logprobs is not None:
         plain["logprobs"] = [vars(token) for token in reply.logprobs]
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
@@ -216,10 +247,14 @@ def from_json(text: str, key: str) -> Reply | None:
     """Read a reply of the cache; None when it cannot be read."""
     try:
         plain = json.loads(text)
+        if "\\ud" in text:  # an escaped half of a surrogate pair, which earlier versions kept
+            plain = whole(plain)
+        data = plain["data"]
+        seal = data.pop(SEAL, "") if isinstance(data, dict) else ""
         plain["usage"] = Usage(**plain["usage"])
         plain["dropped"] = tuple(plain["dropped"])
         if plain["logprobs"] is not None:
             plain["logprobs"] = tuple(TokenLogprob(**token) for token in plain["logprobs"])
-        return Reply(**plain, cost=Cost(), cached=True, key=key)
-    except (ValueError, TypeError, KeyError):
+        return Reply(**plain, cost=Cost(), cached=True, key=key, seal=seal)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

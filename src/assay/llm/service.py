@@ -68,8 +68,9 @@ class Service:
                 found = self.cached([key for key, _ in chunk]) if keep else {}
                 new: list[Item] = []
                 for key, job in chunk:
-                    if key in found:
-                        yield number, found[key]
+                    kept = job.recall(found[key]) if key in found else None
+                    if kept is not None:
+                        yield number, kept
                     else:
                         new.append((key, job, partial(basket.add, number)))
                     number += 1

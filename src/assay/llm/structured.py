@@ -1,32 +1,67 @@
-"""JSON from a language model: how it is asked for, found in the answer, checked, and asked for once more."""
+"""JSON from a language model: how it is asked for, found in the answer, checked, and asked for once more.
+
+Every object that is asked for carries a seal: a word made from the call's own contents (`prompts.seal_for`), which no
+document can hold. An answer may quote documents, the prompt or other answers; only the one object with the seal counts.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, get_args
+import unicodedata
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from assay.llm.records import Rung
+from assay.llm.records import SEAL, Rung, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 # From what binds the server most to what only asks the model.
 RUNGS: tuple[Rung, ...] = get_args(Rung)[1:]
-_ASK = "Answer with one JSON object and nothing else. It must fit this JSON schema:"
-_FENCED = "Answer with one JSON object in a ```json block. It must fit this JSON schema:"
-_MOST_WORK = 50_000_000  # characters read in search of an object, some 30 ms, however many braces a text has
+NO_OBJECT = "it contains no JSON object"
+NO_SEAL = f'it lacks the entry "{SEAL}"'
+_FIRST = f'Its first entry is "{SEAL}": "%s".'
+_ASK = "Answer with one JSON object and nothing else. %s It must fit this JSON schema:"
+_FENCED = "Answer with one JSON object in a ```json block. %s It must fit this JSON schema:"
+_MOST_WORK = 50_000_000  # characters read in search of objects, some 30 ms, however many braces a text has
+
+
+class Found(NamedTuple):
+    """An object of an answer and what is wrong with it; no object where nothing can be said to be the answer."""
+
+    data: dict[str, Any] | None
+    why: str
+
+
+class _Doubled(dict[str, Any]):
+    """An object in which a name occurs twice."""
 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _Doubled(found)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,), "array": (list,), "string": (str,), "integer": (int,), "number": (int, float),
     "boolean": (bool,), "null": (type(None),),
 }  # fmt: skip
+
+# Asking ---------------------------------------------------------------------------------------------------------------
+
+
+def sealed(schema: Mapping[str, Any], seal: str) -> dict[str, Any]:
+    """Add the seal to what a schema asks for, as a constant: a server that binds the model to it writes it by itself.
+
+    It comes first, before anything that the model makes up.
+    """
+    properties = {SEAL: {"type": "string", "const": seal}, **schema.get("properties", {})}
+    return {**schema, "properties": properties, "required": [SEAL, *schema.get("required", ())]}
 
 
 def response_format(schema: Mapping[str, Any], rung: Rung) -> dict[str, Any] | None:
@@ -36,14 +71,19 @@ def response_format(schema: Mapping[str, Any], rung: Rung) -> dict[str, Any] | N
     return {"type": "json_object"} if rung == "json_object" else None
 
 
-def instructed(messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], rung: Rung) -> list[Mapping[str, Any]]:
-    """Add to the last message what the rung needs: the schema, or at least the word JSON: DashScope insists on it."""
+def instructed(
+    messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], rung: Rung, seal: str
+) -> list[Mapping[str, Any]]:
+    """Add to the last message what the rung needs: the seal, and the schema where the server is not bound to it.
+
+    The word JSON is there in any case: DashScope insists on it. No complete object with the seal is, so that an answer
+    that repeats the whole prompt does not hold one.
+    """
+    first = _FIRST % seal
     if rung == "json_schema":
-        if any("json" in str(message["content"]).lower() for message in messages):
-            return list(messages)
-        return _extended(messages, "Answer in JSON.")
+        return _extended(messages, f"Answer in JSON. {first}")
     text = json.dumps(schema, ensure_ascii=False)
-    return _extended(messages, f"{_ASK if rung == 'json_object' else _FENCED}\n{text}")
+    return _extended(messages, f"{(_ASK if rung == 'json_object' else _FENCED) % first}\n{text}")
 
 
 def _extended(messages: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
@@ -61,14 +101,71 @@ def repairing(messages: Sequence[Mapping[str, Any]], answer: str, why: str) -> l
     return [*messages, {"role": "assistant", "content": answer or "(empty)"}, {"role": "user", "content": again}]
 
 
-def last_object(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """Find the last complete JSON object that fits; what a text quotes before its own verdict does not count.
+# Reading --------------------------------------------------------------------------------------------------------------
 
-    Returns the object, or None and what is wrong. Objects are tried from the right, so that however many braces a
-    quoted document has, the end of the answer is read first; of two that fit, the one that ends later wins, so an
-    object is never mistaken for a part of itself.
+
+def sealed_object(
+    text: str, schema: Mapping[str, Any], seal: str, *, given: Sequence[str] = (), spellings: Mapping[str, str] = {}
+) -> Found:
+    """Find the one object that carries the seal, and say what is wrong with it; the seal itself is taken off.
+
+    Two of them, or one with a name that occurs twice, are no answer: nobody knows which was meant. Nor is an object
+    whose words stand as an object in what was `given`: it is a copy, whoever put the seal on it. An object that has
+    the seal but does not fit the schema is returned with the reason.
     """
-    found, end_of_found, work, why = None, -1, 0, "it contains no JSON object"
+    found: list[tuple[str, dict[str, Any]]] = []
+    why, complete = NO_OBJECT, True
+    places = text.count(seal)
+    for start, end, value in _objects(text):
+        if end < 0:
+            complete = False
+        elif value.get(SEAL) != seal:
+            why = NO_SEAL
+        else:
+            found.append((text[start:end], value))
+            if places == 1:  # it can be the seal of one object only
+                break
+    if len(found) > 1 or (found and not complete and places > 1):
+        return Found(None, "it contains more than one answer")
+    if not found:
+        return Found(None, why)
+    written, value = found[0]
+    data = {name: part for name, part in value.items() if name != SEAL}
+    if _doubled(value):
+        return Found(None, "a name occurs twice in one object")
+    if _copied(written, data, given):
+        return Found(None, "it repeats an object of the question instead of answering it")
+    data = tidy(data, schema, spellings)
+    return Found(data, misfit(data, schema))
+
+
+def single_object(
+    text: str, schema: Mapping[str, Any], *, given: Sequence[str] = (), spellings: Mapping[str, str] = {}
+) -> Found:
+    """Find the one object that fits, in an answer of the time before seals; of several, none can be believed."""
+    fitting: list[tuple[int, int, dict[str, Any]]] = []
+    for start, end, value in _objects(text):
+        if end < 0:
+            return Found(None, "it is too long to be read to its end")
+        if not misfit(tidy(value, schema, spellings), schema):
+            # From the right: what comes later may hold what came before, and is then the object that was meant.
+            fitting = [one for one in fitting if one[1] > end]
+            fitting.append((start, end, value))
+    if len(fitting) != 1:
+        return Found(None, "it contains more than one answer" if fitting else NO_OBJECT)
+    start, end, value = fitting[0]
+    if _doubled(value) or _copied(text[start:end], value, given):
+        return Found(None, "it does not show that it is an answer to this question")
+    return Found(tidy(value, schema, spellings), "")
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Every complete JSON object of a text with its place, from the right, those inside others too.
+
+    However many braces a quoted document has, the end of the answer is read first. What is too much to read ends with
+    an object at -1.
+    """
+    work = 0
     for match in reversed(list(re.finditer(r"\{", text))):
         start = match.start()
         try:
@@ -77,15 +174,74 @@ def last_object(text: str, schema: Mapping[str, Any]) -> tuple[dict[str, Any] | 
             work += getattr(error, "pos", 20 * len(text))  # the error counts the lines before it
         else:
             work += end - start
-            if end > end_of_found:
-                wrong = misfit(value, schema)
-                if not wrong:
-                    found, end_of_found = value, end
-                elif found is None:
-                    why = wrong
+            yield start, end, whole(value)
         if work > _MOST_WORK:
-            break
-    return found, "" if found is not None else why
+            yield -1, -1, {}
+            return
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    yield value
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in inside:
+        yield from _parts(part)
+
+
+def _doubled(value: Any) -> bool:
+    return any(isinstance(part, _Doubled) for part in _parts(value))
+
+
+def _copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool:
+    """Say whether an object, or one inside it, stands in what was given, word for word or with other parts beside it.
+
+    Numbers alone prove nothing: an example in a prompt may have the same grade. Words do.
+    """
+    if any(written in text for text in given):
+        return True
+    worded = [
+        part for part in _parts(data) if isinstance(part, dict) and any(v and isinstance(v, str) for v in part.values())
+    ]
+    for text in given:
+        likely = [part for part in worded if all(_stands_in(text, v) for v in part.values() if isinstance(v, str))]
+        if likely and any(
+            all(name in other and other[name] == value for name, value in part.items())
+            for _, _, other in _objects(text)
+            for part in likely
+        ):
+            return True
+    return False
+
+
+def _stands_in(text: str, words: str) -> bool:
+    """Whether words occur in a text as they are, or as JSON writes them; the latter is not looked at in detail."""
+    return words in text or "\\" in text
+
+
+# Spellings ------------------------------------------------------------------------------------------------------------
+
+
+def tidy(value: Any, schema: Mapping[str, Any], spellings: Mapping[str, str] = {}) -> Any:
+    """Read words of a fixed list in other spellings: case, blanks, full stops, and the synonyms of `spellings`.
+
+    Truth values are looked up as "true" and "false". What is not known stays as it is.
+    """
+    allowed = schema.get("enum")
+    if allowed and all(isinstance(word, str) for word in allowed) and isinstance(value, (str, bool)):
+        word = _bare(str(value))
+        return {_bare(one): one for one in allowed}.get(word, spellings.get(word, value))
+    if isinstance(value, dict) and "properties" in schema:
+        known: Mapping[str, Any] = schema["properties"]
+        return {name: tidy(part, known[name], spellings) if name in known else part for name, part in value.items()}
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return [tidy(part, schema["items"], spellings) for part in value]
+    return value
+
+
+def _bare(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).strip(" \t\r\n.。!！\"'“”*").casefold()
+
+
+# Checking -------------------------------------------------------------------------------------------------------------
 
 
 def misfit(value: Any, schema: Mapping[str, Any], place: str = "") -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.llm.records import Request
 
 _LETTERS_A_TOKEN = 4.0  # of English text
 _TOKENS_A_SIGN = 0.75  # of Chinese text: between Qwen's tokenizer (0.65) and older ones (1)
 _AROUND_A_MESSAGE = 8  # marks of the chat template
+_INSTRUCTIONS = 400  # bytes that are added to ask for JSON with its seal
 
 
 def estimated(text: str) -> int:
@@ -32,14 +35,19 @@ def estimated_prompt(request: Request) -> int:
 
 
 def most_prompt(request: Request) -> int:
-    """Give a number of prompt tokens that the request cannot exceed, instructions about JSON included."""
-    return sum(most(part) + _AROUND_A_MESSAGE for part in _parts(request)) + 200
+    """Give a number of prompt tokens that the request cannot exceed, instructions about JSON and its seal included."""
+    return sum(most(part) + _AROUND_A_MESSAGE for part in _parts(request)) + _INSTRUCTIONS
+
+
+def texts(contents: Sequence[Any]) -> list[str]:
+    """Contents of messages as texts; those in parts are written as JSON."""
+    return [content if isinstance(content, str) else _flat(content) for content in contents]
 
 
 def _parts(request: Request) -> list[str]:
-    found = [content if isinstance(content, str) else _flat(content) for content in request.contents]
+    found = texts(request.contents)
     return [*found, _flat(request.schema)] if request.schema is not None else found
 
 
 def _flat(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False)

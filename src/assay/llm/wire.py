@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.llm import tokens
 from assay.llm.records import Request, Rung, TokenLogprob, Usage
-from assay.llm.structured import instructed, response_format
+from assay.llm.structured import instructed, response_format, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,12 +38,13 @@ class Embedding:
     dimensions: int | None = None
 
 
-def chat_body(request: Request, model: str, *, vendor: Vendor, traits: Traits) -> dict[str, Any]:
-    """Write the body of a chat call."""
+def chat_body(request: Request, model: str, *, vendor: Vendor, traits: Traits, seal: str) -> dict[str, Any]:
+    """Write the body of a chat call; `seal` binds a structured answer to it."""
     body: dict[str, Any] = {"model": request.model or model, "messages": request.messages}
     if request.schema is not None:
-        body["messages"] = instructed(request.messages, request.schema, traits.rung)
-        body["response_format"] = response_format(request.schema, traits.rung)
+        schema = sealed(request.schema, seal)
+        body["messages"] = instructed(request.messages, schema, traits.rung, seal)
+        body["response_format"] = response_format(schema, traits.rung)
     body["temperature"] = request.temperature
     body[traits.max_tokens] = request.max_tokens
     body["top_p"], body["seed"], body["stop"] = request.top_p, request.seed, list(request.stop) or None

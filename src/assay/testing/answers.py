@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _LETTERS_A_TOKEN = 4
 _DIMENSIONS = 8
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,25 @@ class Received:
         return "\n".join(self.inputs)
 
     @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema that the answer must fit, from `response_format` or from the end of the prompt."""
+        asked = self.body.get("response_format") or {}
+        if "json_schema" in asked:
+            found = asked["json_schema"].get("schema")
+        else:
+            try:
+                found = json.loads(self.text.rpartition("\n")[2])
+            except ValueError:
+                found = None
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def seal(self) -> str:
+        """The word that a structured answer to this very request has to carry as its entry "seal"."""
+        asked = self.schema.get("properties", {}).get("seal", {})
+        return str(asked.get("const", "")) if isinstance(asked, dict) else ""
+
+    @property
     def inputs(self) -> list[str]:
         """Texts of an embeddings request."""
         value = self.body.get("input", [])
@@ -59,6 +79,9 @@ class Answer:
     broken: "reset" breaks the connection off instead of answering, "close" closes it, "stall" never answers.
     usage: token counts, or None to leave them out; by default a token is four letters.
     logprobs: (token, log probability, {alternative: log probability}) of each token.
+    sealed: where the request asks for JSON with a seal, the one object of the text gets it, as from a model that does
+    as it is told. A text with several objects, or with one that the prompt holds already, is sent as it is; so is
+    every text if this is False.
     """
 
     text: str | None = "OK"
@@ -74,6 +97,7 @@ class Answer:
     finish_reason: str | None = "stop"
     usage: Mapping[str, Any] | Literal["counted"] | None = "counted"
     logprobs: Sequence[tuple[str, float, Mapping[str, float]]] | None = None
+    sealed: bool = True
 
     @classmethod
     def error(cls, status: int, message: str = "", **known: Any) -> Answer:
@@ -94,7 +118,8 @@ class Answer:
         return embeddings(received) if received.path.endswith("/embeddings") else self._completion(received)
 
     def _completion(self, received: Received) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        said = with_seal(self.text, received) if self.sealed and self.text else self.text
+        message: dict[str, Any] = {"role": "assistant", "content": said}
         if self.reasoning is not None:
             message["reasoning_content"] = self.reasoning
         if self.refusal is not None:
@@ -119,6 +144,22 @@ class Answer:
             for token, value, top in self.logprobs
         ]
         return {"content": rows}
+
+
+def with_seal(text: str, received: Received) -> str:
+    """Write the seal of a request into the one JSON object of a text; what a model only thought does not count."""
+    seal, places, end = received.seal, [], text.rfind("</think>") + 1
+    while seal and (start := text.find("{", end)) >= 0:
+        try:
+            _, end = _DECODER.raw_decode(text, start)
+            places.append((start, end))
+        except ValueError:
+            end = start + 1
+    if len(places) != 1 or text[slice(*places[0])] in received.text or seal in text:
+        return text
+    start, end = places[0]
+    rest = text[start + 1 : end].lstrip()
+    return f'{text[:start]}{{"seal": "{seal}"{"" if rest == "}" else ", "}{rest}{text[end:]}'
 
 
 def _counted(prompt: str, answer: str) -> dict[str, int]:

@@ -215,10 +215,14 @@ GENERAL: dict[str, tuple[str, str]] = {
         "about {prompt:,} prompt tokens, at most {completion:,} completion tokens",
         "约 {prompt:,} 个提示词元，至多 {completion:,} 个生成词元",
     ),
-    "judge.price": ("at most {cost:.4f} {currency}", "至多 {cost:.4f} {currency}"),
+    "judge.price": (
+        "about {cost:.4f} {currency}; --max-cost {enough} surely suffices (long answers, all asked for twice)",
+        "约 {cost:.4f} {currency}；--max-cost {enough} 一定够用（按回答均达长度上限、且均需再问一次计）",
+    ),
+    "judge.price_open": ("about {cost:.4f} {currency}", "约 {cost:.4f} {currency}"),
     "judge.over": (
-        "that may be more than the {limit:.4f} {currency} allowed: running it again judges the rest",
-        "可能超过允许的 {limit:.4f} {currency}：未评部分可再次运行完成",
+        "the {limit:.4f} {currency} allowed may not suffice: running it again judges the rest",
+        "允许的 {limit:.4f} {currency} 可能不够：未评部分可再次运行完成",
     ),
     "judge.no_price": (
         "the price is not known: give a file with --prices",
@@ -232,6 +236,11 @@ GENERAL: dict[str, tuple[str, str]] = {
         "{calls:,} {calls:call|calls}, {cached:,} answers from the cache, {tokens:,} tokens, {money}",
         "调用 {calls:,} 次，缓存 {cached:,} 次，{tokens:,} 个词元，{money}",
     ),
+    "judge.spent_estimated": (
+        "{calls:,} {calls:call|calls}, {cached:,} answers from the cache, about {tokens:,} tokens (estimated), {money}",
+        "调用 {calls:,} 次，缓存 {cached:,} 次，约 {tokens:,} 个词元（估算），{money}",
+    ),
+    "judge.about": ("about {money}", "约 {money}"),
     "judge.money": ("{cost:.4f} {currency}", "{cost:.4f} {currency}"),
     "judge.money_maybe": (
         "{cost:.4f} {currency} and up to {possible:.4f} more for calls without an answer",
