@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.analysis.doubts import about_answers, of_answers
 from assay.errors import NotComparable, UnknownName, UsageError
-from assay.measures import parse
+from assay.measures import expand, parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,18 @@ def label_of(scores: Scores, measure: object) -> str:
         if wanted is not None and wanted.text in {label, definition}:
             return label
     raise UnknownName("measure", text, scores.labels, hint=f"{scores.name} has {_some(scores.labels)}")
+
+
+def labels_of(scores: Scores, measure: object) -> list[str]:
+    """Find the labels of all that one text asks for; of a list such as official, those that are means over queries."""
+    try:
+        several = () if str(measure) in {*scores.labels, *scores.asked} else expand(measure)  # type: ignore[arg-type]
+    except UsageError:
+        several = ()
+    if len(several) < 2:  # noqa: PLR2004
+        return [label_of(scores, measure)]
+    labels = [label_of(scores, one) for one in several]
+    return [label for label in labels if scores.aggregates.get(label, "mean") == "mean"]
 
 
 def _some(labels: Sequence[str]) -> str:
@@ -106,7 +118,7 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
     """Labels to compare: means only, as totals and geometric means are not sums of differences of queries."""
     first = systems[0]
     if asked is not None:
-        found = [label_of(first, measure) for measure in asked]
+        found = [label for measure in asked for label in labels_of(first, measure)]
         for label in found:
             for scores in systems:
                 if _twin(scores, first, label) is None:

@@ -23,7 +23,15 @@ def doubts(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
     if about_answers(scores):
         return (*_judged(scores), *_partial(scores), *_mixed(scores), *_agreement(scores), *_weighted(scores))
     gaps = [] if complete else _unjudged(scores)
-    return (*_judged(scores), *_absent(scores), *_fewer(scores), *_tied(scores), *gaps, *_weighted(scores))
+    return (
+        *_judged(scores),
+        *_unreached(scores),
+        *_absent(scores),
+        *_fewer(scores),
+        *_tied(scores),
+        *gaps,
+        *_weighted(scores),
+    )
 
 
 def about_answers(scores: Scores) -> bool:
@@ -111,6 +119,21 @@ def _absent(scores: Scores) -> list[Said]:
         if found:
             out.append(say(key, n=len(found), fate=say(f"fate.{rule}"), some=_some(found)))
     return out
+
+
+def _unreached(scores: Scores) -> list[Said]:
+    """Name the thresholds that no grade reaches: every query is without relevant documents then."""
+    by_threshold: dict[float, list[str]] = {}
+    for label, counts in scores.counts.items():
+        if not scores.judged or counts.undefined < scores.judged:
+            continue
+        try:
+            threshold = parse(scores.definitions[label]).threshold
+        except UsageError:
+            continue  # a custom measure of another session
+        if threshold is not None:
+            by_threshold.setdefault(threshold, []).append(label)
+    return [say("doubt.unreached", n=least, labels=_some(labels)) for least, labels in by_threshold.items()]
 
 
 def _fewer(scores: Scores) -> list[Said]:

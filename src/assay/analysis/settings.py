@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.protocol import POSITIVE
-from assay.errors import InputError, UsageError
-from assay.measures import parse
+from assay.errors import InputError, UsageError, excerpt
+from assay.measures import expand, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.measures import Measure
+
+
+_PLACEHOLDERS = {"0", "Q0"}  # what stands in the second column where it says nothing
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Settings:
         for label, measure in _labelled(settled, measures).items():
             bound[label] = measure.bind(settled.defaults, min_relevance=settled.min_relevance, max_grade=top)
             _check_scale(bound[label], judgments)
+            _check_subtopics(bound[label], judgments)
         primary = settled.primary if settled.primary in bound else None
         complete = {label: measure.text for label, measure in bound.items()}
         return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(settled, measures))
@@ -85,18 +89,34 @@ def _check_scale(measure: Measure, judgments: Judgments) -> None:
         )
 
 
+def _check_subtopics(measure: Measure, judgments: Judgments) -> None:
+    """Refuse judgments whose column of subtopics is the one that every TREC file has, and says nothing."""
+    if not measure.spec.needs_subtopics or judgments.groups != "subtopics":
+        return
+    known = judgments.frame["subtopic"].unique().to_list()
+    if len(known) == 1 and (len(judgments.query_ids) > 1 or known[0].upper() in _PLACEHOLDERS):
+        raise InputError(
+            f"{measure} needs subtopics, and the judgments have no subtopics: their second column is"
+            f" {excerpt(known[0])} in every line",
+            path=judgments.source.label if judgments.source else None,
+            hint="put the number of the subtopic there, one line for each subtopic of a document",
+        )
+
+
 def _check_choices(given: Mapping[str, Any]) -> None:
     for name, choices in CHOICES.items():
         if name in given and given[name] not in choices:
-            raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(choices)}")
+            raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(map(str, choices))}")
 
 
 def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, str]:
     """Map the texts that measures were asked for by to their labels."""
     found: dict[str, str] = {}
     for given in measures or ():
-        label, measure = _resolved(protocol, given)
-        found |= {str(measure): label, str(given): label}
+        resolved = _resolved(protocol, given)
+        found |= {str(measure): label for label, measure in resolved}
+        if len(resolved) == 1:
+            found[str(given)] = resolved[0][0]
     return found
 
 
@@ -108,25 +128,25 @@ def _labelled(protocol: Protocol, measures: Sequence[str | Measure] | None) -> d
         raise UsageError(f"measures must be a list, as in [{measures!r}]")
     found: dict[str, Measure] = {}
     for text in measures:
-        label, measure = _resolved(protocol, text)
-        if label in found:
-            raise UsageError(f"measure {label} is asked for twice")
-        found[label] = measure
+        resolved = _resolved(protocol, text)
+        for label, measure in resolved:
+            if label in found and len(resolved) == 1:
+                raise UsageError(f"measure {label} is asked for twice")
+            found[label] = measure
     if not found:
         raise UsageError("no measure is asked for")
     return found
 
 
-def _resolved(protocol: Protocol, text: str | Measure) -> tuple[str, Measure]:
-    """Read one measure; a label of the protocol has the protocol's definition."""
+def _resolved(protocol: Protocol, text: str | Measure) -> list[tuple[str, Measure]]:
+    """Read what one text asks for, with labels; a label of the protocol has the protocol's definition."""
     if isinstance(text, str) and text in protocol.measures:
         try:
             label = parse(text).text
         except UsageError:
             label = text
-        return label, parse(protocol.measures[text])
-    measure = parse(text)
-    return measure.text, measure
+        return [(label, parse(protocol.measures[text]))]
+    return [(measure.text, measure) for measure in expand(text)]
 
 
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:

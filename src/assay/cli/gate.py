@@ -115,6 +115,7 @@ def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
 
 def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: Any) -> list[Rule]:
     """Put the rules of the command line and of a file together."""
+    from assay.analysis.comparable import labels_of
     from assay.analysis.diagnose import chosen
     from assay.analysis.gate import NotWorse, Threshold, target_rules
     from assay.errors import UsageError
@@ -131,8 +132,9 @@ def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: An
         rules += found
     if asked["baseline"]:
         base = _baseline(asked["baseline"], scores, score)
-        for measure in measures or [chosen(scores, None)]:
-            rules.append(NotWorse(measure, base, asked["margin"], asked["alpha"], asked["min_coverage"]))
+        named = [label for measure in measures for label in labels_of(scores, measure)] or [chosen(scores, None)]
+        more = (asked["margin"], asked["alpha"], asked["min_coverage"])
+        rules += [NotWorse(measure, base, *more) for measure in named]
     return rules + _from_file(asked["rules_file"], scores, score, alone=not rules)
 
 

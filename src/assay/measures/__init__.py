@@ -3,6 +3,7 @@
 from assay.measures import answers, conduct, gains, incomplete, ranked, references, sets, subtopics
 from assay.measures.grammar import ALIASES, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
+from assay.measures.spellings import expand
 
 __all__ = [
     "ALIASES",
@@ -11,6 +12,7 @@ __all__ = [
     "Spec",
     "answers",
     "conduct",
+    "expand",
     "gains",
     "incomplete",
     "measure",

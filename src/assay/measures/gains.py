@@ -317,7 +317,8 @@ def rbp(
       p: persistence; .5 looks at about two documents, .8 at five, .95 at twenty.
       gain: 'binary' (1 from min_relevance on), 'graded' (grade / max_grade), 'topic' (grade / the largest grade of the
         topic, if that exceeds 1), 'raw' (the grade itself).
-    Odd cases: p = .8 on one input is .462 (binary), .295 (topic) and .885 (raw). What unjudged documents could add is
+    Odd cases: ranx's rbp.95 is read as rbp(p=0.95).
+      p = .8 on one input is .462 (binary), .295 (topic) and .885 (raw). What unjudged documents could add is
       rbp_residual. Only an endless list of relevant documents would reach 1.
     Reference: Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.
     Agrees with: binary: cwl_eval and ir_measures RBP; topic with p=.9: trec_eval 10 rbp; raw: ranx rbp.

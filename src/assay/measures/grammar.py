@@ -8,10 +8,11 @@ import re
 from typing import Any
 
 from assay.errors import UnknownName, UsageError, excerpt
-from assay.measures.registry import REGISTRY, Measure
+from assay.measures.registry import REGISTRY, Measure, check_parameter
 
 _FORM = re.compile(r"^(?P<name>[^(@]+?)\s*(?:\((?P<args>.*)\))?\s*(?:@\s*(?P<cut>[^@]+))?$", re.DOTALL)
-_TREC = re.compile(r"^(?P<name>.+?)[_.](?P<cut>[0-9][0-9.]*|[.][0-9]+)$")
+_TREC = re.compile(r"^(?P<name>.+?)(?P<mark>[_.])(?P<cut>[0-9][0-9.]*|[.][0-9]+)$")
+_AT = re.compile(r"^(?P<name>.+)_at_(?P<cut>[0-9]+)$", re.IGNORECASE)  # MTEB
 
 # Other tools' names, in lower case, as definitions of ours. A trailing cutoff is added to them.
 ALIASES: dict[str, str] = {
@@ -31,9 +32,16 @@ ALIASES: dict[str, str] = {
     "ndcg_cut": "ndcg",
     "ndcg_burges": "ndcg(gain='exp')",
     "dcg_burges": "dcg(gain='exp')",
+    "mean_reciprocal_rank": "reciprocal_rank",
+    "mean_average_precision": "average_precision",
+    "accuracy": "hit_rate",
+    "top_k_accuracy": "hit_rate",
     "r_cap": "recall(capped=true)",
     "recall_cap": "recall(capped=true)",
+    "capped_recall": "recall(capped=true)",
     "rprec": "r_precision",
+    "r_prec": "r_precision",
+    "r-prec": "r_precision",
     "r-precision": "r_precision",
     "rprec_mult": "r_precision",
     "gm_map": "geometric_average_precision",
@@ -46,6 +54,7 @@ ALIASES: dict[str, str] = {
     "relative_p": "relative_precision",
     "set_relative_p": "set_relative_precision",
     "setp": "set_precision",
+    "setrelp": "set_relative_precision",
     "set_p": "set_precision",
     "setr": "set_recall",
     "setf": "set_f1",
@@ -75,12 +84,39 @@ ALIASES: dict[str, str] = {
     "answer_correctness": "correctness",
 }
 
+# What other tools have and this one has not, in lower case: why, and what comes closest. {k} is the cutoff, with its @.
+_ABSENT: dict[str, str] = {
+    "hole": "BEIR's Hole counts the documents that are judged for no query at all; unjudged(over='k'){k} counts those"
+    " that are not judged for their own query",
+    "compat": "compatibility (ir_measures) is not offered; assay.rbo compares two rankings",
+    **{
+        name.lower(): f"ir_measures' {name} is not offered; there are alpha_ndcg, alpha_dcg, err_ia and subtopic_recall"
+        for name in ("AP_IA", "MAP_IA", "P_IA", "nERR_IA", "NRBP", "nNRBP")
+    },
+    **{
+        name.lower(): f"ir_measures' {name} is not offered; the measures of a reader who stops are rbp and err"
+        for name in ("INST", "INSQ", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11")
+    },
+}
+_AMBIGUOUS = {
+    "Accuracy": "Accuracy{k} is hit_rate{k} in BEIR and sentence-transformers and another measure in ir_measures:"
+    " write hit_rate{k}",
+}
+_SETS = {"official", "set", "all_trec"}  # of trec_eval
+
 _PARAMETERS = {"rel": "min_relevance", "max_rel": "max_grade", "gains": "gain"}
 _FRACTIONS = {"interpolated_precision": "recall", "r_precision": "multiple"}
+_IN_THE_TOP = {
+    "set_precision": "precision",
+    "set_recall": "recall",
+    "set_f1": "f1",
+    "set_average_precision": "average_precision",
+    "set_relative_precision": "relative_precision",
+}
 
 
 def parse(text: str | Measure) -> Measure:
-    """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, P(rel=2)@5 or MAP@10."""
+    """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, ndcg_at_10, P(rel=2)@5 or MAP@10."""
     if isinstance(text, Measure):
         return text
     if not isinstance(text, str):
@@ -88,49 +124,127 @@ def parse(text: str | Measure) -> Measure:
     form = _FORM.match(text.strip())
     if form is None:
         raise UsageError(f"cannot read the measure {excerpt(text)}; write it like ndcg(gain='exp')@10")
-    base, cut = _named(form["name"].strip(), form["cut"])
-    measure = base(**_arguments(text, form["args"], base.name)) if form["args"] else base
-    return measure if cut is None else _cut(measure, cut, text)
+    written = form["name"].strip()
+    base, cut = _named(written, form["cut"])
+    given = _arguments(text, form["args"], base.name) if form["args"] else {}
+    if "cutoff" in given and "cutoff" not in base.spec.parameters:
+        if cut is not None:
+            raise UsageError(f"the cutoff stands twice in {excerpt(text)}")
+        cut = str(given.pop("cutoff"))
+    base, given = _as_in_ir_measures(written, base, given)
+    measure = base(**_in_our_words(base, given))
+    return measure if cut is None else _cut(measure, cut, text, written)
 
 
 def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:
-    """Resolve a name, ours or an alias, with trec_eval's cutoff behind an underscore or a dot."""
-    known = _known(name)
-    if known is None and cut is None:
-        form = _TREC.match(name)
-        known = _known(form["name"]) if form else None
-        cut = form["cut"] if form and known else None
+    """Resolve a name, ours or an alias, with a cutoff of MTEB or trec_eval behind it."""
+    known = _known(name, cut)
+    if known is not None or cut is not None:
+        form = None
+    else:
+        form = _AT.match(name) or _TREC.match(name)
+        known = _known(form["name"], form["cut"]) if form else None
     if known is None:
+        several = "several" if name.lower() in _SETS else _listed(name)
+        if several:
+            raise UsageError(f"{excerpt(name)} asks for {several} measures where one is expected")
         hint = "repeat -m for each measure" if "," in name or "," in (cut or "") else "see: assay measures"
         raise UnknownName("measure", name, [*REGISTRY, *ALIASES], hint=hint)
-    return known, cut
+    if form is None:
+        return known, cut
+    if known.name in {"rbp", "rbp_residual"} and "mark" in form.re.groupindex:
+        return known(p=_persistence(name, form["mark"], form["cut"])), None
+    if known.name == "set_f1":
+        return known(beta=_number(name, form["cut"]) ** 0.5), None  # trec_eval takes beta squared
+    return known, form["cut"]
 
 
-def _known(name: str) -> Measure | None:
+def _listed(name: str) -> str:
+    """How many measures a list of trec_eval, such as P.5,10,20, asks for; nothing for what is none."""
+    base, _, params = name.partition(".")
+    return str(params.count(",") + 1) if "," in params and _known(base, None) is not None else ""
+
+
+def _persistence(name: str, mark: str, digits: str) -> float:
+    """Read what follows the dot of ranx's rbp.95; it was never a cutoff."""
+    if mark != ".":
+        raise UsageError(f"{excerpt(name)}: write rbp(p=0.95) for a persistence, rbp@95 for a cutoff")
+    return _number(name, digits if "." in digits else f"0.{digits}")
+
+
+def _number(name: str, digits: str) -> float:
+    try:
+        return float(digits)
+    except ValueError:
+        raise UsageError(f"cannot read the number in {excerpt(name)}") from None
+
+
+def _known(name: str, cut: str | None) -> Measure | None:
+    k = "" if cut is None else f"@{cut}"
     lower = name.lower()
+    if name in _AMBIGUOUS and lower not in REGISTRY:
+        raise UsageError(_AMBIGUOUS[name].format(k=k))
     if lower in REGISTRY:
         return Measure(lower)
+    if lower in _ABSENT:
+        raise UsageError(f"{name}{k}: {_ABSENT[lower].format(k=k)}")
     return parse(ALIASES[lower]) if lower in ALIASES else None
 
 
-def _cut(measure: Measure, cut: str, text: str) -> Measure:
+def _as_in_ir_measures(written: str, base: Measure, given: dict[str, Any]) -> tuple[Measure, dict[str, Any]]:
+    """Give parameters the meaning they have in ir_measures where it is not ours."""
+    name, rest = written.lower(), dict(given)
+    if name == "numret" and "rel" in rest:
+        return Measure("num_rel_ret"), rest
+    if name in {"setp", "set_p"} and isinstance(rest.get("relative"), bool):
+        return (Measure("set_relative_precision") if rest.pop("relative") else base), rest
+    if name == "setf" and "beta" in rest:  # handed on to trec_eval, which takes beta squared
+        beta = check_parameter(base.spec, "beta", rest["beta"])
+        if beta < 0:
+            raise UsageError(f"{written}(beta={beta:g}): beta must not be below 0")
+        rest["beta"] = beta**0.5
+    if base.spec.needs_subtopics and "rel" in rest and rest.pop("rel") != 1:
+        raise UsageError(
+            f"{written}(rel={given['rel']}): {base.name} counts every grade above 0 and has no threshold;"
+            f" leave rel out, and the lower grades out of the judgments"
+        )
+    return base, rest
+
+
+def _in_our_words(base: Measure, given: dict[str, Any]) -> dict[str, Any]:
+    """Translate other tools' names of parameters; errors speak of the names that were written."""
+    values: dict[str, Any] = {}
+    for written, value in given.items():
+        name = _PARAMETERS.get(written, written)
+        if name in values:
+            raise UsageError(f"{base.name}: {written} stands twice among the parameters")
+        check_parameter(base.spec, name, value, written)
+        values[name] = value
+    return values
+
+
+def _cut(measure: Measure, cut: str, text: str, written: str) -> Measure:
     try:
         number = float(cut)
     except ValueError:
         more = "; repeat -m for each measure" if "," in cut else ""
-        raise UsageError(f"the cutoff of {excerpt(text)} must be a number, not {excerpt(cut)}{more}") from None
+        raise UsageError(f"the cutoff of {excerpt(text)} must be a whole number, not {excerpt(cut)}{more}") from None
     if not math.isfinite(number):
         raise UsageError(f"the cutoff of {excerpt(text)} must be a finite number")
-    if measure.name in _FRACTIONS:
+    if measure.name in _FRACTIONS and (measure.name != "r_precision" or written.lower().startswith("rprec_mult")):
         return measure(**{_FRACTIONS[measure.name]: number})
     if number != int(number):
         raise UsageError(f"the cutoff of {excerpt(text)} must be a whole number from 1 on")
+    if measure.spec.cutoff == "none":
+        top = _IN_THE_TOP.get(measure.name)
+        more = f", or {top}@{int(number)} for the first {int(number)} documents" if top else ""
+        raise UsageError(f"{written} takes no cutoff: write {written}{more}")
     return measure @ int(number)
 
 
 def _arguments(text: str, source: str, name: str) -> dict[str, Any]:
-    """Read `gain='exp', capped=true` as keyword arguments with literal values."""
-    wrong = UsageError(f"cannot read the parameters of {excerpt(text)}; write them like {name}(min_relevance=2)")
+    """Read `gain='exp', capped=true` as keyword arguments with literal values, under the names that were written."""
+    wrong = UsageError(f"cannot read the parameters of {excerpt(text)}; write them like {name}(judged_only=true)")
     try:
         call = ast.parse(f"f({source})", mode="eval").body
     except (SyntaxError, ValueError):
@@ -141,10 +255,9 @@ def _arguments(text: str, source: str, name: str) -> dict[str, Any]:
     for keyword in call.keywords:
         if keyword.arg is None:
             raise wrong
-        name = _PARAMETERS.get(keyword.arg, keyword.arg)
-        if name in values:
-            raise UsageError(f"parameter {name} stands twice in {excerpt(text)}")
-        values[name] = _value(keyword.value, wrong)
+        if keyword.arg in values:
+            raise UsageError(f"parameter {keyword.arg} stands twice in {excerpt(text)}")
+        values[keyword.arg] = _value(keyword.value, wrong)
     return {"gain": {"log2": "linear", "exp-log2": "exp"}[values.pop("dcg")], **values} if _is_dcg(values) else values
 
 

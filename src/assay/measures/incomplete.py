@@ -8,11 +8,12 @@ import numpy as np
 
 from assay.data import segments
 from assay.data.segments import ratio
+from assay.errors import UsageError
 from assay.measures.registry import measure
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
-    from assay.data.segments import Floats
+    from assay.data.segments import Floats, Ints
 
 _EPSILON = 0.00001  # smooths inferred precision, as in trec_eval
 
@@ -83,28 +84,36 @@ def geometric_bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> 
     return values
 
 
-@measure(cutoff="required", needs_relevant=False)
-def judged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
+def _divisor(ranking: Ranking, k: int | None, over: str, name: str) -> Floats | Ints:
+    """What a share of the top k is taken of: the documents it really holds, or k."""
+    if over == "retrieved":
+        return ranking.shown(k)
+    if k is None:
+        raise UsageError(f"{name}(over='k') needs a cutoff: write {name}(over='k')@10")
+    return np.full(len(ranking), float(k))
+
+
+@measure(needs_relevant=False)
+def judged(ranking: Ranking, k: int | None, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
     """Share of the top k that has been judged.
 
-    Definition: judged documents in the top k / documents in the top k.
+    Definition: judged documents in the top k / documents in the top k; without a cutoff, of the whole list.
     Parameters:
       over: 'retrieved' divides by the documents that the top k really holds, 'k' by k.
     Odd cases: a negative grade means pooled but not judged and does not count as judged.
-    Agrees with: ir_measures Judged@k.
+    Agrees with: ir_measures Judged and Judged@k, which count negative grades as judged.
     Reading: below .9 at the cutoff of another measure, that measure is mostly a statement about the judgments.
     Use when: always, beside every other number, for systems that did not contribute to the pool.
     Not when: it is never a measure of quality.
     """
-    divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
-    return ratio(ranking.count(ranking.within(k) & ranking.is_judged), divisor)
+    return ratio(ranking.count(ranking.within(k) & ranking.is_judged), _divisor(ranking, k, over, "judged"))
 
 
-@measure(cutoff="required", needs_relevant=False, swap_safe=False, lower_is_better=True)
-def unjudged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
+@measure(needs_relevant=False, swap_safe=False, lower_is_better=True)
+def unjudged(ranking: Ranking, k: int | None, *, over: Literal["retrieved", "k"] = "retrieved") -> Floats:
     """Share of the top k that has not been judged.
 
-    Definition: unjudged documents in the top k / documents in the top k.
+    Definition: unjudged documents in the top k / documents in the top k; without a cutoff, of the whole list.
     Parameters:
       over: 'retrieved' divides by the documents that the top k really holds, 'k' by k as trec_eval does.
     Odd cases: a negative grade counts as unjudged. Moving a judged document up lowers the value, as it should.
@@ -113,6 +122,5 @@ def unjudged(ranking: Ranking, k: int, *, over: Literal["retrieved", "k"] = "ret
     Use when: as judged.
     Not when: it is never a measure of quality.
     """
-    shown = ranking.shown(k)
-    divisor = np.full(len(ranking), float(k)) if over == "k" else shown
-    return ratio(shown - ranking.count(ranking.within(k) & ranking.is_judged), divisor)
+    left = ranking.shown(k) - ranking.count(ranking.within(k) & ranking.is_judged)
+    return ratio(left, _divisor(ranking, k, over, "unjudged"))

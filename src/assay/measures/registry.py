@@ -103,7 +103,10 @@ class Measure:
 
     def __call__(self, **params: Any) -> Measure:
         """Set parameters."""
-        values = {**dict(self.params), **{name: _checked(self.spec, name, value) for name, value in params.items()}}
+        values = {
+            **dict(self.params),
+            **{name: check_parameter(self.spec, name, value) for name, value in params.items()},
+        }
         return Measure(self.name, self.k, tuple(sorted(values.items())))
 
     def __matmul__(self, k: int) -> Measure:
@@ -239,8 +242,8 @@ def _names(function: Function) -> dict[str, Any]:
     return {**vars(segments), **vars(ranking), **given, **function.__globals__}
 
 
-def _checked(spec: Spec, name: str, value: Any) -> Any:
-    """Refuse a parameter that the measure does not take or a value that it cannot use."""
+def check_parameter(spec: Spec, name: str, value: Any, written: str = "") -> Any:
+    """Refuse a parameter that the measure does not take, or a value it cannot use, by the name that was written."""
     if name == "judged_only" and spec.of == "rankings":
         hint: Any = bool
     elif name in spec.parameters:
@@ -248,12 +251,12 @@ def _checked(spec: Spec, name: str, value: Any) -> Any:
     else:
         raise UnknownName(
             f"parameter of {spec.name}",
-            name,
+            written or name,
             [*spec.parameters, *(["judged_only"] if spec.of == "rankings" else [])],
             hint=f"see: assay measures {spec.name}",
         )
     if not _fits(value, hint):
-        raise UsageError(f"{spec.name}({name}={_literal(value)}): expected {_described(hint)}")
+        raise UsageError(f"{spec.name}({written or name}={_literal(value)}): expected {_described(hint)}")
     return _frozen(value)
 
 

@@ -11,5 +11,6 @@ def needed_max_grade(max_grade: float | None, name: str) -> float:
         raise UsageError(
             f"{name} needs the largest grade of the scale: add max_grade=2 (or 3, 4 ...) to it, use --max-grade,"
             " or a protocol that sets it"
+            + (f"; gdeval and ir_measures take {name}(max_grade=4)" if name == "err" else "")
         )
     return float(max_grade)

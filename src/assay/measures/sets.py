@@ -48,8 +48,9 @@ def set_f1(ranking: Ranking, _k: None, *, beta: float = 1, min_relevance: float 
     Definition: (1 + beta^2) P R / (beta^2 P + R).
     Parameters:
       beta: how much more recall weighs than precision.
-    Odd cases: trec_eval's set_F.x takes x = beta squared: its set_F.4 is set_f1(beta=2).
-    Agrees with: trec_eval set_F (beta 1), ir_measures SetF.
+    Odd cases: trec_eval's set_F.x takes x = beta squared, and so does ir_measures' SetF(beta=x): both are read so,
+      set_F.4 and SetF(beta=4) as set_f1(beta=2). set_f1(beta=...) and set_f(beta=...) take beta itself.
+    Agrees with: trec_eval set_F.x and ir_measures SetF(beta=x) at beta = sqrt(x).
     Reading: close to the smaller of the two.
     Use when: a filter returns a set, not a ranking.
     Not when: lists have a fixed length.

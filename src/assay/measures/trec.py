@@ -73,8 +73,11 @@ MEASURES = (
     TrecMeasure("unj", "unjudged(over='k')", "cutoffs", (5, 10, 20), since=10),
 )
 _SHARED = ("runid", "num_q", "num_ret", "num_rel", "num_rel_ret")
-_OFFICIAL = (*_SHARED, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P")
-_SETS = (*_SHARED, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F")
+SETS: dict[str, tuple[str, ...]] = {
+    "official": (*_SHARED, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
+    "set": (*_SHARED, "utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
+    "all_trec": tuple(trec.name for trec in MEASURES),
+}
 _UNSUPPORTED = {"all_prefs", "prefs", "qrels_jg"}
 
 
@@ -98,12 +101,12 @@ def columns_of(
         name, dot, params = option.partition(".")
         if name in _UNSUPPORTED:
             raise UsageError(f"trec_eval measures {excerpt(name)} need preference judgments, which are not supported")
-        nick = {"official": _OFFICIAL, "set": _SETS, "all_trec": tuple(known)}.get(name)
-        for single in nick or (name,):
+        if dot and (not params or name in SETS):
+            what = "parameters are missing after the dot" if not params else f"{name} takes no parameters"
+            raise UsageError(f"trec_eval measure {excerpt(option)}: {what}")
+        for single in [each for each in SETS[name] if each in known] if name in SETS else [name]:
             if single not in known:
-                raise UnknownName("trec_eval measure", single, [*known, "official", "set", "all_trec"])
-            if dot and not params:
-                raise UsageError(f"trec_eval measure {excerpt(option)}: parameters are missing after the dot")
+                raise UnknownName("trec_eval measure", single, [*known, *SETS])
             if wanted.get(single) is None:
                 wanted[single] = params or None
     return [

@@ -70,6 +70,10 @@ GENERAL: dict[str, tuple[str, str]] = {
         "{n:,} {n:query has|queries have} no relevant document and {n:counts|count} {fate}: {some}",
         "{n:,} 个查询没有相关文档，{fate}：{some}",
     ),
+    "doubt.unreached": (
+        "no grade reaches min_relevance {n:g}, so nothing counts as relevant for {labels}: check --min-relevance",
+        "没有任何标注等级达到 min_relevance {n:g}，因此 {labels} 没有相关文档：请检查 --min-relevance",
+    ),
     "doubt.unjudged_query": (
         "{n:,} {n:query has|queries have} no judgments and {n:counts|count} nowhere: {some}",
         "{n:,} 个查询没有标注，不计入：{some}",
