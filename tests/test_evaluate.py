@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -303,3 +304,81 @@ def test_a_query_longer_than_a_block_is_ranked_whole(monkeypatch):
     again = pl.concat([frame.frame, frame.frame.filter((pl.col("query_id") == "d") & (pl.col("doc_id") == "d0"))])
     with pytest.raises(InputError, match="'d0' is listed twice for query 'd'"):
         assay.evaluate(judgments, again, ["mrr"])
+
+
+SAME = {"a": {"b": 1, "a": 1}, "c": {"d": 1}}, {"a": {"a": 0.9, "b": 0.1}, "c": {"c": 2.0}}
+
+
+def beir_without_identical_ids(judgments: dict, run: dict, k: int) -> float:
+    """nDCG@k of binary judgments after dropping what has the id of its query, worked out rank by rank."""
+    values = []
+    for query, grades in judgments.items():
+        left = sorted((doc for doc in run.get(query, {}) if doc != query), key=lambda d: -run[query][d])[:k]
+        gain = sum(grades.get(doc, 0) / math.log2(rank + 2) for rank, doc in enumerate(left))
+        values.append(gain / sum(1 / math.log2(rank + 2) for rank in range(min(k, sum(grades.values())))))
+    return sum(values) / len(values)
+
+
+@pytest.mark.parametrize("kind", ["dict", "run", "trec", "csv"])
+def test_documents_with_the_id_of_their_query_are_left_out_of_runs_if_asked(tmp_path, kind):
+    judgments, run = SAME
+    rows = [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
+    (tmp_path / "r.trec").write_text("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in rows))
+    (tmp_path / "r.csv").write_text("query_id,doc_id,score\n" + "".join(f"{q},{d},{s}\n" for q, d, s in rows))
+    given = {"dict": run, "run": assay.Run.from_dict(run), "trec": tmp_path / "r.trec", "csv": tmp_path / "r.csv"}[kind]
+    scores = assay.evaluate(judgments, given, ["ndcg@10", "num_ret", "judged@1"], ignore_same_id=True)
+    assert scores["ndcg@10"] == pytest.approx(beir_without_identical_ids(judgments, run, 10), abs=1e-12)
+    assert scores["num_ret"] == 1
+    assert scores.counts["ndcg@10"].missing == 0  # c was asked, and found nothing but itself
+    assert scores.protocol.rules()["ignore_same_id"] is True
+    assert assay.evaluate(judgments, given, ["num_ret"])["num_ret"] == 3
+
+
+def test_chunks_of_the_document_with_the_id_of_the_query_are_left_out_before_the_cut():
+    run = {"a": {"a#1": 3.0, "a#2": 2.0, "b#1": 1.0}}
+    options = {"fold": "after", "chunks": "{doc}#{chunk}"}
+    plain = assay.evaluate({"a": {"b": 1}}, run, ["recall@1", "mrr"], **options)
+    assert (plain["recall@1"], plain["mrr"]) == (0.0, 0.5)
+    scores = assay.evaluate({"a": {"b": 1}}, run, ["recall@1", "mrr"], ignore_same_id=True, **options)
+    assert (scores["recall@1"], scores["mrr"]) == (1.0, 1.0)
+
+
+def test_results_with_and_without_documents_named_like_their_query_are_not_compared(tmp_path):
+    judgments, run = SAME
+    left = assay.evaluate(judgments, run, ["ndcg@10"], name="x")
+    right = assay.evaluate(judgments, run, ["ndcg@10"], name="y", ignore_same_id=True)
+    with pytest.raises(assay.NotComparable, match="ignore_same_id = False and True"):
+        assay.compare([left, right])
+    for scores in (left, right):
+        assay.write_result(scores, tmp_path / f"{scores.name}.json")
+    again = [assay.read_result(tmp_path / f"{name}.json")[0] for name in "xy"]
+    assert [scores.protocol.ignore_same_id for scores in again] == [False, True]
+    with pytest.raises(assay.NotComparable, match="ignore_same_id"):
+        assay.compare(again)
+    assert "ignore_same_id" not in (tmp_path / "x.json").read_text()  # as earlier versions wrote it
+
+
+def test_a_protocol_may_leave_out_documents_named_like_their_query(tmp_path):
+    text = 'name = "beir"\nignore_same_id = {}\n[measures]\n"ndcg@10" = "ndcg@10"\n'
+    (tmp_path / "beir.toml").write_text(text.format("true"))
+    scores = assay.evaluate(*SAME, protocol=str(tmp_path / "beir.toml"))
+    assert scores["ndcg@10"] == pytest.approx(beir_without_identical_ids(*SAME, 10), abs=1e-12)
+    (tmp_path / "wrong.toml").write_text(text.format('"yes"'))
+    with pytest.raises(InputError, match="ignore_same_id = 'yes': expected one of"):
+        assay.evaluate(*SAME, protocol=str(tmp_path / "wrong.toml"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["evaluate q r -m ndcg@10", "compare q r s -m ndcg@10", "sweep q r -m ndcg", "diagnose q r", "explain q r a -m ndcg@10",
+     "gate q r --fail-under ndcg@10=0.1"],
+)  # fmt: skip
+def test_commands_that_take_runs_leave_out_documents_named_like_their_query(call, words):
+    Path("q").write_text("a 0 b 1\nc 0 d 1\n")
+    for name in "rs":
+        Path(name).write_text("a Q0 a 1 2 t\na Q0 b 2 1 t\nc Q0 d 1 1 t\nc Q0 x 2 0 t\n")
+    code, plain, error = call(*words.split())
+    assert code in {0, 1}, error
+    code, out, error = call(*words.split(), "--ignore-same-id")
+    assert code in {0, 1}, error
+    assert out != plain

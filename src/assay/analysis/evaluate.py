@@ -40,6 +40,7 @@ def evaluate(
     missing: Missing | None = None,
     undefined: Undefined | None = None,
     fold: Fold | None = None,
+    ignore_same_id: bool | None = None,
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
     dedupe: bool = False,
@@ -49,7 +50,8 @@ def evaluate(
     """Evaluate one run against judgments; both may be paths, dicts, frames or our own types.
 
     Without a run, `judgments` is a file of self-contained records (or a list of them) with a single system. Without
-    measures, the protocol's are computed. Options given here override the protocol, and the result says so.
+    measures, the protocol's are computed. Options given here override the protocol, and the result says so;
+    `ignore_same_id` leaves out retrieved documents that have the id of their query, as BEIR does.
     `calibration` says how far the judge behind the judgments agrees with people, if one made them.
     """
     if run is None:
@@ -70,6 +72,7 @@ def evaluate(
         missing=missing,
         undefined=undefined,
         fold=fold,
+        ignore_same_id=ignore_same_id,
     )
     return evaluate_run(
         judged, as_run(run), settings, chunks=chunks, weights=weights, dedupe=dedupe, calibration=calibration, name=name
@@ -124,6 +127,8 @@ def rank(
         raise UsageError("a chunk map needs --fold after (cut, then fold) or --fold before (fold, then cut)")
     if protocol.fold is None or not has_chunks:
         notes = () if protocol.fold is None else ("no chunk map is given: documents are evaluated as they are listed",)
+        if protocol.ignore_same_id:
+            run = _without_same_ids(run)
         if isinstance(run, Run):
             try:
                 ranking = rank_run(judgments, run, ties=protocol.ties, float32=float32, dedupe=dedupe)
@@ -164,8 +169,18 @@ def listed_run(
             rows=whole.frame.join(kept.select(ids), on=ids, how="semi").unique(ids, keep="first", maintain_order=True),
         )
     if protocol.fold is None or not (chunks is not None or whole.has_chunks):
-        return whole
-    return fold_run(whole, chunks, ties=protocol.ties, float32=protocol.scores == "float32")
+        return whole.without_same_ids() if protocol.ignore_same_id else whole
+    float32 = protocol.scores == "float32"
+    return fold_run(whole, chunks, ties=protocol.ties, float32=float32, ignore_same_id=protocol.ignore_same_id)
+
+
+def _without_same_ids(
+    run: Run | Mapping[str, Mapping[str, float]],
+) -> Run | Mapping[str, Mapping[str, float]]:
+    """Leave out documents that have the id of their query."""
+    if isinstance(run, Run):
+        return run.without_same_ids()
+    return {query: {doc: score for doc, score in docs.items() if doc != query} for query, docs in run.items()}
 
 
 def _shown(data: Any) -> str:

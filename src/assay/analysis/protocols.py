@@ -19,6 +19,7 @@ CHOICES = {
     "fold": get_args(Fold),
     "scores": ("float64", "float32"),
     "method": get_args(AnswerMethod),
+    "ignore_same_id": (False, True),
 }
 _TEXTS = ("name", "title", "description", "primary")
 _KEYS = (
@@ -80,7 +81,7 @@ def _checked(raw: dict[str, Any]) -> Protocol:
         raise UsageError('name is missing: add name = "..."')
     for key, choices in CHOICES.items():
         if key in raw and raw[key] not in choices:
-            raise UsageError(f"{key} = {raw[key]!r}: expected one of {', '.join(choices)}")
+            raise UsageError(f"{key} = {raw[key]!r}: expected one of {', '.join(map(str, choices)).lower()}")
     measures = raw.get("measures", {})
     if not isinstance(measures, dict) or not measures:
         raise UsageError('measures are missing: add [measures] with lines like "ndcg@10" = "ndcg(gain=\'exp\')@10"')

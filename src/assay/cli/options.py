@@ -25,6 +25,9 @@ _PLAIN = [
     click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir."),
     click.option("--split", default="test", show_default=True, help="Split of a BEIR folder."),
 ]
+_SAME_ID = click.option(
+    "--ignore-same-id", is_flag=True, default=None, help="Drop retrieved documents with the id of their query, as BEIR."
+)
 _RULES = [
     *_PLAIN[:3],
     click.option("--ties", type=click.Choice(["docid", "given", "expected"]), help="Order of equal scores."),
@@ -34,6 +37,7 @@ _RULES = [
     click.option("--chunk-map", metavar="FILE|PATTERN", help="Chunk to document: a file, or {doc}#{chunk}."),
     click.option("--calibration", metavar="FILE", help="What assay calibrate found about the judge of the grades."),
     click.option("--dedupe", is_flag=True, help="Keep the highest ranked of repeated documents."),
+    _SAME_ID,
     *_PLAIN[3:],
 ]
 
@@ -76,7 +80,7 @@ def given(*names: str) -> list[str]:
 
 RULES = (
     "protocol", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "chunk_map", "dedupe",
-    "calibration",
+    "ignore_same_id", "calibration",
     "input_format", "split", "weights",
 )  # fmt: skip
 
@@ -115,7 +119,7 @@ def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
 def plain_rules(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that hold for a single list: no folding, no missing queries, ties by document id or as given."""
     ties = click.option("--ties", type=click.Choice(["docid", "given"]), help="Order of equal scores.")
-    for option in reversed([*_PLAIN, ties]):
+    for option in reversed([*_PLAIN, ties, _SAME_ID]):
         function = option(function)
     return function
 

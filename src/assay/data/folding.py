@@ -49,8 +49,18 @@ def documents_of(run: Run, chunks: Mapping[str, str] | str | None) -> pl.Series:
     return docs
 
 
-def fold_run(run: Run, chunks: Mapping[str, str] | str | None, *, ties: Ties, float32: bool = False) -> Run:
-    """Keep each document's best chunk. The new score is minus the chunk's position, so the order is kept as it is."""
+def fold_run(
+    run: Run,
+    chunks: Mapping[str, str] | str | None,
+    *,
+    ties: Ties,
+    float32: bool = False,
+    ignore_same_id: bool = False,
+) -> Run:
+    """Keep each document's best chunk. The new score is minus the chunk's position, so the order is kept as it is.
+
+    With `ignore_same_id`, chunks of the document that has the id of the query are left out before anything is counted.
+    """
     if ties == "expected":
         raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
     chunk = "chunk_id" if run.has_chunks else "doc_id"
@@ -67,7 +77,11 @@ def fold_run(run: Run, chunks: Mapping[str, str] | str | None, *, ties: Ties, fl
             path=run.source.label if run.source else None,
             hint="remove one of the lines",
         )
+    asked = frame["query_id"].unique()
+    if ignore_same_id:
+        frame = frame.filter(pl.col("query_id") != pl.col("doc"))
+    emptied = set(asked) - set(frame["query_id"].unique())
     frame = frame.with_columns(position=pl.int_range(1, pl.len() + 1).over("query_id"))
     frame = frame.unique(["query_id", "doc"], keep="first", maintain_order=True)
     folded = frame.select("query_id", doc_id="doc", score=-pl.col("position").cast(pl.Float64))
-    return replace(run, rows=folded)
+    return replace(run, rows=folded, empty=(*run.empty, *sorted(emptied)))

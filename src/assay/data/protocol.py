@@ -47,7 +47,8 @@ class Protocol:
     default and must be given by the user; `max_grade` may offer several, of which the smallest that fits is taken;
     `headline` names the measures that comparisons show when none are asked for (all, if empty); `answers` has measures
     of answers beside those of rankings, and `method` says who judges answers (the order of methods, or one);
-    `overrides` lists the rules that the user changed.
+    `ignore_same_id` leaves out retrieved documents that have the id of their query, as BEIR does; `overrides` lists the
+    rules that the user changed.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Protocol:
     undefined: Undefined = "zero"
     fold: Fold | None = None
     scores: Literal["float64", "float32"] = "float64"
+    ignore_same_id: bool = False
     defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     k: tuple[int, ...] = ()
     targets: tuple[Target, ...] = ()
@@ -77,11 +79,13 @@ class Protocol:
 
     def rules(self) -> dict[str, Any]:
         """Name everything besides the measures that shapes a value: what must agree for two results to be compared."""
-        names = ("min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "scores")
+        names = ("min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "scores", "ignore_same_id")
         return {name: getattr(self, name) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Copy to plain values for a result file."""
         plain = asdict(self)
+        if not self.ignore_same_id:
+            del plain["ignore_same_id"]  # earlier versions know nothing of it, and may read the file
         plain["targets"] = [{k: v for k, v in target.items() if v not in ("", None)} for target in plain["targets"]]
         return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}

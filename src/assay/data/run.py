@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,13 @@ class Run:
     def frame(self) -> pl.DataFrame:
         """All rows."""
         return self.rows.whole() if isinstance(self.rows, Pieces) else self.rows
+
+    def without_same_ids(self) -> Run:
+        """Leave out documents that have the id of their query; a query that has no others was asked and is empty."""
+        frame = self.frame
+        kept = frame.filter(pl.col("query_id") != pl.col("doc_id"))
+        emptied = set(frame["query_id"].unique()) - set(kept["query_id"].unique())
+        return replace(self, rows=kept, empty=(*self.empty, *sorted(emptied)))
 
     @property
     def has_chunks(self) -> bool:

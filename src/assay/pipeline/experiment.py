@@ -34,7 +34,7 @@ _TABLES = {
     "data": ("documents", "queries", "judgments", "gold", "split"),
     "evaluate": (
         "protocol", "measures", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "span_share",
-        "method", "judge", "embedder",
+        "method", "judge", "embedder", "ignore_same_id",
     ),
     "llm": LLM_KEYS,
 }  # fmt: skip
