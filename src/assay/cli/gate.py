@@ -133,8 +133,7 @@ def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: An
     if asked["baseline"]:
         base = _baseline(asked["baseline"], scores, score)
         named = [label for measure in measures for label in labels_of(scores, measure)] or [chosen(scores, None)]
-        more = (asked["margin"], asked["alpha"], asked["min_coverage"])
-        rules += [NotWorse(measure, base, *more) for measure in named]
+        rules += [NotWorse(one, base, asked["margin"], asked["alpha"], asked["min_coverage"]) for one in named]
     return rules + _from_file(asked["rules_file"], scores, score, alone=not rules)
 
 
