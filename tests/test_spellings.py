@@ -123,6 +123,8 @@ REFUSED = {
     "INSQ(T=2)": ["INSQ", "not offered"],
     "P_IA@5": ["P_IA", "not offered"],
     "SetP@5": ["SetP takes no cutoff", "precision@5"],
+    "set_f1_at_5": ["takes no cutoff", "f1@5"],
+    "nDCG(dcg=[1])@5": ["unknown parameter", "'dcg'"],
     "SetR@5": ["SetR takes no cutoff", "recall@5"],
     "Rprec@5": ["Rprec takes no cutoff"],
     "ERR_IA(rel=2)@20": ["ERR_IA", "rel", "every grade above 0"],

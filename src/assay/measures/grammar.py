@@ -94,7 +94,7 @@ _ABSENT: dict[str, str] = {
         for name in ("AP_IA", "MAP_IA", "P_IA", "nERR_IA", "NRBP", "nNRBP")
     },
     **{
-        name.lower(): f"ir_measures' {name} is not offered; the measures of a reader who stops are rbp and err"
+        name.lower(): f"ir_measures' {name} is not offered; rbp and err come closest"
         for name in ("INST", "INSQ", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11")
     },
 }
@@ -126,7 +126,7 @@ def parse(text: str | Measure) -> Measure:
         raise UsageError(f"cannot read the measure {excerpt(text)}; write it like ndcg(gain='exp')@10")
     written = form["name"].strip()
     base, cut = _named(written, form["cut"])
-    given = _arguments(text, form["args"], base.name) if form["args"] else {}
+    given = _arguments(text, form["args"]) if form["args"] else {}
     if "cutoff" in given and "cutoff" not in base.spec.parameters:
         if cut is not None:
             raise UsageError(f"the cutoff stands twice in {excerpt(text)}")
@@ -150,11 +150,11 @@ def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:
             raise UsageError(f"{excerpt(name)} asks for {several} measures where one is expected")
         hint = "repeat -m for each measure" if "," in name or "," in (cut or "") else "see: assay measures"
         raise UnknownName("measure", name, [*REGISTRY, *ALIASES], hint=hint)
-    if form is None:
-        return known, cut
-    if known.name in {"rbp", "rbp_residual"} and "mark" in form.re.groupindex:
+    if form is None or form.re is _AT:
+        return known, cut if form is None else form["cut"]
+    if known.name in {"rbp", "rbp_residual"}:
         return known(p=_persistence(name, form["mark"], form["cut"])), None
-    if known.name == "set_f1":
+    if form["name"].lower() == "set_f":
         return known(beta=_number(name, form["cut"]) ** 0.5), None  # trec_eval takes beta squared
     return known, form["cut"]
 
@@ -242,9 +242,9 @@ def _cut(measure: Measure, cut: str, text: str, written: str) -> Measure:
     return measure @ int(number)
 
 
-def _arguments(text: str, source: str, name: str) -> dict[str, Any]:
+def _arguments(text: str, source: str) -> dict[str, Any]:
     """Read `gain='exp', capped=true` as keyword arguments with literal values, under the names that were written."""
-    wrong = UsageError(f"cannot read the parameters of {excerpt(text)}; write them like {name}(judged_only=true)")
+    wrong = UsageError(f"cannot read the parameters of {excerpt(text)}; write them like ndcg(gain='exp')")
     try:
         call = ast.parse(f"f({source})", mode="eval").body
     except (SyntaxError, ValueError):
@@ -263,7 +263,7 @@ def _arguments(text: str, source: str, name: str) -> dict[str, Any]:
 
 def _is_dcg(values: dict[str, Any]) -> bool:
     """Tell whether ir_measures' dcg='exp-log2' (or 'log2') names the gain."""
-    return values.get("dcg") in {"log2", "exp-log2"}
+    return isinstance(values.get("dcg"), str) and values["dcg"] in {"log2", "exp-log2"}
 
 
 def _value(node: ast.expr, wrong: UsageError) -> Any:
