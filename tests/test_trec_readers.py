@@ -160,7 +160,7 @@ def test_all_readers_read_what_splitting_at_ascii_blanks_gives(tmp_path, monkeyp
     """Heads and pieces are small here, so that what is odd stands behind a clean beginning, too."""
     qrels, run = tmp_path / "q", tmp_path / "r"
     read_rows = refused = evaluated = 0
-    for seed in range(5000 if stress else 400):
+    for seed in range(5000 if stress else 200):
         head = random.Random(seed).choice([1 << 16, 60, 25])
         monkeypatch.setattr(files, "_HEAD", head)
         monkeypatch.setattr(pieces, "_PIECE", random.Random(seed).choice([1 << 22, 50]))
