@@ -123,12 +123,16 @@ def test_the_baseline_can_be_named(systems):
         ([0.2, 0.3, 0.25, 0.1] * 20, 0.001, -1, "worse"),
         ([0.2, 0.3, 0.25, 0.1] * 20, 0.06, 1, "inconclusive"),
         ([0.2, 0.3, 0.25, 0.1] * 20, 0.05, 1, "better"),
-        ([0.001, -0.001] * 40, 1.0, 1, "equivalent"),
-        ([0.004, 0.005, 0.006] * 40, 0.001, 1, "equivalent"),
+        ([0.001, -0.001] * 200, 1.0, 1, "equivalent"),
+        ([0.001, -0.001] * 40, 1.0, 1, "inconclusive"),
+        ([0.004, 0.005, 0.006] * 400, 0.001, 1, "equivalent"),
+        ([0.004, 0.005, 0.006] * 40, 0.001, 1, "better"),
         ([0.5, -0.5] * 10, 1.0, 1, "inconclusive"),
-        ([0.0] * 30, 1.0, 1, "equivalent"),
-        ([0.0] * 29, 1.0, 1, "inconclusive"),
-        ([0.0] * 29 + [math.nan], 1.0, 1, "inconclusive"),
+        ([0.0] * 299, 1.0, 1, "equivalent"),
+        ([0.0] * 298, 1.0, 1, "inconclusive"),
+        ([0.0] * 298 + [math.nan], 1.0, 1, "inconclusive"),
+        ([0.2, 0.3] * 5, 0.002, 1, "better"),
+        ([0.2, 0.3] * 4 + [0.2], 0.004, 1, "inconclusive"),
     ],
 )
 def test_verdicts(change, adjusted, sign, verdict):
@@ -359,7 +363,8 @@ def test_a_comparison_is_a_result_file_too(files, tmp_path):
 def test_the_lists_of_a_reranker_are_shown_with_their_ceiling(files):
     text = run_assay("compare", "qrels.txt", "weak.run", "strong.run", "--protocol", "rerank", cwd=files).stdout
     assert "What strong makes of the candidates of weak" in text
-    assert "above which a reranker pays" in text
+    assert "so by this rule the reranker pays" in text
+    assert "a setting (--worth); 15% is a rule of thumb" in text
     assert "100.0%" in text
 
 

@@ -27,7 +27,8 @@ def contrast(system: str, measure: str, difference: float, **changes: object) ->
     values: dict[str, object] = {
         "difference": interval(difference, 0.03125), "relative": interval(difference * 2, 0.0625), "t_pvalue": 0.001,
         "pvalue": 0.0009, "exact": False, "adjusted": 0.0018, "effect_size": 0.41, "superiority": 0.7, "wins": 50,
-        "ties": 20, "losses": 10, "detectable": 0.025, "verdict": "better", "improves": True, "at_least_smallest": True,
+        "ties": 20, "losses": 10, "detectable": 0.025, "effective_n": 80.0, "reach": 1.0, "limit": None, "verdict": "better",
+        "improves": True, "at_least_smallest": True,
         "gained": (Mover("q7", 0.25, 1.0),), "lost": (Mover("q|9", 0.5, 0.125),),
     }  # fmt: skip
     return Contrast(system=system, measure=measure, **{**values, **changes})  # type: ignore[arg-type]
@@ -62,7 +63,7 @@ def comparison() -> Comparison:
 
 @pytest.fixture
 def document(comparison):
-    lifts = [Lift("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays=False)]
+    lifts = [Lift("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays="below")]
     lists = [Likeness("dense_v2", 0.4, 10, 0.35, 0.62), Likeness("重排", 0.9, 10, 0.8, 1.0)]
     return report.document(comparison, "rerank", lists=lists, gains=[lifts], notes=["a note with 100 % & more"])
 

@@ -7,12 +7,16 @@ a fair test leaves with the same small probability.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
 import scipy.stats
+from scipy.optimize import brentq
 
+from assay.analysis.decision import Rules, decide
 from assay.stats import (
+    equivalence,
     mcnemar,
     mean_interval,
     mean_intervals,
@@ -199,3 +203,127 @@ def test_prediction_powered_intervals_cover_the_mean(n, noise, weighted, count):
         shorter.append((found.interval.high - found.interval.low) / (classical.high - classical.low))
     assert covered >= least_cover(count)
     assert np.mean(shorter) < (0.7 if noise < 1 else 1.01)
+
+
+# Equivalence -----------------------------------------------------------------------------------------------------------
+
+SHAPES = ["alike", "wins and losses", "continuous", "reciprocal ranks", "jitter"]
+TIES = [0.9, 0.95, 0.97, 0.98, 0.99]
+RANKS = [1, 1 / 2, 1 / 3, 1 / 4, 0]
+STEPS = np.array(sorted({a - b for a in RANKS for b in RANKS} - {0.0}))  # differences of reciprocal ranks
+
+
+def mostly_tied(shape, ties, mean, size, seed):
+    """Differences with this mean in [-1, 1], a share `ties` of them 0; None where no such differences exist.
+
+    The others are all the same, 1 and -1, anything from 0 to 1, or differences of reciprocal ranks. Jitter has many
+    tiny differences in place of ties.
+    """
+    rng = np.random.default_rng(seed)
+    each = mean / (1 - ties)
+    if each > 1 + 1e-9 or (shape == "reciprocal ranks" and each > 0.95):
+        return None
+    each = min(each, 1.0)
+    if shape in {"alike", "jitter"}:
+        values = np.full(size, each)
+    elif shape == "wins and losses":
+        values = np.where(rng.random(size) < (1 + each) / 2, 1.0, -1.0)
+    elif shape == "continuous":
+        values = np.ones(size) if each == 1 else rng.beta(2 * each, 2 * (1 - each), size)
+    else:
+
+        def shares(tilt):
+            found = np.exp(tilt * STEPS - abs(tilt))
+            return found / found.sum()
+
+        tilt = brentq(lambda tilt: shares(tilt) @ STEPS - each, -60, 60)
+        values = rng.choice(STEPS, size, p=shares(tilt))
+    rest = rng.uniform(-0.002, 0.002, size) if shape == "jitter" else 0.0
+    return np.where(rng.random(size) < ties, rest, values)
+
+
+def bounded_rule(change, smallest):
+    return decide(change, Rules(smallest_effect=smallest), adjusted=1.0, sign=1.0, weights=None) == "equivalent"
+
+
+def student_rule(change, smallest):
+    """Two one-sided t tests, and equivalent where 30 queries or more do not differ: what a verdict must not rest on."""
+    p = equivalence(change, smallest).pvalue
+    return len(change) >= 30 and not change.any() if p is None else p <= 0.05
+
+
+def false_rates(rule, n, smallest, times, count):
+    """How often a true difference of so many times the smallest effect is called equivalent, by shape and ties."""
+    rates = {}
+    for place, shape in enumerate(SHAPES):
+        for ties in TIES:
+            found = mostly_tied(shape, ties, times * smallest, (count, n), [n, place, int(100 * ties), times])
+            if found is not None:
+                rates[shape, ties] = sum(rule(row, smallest) for row in found) / count
+    return rates
+
+
+def tell_rates(n, smallest, times, count, worst):
+    """One row of the table in docs/comparing.md."""
+    shown = [f"{100 * rate:.1f} ({shape}, {ties:.0%} ties)" for (shape, ties), rate in worst]
+    error = 100 * math.sqrt(0.05 * 0.95 / count)
+    sys.stdout.write(f"\n| {smallest:g} | {times} x | {n} | {' | '.join(shown)} | {error:.1f}\n")
+
+
+@pytest.fixture(scope="module")
+def equal_count(stress):
+    return 4000 if stress else 60
+
+
+@pytest.mark.parametrize(
+    ("n", "smallest", "times"),
+    [
+        *((n, 0.01, times) for n in (20, 30, 50, 100, 300) for times in (1, 3)),
+        *((n, 0.05, 1) for n in (50, 100, 300)),
+        *((n, 0.1, 1) for n in (30, 100, 300)),
+    ],
+)
+def test_different_systems_are_seldom_called_equivalent_however_many_queries_tie(n, smallest, times, equal_count):
+    rates = false_rates(bounded_rule, n, smallest, times, equal_count)
+    assert len(rates) >= 4
+    most = 0.06 if equal_count == 4000 else scipy.stats.binom(equal_count, 0.05).isf(1e-4) / equal_count
+    worst = max(rates.items(), key=lambda item: item[1])
+    if equal_count == 4000:
+        students = max(false_rates(student_rule, n, smallest, times, equal_count).items(), key=lambda item: item[1])
+        tell_rates(n, smallest, times, equal_count, [students, worst])
+    assert worst[1] <= most
+
+
+def test_students_t_calls_different_systems_equivalent_when_most_queries_tie():
+    rates = false_rates(student_rule, 100, 0.01, 1, 100)
+    assert rates["wins and losses", 0.99] > 0.2
+    assert rates["jitter", 0.99] > 0.2
+
+
+def test_weighted_systems_that_differ_are_seldom_called_equivalent(equal_count):
+    """The true weighted mean is 0.05: queries with large weights differ more often."""
+    count = 10 * equal_count if equal_count == 60 else equal_count
+    rng = np.random.default_rng(22)
+    called = 0
+    for _ in range(count):
+        w = rng.lognormal(0, 0.7, 300)
+        share = 0.05 * w / math.exp(1.5 * 0.7**2)  # divided by E[w^2]/E[w]
+        change = (rng.random(300) < np.minimum(share, 1)).astype(float)
+        rules = Rules(smallest_effect=0.05)
+        called += decide(change, rules, adjusted=1.0, sign=1.0, weights=w) == "equivalent"
+    assert called <= scipy.stats.binom(count, 0.05).isf(1e-4)
+
+
+@pytest.mark.parametrize(("n", "deviation", "least", "most"), [
+    (100, 0.05, 0.0, 0.0), (300, 0.05, 0.0, 0.0), (500, 0.05, 0.7, 0.95), (1000, 0.05, 0.99, 1.0), (1000, 0.1, 0.65, 0.85),
+    (3000, 0.1, 0.99, 1.0),
+])  # fmt: skip
+def test_equal_systems_are_called_equivalent_once_there_are_enough_queries(n, deviation, least, most, equal_count):
+    """The power that docs/comparing.md states, for differences that are continuous with a true mean of 0."""
+    count = 200 if equal_count == 60 else equal_count
+    found = np.clip(np.random.default_rng([23, n]).normal(0, deviation, (count, n)), -1, 1)
+    rate = sum(bounded_rule(row, 0.01) for row in found) / count
+    if equal_count == 4000:
+        student = sum(student_rule(row, 0.01) for row in found) / count
+        sys.stdout.write(f"\n| {n} | {deviation:g} | {100 * student:.1f} | {100 * rate:.1f} |\n")
+    assert least <= rate <= most

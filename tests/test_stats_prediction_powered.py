@@ -161,18 +161,18 @@ def test_a_given_lambda_needs_both_sets(y, f, g, estimate, reason):
     assert (found.standard_error, found.effective_n, found.interval.low, found.reason) == (None, None, None, reason)
 
 
-def test_labels_that_do_not_vary_give_an_interval_of_width_0():
+def test_labels_that_do_not_vary_give_no_interval():
     found = powered([0.5] * 5, [0.1, 0.2, 0.3, 0.4, 0.5], [0.2, 0.3])
     assert (found.estimate, found.interval.low, found.interval.high, found.effective_n, found.reason) == (
         0.5,
-        0.5,
-        0.5,
+        None,
+        None,
         None,
         NO_SPREAD,
     )
     assert not found.interval.excludes(0)
     both = powered([0.5] * 5, [0.25] * 5, [0.25] * 4, tuning=2.0)
-    assert (both.estimate, both.standard_error, both.interval.low, both.reason) == (0.5, 0.0, 0.5, NO_SPREAD)
+    assert (both.estimate, both.standard_error, both.interval.low, both.reason) == (0.5, 0.0, None, NO_SPREAD)
 
 
 def test_a_perfect_judge_leaves_only_the_spread_of_the_unlabelled():

@@ -10,6 +10,7 @@ import numpy as np
 from assay.analysis.doubts import about_answers, of_answers
 from assay.errors import NotComparable, UnknownName, UsageError
 from assay.measures import expand, parse
+from assay.stats.inputs import EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +81,31 @@ def direction(definition: str) -> float:
         return -1.0 if parse(definition).spec.lower_is_better else 1.0
     except UsageError:
         return 1.0  # a custom measure of another session
+
+
+def bounds(definition: str, values: Floats) -> tuple[float, float] | None:
+    """The ends between which all values of a measure lie.
+
+    None where one is infinite, where the measure is not known, or where values lie beyond them: a custom measure may
+    not have declared its own.
+    """
+    try:
+        low, high = parse(definition).spec.bounds
+    except UsageError:  # a custom measure of another session, or one of gold spans, which are shares
+        from assay.analysis.columns import is_span_measure
+
+        if not is_span_measure(definition):
+            return None
+        low, high = 0.0, 1.0
+    known = values[~np.isnan(values)]
+    beyond = len(known) > 0 and (known.min() < low - EQUAL or known.max() > high + EQUAL)
+    return None if beyond or not np.isfinite(high - low) else (low, high)
+
+
+def reach(definition: str, values: Floats) -> float | None:
+    """The largest difference between two values of a measure; None where its bounds are not known or infinite."""
+    ends = bounds(definition, values)
+    return None if ends is None else ends[1] - ends[0]
 
 
 def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> Aligned:

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.comparable import Aligned, aligned
-from assay.analysis.decision import Rules, Verdict, decide
+from assay.analysis.comparable import Aligned, aligned, reach
+from assay.analysis.decision import LEAST_QUERIES, Rules, Verdict, decide
 from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
 from assay.measures import parse
+from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_intervals, relative_interval
 from assay.stats.letters import compact_letters
-from assay.stats.moments import moments
+from assay.stats.moments import NO_SPREAD, Moments, moments, weighing
 from assay.stats.multiplicity import adjust
 from assay.stats.power import detectable_difference
 from assay.stats.signflip import sign_flip
@@ -48,7 +49,9 @@ class Contrast:
 
     `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest difference
     that so many queries show with 80 % probability. `at_least_smallest` says whether the whole interval lies beyond the
-    smallest effect that matters.
+    smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth as much.
+    `reach` is the largest difference that a query can have, None for a measure without bounds; where no query differs,
+    `limit` is the mean difference from which on the queries exclude it.
     """
 
     system: str
@@ -65,11 +68,24 @@ class Contrast:
     ties: int
     losses: int
     detectable: float | None
+    effective_n: float
+    reach: float | None
+    limit: float | None
     verdict: Verdict
     improves: bool
     at_least_smallest: bool
     gained: tuple[Mover, ...]
     lost: tuple[Mover, ...]
+
+    @property
+    def too_few(self) -> bool:
+        """Say whether there are too few queries for a verdict."""
+        return self.effective_n < LEAST_QUERIES
+
+    @property
+    def unchanged(self) -> bool:
+        """Say whether no query differs."""
+        return not self.wins and not self.losses
 
 
 @dataclass(frozen=True)
@@ -82,8 +98,20 @@ class Pairs:
 
 
 @dataclass(frozen=True)
+class Weight:
+    """How uneven query weights are: the number of equal ones that are worth as much, the heaviest query, its share."""
+
+    effective_queries: float
+    heaviest: str
+    share: float
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for."""
+    """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for.
+
+    `weight` says how uneven the weights of queries are, where they have some.
+    """
 
     baseline: str
     systems: tuple[str, ...]
@@ -96,6 +124,7 @@ class Comparison:
     pairs: tuple[Pairs, ...] = ()
     best: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    weight: Weight | None = None
 
     def contrast(self, system: str, measure: str) -> Contrast:
         """Find one system's contrast on one measure, by its label or any of its names."""
@@ -155,7 +184,15 @@ def compare(
         pairs=_pairs(data, rules) if all_pairs else (),
         best=tuple(_best(data, i) for i in range(len(data.labels))),
         warnings=concerns(ordered, data, rules, all_pairs=all_pairs),
+        weight=_weight(data),
     )
+
+
+def _weight(data: Aligned) -> Weight | None:
+    if data.weights is None:
+        return None
+    of = weighing(data.weights)
+    return Weight(of.effective_n, data.query_ids[of.heaviest], of.share)
 
 
 def _rules(rules: Rules | None, changes: dict[str, Any]) -> Rules:
@@ -221,7 +258,9 @@ def _contrast(
     t_test = paired_t(change, **options)  # type: ignore[arg-type]
     outcomes = wins_ties_losses(better)
     interval = t_test.interval if rules.interval == "t" else _bootstrapped(change, data, rules)
-    verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights)
+    of = moments(change, data.weights)
+    span = reach(data.definitions[data.labels[measure]], data.values[:, measure])
+    verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span)
     return Contrast(
         system=data.names[system + 1],
         measure=data.labels[measure],
@@ -236,20 +275,35 @@ def _contrast(
         wins=outcomes.wins,
         ties=outcomes.ties,
         losses=outcomes.losses,
-        detectable=_detectable(change, data, rules),
+        detectable=_detectable(of, rules),
+        effective_n=of.effective_n,
+        reach=span,
+        limit=None if span is None or change[~np.isnan(change)].any() else _limit(change, data, rules.alpha, span),
         verdict=verdict,
         improves=sign * (t_test.estimate or 0.0) > 0,
-        at_least_smallest=_beyond(interval, rules.smallest_effect),
+        at_least_smallest=_beyond(interval, rules.smallest_effect) or _all_beyond(of, change, data, rules, span),
         gained=_movers(data, better, before, after),
         lost=_movers(data, -better, before, after),
     )
 
 
-def _detectable(change: Floats, data: Aligned, rules: Rules) -> float | None:
-    spread = moments(change, data.weights)
-    if not spread.deviation:
+def _detectable(of: Moments, rules: Rules) -> float | None:
+    if not of.deviation:
         return None
-    return detectable_difference(spread.deviation, spread.effective_n, alpha=rules.alpha).difference
+    return detectable_difference(of.deviation, of.effective_n, alpha=rules.alpha).difference
+
+
+def _limit(change: Floats, data: Aligned, alpha: float, span: float) -> float | None:
+    """The upper bound of the mean at alpha, which counts on what the queries did not show."""
+    return upper_bound(change, upper=span, alpha=alpha, weights=data.weights)
+
+
+def _all_beyond(of: Moments, change: Floats, data: Aligned, rules: Rules, span: float | None) -> bool:
+    """Say whether the same difference of all queries is surely above the smallest that matters."""
+    if of.reason != NO_SPREAD or span is None or not of.mean:
+        return False
+    most = _limit(-np.abs(change), data, rules.alpha / 2, span)
+    return most is not None and -most >= rules.smallest_effect
 
 
 def _bootstrapped(change: Floats, data: Aligned, rules: Rules) -> Interval:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.ttests import equivalence
+from assay.stats.bounded import bounded_equivalence
+from assay.stats.inputs import EQUAL
+from assay.stats.intervals import UNSURE_BASELINE
+from assay.stats.moments import moments
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
+    from assay.stats.intervals import Interval
     from assay.stats.multiplicity import Correction
 
 Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
 Family = Literal["systems", "all"]
+Payment = Literal["above", "below", "open"]
 
-_ENOUGH_TIES = 30  # fewer queries without any difference do not show that there is none
+LEAST_QUERIES = 10  # fewer, or weights that make them worth fewer, give no verdict
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class Rules:
     """How a comparison decides.
 
     A difference below `smallest_effect` does not matter; `family` says which tests are corrected together: all systems
-    of one measure, or everything; `worth` is the relative gain above which a reranker pays.
+    of one measure, or everything; `worth` is the relative gain above which a reranker is taken to pay.
     """
 
     smallest_effect: float = 0.01
@@ -52,21 +58,59 @@ class Rules:
         """Level of all intervals."""
         return 1 - self.alpha
 
+    def needed_queries(self, reach: float) -> int:
+        """How many queries without any difference it takes to call systems equivalent; `reach` is that of `decide`."""
+        if self.smallest_effect >= reach:
+            return LEAST_QUERIES
+        return max(math.ceil(math.log(self.alpha) / math.log1p(-self.smallest_effect / reach)), LEAST_QUERIES)
 
-def decide(change: Floats, rules: Rules, *, adjusted: float, sign: float, weights: Floats | None) -> Verdict:
+
+def decide(
+    change: Floats,
+    rules: Rules,
+    *,
+    adjusted: float,
+    sign: float,
+    weights: Floats | None,
+    reach: float | None = 1.0,
+) -> Verdict:
     """Equivalent if the difference is surely too small to matter, else better or worse if it is real.
 
-    `adjusted` is the corrected p of the difference, `sign` is -1 where lower values are better.
+    `adjusted` is the corrected p of the difference, `sign` is -1 where lower values are better, and `reach` is the
+    largest difference that a query can have: the range of the measure, None for one without bounds.
     """
-    present = change[~np.isnan(change)]
-    if not present.any():
-        return "equivalent" if len(present) >= _ENOUGH_TIES else "inconclusive"
-    same = equivalence(change, rules.smallest_effect, weights=weights, alpha=rules.alpha)
-    if same.pvalue is not None and same.pvalue <= rules.alpha:
-        return "equivalent"
-    constant = same.pvalue is None and len(present) >= _ENOUGH_TIES
-    if constant and abs(same.estimate or 0.0) < rules.smallest_effect:
-        return "equivalent"
-    if adjusted > rules.alpha or not same.estimate:
+    of = moments(change, weights)
+    if of.mean is None or of.effective_n < LEAST_QUERIES:
         return "inconclusive"
-    return "better" if sign * same.estimate > 0 else "worse"
+    if abs(of.mean) < rules.smallest_effect and _surely_small(change, rules, weights, reach):
+        return "equivalent"
+    if adjusted > rules.alpha or not of.mean:
+        return "inconclusive"
+    return "better" if sign * of.mean > 0 else "worse"
+
+
+def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: float | None) -> bool:
+    """Say whether the mean is shown to be within the smallest effect, whatever the queries did not show.
+
+    Student's t would take a sample in which nothing happened for proof that nothing happens. Differences beyond the
+    reach show that it is not the reach, and nothing is sure.
+    """
+    if reach is None or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
+        return False
+    same = bounded_equivalence(change, rules.smallest_effect, reach=reach, weights=weights)
+    return same.pvalue is not None and same.pvalue <= rules.alpha
+
+
+def decide_payment(verdict: Verdict, relative: Interval, rules: Rules, *, before: float) -> Payment:
+    """Say whether a relative gain is shown to be above what makes a reranker pay, shown to be below it, or neither.
+
+    Above takes a verdict of better and an interval that lies above; below takes an interval that lies below, or
+    systems that are equivalent. `before` is the mean that the gain is relative to.
+    """
+    if verdict == "equivalent" and rules.smallest_effect <= rules.worth * before:
+        return "below"
+    if relative.low is None or relative.high is None or relative.reason == UNSURE_BASELINE:
+        return "open"
+    if verdict == "better" and relative.low > rules.worth:
+        return "above"
+    return "below" if relative.high < rules.worth else "open"

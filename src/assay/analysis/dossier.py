@@ -11,7 +11,7 @@ from assay.analysis.decision import Rules
 from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
 from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
-from assay.analysis.listwise import Lift, Likeness
+from assay.analysis.listwise import Lift, Likeness, payment
 from assay.analysis.settings import Settings
 from assay.analysis.sweep import Choice, Curve, Sweep, sweep
 from assay.errors import InputError, NotComparable, UsageError
@@ -19,6 +19,7 @@ from assay.formats.results import scores_of
 from assay.measures import parse
 from assay.measures.lists import ranked_lists
 from assay.stats.intervals import Interval, mean_interval
+from assay.stats.moments import NO_SPREAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +126,7 @@ def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -
         sweep=swept,
         curves=swept.curves if swept else _curves(systems),
         diagnoses=tuple(_diagnosis(scores, primary, evidence, judged) for scores in systems if _has_mean(scores)),
-        lifts=_lifts(results),
+        lifts=_lifts(results, comparison),
         likeness=_likeness(results),
         lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
         results=results,
@@ -228,8 +229,7 @@ def _written_sweep(systems: Sequence[Scores], results: Sequence[dict[str, Any]])
         return None
     try:
         curves = tuple(
-            Curve(c["system"], c["measure"], tuple(c["k"]), tuple(Interval(**p) for p in c["points"]))
-            for c in given["curves"]
+            Curve(c["system"], c["measure"], tuple(c["k"]), tuple(map(_interval, c["points"]))) for c in given["curves"]
         )
         return Sweep(
             k=curves[0].k,
@@ -244,6 +244,12 @@ def _written_sweep(systems: Sequence[Scores], results: Sequence[dict[str, Any]])
         )
     except _DAMAGE:
         return None
+
+
+def _interval(plain: dict[str, Any]) -> Interval:
+    """Take up an interval; files of earlier versions give values that do not vary one of width 0."""
+    found = Interval(**plain)
+    return replace(found, low=None, high=None) if found.reason == NO_SPREAD else found
 
 
 def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:
@@ -265,12 +271,16 @@ def _point(scores: Scores, label: str) -> Interval:
     return mean_interval(scores.column(label), weights=scores.weights)
 
 
-def _lifts(results: Sequence[dict[str, Any]]) -> tuple[tuple[Lift, ...], ...]:
+def _lifts(results: Sequence[dict[str, Any]], comparison: Comparison | None) -> tuple[tuple[Lift, ...], ...]:
+    """Take up the lifts that a result holds; whether a gain pays follows the comparison that the report shows."""
     groups: dict[str, list[Lift]] = {}
     try:
-        for result in results if len(results) == 1 else ():
+        for result in results if len(results) == 1 and comparison is not None else ():
             for one in result.get("lifts") or ():
-                lift = Lift(**{**one, "relative": Interval(**one["relative"])})
+                assert comparison is not None
+                contrast = comparison.contrast(one["system"], one["measure"])
+                pays = None if one["pays"] is None else payment(comparison, contrast)
+                lift = Lift(**{**one, "relative": contrast.relative, "pays": pays})
                 groups.setdefault(lift.system, []).append(lift)
     except _DAMAGE as error:
         raise InputError(f"the lifts in the result file are damaged: {type(error).__name__} {error}") from None

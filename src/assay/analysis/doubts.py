@@ -5,10 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assay.data.scores import MISSING, UNDEFINED, UNJUDGED
 from assay.errors import UsageError
 from assay.measures import parse
 from assay.messages import Said, say
+from assay.stats.moments import weighing
 
 if TYPE_CHECKING:
     from assay.data.scores import Counts, Scores
@@ -169,7 +172,15 @@ def _depth(definition: str) -> float:
 
 
 def _weighted(scores: Scores) -> list[Said]:
-    return [] if scores.weights is None else [say("doubt.weighted")]
+    """Name the queries that weights speak for: how many equal ones they are worth, and the heaviest."""
+    if scores.weights is None:
+        return []
+    kept = np.where(np.isnan(scores.values).all(axis=1), 0.0, scores.weights)
+    if not kept.any():
+        return []
+    of = weighing(kept)
+    query = scores.query_ids[of.heaviest]
+    return [say("doubt.weighted", n=of.n, effective=of.effective_n, query=query, share=of.share)]
 
 
 def _some(items: list[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.answers import Answers
     from assay.analysis.compare import Comparison, Contrast
+    from assay.analysis.decision import Verdict
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.scores import Scores
@@ -61,14 +62,14 @@ class StageTime:
 
 @dataclass(frozen=True)
 class Quality:
-    """A mean with its interval; the p-value (corrected) of its difference from the baseline's.
+    """A mean with its interval; the corrected p-value of its difference from the baseline's and the verdict on it.
 
     `method` says who judged the answers behind it.
     """
 
     mean: Interval
     pvalue: float | None = None
-    better: bool = False
+    verdict: Verdict | Literal[""] = ""
     method: str = ""
 
 
@@ -360,7 +361,7 @@ def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:
         if scores.name == found.baseline:
             return Quality(mean)
         contrast = found.contrast(scores.name, label)
-        return Quality(mean, contrast.adjusted, contrast.improves)
+        return Quality(mean, contrast.adjusted, contrast.verdict)
     values = scores.column(label)
     return Quality(mean_intervals(values[~np.isnan(values)][:, None])[0])
 

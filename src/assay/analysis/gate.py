@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.analysis.comparable import aligned, direction, label_of
+import numpy as np
+
+from assay.analysis.comparable import aligned, bounds, direction, label_of
 from assay.analysis.doubts import of_answers
 from assay.errors import InputError, UnknownName, UsageError
 from assay.measures import parse
 from assay.messages import Said, say
+from assay.stats.bounded import upper_bound
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval
 from assay.stats.moments import NO_SPREAD
@@ -119,7 +122,7 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
     interval = None
     outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
     if rule.sure and scores.aggregates.get(label, "mean") == "mean":
-        interval = mean_interval(scores.column(label), weights=scores.weights, confidence_level=1 - 2 * rule.alpha)
+        interval = _interval(scores, label, rule.alpha)
         outcome = _sure(interval, goal, below=below, strict=rule.strict)
     message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
     return Check(name, rule.measure, outcome, value, interval, message)
@@ -140,6 +143,18 @@ def _gap(scores: Scores, label: str, least: float, shown: str) -> Said | None:
     if math.isnan(value):
         return say("gate.no_value", **told)
     return say("gate.coverage", value=value, n=found.scored, share=found.share, least=least, **told)
+
+
+def _interval(scores: Scores, label: str, alpha: float) -> Interval:
+    """Interval of a mean; values that do not vary have the one that the bounds of the measure and their number give."""
+    values, weights = scores.column(label), scores.weights
+    found = mean_interval(values, weights=weights, confidence_level=1 - 2 * alpha)
+    ends = bounds(scores.definitions[label], values)
+    if found.reason != NO_SPREAD or ends is None:
+        return found
+    low = upper_bound(-values, upper=-ends[0], alpha=alpha, weights=weights)
+    high = upper_bound(values, upper=ends[1], alpha=alpha, weights=weights)
+    return replace(found, low=None if low is None else -low, high=high, method="bounded", reason="")
 
 
 def _with_method(measure: str, definition: str) -> str:
@@ -177,12 +192,14 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
     data = aligned(pair, [label])
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * direction(data.definitions[label])
     interval = mean_interval(change, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
-    outcome = _non_inferior(interval, rule.margin)
     if interval.estimate is None:
         raise UsageError(f"{rule.measure}: no query has a value of both {scores.name} and {rule.baseline.name}")
+    unchanged = not np.nan_to_num(change).any()
+    outcome = "passed" if unchanged else _non_inferior(interval, rule.margin)
+    kind = "unchanged" if unchanged else f"{outcome}_{_evidence(interval)}"
     message = say(
-        f"gate.{outcome}_baseline", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
-        margin=rule.margin, low=_number(interval.low), high=_number(interval.high),
+        f"gate.{kind}", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
+        margin=rule.margin, low=interval.low, high=interval.high, n=interval.n,
     )  # fmt: skip
     return Check(name, rule.measure, outcome, interval.estimate, interval, message)
 
@@ -195,15 +212,18 @@ def _gap_before(scores: Scores, label: str, rule: NotWorse) -> Said | None:
     return None if gap is None else say("doubt.of_one", system=base.name, text=gap)
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _evidence(interval: Interval) -> str:
+    """What a difference stands on: an interval, all queries alike, or too few of them."""
+    if interval.low is not None:
+        return "baseline"
+    return "alike" if interval.reason == NO_SPREAD else "alone"
 
 
 def _non_inferior(interval: Interval, margin: float) -> Outcome:
+    if interval.reason == NO_SPREAD and interval.estimate is not None:  # every query moved by the same amount
+        return "passed" if interval.estimate >= -margin else "failed"
     if interval.low is None or interval.high is None:
         return "inconclusive"
-    if interval.reason == NO_SPREAD:  # every query moved by the same amount, most often by nothing
-        return "passed" if interval.low >= -margin else "failed"
     if interval.low > -margin:
         return "passed"
     return "failed" if interval.high < -margin else "inconclusive"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.analysis.decision import decide_payment
 from assay.analysis.evaluate import rank, score
 from assay.data.scores import aggregate
 from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
@@ -15,7 +16,8 @@ from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.analysis.compare import Comparison
+    from assay.analysis.compare import Comparison, Contrast
+    from assay.analysis.decision import Payment
     from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
     from assay.data.run import Run
@@ -47,8 +49,9 @@ class Likeness:
 class Lift:
     """Retrieved against reranked on one measure: the lift, and the ceiling that the candidates allow.
 
-    `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` is the rule
-    that a reranker pays above a relative gain, None for measures the rule does not speak of.
+    `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` says whether
+    the relative gain is shown to be above the one from which a reranker pays, shown to be below it, or neither; None
+    for measures the rule does not speak of.
     """
 
     system: str
@@ -59,7 +62,7 @@ class Lift:
     ceiling: float | None
     reached: float | None
     headroom: float | None
-    pays: bool | None
+    pays: Payment | None
 
 
 def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) -> Likeness:
@@ -113,13 +116,24 @@ def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], prim
         after = comparison.means[label][comparison.systems.index(system)].estimate
         if before is None or after is None:
             continue
-        ceiling, gain = limits.get(label), contrast.relative.estimate
+        ceiling = limits.get(label)
         found.append(
             Lift(
                 system, label, before, after, contrast.relative, ceiling,
                 reached=after / ceiling if ceiling else None,
                 headroom=(after - before) / (ceiling - before) if ceiling is not None and ceiling > before else None,
-                pays=None if label != primary or gain is None else gain > comparison.rules.worth,
+                pays=payment(comparison, contrast) if label == primary else None,
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def payment(comparison: Comparison, contrast: Contrast) -> Payment | None:
+    """Say what is shown about a gain and what makes a reranker pay; None where the gain has no value or is a fall."""
+    before = comparison.means[contrast.measure][0].estimate
+    gain = contrast.relative.estimate
+    if gain is None or before is None or (gain and contrast.improves != (gain > 0)):
+        return None
+    if contrast.too_few:
+        return "open"
+    return decide_payment(contrast.verdict, contrast.relative, comparison.rules, before=before)

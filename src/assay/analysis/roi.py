@@ -174,8 +174,9 @@ def gain_of(comparison: Mapping[str, Any], *, system: str | None = None, measure
     if relative["estimate"] and found["improves"] != (relative["estimate"] > 0):
         raise UsageError(f"{label} is better when it is lower: choose a measure of quality")
     means = comparison["means"][label]
+    known = relative["low"] != relative["high"]  # values that do not vary had a width of 0 in earlier files
     return Gain(
-        Band(relative["estimate"], relative["low"], relative["high"]),
+        Band(relative["estimate"], relative["low"], relative["high"]) if known else Band(relative["estimate"]),
         means[0]["estimate"], means[comparison["systems"].index(name)]["estimate"], relative["confidence_level"],
         name, comparison["baseline"], label, comparison["queries"], found["verdict"],
     )  # fmt: skip

@@ -56,7 +56,13 @@ assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol 
 )
 @click.option("--resamples", type=int, default=10_000, show_default=True, help="Of permutation tests and bootstrap.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")
-@click.option("--worth", type=float, default=0.15, show_default=True, help="Relative gain above which a reranker pays.")
+@click.option(
+    "--worth",
+    type=float,
+    default=0.15,
+    show_default=True,
+    help="Relative gain above which a reranker is taken to pay: a rule of thumb.",
+)
 @click.option("--labels", metavar="FILE", help="Descriptions of the systems (system, description): an ablation table.")
 @click.option("--brief", is_flag=True, help="Only the table of means, the best systems and the doubts.")
 @options.rules

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from assay.analysis.doubts import left_out
 from assay.messages import say, tell
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.comparison import between
 from assay.report.evaluation import number
+from assay.report.intervals import between
 from assay.report.tables import Table, width
 
 if TYPE_CHECKING:

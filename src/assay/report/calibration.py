@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.comparison import between, number
+from assay.report.comparison import number
+from assay.report.intervals import between
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

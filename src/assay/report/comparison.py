@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from assay.analysis.decision import LEAST_QUERIES
 from assay.messages import Said, say
 from assay.report.blocks import Block, Heading, Lines
+from assay.report.intervals import between, told
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
     from assay.analysis.compare import Comparison, Contrast, Mover, Pairs
     from assay.analysis.listwise import Lift, Likeness
-    from assay.stats.intervals import Interval
 
 _BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
 _TINY = 0.0001
@@ -42,10 +43,7 @@ def _mark(comparison: Comparison, label: str, name: str) -> str:
             return pairs.letters[comparison.systems.index(name)]
     if name == comparison.baseline:
         return ""
-    contrast = comparison.contrast(name, label)
-    if contrast.adjusted > comparison.rules.alpha or not contrast.difference.estimate:
-        return ""
-    return _BETTER if contrast.improves else _WORSE
+    return {"better": _BETTER, "worse": _WORSE}.get(comparison.contrast(name, label).verdict, "")
 
 
 def number(value: float | None, *, signed: bool = False, exact: bool = False) -> str:
@@ -53,16 +51,6 @@ def number(value: float | None, *, signed: bool = False, exact: bool = False) ->
     if value is None or math.isnan(value):
         return ""
     return repr(value) if exact else f"{value:+.4f}" if signed else f"{value:.4f}"
-
-
-def between(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
-    """Show an interval's ends."""
-    return ends(interval.low, interval.high, "+.1%" if percent else "+.4f" if signed else ".4f")
-
-
-def ends(low: float | None, high: float | None, form: str) -> str:
-    """Show two ends; nothing where one is not known."""
-    return "" if low is None or high is None else f"[{low:{form}}, {high:{form}}]"
 
 
 def pvalue(value: float | None) -> str:
@@ -104,26 +92,63 @@ def _contrast(contrast: Contrast) -> tuple[str, ...]:
         pvalue(contrast.adjusted),
         "" if contrast.effect_size is None else f"{contrast.effect_size:+.2f}",
         f"{contrast.wins}/{contrast.ties}/{contrast.losses}",
-        say(f"verdict.{contrast.verdict}"),
+        say("verdict.none" if contrast.too_few else f"verdict.{contrast.verdict}"),
     )
 
 
 def verdict(comparison: Comparison, contrast: Contrast) -> Said:
     """Say in one sentence what came out of one contrast."""
-    rules = comparison.rules
-    small = contrast.verdict in {"better", "worse"} and not contrast.at_least_smallest
-    power = contrast.verdict == "inconclusive" and contrast.detectable is not None
     return say(
-        f"compare.{contrast.verdict}",
+        f"compare.{_outcome(contrast)}",
         system=contrast.system,
         baseline=comparison.baseline,
         measure=contrast.measure,
         by=contrast.difference.estimate or 0.0,
-        interval=between(contrast.difference, signed=True),
-        smallest=rules.smallest_effect,
-        small=say("compare.maybe_small", smallest=rules.smallest_effect) if small else "",
-        power=say("compare.power", n=comparison.queries, detectable=contrast.detectable) if power else "",
+        interval=told(contrast.difference, signed=True),
+        smallest=comparison.rules.smallest_effect,
+        n=contrast.difference.n,
+        effective=contrast.effective_n,
+        least=LEAST_QUERIES,
+        limit=contrast.limit,
+        more=_more(comparison, contrast),
     )
+
+
+def _outcome(contrast: Contrast) -> str:
+    """Which sentence tells what came out."""
+    if contrast.too_few:
+        return "too_few" if contrast.difference.n < LEAST_QUERIES else "too_few_by_weight"
+    if contrast.unchanged:
+        return "unchanged_unbounded" if contrast.limit is None else f"unchanged_{contrast.verdict}"
+    return contrast.verdict
+
+
+def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
+    """What a verdict leaves open: whether a difference matters, what the queries could show, how many it takes."""
+    rules, within = comparison.rules, _within(contrast, comparison.rules.smallest_effect)
+    if contrast.verdict in {"better", "worse"}:
+        small = "compare.small" if within else "" if contrast.at_least_smallest else "compare.maybe_small"
+        return say(small, smallest=rules.smallest_effect) if small else ""
+    if contrast.verdict == "equivalent":
+        return ""
+    if contrast.reach is None:
+        return say("compare.unbounded") if within else _power(contrast)
+    if contrast.unchanged or within:
+        needed = rules.needed_queries(contrast.reach)
+        short = contrast.effective_n < needed
+        return say("compare.needed" if short else "compare.rare", n=needed, smallest=rules.smallest_effect)
+    return _power(contrast)
+
+
+def _power(contrast: Contrast) -> Said | str:
+    if contrast.detectable is None:
+        return ""
+    return say("compare.power", n=contrast.difference.n, detectable=contrast.detectable)
+
+
+def _within(contrast: Contrast, smallest: float) -> bool:
+    low, high = contrast.difference.low, contrast.difference.high
+    return low is not None and high is not None and -smallest < low and high < smallest
 
 
 def best(comparison: Comparison) -> list[Said]:
@@ -157,7 +182,13 @@ def heading(comparison: Comparison, protocol: str) -> Said:
     else:
         correction = say(f"correction.{rules.correction}")
         marks = say("compare.daggers", baseline=comparison.baseline, correction=correction, alpha=rules.alpha)
-    return say("compare.means", n=comparison.queries, protocol=protocol, marks=marks)
+    weight = comparison.weight
+    if weight is None:
+        return say("compare.means", n=comparison.queries, protocol=protocol, marks=marks)
+    return say(
+        "compare.weighted_means", n=comparison.queries, protocol=protocol, marks=marks,
+        effective=weight.effective_queries, query=weight.heaviest, share=weight.share,
+    )  # fmt: skip
 
 
 def movers(comparison: Comparison, contrast: Contrast) -> Table | None:
@@ -191,15 +222,16 @@ def lifts(comparison: Comparison, found: Sequence[Lift]) -> list[Block]:
         for name in ("measure", "retrieved", "reranked", "relative", "ceiling", "reached", "headroom")
     )
     caption = say("compare.lifts", system=found[0].system, baseline=comparison.baseline)
-    rule = [
-        say(
-            "compare.pays" if lift.pays else "compare.pays_not", measure=lift.measure, gain=lift.relative.estimate,
-            interval=between(lift.relative, percent=True), worth=comparison.rules.worth,
-        )
-        for lift in found
-        if lift.pays is not None
-    ]  # fmt: skip
+    rule = [line for lift in found if lift.pays is not None for line in _payment(lift, comparison.rules.worth)]
     return [Table(headers, rows, caption=caption), Lines((*rule, say("compare.ceiling")))]
+
+
+def _payment(lift: Lift, worth: float) -> list[Said]:
+    """Say whether the gain is shown to be above what makes a reranker pay, and where that number comes from."""
+    gain = lift.relative.estimate or 0.0
+    key = "compare.gains" if gain > 0 else "compare.loses" if gain < 0 else "compare.keeps"
+    change = say(key, measure=lift.measure, gain=abs(gain), interval=told(lift.relative, percent=True))
+    return [say(f"compare.pays_{lift.pays}", change=change, worth=worth), say("compare.worth", worth=worth)]
 
 
 def _percent(value: float | None, *, signed: bool = False) -> str:
@@ -253,7 +285,7 @@ def rows(comparison: Comparison) -> Table:
     headers = (
         "measure", "system", "baseline", "mean", "baseline_mean", "difference", "low", "high", "relative",
         "relative_low", "relative_high", "t_pvalue", "pvalue", "adjusted", "d_z", "superiority", "wins", "ties",
-        "losses", "verdict",
+        "losses", "verdict", "reason",
     )  # fmt: skip
     body = []
     for c in comparison.contrasts:
@@ -264,7 +296,7 @@ def rows(comparison: Comparison) -> Table:
             c.superiority,
         )  # fmt: skip
         exact = [number(value, exact=True) for value in numbers]
-        outcome = (str(c.wins), str(c.ties), str(c.losses), c.verdict)
+        outcome = (str(c.wins), str(c.ties), str(c.losses), c.verdict, c.difference.reason)
         body.append((c.measure, c.system, comparison.baseline, *exact, *outcome))
     return Table(headers, tuple(body), names=3)
 

@@ -8,7 +8,8 @@ from assay.messages import Said, say
 from assay.report.answers import stages as answer_stages
 from assay.report.answers import weakest
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.comparison import between, number
+from assay.report.comparison import number
+from assay.report.intervals import between, told
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
@@ -138,7 +139,10 @@ def sweep(found: Sweep, protocol: str) -> list[Block]:
         rows = [
             (
                 system,
-                *(f"{number(p.estimate)} {between(p)}".strip() for p in found.curve(system, measure).points),
+                *(
+                    say("interval.behind", value=number(p.estimate), interval=told(p))
+                    for p in found.curve(system, measure).points
+                ),
             )
             for system in found.systems
         ]
@@ -170,11 +174,11 @@ def choice_lines(found: Sweep, choice: Choice) -> list[Said]:
 def sweep_points(found: Sweep) -> Table:
     """One row per system, measure and k: the data of a chart."""
     rows = tuple(
-        (curve.system, curve.measure, str(k), *(_exact(value) for value in (p.estimate, p.low, p.high)))
+        (curve.system, curve.measure, str(k), *(_exact(value) for value in (p.estimate, p.low, p.high)), p.reason)
         for curve in found.curves
         for k, p in zip(curve.k, curve.points, strict=True)
     )
-    return Table(("system", "measure", "k", "mean", "low", "high"), rows, names=2)
+    return Table(("system", "measure", "k", "mean", "low", "high", "reason"), rows, names=2)
 
 
 def _exact(value: float | None) -> str:

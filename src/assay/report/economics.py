@@ -71,7 +71,7 @@ def returns(found: Roi, *, method: str, currency: str, tokens: float | None = No
             "" if found.cost is None else _volume(found.break_even_queries_per_day.value),
             _volumes(found),
         ),
-        _price(found.break_even_price, currency),
+        _price(found, currency),
         (say("roi.even_gain"), "" if found.break_even_gain is None else f"{found.break_even_gain:+.2%}", ""),
     ]
     table = Table(tuple(headers), tuple(row[: len(headers)] for row in rows))
@@ -84,10 +84,12 @@ def _row(name: Said, band: Band, show: Any) -> tuple[str, str, str]:
     return name, "" if band.value is None else show(band.value), ends
 
 
-def _price(band: Band, currency: str) -> tuple[str, str, str]:
+def _price(found: Roi, currency: str) -> tuple[str, str, str]:
+    band = found.break_even_price
     shown = [say("roi.never") if part is None else money(part, currency) for part in (band.low, band.high)]
     value = say("roi.never") if band.value is None else money(band.value, currency)
-    return say("roi.even_price"), value, say("roi.volumes", low=shown[0], high=shown[1])
+    ends = "" if found.gain.relative.low is None else say("roi.volumes", low=shown[0], high=shown[1])
+    return say("roi.even_price"), value, ends
 
 
 def _volume(value: float | None) -> str:
@@ -116,7 +118,8 @@ def _source(found: Roi) -> Said:
 
 
 def _notes(found: Roi, currency: str, tokens: float | None) -> list[Said]:
-    notes = [say(f"roi.{found.outcome}")]
+    unknown = found.outcome == "no_interval" and found.gain.measure
+    notes = [say("roi.no_interval_in_file" if unknown else f"roi.{found.outcome}")]
     if found.cost == 0:
         notes.append(say("roi.free"))
     if found.gain.verdict in {"inconclusive", "equivalent"}:

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import Said, say
-from assay.report.comparison import between, ends, number, pvalue
+from assay.report.comparison import number, pvalue
 from assay.report.document import Block, Lines
+from assay.report.intervals import behind, between
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str 
 
 
 def _cell(quality: Quality, *, strong: bool = False) -> Cell:
-    differs = quality.pvalue is not None and quality.pvalue < _ALPHA
-    mark = (_BETTER if quality.better else _WORSE) if differs else ""
+    mark = {"better": _BETTER, "worse": _WORSE}.get(quality.verdict, "")
     return Cell(number(quality.mean.estimate), mark, strong=strong)
 
 
@@ -183,7 +183,8 @@ def _mean(value: Mapping[str, Any]) -> float:
 
 
 def _ends(value: Mapping[str, Any], *, signed: bool = False) -> str:
-    return ends(value["low"], value["high"], "+.4f" if signed else ".4f")
+    form = "+.4f" if signed else ".4f"
+    return behind(value["low"], value["high"], form, reason=str(value.get("reason") or ""))
 
 
 def stages(found: Findings) -> Table:
@@ -253,14 +254,16 @@ def _plain_row(row: Row) -> dict[str, Any]:
 def _plain_quality(quality: Quality) -> dict[str, Any]:
     mean = quality.mean
     return {
-        "mean": mean.estimate, "low": mean.low, "high": mean.high, "pvalue": quality.pvalue,
-        **({"method": quality.method} if quality.method else {}),
+        "mean": mean.estimate, "low": mean.low, "high": mean.high, "reason": mean.reason, "pvalue": quality.pvalue,
+        "verdict": quality.verdict, **({"method": quality.method} if quality.method else {}),
     }  # fmt: skip
 
 
 def _plain_holdout(check: Holdout) -> dict[str, Any]:
     def interval(one: Any) -> Mapping[str, Any] | None:
-        return None if one is None else {"mean": one.estimate, "low": one.low, "high": one.high}
+        if one is None:
+            return None
+        return {"mean": one.estimate, "low": one.low, "high": one.high, "reason": one.reason}
 
     contrast = check.contrast
     return {

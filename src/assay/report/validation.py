@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines
+from assay.report.intervals import ends, why
 from assay.report.tables import Cell, Table
 from assay.support.standing import standing
 
@@ -68,6 +69,6 @@ def _value(of: Agreement, best: float | None = None, *, signed: bool = False) ->
     form = "+.3f" if signed else ".3f"
     text = "" if of.value is None else f"{of.value:{form}}"
     value = Cell(text, strong=of.value is not None and of.value == best)
-    if of.interval is None or of.interval.low is None or of.interval.high is None:
+    if of.interval is None:
         return value, ""
-    return value, f"[{of.interval.low:{form}}, {of.interval.high:{form}}]"
+    return value, ends(of.interval.low, of.interval.high, form) or why(of.interval.reason)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.bootstrap import percentile_limits
+from assay.stats.bootstrap import SAME_RESAMPLES, apart, percentile_limits
 from assay.stats.inputs import Floats, Ints, check_choice, check_share, vector, whole
 from assay.stats.intervals import Interval
 from assay.stats.moments import near_1
@@ -166,8 +166,8 @@ def with_interval(
     if not n_resamples:
         return Agreement(value, method, n)
     limits = percentile_limits(statistic, groups, confidence_level=confidence_level, n_resamples=n_resamples, rng=seed)
-    low, high = limits or (None, None)
-    why = "" if limits else UNSTABLE
+    low, high = (limits and apart(*limits)) or (None, None)
+    why = UNSTABLE if limits is None else SAME_RESAMPLES if low is None else ""
     return Agreement(value, method, n, Interval(value, low, high, confidence_level, "percentile", n, why))
 
 

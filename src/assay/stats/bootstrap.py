@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.blocks import map_blocks, stream
-from assay.stats.inputs import Floats, Ints, whole
+from assay.stats.inputs import EQUAL, Floats, Ints, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+SAME_RESAMPLES = "every resample gives the same value"
 
 _BLOCK = 256
 _CELLS = 2_000_000
@@ -64,6 +66,11 @@ def bca(drawn: Floats, estimate: float, left_out: Floats, confidence_level: floa
     # A strong skew and a high level can turn the denominator; its limit is the end of the distribution.
     low, high = np.quantile(drawn, ndtr(bias + z / np.maximum(1 - acceleration * z, _TURNED)))
     return float(low), float(high)
+
+
+def apart(low: float, high: float) -> tuple[float, float] | None:
+    """Two limits, or None where they are one and the same: resamples without variation do not limit anything."""
+    return (low, high) if high - low > EQUAL * max(abs(low), abs(high)) else None
 
 
 def percentile_limits(

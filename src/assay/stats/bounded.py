@@ -112,9 +112,9 @@ def _positive(rates: Floats, times: Floats) -> float:
     """P(sum of r E >= 0), where each rate r has as many standard exponentials E as `times` says.
 
     With a single positive term it is the product of 1/(1 + |r|/top). Otherwise the characteristic function is
-    inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of atan(r u), log rho = half the sum
-    of log(1 + r^2 u^2) (Imhof 1961), by the midpoint rule, which is off by no more than the probability beyond the
-    range that its step stands for (Davies 1973).
+    inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of atan(r u), rho^2 = product of
+    1 + (r u)^2 (Imhof 1961), by the midpoint rule, which is off by no more than the probability beyond the range that
+    its step stands for (Davies 1973).
     """
     top = float(rates.max())
     if top <= 0:
@@ -125,11 +125,11 @@ def _positive(rates: Floats, times: Floats) -> float:
         held = rates <= 0
         return math.exp(-exact_sum(times[held] * np.log1p(-rates[held] / top)))
     rates = rates / np.abs(rates).max()
-    spread = math.sqrt(exact_sum(times * rates**2))
-    width = abs(exact_sum(times * rates)) + spread * math.sqrt(2 * _LOG_ERROR) + _LOG_ERROR
+    spread = math.sqrt((times * rates**2).sum())
+    width = abs((times * rates).sum()) + spread * math.sqrt(2 * _LOG_ERROR) + _LOG_ERROR
     step = 2 * math.pi / width
-    last = step
-    while exact_sum(times * np.log1p((rates * last) ** 2)) / 2 < _LOG_ERROR and last < _MOST_NODES * step:
+    last = math.sqrt(2 * _LOG_ERROR) / spread  # where a normal distribution would be done
+    while (times * np.log1p((rates * last) ** 2)).sum() / 2 < _LOG_ERROR and last < _MOST_NODES * step:
         last *= 1.25
     nodes: Floats = np.arange(min(math.ceil(last / step), _MOST_NODES), dtype=np.float64) + 0.5
     size = max(_BLOCK // len(rates), 1)
@@ -138,6 +138,10 @@ def _positive(rates: Floats, times: Floats) -> float:
 
 
 def _integrand(rates: Floats, times: Floats, nodes: Floats, step: float) -> Floats:
-    at = np.multiply.outer(nodes * step, rates)
-    found: Floats = np.sin(np.arctan(at) @ times) * np.exp(-(np.log1p(at * at) @ times) / 2) / nodes
+    """Values at the nodes, which end long before rho could overflow; a product is much faster than logarithms."""
+    often, at = times > 1, nodes[:, None] * step
+    once, many, repeats = at * rates[~often], at * rates[often], times[often]
+    theta = np.arctan(once).sum(axis=1) + (np.arctan(many) * repeats).sum(axis=1)
+    squares = np.multiply.reduce(1 + once * once, axis=1) * np.exp((np.log1p(many * many) * repeats).sum(axis=1))
+    found: Floats = np.sin(theta) / (np.sqrt(squares) * nodes)
     return found

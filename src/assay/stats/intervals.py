@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.bootstrap import bca, resampled_means
+from assay.stats.bootstrap import SAME_RESAMPLES, apart, bca, resampled_means
 from assay.stats.inputs import (
     EQUAL,
     Floats,
@@ -36,7 +36,7 @@ _CLEAR = 3  # standard errors
 class Interval:
     """A two-sided confidence interval; `low` and `high` are None, with the reason, where it cannot be computed.
 
-    Values that do not vary give an interval of width 0 and the reason for it.
+    Values that do not vary have none: they do not tell how far the mean of other values like them would be from theirs.
     """
 
     estimate: float | None
@@ -48,8 +48,8 @@ class Interval:
     reason: str = ""
 
     def excludes(self, value: float = 0.0) -> bool:
-        """Tell whether the value lies outside; an interval of width 0 comes from no variation and excludes nothing."""
-        if self.low is None or self.high is None or self.low == self.high:
+        """Tell whether the value lies outside; an interval that cannot be given excludes nothing."""
+        if self.low is None or self.high is None:
             return False
         return value < self.low or value > self.high
 
@@ -111,7 +111,7 @@ def t_interval(of: Moments, confidence_level: float) -> Interval:
     from scipy.special import stdtrit
 
     check_share(confidence_level, "confidence_level")
-    if of.mean is None or of.standard_error is None or of.df is None:
+    if of.mean is None or of.standard_error is None or of.df is None or of.reason == NO_SPREAD:
         return Interval(of.mean, None, None, confidence_level, "t", of.n, of.reason)
     half = float(stdtrit(of.df, 0.5 + confidence_level / 2)) * of.standard_error
     return Interval(of.mean, of.mean - half, of.mean + half, confidence_level, "t", of.n, of.reason)
@@ -119,12 +119,12 @@ def t_interval(of: Moments, confidence_level: float) -> Interval:
 
 def _bca_interval(x: Floats, shares: Floats | None, drawn: Floats, confidence_level: float) -> Interval:
     of = moments_of(x, shares)
-    if of.mean is None or of.standard_error is None:
+    if of.mean is None or of.standard_error is None or of.reason == NO_SPREAD:
         return Interval(of.mean, None, None, confidence_level, "bca", of.n, of.reason)
-    if of.reason == NO_SPREAD:
-        return Interval(of.mean, of.mean, of.mean, confidence_level, "bca", of.n, of.reason)
-    low, high = bca(drawn, of.mean, _left_out(x, shares), confidence_level)
-    return Interval(of.mean, low, high, confidence_level, "bca", of.n)
+    limits = apart(*bca(drawn, of.mean, _left_out(x, shares), confidence_level))
+    if limits is None:
+        return Interval(of.mean, None, None, confidence_level, "bca", of.n, SAME_RESAMPLES)
+    return Interval(of.mean, *limits, confidence_level, "bca", of.n)
 
 
 def _left_out(x: Floats, shares: Floats | None) -> Floats:

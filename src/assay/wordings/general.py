@@ -59,7 +59,17 @@ GENERAL: dict[str, tuple[str, str]] = {
     "verdict.worse": ("worse", "更差"),
     "verdict.equivalent": ("equivalent", "等效"),
     "verdict.inconclusive": ("inconclusive", "无法判定"),
+    "verdict.none": ("too few queries", "查询太少"),
     "verdict.baseline": ("baseline", "基线"),
+    # Why there is no interval
+    "interval.behind": ("{value} {interval}", "{value} {interval}"),
+    "interval.none": ("(no interval: {reason})", "（无置信区间：{reason}）"),
+    "interval.no_spread": ("values do not vary", "取值无变化"),
+    "interval.one_value": ("one value only", "只有一个值"),
+    "interval.one_weight": ("one value has over 99 % of the weight", "单个值占 99 % 以上的权重"),
+    "interval.no_baseline": ("the baseline is 0", "基线为 0"),
+    "interval.same_resamples": ("resamples do not vary", "重采样结果无变化"),
+    "interval.unstable": ("too little variation", "变化过小"),
     # What stands behind an evaluation
     "doubt.judged": ("{n:,} judged {n:query|queries}, protocol {protocol}", "{n:,} 个已标注查询，协议 {protocol}"),
     "doubt.missing": (
@@ -105,7 +115,13 @@ GENERAL: dict[str, tuple[str, str]] = {
         "等级由 {judge} 给出，与人工标注的一致性：{how}",
     ),
     "doubt.stamp": ("uncalibrated judge", "未校准的评审模型"),
-    "doubt.weighted": ("means are weighted by query", "均值按查询权重加权"),
+    "doubt.weighted": (
+        (
+            "means are weighted by query: {n:,} {n:query is|queries are} worth {effective:.1f} equally weighted ones;"
+            " the heaviest, {query}, has {share:.1%} of the weight"
+        ),
+        "均值按查询权重加权：{n:,} 个查询相当于 {effective:.1f} 个等权查询；权重最大的 {query} 占总权重的 {share:.1%}",
+    ),
     "doubt.definitions": ("definitions: {text}", "定义：{text}"),
     "doubt.of_all": ("all systems: {text}", "所有系统：{text}"),
     "doubt.of_one": ("{system}: {text}", "{system}：{text}"),
@@ -113,6 +129,16 @@ GENERAL: dict[str, tuple[str, str]] = {
     "compare.means": (
         "Means over {n:,} queries, protocol {protocol}; {marks}",
         "基于 {n:,} 个查询的均值，协议 {protocol}；{marks}",
+    ),
+    "compare.weighted_means": (
+        (
+            "Weighted means over {n:,} queries, worth {effective:.1f} equally weighted ones ({query} has {share:.1%} of"
+            " the weight), protocol {protocol}; {marks}"
+        ),
+        (
+            "基于 {n:,} 个查询的加权均值，相当于 {effective:.1f} 个等权查询（{query} 占总权重的 {share:.1%}），"
+            "协议 {protocol}；{marks}"
+        ),
     ),
     "compare.daggers": (
         "\u2020 better and \u2021 worse than {baseline} (permutation test, {correction}, p <= {alpha:g}).",
@@ -129,20 +155,84 @@ GENERAL: dict[str, tuple[str, str]] = {
     ),
     "compare.against": ("{measure}: against {baseline}", "{measure}：与 {baseline} 比较"),
     "compare.better": (
-        "{system} is better than {baseline} in {measure}: {by:+.4f} {interval}{small}.",
-        "{system} 的 {measure} 优于 {baseline}，差值 {by:+.4f} {interval}{small}。",
+        "{system} is better than {baseline} in {measure}: {by:+.4f} {interval}{more}.",
+        "{system} 的 {measure} 优于 {baseline}，差值 {by:+.4f} {interval}{more}。",
     ),
     "compare.worse": (
-        "{system} is worse than {baseline} in {measure}: {by:+.4f} {interval}{small}.",
-        "{system} 的 {measure} 劣于 {baseline}，差值 {by:+.4f} {interval}{small}。",
+        "{system} is worse than {baseline} in {measure}: {by:+.4f} {interval}{more}.",
+        "{system} 的 {measure} 劣于 {baseline}，差值 {by:+.4f} {interval}{more}。",
     ),
     "compare.equivalent": (
         "{system} and {baseline} are equivalent in {measure}: {by:+.4f} {interval} is too small to matter.",
         "{system} 与 {baseline} 的 {measure} 等效：差值 {by:+.4f} {interval} 小到无关紧要。",
     ),
     "compare.inconclusive": (
-        "{system} and {baseline}: no conclusion on {measure}; the difference is {by:+.4f} {interval}{power}.",
-        "{system} 与 {baseline} 的 {measure} 无法判定：差值 {by:+.4f} {interval}{power}。",
+        "{system} and {baseline}: no conclusion on {measure}; the difference is {by:+.4f} {interval}{more}.",
+        "{system} 与 {baseline} 的 {measure} 无法判定：差值 {by:+.4f} {interval}{more}。",
+    ),
+    "compare.too_few": (
+        (
+            "{system} and {baseline}: no verdict on {measure}, as {n} {n:query is|queries are} too few (it takes at"
+            " least {least}); the difference is {by:+.4f} {interval}."
+        ),
+        (
+            "{system} 与 {baseline} 的 {measure} 不作判定：{n} 个查询太少（至少需要 {least} 个）；"
+            "差值 {by:+.4f} {interval}。"
+        ),
+    ),
+    "compare.too_few_by_weight": (
+        (
+            "{system} and {baseline}: no verdict on {measure}, as the weights make {n:,} queries worth only"
+            " {effective:.1f} equally weighted ones (it takes at least {least}); the difference is {by:+.4f}"
+            " {interval}."
+        ),
+        (
+            "{system} 与 {baseline} 的 {measure} 不作判定：按权重，{n:,} 个查询只相当于 {effective:.1f} 个等权查询"
+            "（至少需要 {least} 个）；差值 {by:+.4f} {interval}。"
+        ),
+    ),
+    "compare.unchanged_inconclusive": (
+        (
+            "{system} and {baseline}: no query differs in {measure}, but {n:,} queries cannot exclude a mean difference"
+            " of {limit:.4f}{more}."
+        ),
+        (
+            "{system} 与 {baseline}：所有查询的 {measure} 均相同，但 {n:,} 个查询无法排除 {limit:.4f} 的平均差值"
+            "{more}。"
+        ),
+    ),
+    "compare.unchanged_equivalent": (
+        (
+            "{system} and {baseline} are equivalent in {measure}: no query differs, and {n:,} queries exclude a mean"
+            " difference of {limit:.4f} or more; a smaller one does not matter."
+        ),
+        (
+            "{system} 与 {baseline} 的 {measure} 等效：所有查询均相同，{n:,} 个查询可排除 {limit:.4f} 以上的"
+            "平均差值，更小的差值无关紧要。"
+        ),
+    ),
+    "compare.unchanged_unbounded": (
+        (
+            "{system} and {baseline}: no query differs in {measure}; a measure without an upper bound is not called"
+            " equivalent."
+        ),
+        "{system} 与 {baseline}：所有查询的 {measure} 均相同；没有上限的指标不判为等效。",
+    ),
+    "compare.small": (
+        ", which is less than {smallest:g}, the smallest that matters",
+        "，小于有意义的最小差值 {smallest:g}",
+    ),
+    "compare.needed": (
+        "; it takes at least {n:,} queries to show that it is below {smallest:g}",
+        "；要证明差值小于 {smallest:g}，至少需要 {n:,} 个查询",
+    ),
+    "compare.rare": (
+        "; that it is below {smallest:g} is not shown yet, as rare large differences may not have been seen",
+        "；尚不能证明差值小于 {smallest:g}，因为可能还有罕见的大差值未被看到",
+    ),
+    "compare.unbounded": (
+        "; a measure without an upper bound is not called equivalent",
+        "；没有上限的指标不判为等效",
     ),
     "compare.maybe_small": (
         ", perhaps by less than {smallest:g}, the smallest that matters",
@@ -157,13 +247,24 @@ GENERAL: dict[str, tuple[str, str]] = {
         "{measure}：各对系统的 p 值（随机化 Tukey HSD）",
     ),
     "compare.lifts": ("What {system} makes of the candidates of {baseline}", "{system} 对 {baseline} 候选的重排效果"),
-    "compare.pays": (
-        "{measure} gains {gain:+.1%} {interval}: more than the {worth:.0%} above which a reranker pays.",
-        "{measure} 提升 {gain:+.1%} {interval}：超过重排划算的门槛 {worth:.0%}。",
+    "compare.gains": ("{measure} gains {gain:.1%} {interval}", "{measure} 提升 {gain:.1%} {interval}"),
+    "compare.loses": ("{measure} loses {gain:.1%} {interval}", "{measure} 下降 {gain:.1%} {interval}"),
+    "compare.keeps": ("{measure} does not change {interval}", "{measure} 没有变化 {interval}"),
+    "compare.pays_above": (
+        "{change}: the gain is shown to be above {worth:.0%}, so by this rule the reranker pays.",
+        "{change}：增益可确认高于 {worth:.0%}，按此规则重排划算。",
     ),
-    "compare.pays_not": (
-        "{measure} gains {gain:+.1%} {interval}: not more than the {worth:.0%} above which a reranker pays.",
-        "{measure} 提升 {gain:+.1%} {interval}：未超过重排划算的门槛 {worth:.0%}。",
+    "compare.pays_below": (
+        "{change}: the gain is shown to be below {worth:.0%}, so by this rule the reranker does not pay.",
+        "{change}：增益可确认低于 {worth:.0%}，按此规则重排不划算。",
+    ),
+    "compare.pays_open": (
+        "{change}: the gain may be more or less than {worth:.0%}, so whether the reranker pays is not shown.",
+        "{change}：增益可能高于也可能低于 {worth:.0%}，重排是否划算尚未得到证实。",
+    ),
+    "compare.worth": (
+        "That a reranker pays above a gain of {worth:.0%} is a setting (--worth); 15% is a rule of thumb, not a law.",
+        "“增益超过 {worth:.0%} 重排才划算”是可调的设置（--worth）；15% 是经验值，并非定律。",
     ),
     "compare.ceiling": (
         "The ceiling is the best order of the same candidates: no reranker can do better with them.",
@@ -411,6 +512,22 @@ GENERAL: dict[str, tuple[str, str]] = {
     ),
     "gate.samples": ("samples", "样本"),
     "gate.queries": ("queries", "查询"),
+    "gate.unchanged": (
+        "{measure}: no query differs from {baseline} ({n:,} {n:query|queries})",
+        "{measure}：所有查询均与 {baseline} 相同（{n:,} 个查询）",
+    ),
+    "gate.passed_alike": (
+        "{measure} differs by {difference:+.4f} from {baseline} in every query: not worse by {margin:g}",
+        "{measure} 在每个查询上都与 {baseline} 相差 {difference:+.4f}：未变差 {margin:g}",
+    ),
+    "gate.failed_alike": (
+        "{measure} differs by {difference:+.4f} from {baseline} in every query: worse by over {margin:g}",
+        "{measure} 在每个查询上都与 {baseline} 相差 {difference:+.4f}：变差超过 {margin:g}",
+    ),
+    "gate.inconclusive_alone": (
+        "{measure} differs by {difference:+.4f} from {baseline}: too few queries to say if it is worse by {margin:g}",
+        "{measure} 与 {baseline} 相差 {difference:+.4f}：查询太少，无法判定是否变差 {margin:g}",
+    ),
     "gate.open_fails": ("A rule that cannot be decided fails here (--strict).", "无法判定即视为未通过（--strict）。"),
     "gate.open": (
         "An inconclusive rule does not stop anything; --strict makes it fail.",

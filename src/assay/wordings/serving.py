@@ -166,6 +166,10 @@ SERVING: dict[str, tuple[str, str]] = {
         "The gain has no interval, so how sure this is cannot be said; a comparison file brings one.",
         "提升没有置信区间，无法说明把握程度；可使用比较结果文件。",
     ),
+    "roi.no_interval_in_file": (
+        "The gain has no interval in the comparison, so how sure this is cannot be said.",
+        "比较结果中的提升没有置信区间，无法说明把握程度。",
+    ),
     "roi.assumes": (
         "This assumes that revenue rises by {elasticity:g} % when quality rises by 1 %: check it in an A/B test.",
         "此处假设质量每提升 1 %，收入提升 {elasticity:g} %：请用 A/B 测试验证。",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
 from assay.report.experiment import LATENCY, deciding, figures, methods_of, outcome, titled
+from assay.report.intervals import behind
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -90,9 +91,17 @@ def _quality(value: Mapping[str, Any]) -> Cell:
     mean, low, high = value.get("mean"), value.get("low"), value.get("high")
     if mean is None:
         return Cell("")
-    ends = "" if low is None or high is None else f" [{float(low):.4f}, {float(high):.4f}]"
+    interval = behind(low, high, ".4f", reason=str(value.get("reason") or ""))
+    text = say("interval.behind", value=f"{float(mean):.4f}", interval=interval) if interval else f"{float(mean):.4f}"
+    return Cell(text, "*" if _differs(value) else "")
+
+
+def _differs(value: Mapping[str, Any]) -> bool:
+    """Say whether the mean is better or worse than the baseline's; files of earlier versions have only its p."""
+    if "verdict" in value:
+        return value["verdict"] in {"better", "worse"}
     p = value.get("pvalue")
-    return Cell(f"{float(mean):.4f}{ends}", "*" if p is not None and p <= 0.05 else "")  # noqa: PLR2004
+    return p is not None and p <= 0.05  # noqa: PLR2004
 
 
 def _front(done: Sequence[Combination], measure: str, cost: str, place: int) -> Chart | None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Facts, Point, Section, Verdict
+from assay.report.intervals import ends
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assay.analysis.dossier import Dossier
+    from assay.report.blocks import Tone
 
 
 def section(found: Dossier) -> Section | None:
@@ -25,21 +27,20 @@ def verdict(found: Dossier) -> Verdict | None:
     roi = next((part["roi"] for part in found.extras["economics"] if part.get("roi")), None)
     if roi is None or roi.get("value") is None:
         return None
-    tone = "good" if _bound(roi, "low") > 0 else "bad" if _bound(roi, "high") < 0 else "warn"
-    return Verdict(
-        say("money.verdict", value=float(roi["value"]), interval=_interval(roi)),
-        tone,  # type: ignore[arg-type]
-    )
+    return Verdict(say("money.verdict", value=float(roi["value"]), interval=_interval(roi)), _tone(roi))
 
 
-def _bound(roi: Mapping[str, Any], end: str) -> float:
-    return float(roi["value"] if roi.get(end) is None else roi[end])
+def _tone(roi: Mapping[str, Any]) -> Tone:
+    """Good or bad where the whole interval is; a return without one, or of width 0 in an earlier file, is neither."""
+    low, high = roi.get("low"), roi.get("high")
+    if low is None or high is None or low == high:
+        return "warn"
+    return "good" if low > 0 else "bad" if high < 0 else "warn"
 
 
 def _interval(roi: Mapping[str, Any]) -> str:
-    if roi.get("low") is None or roi.get("high") is None:
-        return ""
-    return f" [{float(roi['low']):+.1%}, {float(roi['high']):+.1%}]"
+    shown = ends(roi.get("low"), roi.get("high"), "+.1%")
+    return f" {shown}" if shown else ""
 
 
 def _part(part: Mapping[str, Any], place: int) -> list[Block]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from assay.messages import say
 from assay.report import diagnosis as shown
 from assay.report.blocks import Block, Chart, Fold, Point, Section
-from assay.report.comparison import between, number
+from assay.report.comparison import number
+from assay.report.intervals import between
 from assay.report.tables import Table
 
 if TYPE_CHECKING:

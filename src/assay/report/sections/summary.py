@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Facts, Fold, Lines, Section, Tone, Verdict
-from assay.report.comparison import alike, between, number, pvalue, verdict
+from assay.report.comparison import alike, number, pvalue, verdict
 from assay.report.diagnosis import goal
 from assay.report.evaluation import stamp
+from assay.report.intervals import between, told
 from assay.report.tables import Cell, Table
 from assay.stats.intervals import mean_interval
 
@@ -59,7 +60,7 @@ def headline(group: Group) -> Verdict:
         mean = mean_interval(first.column(group.primary), weights=first.weights)
         text = say(
             "report.one_system", system=first.name, measure=group.primary, value=number(first[group.primary]),
-            interval=between(mean), n=mean.n,
+            interval=told(mean), n=mean.n,
         )  # fmt: skip
         return Verdict(text)
     contrast = leading(group.comparison, group.primary)

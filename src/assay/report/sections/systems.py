@@ -9,7 +9,8 @@ from assay.messages import say
 from assay.report import comparison as shown
 from assay.report import evaluation
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
-from assay.report.comparison import between, number
+from assay.report.comparison import number
+from assay.report.intervals import between
 from assay.report.sections.summary import TONES
 from assay.report.tables import Table, plain
 from assay.stats.intervals import mean_interval
