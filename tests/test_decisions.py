@@ -157,6 +157,18 @@ def test_a_real_difference_too_small_to_matter_has_no_dagger():
     assert report.summary(found).rows[1][1].mark == ""
 
 
+def test_letters_part_no_systems_below_ten_queries():
+    base = np.linspace(0.1, 0.2, 9)
+    columns = {"a": base, "b": base + 0.1, "c": base + np.linspace(0.5, 0.7, 9)}
+    found = compare([scores(name, values) for name, values in columns.items()], all_pairs=True)
+    assert found.pairs[0].pvalues[0][2] < 0.05
+    assert set(found.pairs[0].letters) == {"a"}
+    assert report.alike(found, "ndcg@10") == ["a", "b"]
+    more = {name: [*values, values[-1] + 0.01] for name, values in columns.items()}
+    parted = compare([scores(name, values) for name, values in more.items()], all_pairs=True)
+    assert len(set(parted.pairs[0].letters)) > 1
+
+
 def test_two_queries_with_a_swap_far_down_are_not_equivalent(tmp_path):
     with (tmp_path / "q").open("w") as q, (tmp_path / "a.run").open("w") as a, (tmp_path / "b.run").open("w") as b:
         for i in (1, 2):
@@ -334,6 +346,18 @@ def test_a_sweep_in_an_earlier_file_loses_its_width_0():
     }  # fmt: skip
     found = dossier([result]).groups[0].curves[0].points[0]
     assert (found.estimate, found.low, found.high, found.reason) == (1.0, None, None, NO_SPREAD)
+
+
+def test_cells_of_an_experiment_follow_the_verdict_and_show_no_width_0():
+    from assay.report.sections.experiment import _quality
+
+    now = {"mean": 1.0, "low": None, "high": None, "reason": NO_SPREAD, "pvalue": 0.01, "verdict": "inconclusive"}
+    assert (str(_quality(now).text), _quality(now).mark) == ("1.0000 (no interval: values do not vary)", "")
+    assert tell(_quality(now).text, "zh") == "1.0000 （无置信区间：取值无变化）"
+    assert _quality({**now, "verdict": "better"}).mark == "*"
+    earlier = {"mean": 1.0, "low": 1.0, "high": 1.0, "pvalue": 0.01}
+    assert (str(_quality(earlier).text), _quality(earlier).mark) == ("1.0000 (no interval: values do not vary)", "*")
+    assert _quality({"mean": 0.5, "low": 0.25, "high": 0.75, "pvalue": None}).text == "0.5000 [0.2500, 0.7500]"
 
 
 # Gains that pay -------------------------------------------------------------------------------------------------------

@@ -343,6 +343,7 @@ def _pairs(data: Aligned, rules: Rules) -> tuple[Pairs, ...]:
     pairs = []
     for i, label in enumerate(data.labels):
         order = np.argsort(-found.mean[i] * data.signs()[i], kind="stable").tolist()
-        marks = compact_letters(found.pvalue[i] <= rules.alpha, order)
+        enough = moments(data.values[:, i, 0], data.weights).effective_n >= LEAST_QUERIES
+        marks = compact_letters((found.pvalue[i] <= rules.alpha) & enough, order)
         pairs.append(Pairs(label, tuple(tuple(map(float, row)) for row in found.pvalue[i]), tuple(marks)))
     return tuple(pairs)

@@ -165,12 +165,13 @@ def best(comparison: Comparison) -> list[Said]:
 def alike(comparison: Comparison, label: str) -> list[str]:
     """The systems that the best one is not shown to differ from, where all pairs were tested."""
     name = comparison.best[comparison.measures.index(label)]
+    place = comparison.systems.index(name)
     return [
         other
         for pairs in comparison.pairs
         if pairs.measure == label
-        for other, p in zip(comparison.systems, pairs.pvalues[comparison.systems.index(name)], strict=True)
-        if other != name and p > comparison.rules.alpha
+        for other, letters in zip(comparison.systems, pairs.letters, strict=True)
+        if other != name and set(letters) & set(pairs.letters[place])
     ]
 
 
