@@ -603,3 +603,64 @@ def test_the_evaluation_of_a_reranker_names_its_embedder(place, wordllama):
     assert "Embedder: wordllama." in done.stdout
     told = json.loads(cli(*words, "--reranker", "embedding", "--format", "json", cwd=place).stdout)
     assert told["reranker"]["chosen"] == {"method": "embedding", "embedder": "wordllama"}
+
+
+# Estimates ------------------------------------------------------------------------------------------------------------
+
+
+def unpriced(received):
+    count = len(received.body["documents"])
+    return Answer(body={"results": [{"index": i, "relevance_score": 1 / (1 + i)} for i in range(count)]})
+
+
+def test_tokens_that_no_server_named_are_marked_in_table_trace_and_result(place):
+    with FakeLLM(unpriced) as server:
+        body = f'[[rerank]]\nname = "far"\nmethod = "endpoint"\nshape = "cohere"\nurl = "{server.url}"\nmodel = "m"\nprice = 2000\n'
+        write(place, "#data\n[retrieve]\nmethod = 'bm25'\n" + body)
+        done = cli("run", "e.toml", cwd=place)
+        page = cli("report", "e-results/result.json", "-o", "r.html", cwd=place)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line.split() for line in done.stdout.splitlines() if line.split()[1:2] == ["rerank"]]
+    assert line[-2].startswith("~")
+    assert line[-1].startswith("~")
+    assert "~ marks estimates" in done.stdout
+    trace = [json.loads(row) for row in (place / "e-results" / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {(row["stage"], row["estimated"], row["money_estimated"]) for row in trace} == {
+        ("retrieve", False, False),
+        ("rerank", True, True),
+    }
+    (row,) = json.loads((place / "e-results" / "result.json").read_text(encoding="utf-8"))["experiment"]["combinations"]
+    assert [stage["estimated"] for stage in row["stages"]] == [False, True]
+    assert row["cost_estimated"]
+    if page.returncode == 0:
+        assert f"~{row['cost_per_query']:,.6f}" in (place / "r.html").read_text(encoding="utf-8")
+
+
+def test_tokens_that_a_server_named_are_not_marked(place):
+    def counts(received):
+        return Answer(body={**unpriced(received).body, "usage": {"total_tokens": 40}})
+
+    with FakeLLM(counts) as server:
+        body = f'[[rerank]]\nmethod = "endpoint"\nshape = "jina"\nurl = "{server.url}"\nmodel = "m"\nprice = 2000\n'
+        write(place, "#data\n[retrieve]\nmethod = 'bm25'\n" + body)
+        done = cli("run", "e.toml", cwd=place)
+    assert done.returncode == 0, done.stderr
+    assert "~" not in done.stdout
+
+
+def test_an_answer_whose_server_counts_nothing_is_an_estimate_too(place):
+    with FakeLLM(Answer("70 degrees", usage=None)) as server:
+        path = write(place, f'#data\n[generate]\nmethod = "llm"\n[llm]\nurl = "{server.url}"\nmodel = "m"\n')
+        found = assay.run_experiment(path)
+    assert all(work.estimated for work in found.outcomes[0].work["generate"])
+    assert not any(work.money_estimated for work in found.outcomes[0].work["generate"])  # a model of one's own costs 0
+
+
+def test_the_evaluation_of_a_reranker_marks_estimates(place):
+    (place / "r.run").write_text("".join(f"{q} Q0 {d} 1 1 r\n" for q in QUERIES for d in DOCUMENTS), encoding="utf-8")
+    words = ["rerank-eval", "j.qrels", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
+    with FakeLLM(unpriced) as server:
+        words += ["--reranker", "endpoint", "--set", f"url={server.url}", "--set", "model=m", "--set", "price=2000"]
+        done = cli(*words, "--set", "shape=cohere", cwd=place)
+    assert "About " in done.stdout
+    assert "the server does not say what it counted" in done.stdout

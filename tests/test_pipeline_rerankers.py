@@ -170,6 +170,114 @@ def test_an_endpoint_that_keeps_failing_is_an_error_with_its_reason(fault, reaso
         Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
 
 
+def tei(received):
+    """Answer as text-embeddings-inference does: a bare list sorted by score, at most 32 texts, no tokens."""
+    body = received.body
+    if received.path != "/rerank" or set(body) - {"query", "texts", "raw_scores", "return_text", "truncate"}:
+        return Answer(
+            status=422, body="Failed to deserialize the JSON body into the target type: missing field `texts`"
+        )
+    if len(body["texts"]) > 32:
+        told = f"batch size {len(body['texts'])} > maximum allowed batch size 32"
+        return Answer(status=413, body={"error": told, "error_type": "Validation"})
+    rows = [{"index": i, "score": float(len(text))} for i, text in enumerate(body["texts"])]
+    return Answer(body=sorted(rows, key=lambda row: -row["score"]))
+
+
+def server_root(server):
+    return server.url.removesuffix("/v1")
+
+
+def made_endpoint(**table):
+    (choice,) = choices_of("rerank", {"method": "endpoint", **table}, "e.toml")
+    return make("rerank", choice, Setup())
+
+
+@pytest.mark.parametrize("shape", ["tei", "auto"])
+def test_a_server_of_text_embeddings_inference_is_asked_in_its_own_shape(shape):
+    texts = ["x" * (1 + (7 * i) % 50) for i in range(70)]
+    with FakeLLM(tei) as server:
+        table = {"url": server_root(server) + "/rerank", "shape": shape}
+        reranker = made_endpoint(**table, **({"model": "bge"} if shape == "auto" else {}))
+        for _ in range(2):
+            found = reranker.score("q", texts)
+            assert list(found.scores) == [float(len(text)) for text in texts]
+            assert found.estimated
+        sizes = [len(one.body["texts"]) for one in server.requests if "texts" in one.body]
+        assert sizes == [32, 32, 6] * 2
+        assert len(server.requests) == 6 + (shape == "auto")  # the shape is found out once
+
+
+@pytest.mark.parametrize(("fault", "reason", "calls"), [
+    (Answer(status=413, body={"error": "batch size 32 > maximum allowed batch size 8", "error_type": "Validation"}), "request", 1),
+    (Answer(status=422, body={"error": "Tokenization error", "error_type": "Tokenizer"}), "request", 1),
+    (Answer(status=424, body={"error": "Inference error", "error_type": "Backend"}), "server", 5),
+])  # fmt: skip
+def test_what_text_embeddings_inference_complains_of_is_told(fault, reason, calls):
+    with FakeLLM(fault) as server, Client(server_root(server), "m", patience=QUICK) as client:
+        with pytest.raises(InputError, match=rf"the reranker failed \({reason}\): .*{fault.body['error']}"):
+            Endpoint(client, model="m", shape="tei").score("q", TEXTS)
+        assert len(server.requests) == calls
+
+
+def test_a_busy_server_of_text_embeddings_inference_is_asked_again():
+    with FakeLLM(tei) as server, Client(server_root(server), "m", patience=QUICK) as client:
+        server.queue(
+            Answer(
+                status=429,
+                body={"error": "Model is overloaded", "error_type": "Overloaded"},
+                headers={"Retry-After": "0"},
+            )
+        )
+        assert list(Endpoint(client, model="m", shape="tei").score("q", TEXTS).scores) == [3.0, 3.0, 5.0]
+
+
+def test_an_address_that_names_text_embeddings_inference_has_its_shape():
+    assert rerank_base("http://tei:8080/rerank", "auto") == ("http://tei:8080", "tei")
+    assert rerank_base("http://my-tei.local", "auto")[1] == "tei"
+    assert rerank_base("http://text-embeddings-inference.svc/rerank", "auto")[1] == "tei"
+    assert rerank_base("http://stein.example/rerank", "auto")[1] == "vllm"
+
+
+def test_searches_are_counted_and_priced_as_the_server_bills_them():
+    def bills(received):
+        count = len(received.body["documents"])
+        rows = [{"index": i, "relevance_score": 1 / (1 + i)} for i in range(count)]
+        return Answer(body={"results": rows, "meta": {"billed_units": {"search_units": 3}}})
+
+    with FakeLLM(bills) as server:
+        url = server_root(server) + "/v2/rerank"
+        found = made_endpoint(url=url, model="m", shape="cohere", price_per_search=0.002).score("q", TEXTS)
+        assert (found.money, found.money_estimated) == (pytest.approx(0.006), False)
+        assert found.estimated  # of tokens the server says nothing
+        by_tokens = made_endpoint(url=url, model="m", shape="cohere", price=2000).score("q", TEXTS)
+        assert by_tokens.money == by_tokens.tokens * 2000 / 1e6
+        assert (by_tokens.estimated, by_tokens.money_estimated) == (True, True)
+
+
+def test_a_server_that_does_not_count_searches_is_taken_to_bill_one_for_a_hundred_texts():
+    with FakeLLM(lambda received: Answer(body={"results": [
+        {"index": i, "relevance_score": 0.5} for i in range(len(received.body["documents"]))], "usage": {"total_tokens": 30}})) as server:  # fmt: skip
+        reranker = made_endpoint(url=server.url, model="m", shape="jina", price_per_search=0.002)
+        for count, searches in ((1, 1), (100, 1), (101, 2)):
+            found = reranker.score("q", ["text"] * count)
+            assert (found.money, found.money_estimated) == (pytest.approx(0.002 * searches), True)
+            assert (found.tokens, found.estimated) == (30, False)
+    with pytest.raises(AssayError, match="give price or price_per_search, not both"):
+        made_endpoint(url="http://127.0.0.1:9", model="m", price=1.0, price_per_search=0.1)
+
+
+def test_tokens_that_a_server_names_are_no_estimate():
+    with FakeLLM(reranks) as server:
+        found = made_endpoint(url=server.url, model="m", shape="vllm", price=2.0).score("q", TEXTS)
+    assert (found.tokens, found.estimated, found.money_estimated) == (30, False, False)
+
+
+def test_other_shapes_need_a_model():
+    with pytest.raises(AssayError, match="endpoint needs model"):
+        made_endpoint(url="http://127.0.0.1:9/rerank")
+
+
 # Language models --------------------------------------------------------------------------------------------------
 
 

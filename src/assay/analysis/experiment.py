@@ -51,13 +51,18 @@ Figures = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class StageTime:
-    """What one stage takes: milliseconds of a query, tokens and money of all queries together."""
+    """What one stage takes: milliseconds of a query, tokens and money of all queries together.
+
+    `estimated` says that tokens of some query are an estimate, `money_estimated` that its money is.
+    """
 
     stage: str
     ms_p50: float
     ms_p95: float
     tokens: int
     money: float | None
+    estimated: bool = False
+    money_estimated: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,11 @@ class Row:
     def done(self) -> bool:
         """Say whether it ran to its end."""
         return not self.reason
+
+    @property
+    def cost_estimated(self) -> bool:
+        """Say whether the money of some stage is an estimate."""
+        return any(stage.money_estimated for stage in self.stages)
 
 
 @dataclass(frozen=True)
@@ -339,7 +349,10 @@ def _known_ms(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
 def _stage(name: str, works: Sequence[Work]) -> StageTime:
     ms = _known_ms([(work,) for work in works])
     tokens, money = total(works)
-    return StageTime(name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money)
+    guessed, priced = any(work.estimated for work in works), any(work.money_estimated for work in works)
+    return StageTime(
+        name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money, guessed, priced
+    )  # fmt: skip
 
 
 def _quality(scores: Scores, label: str, found: Comparison | None) -> Quality:
@@ -439,4 +452,6 @@ def _warnings(
             counts = ", ".join(f"{reason} {n}" for reason, n in Counter(outcome.faults).most_common())
             said.append(say("experiment.faults", name=outcome.combination.name, counts=counts))
         said += _unknown_times(outcome)
+    if any(work.estimated or work.money_estimated for one in outcomes for works in one.work.values() for work in works):
+        said.append(say("experiment.estimated"))
     return [*said, *(found.warnings if found is not None else ())]

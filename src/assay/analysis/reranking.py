@@ -46,7 +46,8 @@ class RerankerEvaluation:
 
     `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them, but for those whose replies came
     from a cache: their time is not known. `candidates` is how many texts were scored for each. `money` is None when
-    the price is not known. `chosen` has the method and the parameters of a built-in reranker, as they were used.
+    the price is not known; `estimated` and `money_estimated` say that a server did not tell what it counted. `chosen`
+    has the method and the parameters of a built-in reranker, as they were used.
     """
 
     before: Scores
@@ -61,6 +62,8 @@ class RerankerEvaluation:
     money: float | None
     faults: Mapping[str, int]
     chosen: Mapping[str, Any] = field(default_factory=dict)
+    estimated: bool = False
+    money_estimated: bool = False
 
 
 def evaluate_reranker(
@@ -95,7 +98,9 @@ def evaluate_reranker(
     finally:
         setup.close()
     found = _evaluated(told, lists, after, (judged, settings))
-    return replace(found, chosen=_chosen(reranker))
+    return replace(
+        found, chosen=_chosen(reranker), estimated=told.estimated, money_estimated=told.money_estimated
+    )  # fmt: skip
 
 
 def _chosen(thing: Any) -> dict[str, Any]:
@@ -155,6 +160,7 @@ class _Told:
         self.faults: dict[str, int] = {}
         self.tokens = 0
         self.money: float | None = 0.0
+        self.estimated = self.money_estimated = False
 
     def reranked(self, lists: Mapping[str, list[tuple[str, float]]]) -> dict[str, dict[str, float]]:
         """New scores of every list; the first call is made twice, as it may load things, unless a server is asked."""
@@ -175,6 +181,8 @@ class _Told:
                 self.ms[query] = hits.ms
             self.tokens += hits.tokens
             self.money = together(self.money, hits.money)
+            self.estimated |= hits.estimated
+            self.money_estimated |= hits.money_estimated
             for reason, count in hits.faults.items():
                 self.faults[reason] = self.faults.get(reason, 0) + count
             scores = descending(hits.scores)

@@ -102,7 +102,8 @@ def _latency(found: RerankerEvaluation) -> list[Said]:
     if n < 100:  # noqa: PLR2004
         said.append(say("rerank.tail", n=n))
     if found.tokens and found.money is not None:
-        said.append(say("rerank.used", tokens=found.tokens, money=found.money / n))
+        key = "rerank.used_estimated" if found.estimated or found.money_estimated else "rerank.used"
+        said.append(say(key, tokens=found.tokens, money=found.money / n))
     if found.chosen.get("embedder"):
         said.append(say("experiment.embedders", names=[found.chosen["embedder"]]))
     if found.faults:
@@ -123,7 +124,8 @@ def _json(found: RerankerEvaluation) -> str:
         "reranker": {
             "chosen": dict(found.chosen),
             "latency_ms": dict(found.latency_ms), "ms": dict(found.ms), "candidates": dict(found.candidates),
-            "tokens": found.tokens, "money": found.money, "faults": dict(found.faults),
+            "tokens": found.tokens, "money": found.money, "estimated": found.estimated,
+            "money_estimated": found.money_estimated, "faults": dict(found.faults),
         },
     }  # fmt: skip
     return to_json(result_dict(systems, command=inputs.command_line(), more=more))

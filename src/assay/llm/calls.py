@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,19 +18,24 @@ if TYPE_CHECKING:
     from assay.llm.policy import Kind
     from assay.llm.wire import Traits
 
-Shape = Literal["jina", "cohere", "vllm", "dashscope"]
-SHAPES: tuple[Shape, ...] = ("jina", "cohere", "vllm", "dashscope")
+Shape = Literal["jina", "cohere", "vllm", "dashscope", "tei"]
+SHAPES: tuple[Shape, ...] = ("jina", "cohere", "vllm", "dashscope", "tei")
+_TEI = re.compile(r"(?<![a-z])tei(?![a-z])|text-embeddings-inference")
 _DASHSCOPE = "/services/rerank/text-rerank/text-rerank"
 
 
 @dataclass(frozen=True)
 class Call:
-    """A body for a path of the server; `read` gives what the answer holds, or None when it holds it not."""
+    """A body for a path of the server; `read` gives what the answer holds, or None when it holds it not.
+
+    With `listed`, the server answers with a bare list, which is read as the `results` of an object.
+    """
 
     path: str
     model: str
     payload: Mapping[str, Any]
     read_answer: Callable[[Mapping[str, Any]], Any]
+    listed: bool = False
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -73,24 +79,51 @@ def usage_of(answer: Mapping[str, Any]) -> Usage | None:
     """Read the token counts of a chat's or a reranker's answer."""
     known = wire.usage_of(answer)
     raw = answer.get("usage")
-    total = raw.get("total_tokens") if isinstance(raw, dict) else None
-    if known is not None or isinstance(total, bool) or not isinstance(total, int) or total < 0:
+    if known is not None:
         return known
-    return Usage(total)
+    meta = answer.get("meta")  # Cohere: {"billed_units": {"search_units": 1}, "tokens": {"input_tokens": 30}}
+    counts = meta.get("tokens") if isinstance(meta, dict) else None
+    total = raw.get("total_tokens") if isinstance(raw, dict) else None
+    named = counts.get("input_tokens") if isinstance(counts, dict) else None
+    found = next((one for one in (total, named) if _is_count(one)), None)
+    return None if found is None else Usage(found)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def searches_of(answer: Mapping[str, Any]) -> float | None:
+    """Searches that a server bills for an answer, as Cohere names them; None when it does not say."""
+    meta = answer.get("meta")
+    billed = meta.get("billed_units") if isinstance(meta, dict) else None
+    found = billed.get("search_units") if isinstance(billed, dict) else None
+    sensible = isinstance(found, (int, float)) and not isinstance(found, bool) and 0 <= found < math.inf
+    return float(found) if sensible else None  # type: ignore[arg-type]
 
 
 def rerank_call(query: str, documents: Sequence[str], *, model: str, shape: Shape) -> Call:
-    """Ask a reranker for a score of every document."""
+    """Ask a reranker for a score of every document; Cohere's are beside the number of billed searches."""
     count = len(documents)
+    if shape == "tei":  # raw scores: those between 0 and 1 are 1 for every good document
+        body = {"query": query, "texts": list(documents), "raw_scores": True, "truncate": True}
+        return Call("/rerank", model, body, lambda answer: _scores(answer, count), listed=True)
     flat = {"model": model, "query": query, "documents": list(documents), "top_n": count}
     if shape == "dashscope":
         inside = {"query": query, "documents": list(documents)}
         rest = {"top_n": count, "return_documents": False}
-        body: dict[str, Any] = {"model": model, "input": inside, "parameters": rest}
-        return Call(_DASHSCOPE, model, body, lambda answer: _scores(answer.get("output"), count))
+        outer = {"model": model, "input": inside, "parameters": rest}
+        return Call(_DASHSCOPE, model, outer, lambda answer: _scores(answer.get("output"), count))
     if shape == "jina":
         flat["return_documents"] = False
+    if shape == "cohere":
+        return Call("/rerank", model, flat, lambda answer: _billed(answer, count))
     return Call("/rerank", model, flat, lambda answer: _scores(answer, count))
+
+
+def _billed(answer: Mapping[str, Any], count: int) -> dict[str, Any] | None:
+    scores = _scores(answer, count)
+    return None if scores is None else {"scores": scores, "searches": searches_of(answer)}
 
 
 def rerank_base(url: str, shape: str) -> tuple[str, Shape]:
@@ -98,8 +131,10 @@ def rerank_base(url: str, shape: str) -> tuple[str, Shape]:
     if shape not in {"auto", *SHAPES}:
         raise UsageError(f"shape = {shape!r}: expected auto, {', '.join(SHAPES)}")
     base = url.rstrip("/").removesuffix(_DASHSCOPE).removesuffix("/rerank")
+    if shape == "auto" and _TEI.search(url.lower()):
+        return base, "tei"
     for known in SHAPES:
-        if shape == known or (shape == "auto" and known in url.lower()):
+        if shape == known or (shape == "auto" and known != "tei" and known in url.lower()):
             return base, known
     return base, "vllm"
 

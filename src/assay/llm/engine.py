@@ -262,6 +262,8 @@ class Engine:
         answer = self._json(exchange.body)
         complaint = complaint_of(answer)
         if exchange.status == HTTPStatus.OK and complaint is None:
+            if isinstance(answer, list) and getattr(job, "listed", False):
+                answer = {"results": answer}
             if not isinstance(answer, dict):
                 return _Outcome("garbage", failed("garbage", "the answer is not JSON"))
             return _Outcome(*job.read(answer, traits))

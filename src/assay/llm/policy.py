@@ -87,7 +87,7 @@ _FINISHED: dict[str, Kind] = {
 }  # fmt: skip
 _BY_STATUS: dict[int, Kind] = {
     401: "key", 402: "quota", 403: "key", 404: "model", 408: "server", 409: "server", 413: "too_long", 425: "server",
-    429: "throttled", 501: "request",
+    424: "server", 429: "throttled", 501: "request",
 }  # fmt: skip
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|maximum.{0,20}(input|prompt|context|length of tokens)|input length|"
@@ -122,8 +122,9 @@ def complaint_of(answer: Any) -> Complaint | None:
     if not isinstance(answer, dict):
         return None
     error = answer.get("error")
-    if isinstance(error, str) and error:
-        return Complaint(message=error)
+    if isinstance(error, str) and error:  # text-embeddings-inference: {"error": "...", "error_type": "Validation"}
+        kind = answer.get("error_type")
+        return Complaint((kind.lower(),) if isinstance(kind, str) else (), message=error)
     if not isinstance(error, dict) or not error:
         answered = any(name in answer for name in ("choices", "data", "results", "output"))
         if answered or not any(name in answer for name in ("code", "message", "detail")):
@@ -154,6 +155,8 @@ def _named_kind(complaint: Complaint, vendor: Vendor) -> Kind | None:
 
 
 def _status_kind(status: int, complaint: Complaint) -> Kind:
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE and "batch size" in complaint.message.lower():
+        return "request"  # the number of texts is a matter of settings, and not one to remember
     if status in _BY_STATUS:
         return _BY_STATUS[status]
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:

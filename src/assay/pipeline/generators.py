@@ -109,7 +109,11 @@ class LanguageModel:
             raise InputError(f"the language model failed ({reply.reason}): {reply.message}")
         used = reply.usage.prompt_tokens + reply.usage.completion_tokens
         money = self._client.priced(reply)
-        return Answered(reply.text if reply.ok else None, reply.reason, tokens=used, money=money)
+        guessed = reply.usage.estimated
+        return Answered(
+            reply.text if reply.ok else None, reply.reason, tokens=used, money=money, estimated=guessed,
+            money_estimated=guessed and bool(money),
+        )  # fmt: skip
 
 
 class Own:

@@ -69,6 +69,7 @@ class _Account:
         self._tokens, self._calls = 0, 0
         self._money: float | None = 0.0
         self._faults: Counter[str] = Counter()
+        self._estimated = False
 
     def add(self, reply: Reply) -> None:
         if not reply.ok and reply.reason in _FATAL:
@@ -76,13 +77,15 @@ class _Account:
         self._calls += 1
         self._tokens += reply.usage.prompt_tokens + reply.usage.completion_tokens
         self._money = together(self._money, self._client.priced(reply))
+        self._estimated |= reply.usage.estimated
         if not reply.ok:
             self._faults[reply.reason] += 1
 
     def scored(self, scores: list[float | None]) -> Scored:
         if sum(self._faults.values()) == self._calls:  # an order that nobody gave is none
             scores = [None] * len(scores)
-        return Scored(scores, self._tokens, self._money, dict(self._faults))
+        priced = self._estimated and bool(self._money)
+        return Scored(scores, self._tokens, self._money, dict(self._faults), self._estimated, priced)
 
 
 @method("rerank", "llm-listwise")

@@ -7,12 +7,14 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from assay.pipeline.records import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from assay.pipeline.records import Answered, Scored
 
 T = TypeVar("T")
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -20,12 +22,13 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass
 class Account:
-    """What the clients of a piece of work told: `cached` when a reply came from a cache."""
+    """What the clients of a piece of work told: `cached` when a reply came from a cache, `estimated` as in Hits."""
 
     replies: int = 0
     tokens: int = 0
     money: float | None = 0.0
     cached: bool = False
+    estimated: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,16 +44,20 @@ class Timed(Generic[T]):
         """Say whether a server was asked."""
         return self.account.replies > 0
 
-    def spent(self, tokens: int, money: float | None) -> tuple[int, float | None]:
-        """Tokens and money as the stage says, else as its clients told."""
-        silent = self.remote and not tokens and money == 0.0
-        return (self.account.tokens, self.account.money) if silent else (tokens, money)
+    def spent(self, told: Scored | Answered | None = None) -> dict[str, Any]:
+        """Tokens and money, and whether they are estimates: as the stage says, else as its clients told."""
+        if told is not None and not (self.remote and not told.tokens and told.money == 0.0):
+            tokens, money, guessed, priced = told.tokens, told.money, told.estimated, told.money_estimated
+        else:
+            tokens, money, guessed = self.account.tokens, self.account.money, self.account.estimated
+            priced = guessed and bool(money)
+        return {"tokens": tokens, "money": money, "estimated": guessed, "money_estimated": priced}
 
 
 _ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
 
 
-def note(tokens: int, money: float | None, *, cached: bool) -> None:
+def note(tokens: int, money: float | None, *, cached: bool, estimated: bool = False) -> None:
     """Tell of a reply, if anybody measures."""
     account = _ACCOUNT.get()
     if account is not None:
@@ -58,6 +65,7 @@ def note(tokens: int, money: float | None, *, cached: bool) -> None:
         account.tokens += tokens
         account.money = together(account.money, money)
         account.cached |= cached
+        account.estimated |= estimated
 
 
 def timed(work: Callable[[], T]) -> Timed[T]:

@@ -31,7 +31,10 @@ def reordered(hits: Hits, scored: Scored | None, ms: float) -> Hits:
     low = min((score for _, score in known), default=0.0)
     scores = [*(score for _, score in order), *(low - 1 - place for place in range(len(rest)))]
     numbers = [hits.chunks[i] for i in (*(i for i, _ in order), *rest)]
-    return Hits(tuple(numbers), tuple(scores), ms, scored.tokens, scored.money, dict(scored.faults))
+    return Hits(
+        tuple(numbers), tuple(scores), ms, scored.tokens, scored.money, dict(scored.faults),
+        estimated=scored.estimated, money_estimated=scored.money_estimated,
+    )  # fmt: skip
 
 
 def fresh_score(reranker: Reranker, query: str, texts: Sequence[str]) -> Scored:
@@ -44,8 +47,7 @@ def fresh_score(reranker: Reranker, query: str, texts: Sequence[str]) -> Scored:
 
 def rescored(hits: Hits, done: Timed[Scored]) -> Hits:
     """Hits in the order of a timed reranker, with what that took."""
-    tokens, money = done.spent(done.found.tokens, done.found.money)
-    return replace(reordered(hits, done.found, done.ms), tokens=tokens, money=money, cached=done.account.cached)
+    return replace(reordered(hits, done.found, done.ms), **done.spent(done.found), cached=done.account.cached)
 
 
 def check_answered(found: Iterable[Scored | None]) -> None:

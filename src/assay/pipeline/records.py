@@ -42,7 +42,8 @@ class Hits:
     """Ranked chunks of one query by their numbers, the best first, and what it took to find them.
 
     `money` is None when the price is not known; `faults` counts calls that failed, by reason; `cached` says that some
-    reply came from a cache, so that `ms` is not what the work takes.
+    reply came from a cache, so that `ms` is not what the work takes. `estimated` says that some server named no tokens,
+    so that ours were counted from the length of texts; `money_estimated` that money was reckoned from such a number.
     """
 
     chunks: tuple[int, ...]
@@ -52,6 +53,8 @@ class Hits:
     money: float | None = 0.0
     faults: Mapping[str, int] = field(default_factory=dict)
     cached: bool = False
+    estimated: bool = False
+    money_estimated: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""
@@ -70,7 +73,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer, or the reason why there is none, and what it took; `cached` as in Hits."""
+    """One answer, or the reason why there is none, and what it took; `cached` and `estimated` as in Hits."""
 
     text: str | None
     reason: str = ""
@@ -78,6 +81,8 @@ class Answered:
     tokens: int = 0
     money: float | None = 0.0
     cached: bool = False
+    estimated: bool = False
+    money_estimated: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""
@@ -96,7 +101,8 @@ def _check_spent(found: Hits | Answered) -> None:
     _check(isinstance(found.ms, float | int) and found.ms >= 0, "milliseconds")
     _check(type(found.tokens) is int and found.tokens >= 0, "tokens")
     _check(isinstance(found.money, float | int | None), "money")
-    _check(isinstance(found.cached, bool), "cached")
+    marks = (found.cached, found.estimated, found.money_estimated)
+    _check(all(isinstance(mark, bool) for mark in marks), "true or false")
 
 
 def _check(fine: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
@@ -105,12 +111,14 @@ def _check(fine: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
 
 
 class Scored(NamedTuple):
-    """A reranker's scores, one per text (None where it gave none), and what they took."""
+    """A reranker's scores, one per text (None where it gave none), and what they took; `estimated` as in Hits."""
 
     scores: Sequence[float | None]
     tokens: int = 0
     money: float | None = 0.0
     faults: Mapping[str, int] = Counter()
+    estimated: bool = False
+    money_estimated: bool = False
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from assay.errors import AssayError, InputError, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
 from assay.pipeline.external import answered
-from assay.pipeline.records import Scored
+from assay.pipeline.records import Scored, together
 from assay.pipeline.sources import file_digest, prices, source_digest
 from assay.pipeline.stages import Known, Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from assay.llm import Reply
     from assay.llm.calls import Shape
     from assay.llm.client import Client
     from assay.text.embeddings import Embedder
 
 _KEPT = 100_000  # vectors of texts kept in memory
+_A_SEARCH = 100  # texts that Cohere bills as one search
 
 
 class Reranker(Protocol):
@@ -136,32 +138,99 @@ class CrossEncoder:
 
 @method("rerank", "endpoint")
 def endpoint(
-    setup: Setup, *, url: str, model: str, shape: str = "auto", key_env: str = "", price: float | None = None
-) -> Reranker:
-    """A server with a /rerank address of the Jina, Cohere, vLLM or DashScope shape; `price` per million tokens."""
+    setup: Setup, *, url: str, model: str = "", shape: str = "auto", key_env: str = "", price: float | None = None,
+    price_per_search: float | None = None, batch: int = 32,
+) -> Reranker:  # fmt: skip
+    """A server with a /rerank address of the Jina, Cohere, vLLM, DashScope or text-embeddings-inference (tei) shape.
+
+    `price` is that of a million tokens, `price_per_search` that of a search: up to 100 texts, unless the server says
+    how many it bills. `batch` is how many texts a tei server takes at once.
+    """
+    at_least("batch", batch, 1)
+    if price is not None and price_per_search is not None:
+        raise UsageError("give price or price_per_search, not both")
     base, known = rerank_base(url, shape)
-    client = setup.client(base, model, key_env=key_env)
-    return Endpoint(client, model=model, shape=known, price=price)
+    if not model and known != "tei":
+        raise UsageError("endpoint needs model")
+    client = setup.client(base, model or "tei", key_env=key_env)
+    guessed = shape == "auto" and known == "vllm" and "vllm" not in url.lower()
+    return Endpoint(
+        client, model=model or "tei", shape=known, price=price, price_per_search=price_per_search, batch=batch,
+        guessed=guessed,
+    )  # fmt: skip
 
 
 class Endpoint:
-    """A reranker behind HTTP."""
+    """A reranker behind HTTP; a `guessed` shape gives way to tei if the server does not take it."""
 
-    def __init__(self, client: Client, *, model: str, shape: Shape, price: float | None = None) -> None:
-        self._client, self._model, self._shape, self._price = client, model, shape, price
+    def __init__(
+        self, client: Client, *, model: str, shape: Shape, price: float | None = None,
+        price_per_search: float | None = None, batch: int = 32, guessed: bool = False,
+    ) -> None:  # fmt: skip
+        self._client, self._model, self._shape, self._guessed = client, model, shape, guessed
+        self._price, self._per_search, self._batch = price, price_per_search, batch
+        known: list[Any] = prices(client) if price is None else [price]
         self.identity = {
             "method": "endpoint", "url": client.host, "model": model, "shape": shape,
-            "prices": prices(client) if price is None else [price],
+            "prices": known if price_per_search is None else ["search", price_per_search],
         }  # fmt: skip
 
     def score(self, query: str, texts: Sequence[str]) -> Scored:
-        """One call for all texts of a query."""
-        reply = self._client.call_many([rerank_call(query, texts, model=self._model, shape=self._shape)])[0]
-        if not reply.ok:
-            raise InputError(f"the reranker failed ({reply.reason}): {reply.message}")
-        used = reply.usage.prompt_tokens
-        money = self._client.priced(reply) if self._price is None else used * self._price / 1e6
-        return Scored(list(reply.data), used, money if used else None)  # a price per token needs tokens
+        """One call for all texts of a query, or for every `batch` of them where the server has a limit."""
+        replies = self._ask(query, texts)
+        if self._guessed and replies[0].reason == "request":
+            self._guessed, shape = False, self._shape
+            self._shape = "tei"
+            second = self._ask(query, texts)
+            if second[0].ok:
+                replies = second
+            else:
+                self._shape = shape
+        failed = next((reply for reply in replies if not reply.ok), None)
+        if failed is not None:
+            raise InputError(f"the reranker failed ({failed.reason}): {failed.message}")
+        self._guessed = False
+        found = [_Reranked.of(reply) for reply in replies]
+        used = sum(reply.usage.prompt_tokens for reply in replies)
+        guessed = any(reply.usage.estimated for reply in replies)
+        money, priced = self._money(replies, found, guessed=guessed)
+        scores = [score for one in found for score in one.scores]
+        return Scored(scores, used, money, estimated=guessed, money_estimated=priced)
+
+    def _ask(self, query: str, texts: Sequence[str]) -> list[Reply]:
+        step = self._batch if self._shape == "tei" else max(len(texts), 1)
+        parts = [texts[start : start + step] for start in range(0, len(texts), step)]
+        calls = [rerank_call(query, part, model=self._model, shape=self._shape) for part in parts]
+        return self._client.call_many(calls)
+
+    def _money(
+        self, replies: Sequence[Reply], found: Sequence[_Reranked], *, guessed: bool
+    ) -> tuple[float | None, bool]:
+        """What a query cost, and whether that is an estimate; a price per token needs tokens."""
+        if self._per_search is not None:
+            known = all(one.searches is not None for one in found)
+            count = sum(-(-len(one.scores) // _A_SEARCH) if one.searches is None else one.searches for one in found)
+            return count * self._per_search, not known
+        used = sum(reply.usage.prompt_tokens for reply in replies)
+        money: float | None = 0.0
+        for reply in replies:
+            money = together(money, self._client.priced(reply))
+        if self._price is not None:
+            money = used * self._price / 1e6
+        return (money, guessed and bool(money)) if used else (None, False)
+
+
+class _Reranked(NamedTuple):
+    """Scores of an answer, and the searches that the server bills for it, if it says so."""
+
+    scores: Sequence[float]
+    searches: float | None
+
+    @classmethod
+    def of(cls, reply: Reply) -> _Reranked:
+        if isinstance(reply.data, dict):
+            return cls(reply.data["scores"], reply.data["searches"])
+        return cls(reply.data, None)
 
 
 class Own:

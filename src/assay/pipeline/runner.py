@@ -37,17 +37,22 @@ _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", 
 
 @dataclass(frozen=True)
 class Work:
-    """What one stage took for one query; with `cached`, the milliseconds are those of a cache and count for nothing."""
+    """What one stage took for one query; with `cached`, the milliseconds are those of a cache and count for nothing.
+
+    `estimated` and `money_estimated` as in Hits.
+    """
 
     ms: float
     tokens: int
     money: float | None
     cached: bool = False
+    estimated: bool = False
+    money_estimated: bool = False
 
     @classmethod
     def of(cls, done: Hits | Answered) -> Work:
         """What hits or an answer took."""
-        return cls(done.ms, done.tokens, done.money, done.cached)
+        return cls(done.ms, done.tokens, done.money, done.cached, done.estimated, done.money_estimated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,8 +199,7 @@ class Runner:
             for query in block:
                 done = self._by_the_clock(source, query, partial(search, query))
                 numbers, scores = done.found
-                tokens, money = done.spent(0, 0.0)
-                rows.append(Hits(tuple(numbers), tuple(scores), done.ms, tokens, money, cached=done.account.cached))
+                rows.append(Hits(tuple(numbers), tuple(scores), done.ms, **done.spent(), cached=done.account.cached))
             return [row.to_json() for row in rows], True
 
         return self._store.values("search", key, compute, partial(_read_hits, len(block), count))
@@ -268,8 +272,7 @@ class Runner:
             for query, texts in zip(block, shown, strict=True):
                 with _naming(query):
                     done = timed(partial(generator.answer, query.text, texts))
-                tokens, money = done.spent(done.found.tokens, done.found.money)
-                took = {"ms": done.ms, "tokens": tokens, "money": money, "cached": done.account.cached}
+                took = {"ms": done.ms, **done.spent(done.found), "cached": done.account.cached}
                 rows.append({**done.found.to_json(), **took})
             return rows, not any(row["reason"] in _PASSING for row in rows)
 
@@ -355,8 +358,11 @@ def _fused(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
     money: float | None = 0.0
     for one in lists:
         money = together(money, one.money)
-    tokens, cached = sum(one.tokens for one in lists), any(one.cached for one in lists)
-    return Hits(tuple(numbers), tuple(scores), ms, tokens, money, cached=cached)
+    return Hits(
+        tuple(numbers), tuple(scores), ms, sum(one.tokens for one in lists), money,
+        cached=any(one.cached for one in lists), estimated=any(one.estimated for one in lists),
+        money_estimated=any(one.money_estimated for one in lists),
+    )  # fmt: skip
 
 
 class _naming:  # noqa: N801 - reads as a word

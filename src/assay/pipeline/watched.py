@@ -38,4 +38,5 @@ class Watched(Client):
 
     def _note(self, reply: Reply) -> None:
         usage = reply.usage
-        note(usage.prompt_tokens + usage.completion_tokens, self.priced(reply), cached=reply.cached)
+        used = usage.prompt_tokens + usage.completion_tokens
+        note(used, self.priced(reply), cached=reply.cached, estimated=usage.estimated)

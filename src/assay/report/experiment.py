@@ -54,13 +54,18 @@ def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str 
     if not row.done:
         return (row.name, say("experiment.failed"), *("" for _ in range(len(others) + 4 + len(LATENCY))))
     quality = row.quality[first]
-    cost = "" if row.cost_per_query is None else f"{_THOUSAND * row.cost_per_query:.4g}"
+    cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
         row.name, _cell(quality, strong=row.name == found.winner), between(quality.mean), pvalue(quality.pvalue),
         *(_cell(row.quality[label]) if label in row.quality else "" for label in others),
         *(f"{row.latency_ms[name]:.1f}" for name in LATENCY), cost,
         say("experiment.front_mark") if row.pareto else "",
     )  # fmt: skip
+
+
+def about(number: str, estimated: object) -> str:
+    """Mark a number that is an estimate."""
+    return f"~{number}" if estimated and number else number
 
 
 def _cell(quality: Quality, *, strong: bool = False) -> Cell:
@@ -191,8 +196,9 @@ def stages(found: Findings) -> Table:
     """Time, tokens and money of each stage of each combination."""
     rows = tuple(
         (
-            row.name, stage.stage, f"{stage.ms_p50:.2f}", f"{stage.ms_p95:.2f}", f"{stage.tokens:,}",
-            "" if stage.money is None else f"{stage.money:.6g}",
+            row.name, stage.stage, f"{stage.ms_p50:.2f}", f"{stage.ms_p95:.2f}",
+            about(f"{stage.tokens:,}", stage.estimated),
+            "" if stage.money is None else about(f"{stage.money:.6g}", stage.money_estimated),
         )
         for row in found.rows
         for stage in row.stages
@@ -248,6 +254,7 @@ def _plain_row(row: Row) -> dict[str, Any]:
         "stages": [asdict(stage) for stage in row.stages],
         "index": None if row.index is None else asdict(row.index),
         "cost_per_query": row.cost_per_query,
+        "cost_estimated": row.cost_estimated,
     }
 
 

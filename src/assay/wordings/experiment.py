@@ -52,6 +52,13 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "{name}: calls that failed: {counts}; what has no score stays below what has one, and is tried again next time",
         "{name}：失败的调用：{counts}；没有得分的排在有得分的之后，下次运行会重试",
     ),
+    "experiment.estimated": (
+        (
+            "~ marks estimates: where a server does not say what it counted, tokens are estimated from the length of"
+            " the texts, and money from them."
+        ),
+        "~ 表示估计值：服务器未给出用量时，token 数按文本长度估算，费用随之估算。",
+    ),
     "experiment.baseline_lost": (
         "The baseline {asked} is not among the combinations that ran; {name} takes its place.",
         "基线 {asked} 不在已运行的组合中，改用 {name}。",
@@ -103,4 +110,8 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "{n} 个查询不足以估计 P99：它几乎就是最慢的一次。",
     ),
     "rerank.used": ("{tokens:,} tokens, ${money:.6f} a query.", "{tokens:,} 个 token，每个查询 ${money:.6f}。"),
+    "rerank.used_estimated": (
+        "About {tokens:,} tokens and ${money:.6f} a query: an estimate, as the server does not say what it counted.",
+        "约 {tokens:,} 个 token，每个查询约 ${money:.6f}：服务器未给出用量，此为估计值。",
+    ),
 }  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
-from assay.report.experiment import LATENCY, deciding, figures, methods_of, outcome, titled
+from assay.report.experiment import LATENCY, about, deciding, figures, methods_of, outcome, titled
 from assay.report.intervals import behind
 from assay.report.tables import Cell, Table
 
@@ -81,7 +81,7 @@ def _row(one: Combination, axes: Sequence[str], measures: Sequence[str], *, winn
         *(str((one.get("axes") or {}).get(axis, "")) for axis in axes),
         *(_quality((one.get("quality") or {}).get(name) or {}) for name in measures),
         *("" if latency.get(p) is None else f"{float(latency[p]):,.1f}" for p in LATENCY),
-        "" if cost is None else f"{float(cost):,.6f}",
+        "" if cost is None else about(f"{float(cost):,.6f}", one.get("cost_estimated")),
         Cell(say("experiment.on_front"), tone="good") if one.get("pareto") else "",
         say("experiment.done") if one.get("status") == "done" else Cell(say("experiment.not_done"), tone="bad"),
     )
@@ -137,7 +137,8 @@ def _stages(done: Sequence[Combination]) -> Table:
     rows = tuple(
         (
             str(one["name"]), str(stage.get("stage")), _plain(stage.get("ms_p50")), _plain(stage.get("ms_p95")),
-            _plain(stage.get("tokens"), 0), _plain(stage.get("money"), 6),
+            about(_plain(stage.get("tokens"), 0), stage.get("estimated")),
+            about(_plain(stage.get("money"), 6), stage.get("money_estimated")),
         )
         for one in done
         for stage in one.get("stages") or ()
