@@ -286,7 +286,7 @@ def section(pages, key):
 
 def test_a_missing_answer_is_shown_as_nothing_with_its_reason():
     rows = [{"id": "q1", "answer": None, "contexts": ["Tea."]}, {"id": "q2", "answer": "Tea.", "contexts": ["Tea."]}]
-    part = json.loads(json.dumps(answers_part(assay.answers(rows, ["faithfulness"], method="words"))))
+    part = json.loads(json.dumps(answers_part([assay.answers(rows, ["faithfulness"], method="words")])))
     pages = report(dossier([reports.bare(answers=part)]))
     table = next(block for block in section(pages, "answers").blocks if isinstance(block, Table))
     assert [str(getattr(cell, "text", cell)) for cell in table.rows[0][:4]] == ["q1", "", "", "there is no answer"]

@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.analysis.answers import Answers, answers
+    from assay.analysis.answers import Answers, answer_systems, answers
     from assay.analysis.bench import bench
     from assay.analysis.calibrate import calibrate
     from assay.analysis.compare import Comparison, compare
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Answers": "assay.analysis.answers",
+    "answer_systems": "assay.analysis.answers",
     "answers": "assay.analysis.answers",
     "bench": "assay.analysis.bench",
     "Comparison": "assay.analysis.compare",
@@ -109,6 +110,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Validation",
+    "answer_systems",
     "answers",
     "bench",
     "calibrate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,21 +29,31 @@ class Weak:
     reason: str
 
 
-def answers_part(scores: Answers) -> dict[str, Any]:
+def answers_part(systems: Sequence[Answers]) -> dict[str, Any]:
     """The part of a result file that is about answers."""
-    methods = scores.methods
+    methods: Counter[str] = Counter()
+    for scores in systems:
+        methods.update(scores.methods)
+    embedder = next((scores.embedder for scores in systems if scores.embedder), "")
+    outcomes = [(outcome, scores.name) for scores in systems for outcome in scores.outcomes]
     return {
-        "samples": [sample_record(outcome) for outcome in scores.outcomes],
-        "methods": methods,
-        "agreement": {method: str(agreement(method, scores.embedder)) for method in methods},
-        "columns": dict(scores.mapping),
+        "samples": [sample_record(outcome, name if len(systems) > 1 else "") for outcome, name in outcomes],
+        "methods": dict(methods),
+        "agreement": {method: str(agreement(method, embedder)) for method in methods},
+        "columns": dict(systems[0].mapping),
     }
 
 
-def sample_record(outcome: Outcome) -> dict[str, Any]:
-    """One sample with everything that was found out about it."""
+def samples_of(samples: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str, Any]]:
+    """The samples of one system of a result; one that names no system in them has but one."""
+    return [row for row in samples if row.get("system", system) == system]
+
+
+def sample_record(outcome: Outcome, system: str = "") -> dict[str, Any]:
+    """One sample with everything that was found out about it; its system where there are several."""
     sample, support = outcome.sample, outcome.support
     return {
+        **({"system": system} if system else {}),
         "query_id": sample.query_id,
         "question": sample.question,
         "answer": sample.answer,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,9 @@ from assay.analysis.doubts import doubts
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import answer_measures, for_answers
 from assay.data.scores import STATUSES, Counts, Scores
-from assay.errors import UsageError
+from assay.errors import UsageError, excerpt
 from assay.formats.files import system_name
-from assay.formats.samples import as_samples
+from assay.formats.samples import as_samples, join_samples
 from assay.measures import parse
 from assay.messages import say
 from assay.stats.intervals import mean_interval
@@ -27,7 +28,7 @@ from assay.support.holding import flag
 from assay.support.record import Blank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.samples import Sample, Samples
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from assay.support.record import Support
     from assay.text.embeddings import Chosen
 
+_NAMES = 4  # of systems in a message
 _LOOKED_AT = 200  # samples that tell the language of all
 
 
@@ -122,14 +124,38 @@ def answers(
     `judge` is a language model: an `assay.llm.Client`, or a function from messages to text. With method `auto`, it
     judges; where it fails or there is none, words take over, and embeddings where words fail. Method `s4` has
     embeddings before words; without a method, the protocol's applies. The method stands beside each value, and a mean
-    holds values of one method unless `mix` asks for all.
+    holds values of one method unless `mix` asks for all. Several systems are for `answer_systems`.
     """
+    read = as_samples(samples, columns=columns)
+    if len(read.systems) > 1:
+        column = excerpt(read.mapping.get("system", "system"))
+        listed = ", ".join(read.systems[:_NAMES]) + (" ..." if len(read.systems) > _NAMES else "")
+        raise UsageError(
+            f"the column {column} names {len(read.systems)} systems ({listed}): assay.answer_systems evaluates each"
+        )
     plan = planned(
-        samples, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang, columns=columns,
+        read, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang,
         protocol=protocol, mix=mix, calibration=calibration, name=name, max_chars=max_chars, progress=progress,
         deadline=deadline,
     )  # fmt: skip
     return evaluated(plan)
+
+
+def answer_systems(
+    samples: Any,
+    measures: Sequence[str | Measure] | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    **more: Any,
+) -> dict[str, Answers]:
+    """Evaluate the answers of several systems side by side; returns scores by system, which `compare` takes.
+
+    The systems are named in a column `system` of the samples, or `samples` maps names to samples. All are judged in one
+    go, by the same embeddings and the same questions; `more` are the arguments of `answers`.
+    """
+    if isinstance(samples, Mapping):
+        samples = join_samples({name: as_samples(part, columns=columns) for name, part in samples.items()})
+    return evaluated_systems(planned(samples, measures, columns=columns, **more))
 
 
 def planned(
@@ -273,16 +299,38 @@ def language_of(samples: Samples) -> Lang:
 
 
 def evaluated(plan: Plan) -> Answers:
-    """Judge every sample and compute every measure."""
+    """Judge every sample of one system and compute every measure."""
+    return _system(plan, plan.samples, _outcomes(plan))
+
+
+def evaluated_systems(plan: Plan) -> dict[str, Answers]:
+    """Judge every sample and compute every measure for each system; one that no column names is called by the plan."""
+    outcomes = _outcomes(plan)
+    names = plan.samples.systems
+    found: dict[str, Answers] = {}
+    for name in names or (plan.name,):
+        own = plan.samples.of(name) if names else plan.samples
+        mine = tuple(one for one in outcomes if not names or one.sample.system == name)
+        found[name] = _system(replace(plan, name=name), own, mine)
+    if len(found) > 1 and not set.intersection(*(set(scores.query_ids) for scores in found.values())):
+        apart = say("answers.apart")
+        found = {name: replace(scores, notes=(*scores.notes, apart)) for name, scores in found.items()}
+    return found
+
+
+def _outcomes(plan: Plan) -> tuple[Outcome, ...]:
     rows = plan.samples.rows
     runs: dict[str, list[Case]] = {}
     for key in sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}):
         runs[key] = judged(rows, plan.here.chain(key), plan.here)  # type: ignore[arg-type]
     # One sample after the other: what was read in its contexts is still at hand for the next measure.
-    outcomes = tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
+    return tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
+
+
+def _system(plan: Plan, samples: Samples, outcomes: tuple[Outcome, ...]) -> Answers:
     found = {label: [outcome.cells[label] for outcome in outcomes] for label in plan.measures}
     table = columns_of(plan.measures, found, mix=plan.mix, chain=plan.here.chain(plan.method))
-    return _scores(plan, table, outcomes)
+    return _scores(replace(plan, samples=samples), table, outcomes)
 
 
 def _outcome(plan: Plan, cases: Mapping[str, Case]) -> Outcome:

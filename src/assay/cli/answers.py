@@ -11,11 +11,14 @@ from assay.cli import asking, inputs, options
 
 if TYPE_CHECKING:
     from assay.analysis.answers import Answers, Plan
+    from assay.data.samples import Samples
     from assay.llm.client import Client
     from assay.llm.progress import Progress
     from assay.messages import Lang
 
 _HELP = """Evaluate the answers of SAMPLES: question, answer, contexts, and a reference if there is one.
+
+A column system (or model) tells the answers of several systems apart, and so do several files: each has its own row.
 
 The columns of ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain are recognised. Without a judge nothing
 leaves this machine: words decide, or embeddings if you ask for them. With a judge, a language model decides statement
@@ -29,12 +32,13 @@ assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.c
 assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 \\
     --max-cost 1 -o result.json --per-sample evidence.jsonl
 assay answers samples.jsonl --report answers.html
+assay answers before.jsonl after=new.jsonl -o result.json
 assay compare before.json after.json -m faithfulness
 """
 
 
 @click.command(name="answers", help=_HELP)
-@click.argument("samples", metavar="[NAME=]SAMPLES")
+@click.argument("samples", nargs=-1, required=True, metavar="[NAME=]SAMPLES...")
 @click.option("-m", "--measure", "measures", multiple=True, help="A measure such as faithfulness; may be repeated.")
 @click.option(
     "--method", type=click.Choice(["auto", "s4", "llm", "embedding", "words"]), default=None,
@@ -57,23 +61,23 @@ assay compare before.json after.json -m faithfulness
 @options.report
 @options.output
 def command(
-    *, samples: str, columns: tuple[str, ...], input_format: str | None, per_sample: str | None, report: str | None,
-    output: str | None, kind: str | None, lang: Lang, **rest: Any,
+    *, samples: tuple[str, ...], columns: tuple[str, ...], input_format: str | None, per_sample: str | None,
+    report: str | None, output: str | None, kind: str | None, lang: Lang, **rest: Any,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
     import gc
 
-    from assay.analysis.answers import evaluated, planned
+    from assay.analysis.answers import evaluated, evaluated_systems, planned
 
     gc.enable()  # a judge makes cycles
     _check_place(per_sample)
     kind = kind or options.format_for(output, options.FORMATS)
-    name, path = options.named(samples)
+    name, read = _read(samples, columns, input_format)
     client, embedder = _client(rest), _embedder(rest)
     last: list[Progress] = []
     try:
         plan = planned(
-            _read(path, columns, input_format), list(rest["measures"]) or None, method=rest["method"], judge=client,
+            read, list(rest["measures"]) or None, method=rest["method"], judge=client,
             embedder=embedder, text_lang=rest["text_lang"], protocol=rest["protocol"], name=name,
             mix=rest["mix"], max_chars=rest["max_chars"], progress=_noted(rest["judge"], last),
             deadline=rest["deadline"],
@@ -82,14 +86,15 @@ def command(
             _estimate(plan, client, rest, lang)
             return
         with asking.wiped():
-            found = evaluated(plan)
+            several = len(read.systems) > 1
+            found = list(evaluated_systems(plan).values()) if several else [evaluated(plan)]
     finally:
         for one in (client, embedder):
             if not isinstance(one, str) and one is not None:
                 one.close()
-    _emit(found, kind, lang, output=output, per_sample=per_sample, report=report)
+    _emit(found, plan.name, kind, lang, output=output, per_sample=per_sample, report=report)
     _spent(rest["judge"], last, lang)
-    if found.failed:
+    if any(scores.failed for scores in found):
         sys.exit(1)
 
 
@@ -107,9 +112,32 @@ def _check_place(place: str | None) -> None:
         raise UsageError(f"{place}: there is no such folder")
 
 
-def _read(path: str, columns: tuple[str, ...], input_format: str | None) -> Any:
+def _read(places: tuple[str, ...], columns: tuple[str, ...], input_format: str | None) -> tuple[str | None, Samples]:
+    """Read the samples, and the name that one file was given; several files are systems of their own."""
     from assay.errors import UsageError
-    from assay.formats.samples import read_samples
+    from assay.formats.files import system_name
+    from assay.formats.samples import join_samples
+
+    asked = _columns(columns)
+    if places.count("-") > 1:
+        raise UsageError("standard input can be read for one file only")
+    parts: dict[str, Samples] = {}
+    for name, path in map(options.named, places):
+        read = _file(path, asked, input_format)
+        if name is not None and len(read.systems) > 1:
+            raise UsageError(f"{path} holds {len(read.systems)} systems: a single name does not fit them")
+        if len(places) == 1:
+            return name, read
+        several = read.systems if len(read.systems) > 1 else ()
+        for own in several or (name or system_name(path),):
+            if own in parts:
+                raise UsageError(f"two systems are called {own!r}: give them names, as in NAME=FILE")
+            parts[own] = read.of(own) if several else read
+    return None, join_samples(parts)
+
+
+def _columns(columns: tuple[str, ...]) -> dict[str, str]:
+    from assay.errors import UsageError
 
     asked = {}
     for text in columns:
@@ -117,6 +145,13 @@ def _read(path: str, columns: tuple[str, ...], input_format: str | None) -> Any:
         if not equals or not field or not column:
             raise UsageError(f"--map {text}: expected FIELD=COLUMN, as in --map question=my_column")
         asked[field] = column
+    return asked
+
+
+def _file(path: str, asked: dict[str, str], input_format: str | None) -> Samples:
+    from assay.errors import UsageError
+    from assay.formats.samples import read_samples
+
     if inputs.is_result(path):
         raise UsageError(f"{path} is a result file: compare, diagnose and gate read those")
     return read_samples(path, kind=input_format, columns=asked)
@@ -174,7 +209,14 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
 
 
 def _emit(
-    found: Answers, kind: str, lang: Lang, *, output: str | None, per_sample: str | None, report: str | None
+    found: list[Answers],
+    name: str,
+    kind: str,
+    lang: Lang,
+    *,
+    output: str | None,
+    per_sample: str | None,
+    report: str | None,
 ) -> None:
     from assay.analysis.answer_records import answers_part
     from assay.cli.reporting import write_fresh
@@ -188,15 +230,23 @@ def _emit(
     if per_sample:
         write_atomically(per_sample, "\n".join(map(plain_json, part["samples"])) + "\n")
         click.echo(f"wrote {per_sample}", err=True)
-    told = [*map(str, found.warnings), *map(str, found.notes)]
-    result = result_dict([found], command=inputs.command_line(), warnings=told, more={"answers": part})
+    told = list(dict.fromkeys(str(text) for scores in found for text in (*_own(scores, found), *scores.notes)))
+    result = result_dict(found, command=inputs.command_line(), warnings=told, more={"answers": part})
     write_fresh(result, report, lang)
     if kind == "json":
         options.emit(to_json(result), output)
     elif kind == "csv":
-        options.emit(write([shown.values(found)], "csv", lang, stamp=stamp([found])), output)
+        options.emit(write([shown.values(found)], "csv", lang, stamp=stamp(found)), output)
     else:
-        options.emit(write(shown.document(found, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
+        options.emit(write(shown.side_by_side(found, name, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
+
+
+def _own(scores: Answers, found: list[Answers]) -> list[str]:
+    """Warnings of one system, under its name where they do not hold for all."""
+    from assay.messages import say
+
+    shared = [text for text in scores.warnings if all(text in other.warnings for other in found)]
+    return [text if text in shared else say("doubt.of_one", system=scores.name, text=text) for text in scores.warnings]
 
 
 def _spent(judge: str | None, last: list[Progress], lang: Lang) -> None:

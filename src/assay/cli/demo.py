@@ -123,7 +123,7 @@ def _answers(ladder: Conducted) -> dict[str, Any]:
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     found = answers(winner.samples, method="words", name=f"answers of {ladder.findings.winner}")
-    part = answers_part(found)
+    part = answers_part([found])
     click.echo(write(document(found, part["samples"]), "table"))
     return result_dict([found], command="assay demo", more={"answers": part})
 

@@ -131,6 +131,7 @@ def _from_runs(
 def _from_results(
     places: tuple[str, ...], asked: Queries | None, known: dict[str, float], *, k: int | None
 ) -> list[Diagnosis]:
+    from assay.analysis.answer_records import samples_of
     from assay.analysis.diagnose import diagnose_scores
     from assay.errors import UsageError
     from assay.formats.results import optional_part
@@ -141,7 +142,7 @@ def _from_results(
     for place in places:
         samples = optional_part(options.named(place)[1], "answers").get("samples", ())
         found += [
-            diagnose_scores(scores, queries=asked, measured=known, samples=samples)
+            diagnose_scores(scores, queries=asked, measured=known, samples=samples_of(samples, scores.name))
             for scores in inputs.results((place,))
         ]
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from assay.data.source import Source
 
-Field = Literal["query_id", "question", "answer", "contexts", "history", "reference", "context_ids", "gold_ids"]
+Field = Literal[
+    "query_id", "question", "answer", "contexts", "history", "reference", "context_ids", "gold_ids", "system"
+]
 FIELDS: tuple[Field, ...] = get_args(Field)
 
 
@@ -35,7 +37,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One question with its answer; None is what the data does not have, which differs from what is empty.
+    """One question with the answer of a system; None is what the data does not have, which differs from what is empty.
 
     `gold_ids` is an AND of ORs: one group per thing that must be found, each with the ids that satisfy it. `faults`
     says of a field why it could not be read, `notes` what was odd but could be read. `others` keeps further columns.
@@ -52,6 +54,7 @@ class Sample:
     faults: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     others: Mapping[str, Any] = field(default_factory=dict)
+    system: str | None = None
 
     @property
     def given(self) -> str:
@@ -61,12 +64,18 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of one system in the order of their file; `mapping` says which column each field was read from."""
+    """Samples in the order of their file; `mapping` says which column each field was read from.
+
+    They may be of several systems, whose ids are the same where their questions are. `sources` are the files of systems
+    that have one each. `shared` is the digest of all the questions that samples of one system were taken from.
+    """
 
     rows: tuple[Sample, ...]
     mapping: Mapping[str, str] = field(default_factory=dict)
     source: Source | None = None
     notes: tuple[str, ...] = ()
+    sources: Mapping[str, Source | None] = field(default_factory=dict)
+    shared: str = ""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -77,11 +86,27 @@ class Samples:
     def __getitem__(self, place: int) -> Sample:
         return self.rows[place]
 
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems in the order of their first samples; none where no column tells them."""
+        return tuple(dict.fromkeys(row.system for row in self.rows if row.system is not None))
+
+    def of(self, system: str) -> Samples:
+        """The samples of one system, which stand on the same questions as those of the others."""
+        rows = tuple(row for row in self.rows if row.system == system)
+        source = self.sources.get(system, self.source)
+        return replace(self, rows=rows, source=source, sources={}, shared=self.digest)
+
     @cached_property
     def digest(self) -> str:
         """SHA-256 of questions, references and gold ids: the same for systems that can be compared."""
-        told = [
-            (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
-            for row in sorted(self.rows, key=lambda row: row.query_id)
-        ]
-        return sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()
+        if self.shared:
+            return self.shared
+        told = {
+            json.dumps(
+                (row.query_id, row.question, [asdict(turn) for turn in row.history], row.references, row.gold_ids)
+            ): row.query_id
+            for row in self.rows
+        }
+        texts = sorted(told, key=lambda text: (told[text], text))
+        return sha256(f"[{', '.join(texts)}]".encode()).hexdigest()

@@ -50,10 +50,10 @@ def result_dict(
         "protocol": systems[0].protocol.to_dict(),
         "inputs": _inputs(systems),
         "judgments": systems[0].judgments_digest,
-        "judge": systems[0].judge,
+        "judge": next((scores.judge for scores in systems if scores.judge), ""),
         "calibration": systems[0].calibration,
         "seed": seed,
-        "systems": [_system(scores) for scores in systems],
+        "systems": [_system(scores, judges=len({scores.judge for scores in systems})) for scores in systems],
         "per_query": {
             "query_id": queries,
             "values": {scores.name: _values(scores, queries) for scores in systems},
@@ -108,7 +108,7 @@ def plain_json(value: Any, *, indent: int | None = None) -> str:
     return text
 
 
-def _system(scores: Scores) -> dict[str, Any]:
+def _system(scores: Scores, *, judges: int) -> dict[str, Any]:
     file = next(
         (entry["source"].label for entry in scores.inputs if entry["role"] in {"run", "samples"} and "source" in entry),
         None,
@@ -122,6 +122,7 @@ def _system(scores: Scores) -> dict[str, Any]:
         "aggregates": scores.aggregates,
         "counts": {label: _counts(counts) for label, counts in scores.counts.items()},
         **({"embedder": scores.embedder} if scores.embedder else {}),
+        **({"judge": scores.judge} if judges > 1 else {}),
     }
 
 
@@ -254,7 +255,7 @@ def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
         weights=None if weights is None else np.array([weights.get(query, 0.0) for query in ids]),
         judgments=data["judgments"],
         asked=system.get("asked", {}),
-        judge=data.get("judge", ""),
+        judge=system.get("judge", data.get("judge", "")),
         calibration=data.get("calibration", ""),
         embedder=system.get("embedder", ""),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,9 @@ ALIASES: dict[str, tuple[str, ...]] = {
     ),
     "context_ids": ("context_ids", "retrieved_context_ids", "retrieved_ids", "passage_id", "doc_ids"),
     "gold_ids": ("gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks"),
+    "system": ("system", "system_name", "model", "model_name"),
 }
+_FIRST = {"query_id", "system"}  # of several columns that could be these, the first name counts
 _WRAPPERS = ("samples", "data", "rows", "results", "examples", "test_cases", "testcases", "records")
 _TABLES = {"csv", "tsv", "parquet"}
 
@@ -147,9 +150,68 @@ def samples_of(
             hint=f"also accepted: {', '.join(ALIASES['answer'][1:5])}; or say --map answer=COLUMN",
         )
     reader = _Reader(mapping, source.label, flat)
-    read = tuple(reader.sample(number, row) for number, row in rows)
+    read = _of_systems([reader.sample(number, row) for number, row in rows], source.label, named="query_id" in mapping)
     notes = tuple(f"column {excerpt(name)} is read as {field}" for field, name in mapping.items() if name != field)
     return Samples(read, mapping, source, notes)
+
+
+def _of_systems(rows: list[Sample], label: str, *, named: bool) -> tuple[Sample, ...]:
+    """Check samples of several systems; without ids they are numbered within each, if the questions then agree."""
+    if len({row.system for row in rows}) < 2:  # noqa: PLR2004
+        return tuple(rows)
+    nobody = next((i for i, row in enumerate(rows, 1) if row.system is None), None)
+    if nobody is not None:
+        raise InputError(
+            f"row {nobody} names no system", path=label, line=nobody, hint="others do: name one in each row"
+        )
+    if not named:
+        seen: Counter[str | None] = Counter()
+        numbered = []
+        for row in rows:
+            seen[row.system] += 1
+            numbered.append(replace(row, query_id=str(seen[row.system])))
+        return tuple(rows if _unlike(numbered) else numbered)
+    _check_alike(rows, label)
+    return tuple(rows)
+
+
+def _unlike(rows: Iterable[Sample]) -> tuple[Sample, Sample] | None:
+    """Two samples of the same id that differ in what they ask or in what is expected."""
+    known: dict[str, Sample] = {}
+    for row in rows:
+        first = known.setdefault(row.query_id, row)
+        if (row.question, row.references, row.gold_ids) != (first.question, first.references, first.gold_ids):
+            return first, row
+    return None
+
+
+def _check_alike(rows: Iterable[Sample], label: str | None) -> None:
+    pair = _unlike(rows)
+    if pair is not None:
+        one, other = pair
+        raise InputError(
+            f"sample {excerpt(one.query_id)} is not the same in the systems {excerpt(one.system)} and"
+            f" {excerpt(other.system)}: its question, references or gold ids differ",
+            path=label,
+            hint="an id stands for one question: give others, or evaluate each system by itself",
+        )
+
+
+def join_samples(parts: Mapping[str, Samples]) -> Samples:
+    """Put samples of several systems together, each under its name."""
+    rows = [replace(row, system=name) for name, part in parts.items() for row in part]
+    _check_alike(rows, None)
+    mapping: dict[str, list[str]] = {}
+    for part in parts.values():
+        for field, column in part.mapping.items():
+            known = mapping.setdefault(field, [])
+            known += [column] if column not in known else []
+    return Samples(
+        tuple(rows),
+        {field: " or ".join(names) for field, names in mapping.items()},
+        notes=tuple(dict.fromkeys(note for part in parts.values() for note in part.notes)),
+        sources={name: part.source for name, part in parts.items()},
+    )
 
 
 def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict[str, str]:
@@ -173,7 +235,7 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
             found[field] = asked[field]
             continue
         same = [name for name in free if name.lower().strip() in known]
-        if field == "query_id":  # an id of the query beside an id of the row is common and clear
+        if field in _FIRST:  # an id of the query beside an id of the row is common and clear
             same = sorted(same, key=lambda name: known.index(name.lower().strip()))[:1]
         if len(same) > 1:
             raise InputError(
@@ -199,7 +261,7 @@ class _Reader:
     flat: bool
 
     def __post_init__(self) -> None:
-        self.seen: dict[str, int] = {}
+        self.seen: dict[tuple[str | None, str], int] = {}
 
     def sample(self, number: int, row: dict[str, Any]) -> Sample:
         faults: dict[str, str] = {}
@@ -216,8 +278,9 @@ class _Reader:
                 return None
 
         used = set(self.mapping.values())
+        system = value("system", cells.identifier) or None
         return Sample(
-            query_id=self._id(number, value("query_id", cells.identifier)),
+            query_id=self._id(number, value("query_id", cells.identifier), system),
             question=value("question", cells.question),
             answer=value("answer", cells.text),
             contexts=value("contexts", cells.contexts),
@@ -228,16 +291,18 @@ class _Reader:
             faults=faults,
             notes=tuple(notes),
             others={name: cells.plain(found) for name, found in row.items() if name not in used},
+            system=system,
         )
 
-    def _id(self, number: int, found: str | None) -> str:
+    def _id(self, number: int, found: str | None, system: str | None) -> str:
         name = found or str(number)
-        if name in self.seen:
+        if (system, name) in self.seen:
+            of = "" if system is None else f" of system {excerpt(system)}"
             raise InputError(
-                f"sample {excerpt(name)} stands in rows {self.seen[name]} and {number}",
+                f"sample {excerpt(name)}{of} stands in rows {self.seen[system, name]} and {number}",
                 path=self.label,
                 line=number,
-                hint="give each sample an id of its own, and each system a file of its own",
+                hint="give each sample an id of its own, and name the systems of several in a column system",
             )
-        self.seen[name] = number
+        self.seen[system, name] = number
         return name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.analysis.doubts import left_out
@@ -70,6 +71,37 @@ def document(scores: Answers, samples: Sequence[Mapping[str, object]]) -> list[B
     return [title, means(scores), *stages(stages_in(samples)), *weakest(weakest_in(samples)), told]
 
 
+def side_by_side(systems: Sequence[Answers], name: str, samples: Sequence[Mapping[str, object]]) -> list[Block]:
+    """One row per system, then each system by itself, then what holds for all."""
+    from assay.analysis.answer_records import samples_of
+
+    if len(systems) == 1:
+        return document(systems[0], samples)
+    shared = [text for text in systems[0].warnings if all(text in scores.warnings for scores in systems)]
+    blocks: list[Block] = [
+        Heading(say("answers.systems", name=name, systems=len(systems), n=sum(len(s.query_ids) for s in systems))),
+        overview(systems),
+    ]
+    for scores in systems:
+        own = replace(scores, warnings=tuple(text for text in scores.warnings if text not in shared), notes=())
+        blocks += document(own, samples_of(samples, scores.name))
+    notes = dict.fromkeys(note for scores in systems for note in scores.notes)
+    return [*blocks, Lines((*shared, *notes), listed=True)]
+
+
+def overview(systems: Sequence[Answers]) -> Table:
+    """The means of every system in one table; empty where a method has judged nothing of a system."""
+    labels = tuple(dict.fromkeys(label for scores in systems for label in scores.labels))
+    rows = tuple(
+        (
+            scores.name, *(number(scores[label]) if label in scores.labels else "" for label in labels),
+            str(len(scores.query_ids)),
+        )
+        for scores in systems
+    )  # fmt: skip
+    return Table((say("column.system"), *labels, say("column.samples")), rows)
+
+
 def stages(found: Mapping[str, tuple[str, ...]]) -> list[Block]:
     """How many samples stand at each stage, with examples and what to do."""
     total = sum(map(len, found.values()))
@@ -122,13 +154,14 @@ def _id(name: str) -> str:
     return name if len(name) <= _ID else f"{name[: _ID // 2]}...{name[-_ID // 2 :]}"
 
 
-def values(scores: Scores) -> Table:
-    """Every measure with exact numbers, for a spreadsheet."""
+def values(systems: Sequence[Scores]) -> Table:
+    """Every measure of every system with exact numbers, for a spreadsheet."""
     rows = tuple(
         (
             scores.name, label, number(scores[label], exact=True), str(method_of(scores, label)),
             str(scores.counts[label].queries), str(len(scores.query_ids)),
         )
+        for scores in systems
         for label in scores.labels
     )  # fmt: skip
     return Table(("system", "measure", "mean", "method", "samples", "of"), rows, names=2, texts=(3,))

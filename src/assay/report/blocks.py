@@ -105,6 +105,7 @@ class Sample:
     contexts: tuple[tuple[str, str], ...]
     method: str
     stage: str
+    system: str = ""
 
 
 @dataclass(frozen=True)

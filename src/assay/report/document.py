@@ -99,7 +99,8 @@ def _sample(sample: Sample) -> Table:
         if part.support is not None
     )
     headers = (say("column.statement"), say("column.support"), say("column.evidence"))
-    return Table(headers, rows, caption=sample.question, texts=(2,))
+    caption = f"{sample.system}: {sample.question}" if sample.system else sample.question
+    return Table(headers, rows, caption=caption, texts=(2,))
 
 
 def _block(block: Heading | Lines | Table | Verdict, kind: Format, lang: Lang) -> str:

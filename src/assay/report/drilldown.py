@@ -71,6 +71,6 @@ def _sample(sample: Sample, lang: Lang) -> dict[str, Any]:
             for part in sample.statements
         ],
         "c": [list(context) for context in sample.contexts],
-        "m": sample.method,
+        "m": f"{sample.system} \N{MIDDLE DOT} {sample.method}" if sample.system else sample.method,
         "s": tell(sample.stage, lang),
     }  # fmt: skip

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 ANSWERS: dict[str, tuple[str, str]] = {
     "answers.title": ("{system}: {n:,} {n:sample|samples}", "{system}：{n:,} 个样本"),
+    "answers.systems": (
+        "{name}: {systems} systems, {n:,} {n:sample|samples}",
+        "{name}：{systems} 个系统，{n:,} 个样本",
+    ),
+    "answers.apart": (
+        "the systems have no sample in common to compare: name the column of the question's id, --map query_id=COLUMN",
+        "各系统没有共同的样本，无法比较：请用 --map query_id=COLUMN 指定问题的 id 列",
+    ),
     "answers.mapping": ("columns: {text}", "字段对应：{text}"),
     "answers.left_out": ("left out, as no sample has what they need: {names}", "因样本缺少所需字段而未计算：{names}"),
     "answers.lacking": (

@@ -43,7 +43,8 @@ def _sample(given: Mapping[str, Any]) -> Sample:
         statements=_statements(str(given["answer"] or ""), given.get("statements") or (), contexts),
         contexts=contexts,
         method=str(given.get("method") or ""),
-        stage=stage(given.get("stage")) or str(given.get("reason") or ""),
+        stage=stage(given.get("stage")) or str(given.get("stage_reason") or given.get("reason") or ""),
+        system=str(given.get("system") or ""),
     )
 
 
@@ -107,8 +108,15 @@ def verdict(known: Mapping[str, tuple[Sample, ...]]) -> Verdict | None:
 
 def _table(known: Mapping[str, tuple[Sample, ...]]) -> Table:
     names = ("query", "question", "answer", "stage", "unsupported", "statements", "lowest", "method")
-    rows = tuple(_row(query, one) for query, own in known.items() for one in own)
-    return Table(tuple(say(f"column.{name}") for name in names), rows, say("answer.table"), names=4, texts=(7,))
+    rows = tuple((*_systems(one), *_row(query, one)) for query, own in known.items() for one in own)
+    more = ("system",) if any(one.system for own in known.values() for one in own) else ()
+    rows = rows if not more else tuple(row if len(row) > len(names) else ("", *row) for row in rows)
+    headers = tuple(say(f"column.{name}") for name in (*more, *names))
+    return Table(headers, rows, say("answer.table"), names=4 + len(more), texts=(7 + len(more),))
+
+
+def _systems(one: Sample) -> tuple[str, ...]:
+    return (one.system,) if one.system else ()
 
 
 def _row(query: str, one: Sample) -> tuple[str | Cell, ...]:
