@@ -51,6 +51,53 @@ def test_the_return_of_the_worked_example():
     assert found.break_even_gain == pytest.approx(0.1)
 
 
+# Prices of requests and what is unknown -----------------------------------------------------------------------------
+
+
+def test_a_price_per_search_is_paid_for_every_call_of_a_query():
+    once = one(Method("service", price_per_search=0.002), queries_per_day=1000)
+    assert (once.per_query, once.per_day) == (0.002, 2.0)
+    many = one(Method("service", price_per_search=0.002, calls=3, tokens=500), queries_per_day=1000)
+    assert (many.per_query, many.per_day) == (pytest.approx(0.006), pytest.approx(6.0))
+    assert (str(once.basis), str(many.basis)) == ("$0.002 a search", "$0.002 a search, 3 of them a query")
+
+
+def test_a_price_per_search_excludes_other_ways():
+    for other in ({"price": 1.0, "tokens": 10}, {"machine": 1.0, "throughput": 2}, {"per_query": 0.1}):
+        with pytest.raises(UsageError, match="not several of them"):
+            Method("x", price_per_search=0.002, **other)
+
+
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [
+        ({"price": 1, "tokens": 1000, "output_tokens": 5}, "unknown: output_price is missing"),
+        ({"tokens": 1000}, "unknown: no price is given"),
+        ({}, "unknown: no price is given"),
+        ({"model": "no-such-model", "tokens": 1000}, "unknown: the price of no-such-model is not known"),
+    ],
+)
+def test_an_unknown_cost_says_what_is_missing(method, reason):
+    found = one(Method("x", **method))
+    assert (found.per_query, found.per_day, str(found.basis)) == (None, None, reason)
+
+
+def test_the_command_takes_a_price_per_search_and_says_what_is_missing(call, tmp_path):
+    code, out, _ = call(
+        "cost", "--method", "c,price_per_search=0.002", "--method", "x,price=1,tokens=1000,output_tokens=5"
+    )
+    assert code == 0
+    rows = [line.split("  ") for line in out.splitlines()]
+    assert next(row for row in rows if row[0] == "c")[-1].strip() == "$0.002 a search"
+    assert next(row for row in rows if row[0] == "x")[-1].strip() == "unknown: output_price is missing"
+    (tmp_path / "c.toml").write_text("[method.c]\nprice_per_search = 0.002\n")
+    code, _, _ = call("cost", "c.toml", "-o", "c.json")
+    costs = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["economics"]["costs"]
+    assert (costs[1]["per_query"], costs[1]["per_day"], costs[1]["price_per_search"]) == (0.002, 200.0, 0.002)
+    code, out, _ = call("cost", "--method", "x,price=1,tokens=1000,output_tokens=5", "--lang", "zh")
+    assert "未知：缺少 output_price" in out
+
+
 # Costs ----------------------------------------------------------------------------------------------------------------
 
 

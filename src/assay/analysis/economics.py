@@ -26,7 +26,8 @@ class Method:
 
     By tokens: `price` per million (and `output_price`), or the `model` whose price is looked up (on the server at
     `url`); `tokens` of a document with all that is sent along, `output_tokens` of a query, over `calls` a query, which
-    decides the tier where prices go by the length of a prompt. By machine: `machine`, its price an hour, and
+    decides the tier where prices go by the length of a prompt. By request: `price_per_search`, paid for each of the
+    `calls` of a query. By machine: `machine`, its price an hour, and
     `throughput`, queries a second. Or `per_query` as it is.
     """
 
@@ -41,6 +42,7 @@ class Method:
     machine: float | None = None
     throughput: float | None = None
     per_query: float | None = None
+    price_per_search: float | None = None
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -51,9 +53,12 @@ class Method:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
                 expected = "a number above 0" if least else "a number from 0 on"
                 raise UsageError(f"{self.name}: {entry.name} = {value!r}: expected {expected}")
-        ways = [self.price is not None or bool(self.model), self.machine is not None, self.per_query is not None]
+        ways = [self.price is not None or bool(self.model), self.price_per_search is not None,
+                self.machine is not None, self.per_query is not None]  # fmt: skip
         if sum(ways) > 1:
-            raise UsageError(f"{self.name}: give a price (or a model), a machine, or per_query, not several of them")
+            raise UsageError(
+                f"{self.name}: give a price (or model), price_per_search, a machine or per_query, not several of them"
+            )
         if self.machine is not None and self.throughput is None:
             raise UsageError(f"{self.name}: a machine needs its throughput in queries a second, or a bench file")
         if (self.price is not None or self.model) and self.tokens is None:
@@ -89,6 +94,7 @@ class Cost:
     tokens: float | None = None
     machines: int | None = None
     always_on_per_day: float | None = None
+    price_per_search: float | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,8 @@ class _Job:
             return Cost(method.name, method.per_query, method.per_query * self.queries, say("cost.fixed"))
         if method.machine is not None:
             return self._by_machine(method)
+        if method.price_per_search is not None:
+            return self._by_search(method, method.price_per_search)
         if method.model:
             return self._by_model(method)
         if method.price is None:
@@ -155,10 +163,13 @@ class _Job:
         return self.by_price(method, method.price, method.output_price, say("cost.given"))
 
     def by_price(self, method: Method, price: float | None, output_price: float | None, basis: Said) -> Cost:
-        """Tokens times their price; unknown when a price that is needed is not known."""
+        """Tokens times their price; unknown, with the reason, when a price that is needed is not known."""
         asked = (method.tokens or 0.0) * self.documents
-        if price is None or (method.output_tokens and output_price is None):
-            return Cost(method.name, None, None, say("cost.unknown"), price, method.tokens)
+        if price is None:
+            return _unknown(method, say("cost.lacks_price"))
+        if method.output_tokens and output_price is None:
+            lacks = say("cost.lacks_output_of", model=method.model) if method.model else say("cost.lacks_output_price")
+            return _unknown(method, lacks, price)
         money = (asked * price + method.output_tokens * (output_price or 0.0)) / _MILLION
         return Cost(method.name, money, money * self.queries, basis, price, method.tokens)
 
@@ -166,7 +177,7 @@ class _Job:
         row = self._row(method)
         if row is None:
             self.warnings.append(say("cost.no_price", method=method.name, model=method.model))
-            return self.by_price(method, None, None, say("cost.unknown"))
+            return _unknown(method, say("cost.lacks_model", model=method.model))
         if row.currency != self.currency:
             raise UsageError(f"{method.name}: the price is in {row.currency}, not in {self.currency} (see --currency)")
         length = (method.tokens or 0.0) * self.documents / method.calls
@@ -174,7 +185,7 @@ class _Job:
         if tier is None:
             told = say("cost.too_long", method=method.name, model=method.model, tokens=round(length))
             self.warnings.append(told)
-            return self.by_price(method, None, None, say("cost.unknown"))
+            return _unknown(method, say("cost.lacks_tier", tokens=round(length)))
         basis = say("cost.listed", model=method.model, vendor=row.vendor or row.host, date=row.date.isoformat())
         return self.by_price(method, tier.input, tier.output, basis)
 
@@ -191,6 +202,21 @@ class _Job:
             raise UsageError(f"{method.name}: several vendors have {method.model} ({vendors}): say which by url")
         return rows[0] if rows else None
 
+    def _by_search(self, method: Method, price: float) -> Cost:
+        shown = money(price, self.currency)
+        each = price * method.calls
+        basis = say("cost.search", money=shown)
+        if method.calls != 1:
+            basis = say("cost.searches", money=shown, calls=method.calls)
+        return Cost(
+            method.name,
+            each,
+            each * self.queries,
+            basis,
+            tokens=method.tokens,
+            price_per_search=method.price_per_search,
+        )
+
     def _by_machine(self, method: Method) -> Cost:
         assert method.machine is not None and method.throughput is not None
         per_query = method.machine / (_HOUR * method.throughput)
@@ -203,6 +229,10 @@ class _Job:
         )  # fmt: skip
         basis = say("cost.machine", hour=money(method.machine, self.currency), qps=method.throughput)
         return Cost(method.name, per_query, per_query * self.queries, basis, machines=machines, always_on_per_day=daily)
+
+
+def _unknown(method: Method, reason: Said, price: float | None = None) -> Cost:
+    return Cost(method.name, None, None, reason, price, method.tokens)
 
 
 def measured_throughput(

@@ -16,13 +16,14 @@ _HELP = """Set methods of reranking side by side: money per query and per day.
 
 A method is a name and what is known of it: price (money per million tokens), or model (its price is looked up) and url;
 tokens (of a document, with all that is sent along), output_tokens (of a query), output_price, calls (of a query); or
-machine (its price an hour) with throughput (queries a second) or bench (a file of assay bench) and threads; or
-per_query. The same as a TOML FILE: queries_per_day, documents_per_query, currency, and a table [method.NAME] for each.
-Without a method, published figures are shown.
+price_per_search (of a request, calls of them a query); or machine (its price an hour) with throughput (queries a
+second) or bench (a file of assay bench) and threads; or per_query. The same as a TOML FILE: queries_per_day,
+documents_per_query, currency, and a table [method.NAME] for each. Without a method, published figures are shown.
 
 \b
 assay cost --method cross-encoder,price=0.025,tokens=800 --method listwise,model=qwen-plus,tokens=1000,output_tokens=200
 assay cost --method "own GPU,machine=1.20,bench=bench.json" --documents-per-query 50 -o cost.json
+assay cost --method service,price_per_search=0.002 --method service-200,price_per_search=0.002,calls=2
 assay cost costs.toml --reference
 """
 _TEXTS = ("model", "url", "bench")

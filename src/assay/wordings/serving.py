@@ -104,6 +104,16 @@ SERVING: dict[str, tuple[str, str]] = {
     ),
     "cost.none": ("no reranking", "不重排"),
     "cost.unknown": ("unknown", "未知"),
+    "cost.lacks_price": ("unknown: no price is given", "未知：未给出价格"),
+    "cost.lacks_output_price": ("unknown: output_price is missing", "未知：缺少 output_price"),
+    "cost.lacks_output_of": (
+        "unknown: the price list has no price for what {model} writes",
+        "未知：价目表中没有 {model} 输出的价格",
+    ),
+    "cost.lacks_model": ("unknown: the price of {model} is not known", "未知：{model} 的价格未知"),
+    "cost.lacks_tier": ("unknown: no price for prompts of {tokens:,} tokens", "未知：没有 {tokens:,} token 提示的价格"),
+    "cost.search": ("{money} a search", "每次检索请求 {money}"),
+    "cost.searches": ("{money} a search, {calls:g} of them a query", "每次检索请求 {money}，每次查询 {calls:g} 次请求"),
     "cost.given": ("price as given", "给定价格"),
     "cost.listed": ("{model}, {vendor} list of {date}", "{model}，{vendor} {date} 价目"),
     "cost.machine": (
