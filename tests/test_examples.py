@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import assay
+import oracles
+from assay.pipeline.experiment import load_experiment
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FILES = sorted(path for path in EXAMPLES.iterdir() if path.is_file())
@@ -46,6 +48,48 @@ def test_the_chunking_example_compares_five_ways_to_cut_by_every_measure(tmp_pat
     assert all(row.quality["faithfulness"].mean.estimate > 0.8 for row in found.rows)
     assert {row.quality["faithfulness"].method for row in found.rows} == {"embedding"}
     assert all(row.latency_ms["mean"] > 0 for row in found.rows)
+
+
+S1 = {
+    "retrieved": (0.9044, 0.5357, 0.9279),
+    "reranked, profile + query": (0.9070, 0.5435, 0.9203),
+    "reranked, query only": (0.8272, 0.5110, 0.8154),
+    "no_long": (0.9022, 0.5380, 0.9235),
+    "no_sequential": (0.9129, 0.5439, 0.9384),
+    "no_working": (0.9045, 0.5396, 0.9302),
+}
+S3 = {"BM25": 0.65, "vectors": 0.72, "hybrid": 0.78, "hybrid + rerank": 0.87}
+
+
+def test_the_ablation_of_query_texts_is_the_table_of_its_source_from_one_command(tmp_path):
+    done = assay.run_experiment(EXAMPLES / "ablation.toml", cache=tmp_path)
+    found = done.findings
+    assert found.measures == ("ndcg@10", "map@10", "p@1")
+    assert found.baseline == "full + rerank"
+    assert set(found.labels) == {row.name for row in found.rows}
+    columns = ("ndcg@10", "map@10", "p@1")
+    assert found.reference.figures == {name: dict(zip(columns, row, strict=True)) for name, row in S1.items()}
+    grades: dict[str, dict[str, float]] = {}
+    for query, doc, grade in found.judgments.frame.select("query_id", "doc_id", "grade").iter_rows():
+        grades.setdefault(query, {})[doc] = grade
+    for outcome, scores in zip(done.outcomes, found.systems, strict=True):
+        lists: dict[str, list[str]] = {query: [] for query in scores.query_ids}
+        for query, doc in outcome.run.frame.select("query_id", "doc_id").iter_rows():
+            lists[query].append(doc)
+        ndcg = [oracles.ndcg(lists[query], grades[query], 10, "exp") for query in scores.query_ids]
+        assert scores["ndcg@10"] == pytest.approx(sum(ndcg) / len(ndcg))
+        first = [grades[query].get((lists[query] or [""])[0], 0) > 0 for query in scores.query_ids]
+        assert scores["p@1"] == pytest.approx(sum(first) / len(first))
+    texts = {outcome.combination.name: outcome.queries[0].text for outcome in done.outcomes}
+    assert texts["query only + rerank"] == "sencha temperature"
+    assert len(set(texts.values())) == 5, "full asks the same with and without the reranker"
+
+
+def test_the_ladder_carries_the_published_figures_of_its_source():
+    reference = load_experiment(EXAMPLES / "ladder.toml").reference
+    assert {name: row["ndcg@10"] for name, row in reference.figures.items()} == S3
+    gains = [f"{100 * (value / S3['BM25'] - 1):+.1f} %" for value in list(S3.values())[1:]]
+    assert [row["gain"] for row in reference.figures.values()] == ["-", *gains]
 
 
 @pytest.mark.parametrize("name", ["ladder.toml", "chunking.toml"])

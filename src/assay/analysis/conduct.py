@@ -53,7 +53,7 @@ def run_experiment(
     if cache is not None:
         experiment = replace(experiment, cache=Path(cache))
     collection = read_data(experiment, limit=limit)
-    setup = make_setup(experiment)
+    setup = make_setup(experiment, collection)
     store = Store(experiment.cache)
     try:
         judge = Judge(experiment, collection, setup)  # what makes no sense is found before anything runs or is paid for

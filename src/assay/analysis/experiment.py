@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.scores import Scores
-    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.experiment import Collection, Experiment, Reference
     from assay.pipeline.grid import Combination
     from assay.pipeline.records import IndexTrace
     from assay.pipeline.runner import Outcome, Work
@@ -125,7 +125,10 @@ class Holdout:
 
 @dataclass(frozen=True)
 class Findings:
-    """An experiment evaluated: rows in the order of the grid, scores of those that ran, and the winner."""
+    """An experiment evaluated: rows in the order of the grid, scores of those that ran, and the winner.
+
+    `labels` describe combinations; `reference` has published figures, which are no part of any score.
+    """
 
     rows: tuple[Row, ...]
     systems: tuple[Scores, ...]
@@ -137,6 +140,8 @@ class Findings:
     settings: Settings
     judgments: Judgments
     warnings: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    reference: Reference | None = None
 
     def row(self, name: str) -> Row:
         """Find a row by the name of its combination."""
@@ -168,6 +173,7 @@ def evaluate_experiment(judge: Judge, outcomes: Iterable[Outcome], *, holdout: f
         tuple(dict.fromkeys(name for scores in systems for name in scores.labels)), baseline, winner, check,
         judge.settings, collection.judgments,
         (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *judge.said()),
+        experiment.labels, experiment.reference,
     )  # fmt: skip
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _BAR, _LINE = 0.1, 10.0  # seconds between two bars, and between two lines of a log
 _HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
 
-Every list of values in the file is an axis; all combinations are evaluated under one protocol. Work is kept in a
+Every list of values in the file is an axis, the text of the queries too; all combinations are evaluated under one
+protocol, answers included. Methods named module:function run that code. Work is kept in a
 cache by content: the same command run again goes on where it stopped, and changes redo only what follows them.
 
 \b
@@ -184,6 +185,10 @@ def write_results(found: Conducted, folder: Path) -> str:
         raise InputError(f"cannot be written: {error.strerror}", path=str(folder)) from None
     for outcome in found.outcomes:
         name = file_name(outcome.combination.name)
+        if outcome.combination.choices["query"].method != "none" and outcome.queries:
+            (folder / "queries").mkdir(exist_ok=True)
+            asked = ({"query_id": query.id, "text": query.text} for query in outcome.queries)
+            write_atomically(folder / "queries" / f"{name}.jsonl", _lines(asked))
         if outcome.run is not None:
             write_run(outcome.run, folder / "runs" / f"{name}.jsonl")
         if outcome.samples is not None:

@@ -10,7 +10,17 @@ from assay.errors import InputError, UnknownName, excerpt
 from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
-from assay.pipeline import bm25, chunkers, external, generators, hybrid, language_models, rerankers, vectors
+from assay.pipeline import (
+    bm25,
+    chunkers,
+    external,
+    generators,
+    hybrid,
+    language_models,
+    rerankers,
+    rewriting,
+    vectors,
+)
 from assay.pipeline.documents import read_collection
 from assay.pipeline.gold import GoldSpan, documents_judged, read_gold
 from assay.pipeline.grid import Choice, Combination, at, choices_of, chosen, combinations
@@ -24,9 +34,13 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.pipeline.stages import Stage
 
-_BUILT_IN = (bm25, chunkers, external, generators, hybrid, language_models, rerankers, vectors)  # they register methods
+_BUILT_IN = (  # they register methods
+    bm25, chunkers, external, generators, hybrid, language_models, rerankers, rewriting, vectors,
+)  # fmt: skip
 _PLUGINS = {
-    "chunk": chunkers.plugin_chunker, "retrieve": external.plugin_retriever, "rerank": rerankers.plugin_reranker,
+    "query": rewriting.plugin_rewriter,
+    "chunk": chunkers.plugin_chunker,
+    "retrieve": external.plugin_retriever, "rerank": rerankers.plugin_reranker,
     "generate": generators.plugin_generator,
 }  # fmt: skip
 _TABLES = {
@@ -37,7 +51,16 @@ _TABLES = {
         "method", "judge", "embedder", "ignore_same_id",
     ),
     "llm": LLM_KEYS,
+    "reference": ("source", "figures"),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Figures that somebody published, to be read beside those that are measured: by name and column."""
+
+    source: str = ""
+    figures: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -54,6 +77,8 @@ class Experiment:
     output: Path = Path()
     cache: Path = Path()
     seed: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    reference: Reference | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,7 +91,7 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     place = Path(path)
     raw = read_toml(str(place))
     for name in raw:
-        _check_key(name, {*_TABLES[""], *(table for table in _TABLES if table), *STAGES}, str(place))
+        _check_key(name, {*_TABLES[""], *(table for table in _TABLES if table), *STAGES, "labels"}, str(place))
     for table, known in _TABLES.items():
         part = raw.get(table, {}) if table else {}
         if not isinstance(part, dict):
@@ -79,6 +104,7 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     if baseline and baseline not in [one.name for one in grid]:
         with at(f"{place}: baseline"):
             raise UnknownName("combination", baseline, [one.name for one in grid])
+    labels = _labels(raw.get("labels", {}), [one.name for one in grid], f"{place}: labels")
     asked = raw.get("only", [])
     with at(f"{place}: only"):
         grid = chosen(grid, [asked] if isinstance(asked, str) else asked)
@@ -88,7 +114,8 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
         path=place, name=name, data=_data(raw, place), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),
         llm=raw.get("llm", {}), baseline=baseline, seed=int(raw.get("seed", 0)),
         output=place.parent / str(raw.get("output") or f"{place.stem}-results"),
-        cache=place.parent / str(raw.get("cache") or ".assay-cache"),
+        cache=place.parent / str(raw.get("cache") or ".assay-cache"), labels=labels,
+        reference=_reference(raw["reference"], f"{place}: reference") if "reference" in raw else None,
     )  # fmt: skip
 
 
@@ -96,6 +123,34 @@ def _check_key(name: str, known: Any, place: str) -> None:
     if name not in known:
         with at(place):
             raise UnknownName("key", name, known, hint=f"known here: {', '.join(sorted(known))}")
+
+
+def _labels(raw: Any, known: Sequence[str], place: str) -> dict[str, str]:
+    """Descriptions of combinations by their names."""
+    if not isinstance(raw, dict):
+        raise InputError("expected a table [labels]", path=place)
+    for name, text in raw.items():
+        if name not in known:
+            with at(place):
+                raise UnknownName("combination", name, known, hint=f"there are {', '.join(known[:12])}")
+        if not isinstance(text, str):
+            raise InputError(f"{excerpt(text)} is no description", path=f"{place}.{name}")
+    return dict(raw)
+
+
+def _reference(raw: Mapping[str, Any], place: str) -> Reference:
+    source, figures = raw.get("source", ""), raw.get("figures", {})
+    if not isinstance(source, str):
+        raise InputError(f"{excerpt(source)} is no text", path=f"{place}.source")
+    if not isinstance(figures, dict):
+        raise InputError("expected a table of tables", path=f"{place}.figures", hint='bm25 = {"ndcg@10" = 0.65}')
+    for name, row in figures.items():
+        if not isinstance(row, dict):
+            raise InputError('expected a table such as {"ndcg@10" = 0.65}', path=f"{place}.figures.{name}")
+        for column, value in row.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+                raise InputError("expected a number or a text", path=f"{place}.figures.{name}.{column}")
+    return Reference(source, figures)
 
 
 def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
@@ -113,7 +168,7 @@ def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Collection:
-    """The data of an experiment, read."""
+    """The data of an experiment, read; `table` has the columns of every query that has a text."""
 
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
@@ -121,6 +176,7 @@ class Collection:
     spans: tuple[GoldSpan, ...] = ()
     references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
@@ -145,6 +201,7 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     return Collection(
         tuple(documents), tuple(queries), _only(judgments, kept),
         tuple(span for span in spans if span.query_id in kept), _references(table), tuple(notes),
+        {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
     )  # fmt: skip
 
 
@@ -201,10 +258,10 @@ def _references(table: Any) -> dict[str, tuple[str, ...]]:
     return {query: (text,) for query, text in pairs if isinstance(text, str)}
 
 
-def make_setup(experiment: Experiment) -> Setup:
+def make_setup(experiment: Experiment, collection: Collection) -> Setup:
     """What stages and the judge of answers share; to be closed when all is done."""
     llm = {"cache": str(experiment.cache.resolve() / "answers.sqlite"), **experiment.llm}  # nothing is paid for twice
-    return Setup(experiment.folder, llm)
+    return Setup(experiment.folder, llm, collection.table)
 
 
 def make_stages(experiment: Experiment, setup: Setup) -> dict[tuple[Any, ...], Any]:

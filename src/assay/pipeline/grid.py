@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 
 # What a stage takes besides the parameters of its method: how many chunks it gives, looks at, or is shown.
 SHARED: dict[Stage, dict[str, int]] = {
-    "chunk": {}, "retrieve": {"depth": 100}, "rerank": {"depth": 50}, "generate": {"contexts": 5},
+    "query": {}, "chunk": {}, "retrieve": {"depth": 100}, "rerank": {"depth": 50}, "generate": {"contexts": 5},
 }  # fmt: skip
-_DEFAULT: dict[Stage, str] = {"chunk": "none", "retrieve": "bm25", "rerank": "none", "generate": "none"}
+_DEFAULT: dict[Stage, str] = {
+    "query": "none", "chunk": "none", "retrieve": "bm25", "rerank": "none", "generate": "none",
+}  # fmt: skip
+_NONE = {"chunk": "whole", "query": "as given"}  # what "none" means where it is not silent
 _MOST = 1000
 
 
@@ -159,7 +162,7 @@ def _labels(choices: list[Choice]) -> list[str]:
         mine = _values(choice)
         differ = [_told(key, value) for key, value in mine.items() if any(other.get(key) != value for other in like)]
         name = choice.method.rpartition(":")[2] if is_plugin(choice.method) else choice.method
-        name = "whole" if choice.stage == "chunk" and name == "none" else name
+        name = _NONE.get(choice.stage, name) if name == "none" else name
         found.append(choice.name or " ".join([name, *differ]))
     return found
 

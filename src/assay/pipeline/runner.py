@@ -17,7 +17,7 @@ from assay.messages import say
 from assay.pipeline import chunkers
 from assay.pipeline.measuring import Timed, measured, timed
 from assay.pipeline.ordering import check_answered, descending, fresh_score, reordered, rescored
-from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, together
+from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, Query, together
 from assay.pipeline.store import Store, key_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.grid import Choice, Combination
-    from assay.pipeline.records import Query
     from assay.pipeline.retrieval import Index, Indexer, Ranked
 
 T = TypeVar("T")
@@ -59,7 +58,8 @@ class Work:
 class Outcome:
     """What became of one combination: its run, answers and trace, or the reason why there are none.
 
-    `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries.
+    `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries;
+    `queries` have the texts that were searched for.
     """
 
     combination: Combination
@@ -71,6 +71,7 @@ class Outcome:
     work: Mapping[str, Sequence[Work]] = field(default_factory=dict)
     index: IndexTrace | None = None
     faults: Mapping[str, int] = field(default_factory=dict)
+    queries: Sequence[Query] = ()
 
     @property
     def done(self) -> bool:
@@ -116,21 +117,26 @@ class Runner:
         hits: list[Hits] = []
         first: list[Hits] = []
         answers: list[Answered] = []
+        asked: list[Query] = []
+        written: list[Answered] = []
         generator = self._made[choices["generate"].key]
-        for number, block in enumerate(self._blocks):
+        for number, given in enumerate(self._blocks):
             self._tell(combination.name, number * BLOCK, len(self._data.queries))
+            block, texts = self._rewritten(choices["query"], given)
+            asked += block
+            written += texts
             key, found = self._retrieved(choices["retrieve"], chunks_key, chunks, block)
             first += found
             found = self._reranked(choices["rerank"], key, found, chunks, block)
             hits += found
             if generator is not None:
-                answers += self._answered(choices["generate"], found, chunks, block)
+                answers += self._answered(choices["generate"], found, chunks, given)
         self._tell(combination.name, len(self._data.queries), len(self._data.queries))
         return Outcome(
             combination, run=self._as_run(combination.name, hits, chunks), chunks=chunks, hits=hits,
             samples=self._as_samples(choices["generate"], hits, answers, chunks) if generator is not None else None,
-            work=self._work(choices, first, hits, answers), index=self._trace(choices["retrieve"], chunks_key, chunks),
-            faults=_faults(hits, answers),
+            work=self._work(choices, written, first, hits, answers), queries=asked, faults=_faults(hits, answers),
+            index=self._trace(choices["retrieve"], chunks_key, chunks),
         )  # fmt: skip
 
     # Stages -----------------------------------------------------------------------------------------------------------
@@ -158,6 +164,25 @@ class Runner:
         if len({chunk.id for chunk in found}) != len(found) or (self._texts and not found):
             raise ValueError("a chunk is lacking, or there twice")
         return found
+
+    def _rewritten(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
+        """The queries as they are asked, and what it took to write them, if it took anything."""
+        rewriter = self._made[choice.key]
+        if rewriter is None:
+            return list(block), []
+        if not rewriter.works:
+            return [Query(query.id, rewriter.rewrite(query)) for query in block], []
+
+        def compute() -> tuple[list[Any], bool]:
+            rows = []
+            for query in block:
+                done = self._by_the_clock(key_of(rewriter.identity), query, partial(rewriter.rewrite, query))
+                rows.append(Answered(done.found, "", done.ms, **done.spent(), cached=done.account.cached))
+            return [row.to_json() for row in rows], True
+
+        key = key_of("query", rewriter.identity, [list(query) for query in block])
+        found = self._store.values("query", key, compute, partial(_read_answers, len(block)))
+        return [Query(query.id, one.text or "") for query, one in zip(block, found, strict=True)], found
 
     def _retrieved(
         self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk], block: Sequence[Query]
@@ -307,9 +332,11 @@ class Runner:
         return Samples(tuple(rows))
 
     def _work(
-        self, choices: Mapping[Any, Choice], first: Sequence[Hits], hits: Sequence[Hits], answers: Sequence[Answered]
-    ) -> dict[str, list[Work]]:
-        found = {"retrieve": list(map(Work.of, first))}
+        self, choices: Mapping[Any, Choice], written: Sequence[Answered], first: Sequence[Hits], hits: Sequence[Hits],
+        answers: Sequence[Answered],
+    ) -> dict[str, list[Work]]:  # fmt: skip
+        found = {"query": list(map(Work.of, written))} if written else {}
+        found["retrieve"] = list(map(Work.of, first))
         if self._made[choices["rerank"].key] is not None:
             found["rerank"] = list(map(Work.of, hits))
         if answers:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.llm import Client
     from assay.text.embeddings import Embedder
 
-Stage = Literal["chunk", "retrieve", "rerank", "generate"]
+Stage = Literal["query", "chunk", "retrieve", "rerank", "generate"]
 STAGES: tuple[Stage, ...] = get_args(Stage)
 _SECRET = {"key_env", "key_file"}
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -55,10 +55,14 @@ def identity_of(embedder: Embedder) -> Any:
 
 @dataclass(frozen=True)
 class Setup:
-    """What stages need beyond their parameters: where paths start, and clients of language models."""
+    """What stages need beyond their parameters: where paths start, and clients of language models.
+
+    `queries` has what is known about every query that has a text: its columns by name.
+    """
 
     folder: Path = Path()
     llm: Mapping[str, Any] = field(default_factory=dict)
+    queries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clients: dict[tuple[str, str, str], Client] = field(default_factory=dict)
 
     def path(self, place: str) -> Path:

@@ -29,6 +29,7 @@ def document(found: Findings, *, brief: bool = False) -> list[Block]:
     blocks: list[Block] = [summary(found)]
     blocks += [] if (table := figures(part)) is None else [table]
     blocks.append(Lines(tuple(sentences(found))))
+    blocks += [] if (table := published(part)) is None else [table]
     if not brief:
         blocks.append(stages(found))
         blocks += [] if (table := indexes(found)) is None else [table]
@@ -41,23 +42,27 @@ def summary(found: Findings) -> Table:
     """One row per combination: measures, interval and p of the deciding one, latency, money, the front."""
     first = found.measure
     others = [label for label in found.measures if label != first] if len(found.measures) <= _COLUMNS else []
-    methods = {label: methods_of(plain(found), label) for label in (first, *others)}
+    part = plain(found)
+    methods = {label: methods_of(part, label) for label in (first, *others)}
     headers = (
-        say("column.system"), titled(first, methods[first]), say("column.interval", level=0.95),
+        say("column.system"), *([say("column.description")] if found.labels else []),
+        titled(first, methods[first]), say("column.interval", level=0.95),
         say("column.from_baseline", baseline=found.baseline), *(titled(label, methods[label]) for label in others),
         *map(say, LATENCY.values()), say("column.cost_thousand"), say("column.front"),
     )  # fmt: skip
-    return Table(headers, tuple(_row(row, first, others, found) for row in found.rows))
+    rows = tuple(_row(row, first, others, found) for row in found.rows)
+    return Table(headers, rows, names=2 if found.labels else 1)
 
 
 def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str | Cell, ...]:
+    label = [found.labels.get(row.name, "")] if found.labels else []
     if not row.done:
-        return (row.name, say("experiment.failed"), *("" for _ in range(len(others) + 4 + len(LATENCY))))
+        return (row.name, *label, say("experiment.failed"), *("" for _ in range(len(others) + 4 + len(LATENCY))))
     quality = row.quality[first]
     cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
-        row.name, _cell(quality, strong=row.name == found.winner), between(quality.mean), pvalue(quality.pvalue),
-        *(_cell(row.quality[label]) if label in row.quality else "" for label in others),
+        row.name, *label, _cell(quality, strong=row.name == found.winner), between(quality.mean),
+        pvalue(quality.pvalue), *(_cell(row.quality[name]) if name in row.quality else "" for name in others),
         *(f"{row.latency_ms[name]:.1f}" for name in LATENCY), cost,
         say("experiment.front_mark") if row.pareto else "",
     )  # fmt: skip
@@ -94,6 +99,29 @@ def figures(part: Mapping[str, Any]) -> Table | None:
             rows.append((say(f"column.{key}"), "", *shown))
     headers = (say("column.measure"), say("column.method"), *(str(one["name"]) for one in done))
     return Table(headers, tuple(rows), caption=say("experiment.figures"), names=2)
+
+
+def published(part: Mapping[str, Any]) -> Table | None:
+    """Figures that somebody published, as the experiment file has them; never mixed with what was measured."""
+    known = part.get("reference") or {}
+    rows = known.get("figures") or {}
+    if not rows:
+        return None
+    columns = list(dict.fromkeys(name for row in rows.values() for name in row))
+    digits = {name: max(_digits(row.get(name)) for row in rows.values()) for name in columns}
+    body = tuple(
+        (str(name), *(_as_printed(row.get(column), digits[column]) for column in columns)) for name, row in rows.items()
+    )
+    caption = say("experiment.published", source=str(known.get("source") or "?"))
+    return Table((say("column.system"), *columns), body, caption=caption)
+
+
+def _digits(value: object) -> int:
+    return len(repr(value).partition(".")[2]) if isinstance(value, float) else 0
+
+
+def _as_printed(value: object, digits: int) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def _figure(label: str, done: list[dict[str, Any]], methods: list[str]) -> tuple[str | Cell, ...]:
@@ -234,13 +262,15 @@ def plain(found: Findings) -> dict[str, Any]:
         "measure": found.measure,
         "baseline": found.baseline,
         "winner": {"name": found.winner, "holdout": None if found.holdout is None else _plain_holdout(found.holdout)},
-        "combinations": [_plain_row(row) for row in found.rows],
+        "combinations": [_plain_row(row, found.labels.get(row.name, "")) for row in found.rows],
+        **({} if found.reference is None else {"reference": asdict(found.reference)}),
     }
 
 
-def _plain_row(row: Row) -> dict[str, Any]:
+def _plain_row(row: Row, label: str) -> dict[str, Any]:
     return {
         "name": row.name,
+        **({"description": label} if label else {}),
         "axes": dict(row.combination.axes),
         "stages_chosen": {
             stage: {"method": choice.method, **choice.params, **({"size": choice.size} if choice.size else {})}

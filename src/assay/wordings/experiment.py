@@ -86,6 +86,10 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
         "由 {judge} 评判回答：{tokens:,} 个 token，价格未知。",
     ),
     "experiment.figures": ("All figures", "全部指标"),
+    "experiment.published": (
+        "Published figures, not measured here: {source}",
+        "已发表的数值，并非此处测得：{source}",
+    ),
     "experiment.stages": ("Time, tokens and money of each stage", "各阶段的时间、token 与费用"),
     "experiment.indexes": ("Indexes", "索引"),
     "experiment.work": (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
-from assay.report.experiment import LATENCY, about, deciding, figures, methods_of, outcome, titled
+from assay.report.experiment import LATENCY, about, deciding, figures, methods_of, outcome, published, titled
 from assay.report.intervals import behind
 from assay.report.tables import Cell, Table
 
@@ -47,6 +47,7 @@ def _part(part: Mapping[str, Any], place: int) -> list[Block]:
     shown = measures if every is None else measures[:1]
     blocks: list[Block] = [_table(part, combinations, shown), star, *([] if every is None else [every])]
     blocks.append(Lines(tuple(outcome(part))))
+    blocks += [] if (table := published(part)) is None else [table]
     for cost in ("latency", "cost"):
         chart = _front(done, first, cost, place)
         blocks += [chart] if chart is not None else []
@@ -63,14 +64,20 @@ def _part(part: Mapping[str, Any], place: int) -> list[Block]:
 def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measures: Sequence[str]) -> Table:
     axes = list(part.get("axes") or {})
     winner = (part.get("winner") or {}).get("name")
+    labelled = any(one.get("description") for one in combinations)
     headers = (
-        say("column.combination"), *axes, *(titled(name, methods_of(part, name)) for name in measures),
+        say("column.combination"), *([say("column.description")] if labelled else []), *axes,
+        *(titled(name, methods_of(part, name)) for name in measures),
         *map(say, LATENCY.values()), say("column.per_query_cost"), say("column.pareto"),
         say("column.status"),
     )  # fmt: skip
-    rows = tuple(_row(one, axes, measures, winner=one.get("name") == winner) for one in combinations)
+    rows = tuple(
+        (row[0], *([str(one.get("description") or "")] if labelled else []), *row[1:])
+        for one in combinations
+        for row in (_row(one, axes, measures, winner=one.get("name") == winner),)
+    )
     last = len(headers) - 1
-    return Table(headers, rows, say("experiment.table"), names=1 + len(axes), texts=(last - 1, last))
+    return Table(headers, rows, say("experiment.table"), names=1 + labelled + len(axes), texts=(last - 1, last))
 
 
 def _row(one: Combination, axes: Sequence[str], measures: Sequence[str], *, winner: bool) -> tuple[str | Cell, ...]:

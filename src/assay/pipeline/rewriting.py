@@ -1,0 +1,124 @@
+"""What is asked: the text of every query as it stands, from another file, from a template, or rewritten by a function.
+
+Retrieval and reranking see that text; answers are given to the question as it stands in the queries.
+"""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING, Any, Protocol
+
+from assay.errors import InputError, UnknownName, UsageError, excerpt
+from assay.formats.queries import read_queries
+from assay.llm.calls import Call
+from assay.pipeline.external import answered
+from assay.pipeline.sources import source_digest
+from assay.pipeline.stages import Setup, load, method
+from assay.pipeline.terms import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from assay.pipeline.records import Query
+
+
+class Rewriter(Protocol):
+    """Whatever gives the text of a query; `works` says that this takes time, and is worth keeping."""
+
+    identity: dict[str, Any]
+    works: bool
+
+    def rewrite(self, query: Query) -> str:
+        """The text to ask with."""
+
+
+@method("query", "none")
+def none(setup: Setup) -> None:
+    """The texts of the queries as they stand."""
+    del setup
+
+
+@method("query", "file")
+def file(setup: Setup, *, file: str) -> Rewriter:
+    """The texts of another file, which has the same query ids."""
+    place = setup.path(file)
+    texts = read_queries(place).texts()
+    lacking = [name for name in setup.queries if name not in texts]
+    if lacking:
+        rest = f", nor have {len(lacking) - 1} others" if len(lacking) > 1 else ""
+        raise InputError(f"query {excerpt(lacking[0])} has no text in it{rest}", path=str(place), hint=_SAME)
+    unknown = next((name for name in texts if name not in setup.queries), None)
+    if unknown is not None:
+        raise InputError(
+            f"query {excerpt(unknown)} is not among the queries of the experiment", path=str(place), hint=_SAME
+        )
+    return Written(texts)
+
+
+@method("query", "template")
+def template(setup: Setup, *, text: str) -> Rewriter:
+    """A text with $text and other columns of the queries, as in "$profile $text"."""
+    made = Template(text)
+    if not made.is_valid():
+        raise UsageError(f"text = {excerpt(text)} is no template: columns are written as $text or ${{text}}")
+    known = list(dict.fromkeys(name for row in setup.queries.values() for name in row))
+    for name in made.get_identifiers():
+        if name not in known:
+            raise UnknownName("column", name, known, hint=f"the queries have {', '.join(known)}")
+    filled = {
+        query: " ".join(made.substitute({name: "" if row.get(name) is None else row[name] for name in known}).split())
+        for query, row in setup.queries.items()
+    }
+    return Written(filled)
+
+
+_SAME = "the files of one experiment have the same query ids, as the judgments are the same"
+
+
+class Written:
+    """Texts that are there before anything is asked."""
+
+    works = False
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        wordless = next((name for name, text in texts.items() if not words(text)), None)
+        if wordless is not None:
+            raise InputError(f"query {excerpt(wordless)} has no words: {excerpt(texts[wordless])}")
+        self._texts = dict(texts)
+        self.identity = {"method": "written"}  # the texts themselves are in the keys of whatever asks with them
+
+    def rewrite(self, query: Query) -> str:
+        """Look the text up."""
+        return self._texts[query.id]
+
+
+class Own:
+    """A user's function from text to text."""
+
+    works = True
+
+    def __init__(self, call: Callable[..., Any], name: str, params: Mapping[str, Any]) -> None:
+        self._call, self._name, self._params = call, name, dict(params)
+        self.identity = {"plugin": name, "source": source_digest(call, name), "parameters": self._params}
+
+    def rewrite(self, query: Query) -> str:
+        """Call it, and check that it gave a query."""
+        found = self._call(query.text, **self._params)
+        if not isinstance(found, str):
+            raise InputError(f"{self._name} gave {excerpt(found)}, expected a text")
+        if not words(found):
+            raise InputError(f"{self._name} gave {excerpt(found)}, which has no words")
+        return found
+
+
+def plugin_rewriter(text: str, setup: Setup, params: Mapping[str, Any]) -> Rewriter:
+    """A user's own way of asking: module:callable, or an endpoint: POST {"query"} -> {"query"}."""
+    if not text.startswith(("http://", "https://")):
+        return Own(load(text, setup.folder), text, params)
+    client = setup.client(text, "rewriter")
+
+    def ask(query: str, **rest: Any) -> Any:
+        body = {"query": query, **rest}
+        return answered(client.call_many([Call("", "rewriter", body, lambda answer: answer.get("query"))])[0])
+
+    return Own(ask, text, params)
