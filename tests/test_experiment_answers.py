@@ -153,6 +153,18 @@ def verdicts(text: str, verdict: str, contexts: list[int]) -> str:
     return json.dumps({n: {"reason": "x", "verdict": verdict, "contexts": contexts} for n in numbers})
 
 
+def test_a_protocol_that_lists_both_kinds_of_measures_together_is_understood(home):
+    text = 'name = "mine"\nprimary = "recall@1"\n[measures]\n"recall@1" = "recall@1"\ntoken_f1 = "token_f1"\n'
+    (home / "mine.toml").write_text(text, encoding="utf-8")
+    body = f'{GENERATED}[evaluate]\nprotocol = "{home}/mine.toml"\n'
+    found = assay.run_experiment(write(home, body, WITH_REFERENCES)).findings
+    assert found.measures == ("recall@1", "token_f1")
+    wanted = statistics.fmean(token_f1(ANSWERS[q], REFERENCES[q]) for q in QUERIES)
+    assert found.systems[0]["token_f1"] == pytest.approx(wanted)
+    silent = assay.run_experiment(write(home, f'#data\n[evaluate]\nprotocol = "{home}/mine.toml"\n')).findings
+    assert silent.measures == ("recall@1",)
+
+
 def test_a_judge_of_the_experiment_decides_and_is_paid_once(home):
     def verdict(received):
         return verdicts(received.text, "no", [])

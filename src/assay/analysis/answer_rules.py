@@ -43,6 +43,20 @@ def of_answers(text: object, protocol: Protocol) -> bool:
         return False
 
 
+def sides_apart(protocol: Protocol) -> Protocol:
+    """A protocol whose measures of answers stand apart from those of rankings; left alone if it has only one kind."""
+    mixed = {label: text for label, text in protocol.measures.items() if of_answers(label, protocol)}
+    if not mixed or len(mixed) == len(protocol.measures):
+        return protocol
+    return replace(
+        protocol,
+        measures={label: text for label, text in protocol.measures.items() if label not in mixed},
+        answers={**protocol.answers, **mixed},
+        primary=None if protocol.primary in mixed else protocol.primary,
+        headline=tuple(label for label in protocol.headline if label not in mixed),
+    )
+
+
 @dataclass(frozen=True)
 class AnswerRules:
     """Measures of answers and who judges them, the same for every combination of an experiment.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from assay.analysis.answer_rules import ANSWERING, answer_rules, of_answers
+from assay.analysis.answer_rules import ANSWERING, answer_rules, of_answers, sides_apart
 from assay.analysis.columns import is_span_measure, span_values, with_answers, with_column
 from assay.analysis.comparable import direction
 from assay.analysis.compare import compare
@@ -213,7 +213,7 @@ class Judge:
         name = told.pop("protocol", "trec")
         place = f"{experiment.path}: evaluate"
         try:
-            protocol = load_protocol(name)
+            protocol = sides_apart(load_protocol(name))
             if protocol.fold is None:
                 told.setdefault("fold", "before")
             _check_measures(asked, protocol)
