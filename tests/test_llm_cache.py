@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -12,6 +14,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,7 +26,8 @@ from assay.errors import InputError, UsageError
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question, vote_of
 from assay.judge.rubric import load_rubric
-from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage
+from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage, as_client, claims, store
+from assay.llm.cache import checksum_of
 from assay.llm.upkeep import prune, stats, verify
 from assay.testing import Answer, FakeLLM
 
@@ -164,6 +169,168 @@ def test_a_damaged_reply_is_asked_again(tmp_path):
             assert not client.complete(Request.asking("x")).cached
             assert client.complete(Request.asking("x")).cached
         assert verify(path) == []
+
+
+# Damage ---------------------------------------------------------------------------------------------------------------
+
+GRADED = {"type": "object", "properties": {"grade": {"type": "integer"}}, "required": ["grade"]}
+QUESTIONS = [Request.asking(f"document {i}", schema=GRADED) for i in range(40)]
+
+
+def graded(received) -> str:
+    return json.dumps({"grade": int(re.search(r"document (\d+)", received.text)[1]) % 4})
+
+
+def grades_of(client: Client) -> list[int | None]:
+    replies = dict(client.complete_many(QUESTIONS))
+    return [replies[i].data["grade"] if replies[i].ok else None for i in range(len(QUESTIONS))]
+
+
+RIGHT = [i % 4 for i in range(40)]
+
+
+def flip(raw: bytearray, rng: random.Random) -> None:
+    for _ in range(rng.choice([1, 1, 3, 20])):
+        raw[rng.randrange(len(raw))] ^= 1 << rng.randrange(8)
+
+
+def truncate(raw: bytearray, rng: random.Random) -> None:
+    del raw[rng.randrange(100, len(raw)) :]
+
+
+def zero(raw: bytearray, rng: random.Random) -> None:
+    size = rng.choice([1, 16, 512, 4096])
+    start = rng.randrange(0, len(raw), size)
+    raw[start : start + size] = bytes(min(size, len(raw) - start))
+
+
+def change_digit(raw: bytearray, rng: random.Random) -> None:
+    places = [found.start() for found in re.finditer(rb"[0-9]", bytes(raw))]
+    raw[rng.choice(places)] = rng.choice(b"0123456789")
+
+
+def change_grade(raw: bytearray, rng: random.Random) -> None:
+    places = [found.end() - 1 for found in re.finditer(rb'grade[\\":\s]+\d', bytes(raw))]
+    raw[rng.choice(places)] = rng.choice(b"0123")
+
+
+def swap_pages(raw: bytearray, rng: random.Random) -> None:
+    one, other = (4096 * rng.randrange(1, len(raw) // 4096) for _ in range(2))
+    raw[one : one + 4096], raw[other : other + 4096] = raw[other : other + 4096], raw[one : one + 4096]
+
+
+def swap_rows(raw: bytearray, rng: random.Random) -> None:
+    """Let two entries of the index point to each other's reply."""
+    places = [found.end() for found in re.finditer(rb"[0-9a-f]{64}(?=[\x02-\x28])", bytes(raw))]
+    one, other = rng.sample(places, 2)
+    raw[one], raw[other] = raw[other], raw[one]
+
+
+DAMAGE = [flip, truncate, zero, change_digit, change_grade, swap_pages, swap_rows]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """The bytes of a cache with forty grades, and the server that gave them."""
+    path = tmp_path_factory.mktemp("sound") / "c"
+    with FakeLLM(graded) as server:
+        with Client(server.url, "m", cache=path) as client:
+            assert grades_of(client) == RIGHT
+        yield path.read_bytes(), server
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_no_damage_gives_a_wrong_grade_and_all_of_it_heals_or_is_named(
+    tmp_path, sound, damage, stress, caplog, monkeypatch
+):
+    monkeypatch.setattr(claims, "LEASE", 0.5)  # a file may be too damaged to give claims back
+    raw, server = sound
+    path = tmp_path / "c"
+    for trial in range(150 if stress else 12):
+        spoilt = bytearray(raw)
+        damage(spoilt, random.Random(f"{damage.__name__} {trial}"))
+        for ending in ("", "-journal", "-wal", "-shm"):
+            (tmp_path / f"c{ending}").unlink(missing_ok=True)
+        path.write_bytes(spoilt)
+        before = len(server.requests)
+        caplog.clear()
+        with Client(server.url, "m", cache=path) as client:
+            assert grades_of(client) == RIGHT, trial
+            first, told = len(server.requests) - before, client.warnings
+        assert bool(told) == bool(caplog.text), trial
+        with Client(server.url, "m", cache=path) as client:
+            assert grades_of(client) == RIGHT, trial
+            again, named = len(server.requests) - before - first, client.warnings
+        assert not again or named, trial
+        if first and not told:  # rows that cannot be found any more, which the second run had again
+            assert not again
+
+
+def test_a_damaged_reply_is_asked_once_more_and_said_in_one_line(tmp_path, sound, caplog):
+    raw, server = sound
+    path, before = tmp_path / "c", len(server.requests)
+    path.write_bytes(raw)
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE replies SET value = replace(value, '\"grade\":', '\"hrade\":') WHERE id <= 3")
+        file.execute("UPDATE replies SET sum = 'x' WHERE id = 4")
+    file.close()
+    assert len(verify(path)) == 4
+    with Client(server.url, "m", cache=path) as client:
+        assert grades_of(client) == RIGHT
+        assert "4 damaged replies" in client.warnings[0]
+    assert len(server.requests) - before == 4
+    assert caplog.text.count("4 damaged replies are not believed but asked for again") == 1
+    assert verify(path) == []
+
+
+def test_an_unreadable_reply_with_the_right_checksum_heals_too(tmp_path, sound):
+    raw, server = sound
+    path, before = tmp_path / "c", len(server.requests)
+    path.write_bytes(raw)
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE replies SET value = '[]', sum = ? WHERE id = 1", (checksum_of(b"[]"),))
+    file.close()
+    for _ in range(2):
+        with Client(server.url, "m", cache=path) as client:
+            assert grades_of(client) == RIGHT
+    assert len(server.requests) - before == 1
+
+
+@pytest.mark.parametrize("damage", [change_grade, zero, truncate, flip])
+def test_a_damaged_cache_can_be_repaired_and_keeps_what_is_sound(tmp_path, sound, damage, stress):
+    raw, server = sound
+    path = tmp_path / "c"
+    for trial in range(40 if stress else 8):
+        spoilt = bytearray(raw)
+        damage(spoilt, random.Random(trial))
+        path.write_bytes(spoilt)
+        found = run("verify", str(path))
+        if found.exit_code:
+            done = run("verify", str(path), "--repair")
+            assert (done.exit_code, "repaired" in done.output) == (0, True), done.output
+        assert verify(path) == []
+        with Client(server.url, "m", cache=path) as client:
+            assert grades_of(client) == RIGHT
+            assert not client.warnings
+
+
+def test_a_file_that_cannot_be_written_is_read(tmp_path, sound, monkeypatch, caplog):
+    raw, server = sound
+    path, before = tmp_path / "c", len(server.requests)
+    path.write_bytes(raw)
+    path.chmod(0o400)
+
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(store, "connect", refuse)  # who runs the tests may be allowed everything
+    with Client(server.url, "m", cache=path) as client:
+        assert grades_of(client) == RIGHT
+        assert len(server.requests) == before
+        assert [client.complete(Request.asking("document 99")).ok for _ in range(2)] == [True, True]
+    assert len(server.requests) == before + 2
+    assert "new replies cannot be kept" in caplog.text
+    assert path.read_bytes() == raw
 
 
 # Answers of earlier versions --------------------------------------------------------------------------------------------
@@ -314,6 +481,117 @@ def test_a_killed_run_pays_again_only_what_was_under_way(tmp_path, stress):
             assert acknowledged.isdisjoint(again)
             assert len(set(first) & set(again)) <= Limits().concurrency
             assert len(again) == len(set(again))
+
+
+ASKER = """
+import sys
+from assay.llm import Client, Request
+schema = {"type": "object", "properties": {"grade": {"type": "integer"}}, "required": ["grade"]}
+with Client(sys.argv[1], "m", cache=sys.argv[2]) as client:
+    requests = [Request.asking(f"document {i}", schema=schema) for i in range(int(sys.argv[3]))]
+    replies = dict(client.complete_many(requests))
+assert [replies[i].data["grade"] for i in range(len(requests))] == [i % 4 for i in range(len(requests))]
+print(sum(reply.calls for reply in replies.values()), *client.warnings)
+"""
+
+
+def askers(server: FakeLLM, path, pairs: int, count: int) -> list[subprocess.Popen[str]]:
+    line = [sys.executable, "-c", ASKER, server.url, str(path), str(pairs)]
+    return [subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(count)]
+
+
+def told(processes: list[subprocess.Popen[str]]) -> list[int]:
+    """Calls that each process made; half a lease is time enough for them all."""
+    ends = [process.communicate(timeout=claims.LEASE - claims.RENEWAL) for process in processes]
+    assert [errors for _, errors in ends] == [""] * len(ends)
+    return [int(out) for out, _ in ends]
+
+
+def test_processes_that_ask_the_same_at_the_same_time_pay_once(tmp_path, stress):
+    count, pairs = (8, 300) if stress else (3, 60)
+    with FakeLLM(lambda received: Answer(graded(received), delay=0.2)) as server:
+        calls = told(askers(server, tmp_path / "c", pairs, count))
+        assert (len(server.requests), sum(calls)) == (pairs, pairs)
+    with sqlite3.connect(tmp_path / "c") as file:
+        assert file.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+    file.close()
+    assert verify(tmp_path / "c") == []
+
+
+def test_what_a_killed_process_was_asking_is_asked_by_the_others_at_once(tmp_path, stress):
+    """Only the calls that were out when it was killed are paid again."""
+    count, pairs = (8, 300) if stress else (3, 60)
+    with FakeLLM(lambda received: Answer(graded(received), delay=0.3)) as server:
+        (victim,) = askers(server, tmp_path / "c", pairs, 1)
+        end = time.monotonic() + 60
+        while len(server.requests) < pairs // 3 and time.monotonic() < end:
+            time.sleep(0.005)
+        others = askers(server, tmp_path / "c", pairs, count - 1)
+        time.sleep(0.1)
+        victim.send_signal(signal.SIGKILL)
+        victim.communicate()
+        out = server._flying  # calls that nobody will read the answers of
+        told(others)
+        assert pairs <= len(server.requests) <= pairs + Limits().concurrency, f"{out} were under way"
+        paid = Counter(received.text for received in server.requests)
+        assert len(paid) == pairs
+        assert max(paid.values()) <= 2
+
+
+def test_two_clients_of_one_process_pay_once(tmp_path):
+    with FakeLLM(lambda received: Answer(graded(received), delay=0.1)) as server, Cache(tmp_path / "c") as cache:
+        clients = [Client(server.url, "m", cache=cache) for _ in range(3)]
+        with ThreadPoolExecutor(3) as pool:
+            assert list(pool.map(grades_of, clients)) == [RIGHT] * 3
+        for client in clients:
+            client.close()
+        assert len(server.requests) == len(RIGHT)
+
+
+def test_embeddings_and_functions_are_paid_once_too(tmp_path):
+    asked: list[str] = []
+
+    def function(messages) -> str:
+        asked.append(messages[-1]["content"])
+        time.sleep(0.05)
+        return "yes"
+
+    with FakeLLM(lambda _: Answer(delay=0.2)) as server, Cache(tmp_path / "c") as cache, ThreadPoolExecutor(3) as pool:
+        clients = [Client(server.url, "e", cache=cache) for _ in range(3)]
+        texts = [f"text {i}" for i in range(25)]
+        vectors = list(pool.map(lambda client: [reply.data for reply in client.embed(texts)], clients))
+        assert vectors[0] == vectors[1] == vectors[2] and None not in vectors[0]
+        assert sorted(text for received in server.requests for text in received.inputs) == sorted(texts)
+        functions = [as_client(function, name="mine", cache=cache) for _ in range(3)]
+        list(pool.map(lambda one: list(one.complete_many([Request.asking(text) for text in texts])), functions))
+        assert sorted(asked) == sorted(texts)
+        for client in clients:
+            client.close()
+
+
+def test_a_claim_that_nobody_renews_ends(tmp_path, monkeypatch):
+    """Of a process on another machine, of which it cannot be seen whether it lives."""
+    with FakeLLM(graded) as server, Cache(tmp_path / "c") as cache, Client(server.url, "m", cache=cache) as client:
+        keep(cache, "first")
+        for until, waits in ((time.time() + 0.5, True), (time.time() - 1, False), (time.time() + 1e9, False)):
+            request = Request.asking(f"document {int(until) % 1000}")
+            key = client._key(request)
+            with sqlite3.connect(tmp_path / "c") as file:
+                file.execute("INSERT OR REPLACE INTO claims VALUES (?, 'elsewhere 1 1 x', ?)", (key, until))
+            file.close()
+            reply = client.complete(request, deadline=30)
+            assert reply.ok
+            assert not waits or time.time() > until
+
+
+def test_a_run_that_ends_early_gives_its_claims_back(tmp_path):
+    with FakeLLM(Answer(delay=0.5)) as server, Cache(tmp_path / "c") as cache:
+        with Client(server.url, "m", cache=cache, limits=Limits(concurrency=1)) as client:
+            replies = [r for _, r in client.complete_many([Request.asking(str(i)) for i in range(20)], deadline=0.2)]
+            assert {reply.reason for reply in replies} == {"deadline"}
+        server.answer = "quick"
+        with Client(server.url, "m", cache=cache) as client:
+            assert all(reply.ok for _, reply in client.complete_many([Request.asking(str(i)) for i in range(20)]))
 
 
 def test_a_second_run_makes_no_call(tmp_path, stress):

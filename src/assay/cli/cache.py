@@ -19,7 +19,7 @@ _HELP = """Look after the cache of paid answers. FILE is the default cache unles
 assay cache stats
 assay cache prune --failed
 assay cache prune --max-size 500MB
-assay cache verify judging.sqlite
+assay cache verify judging.sqlite --repair
 """
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -64,9 +64,10 @@ def prune(*, file: str | None, failed: bool, model: str | None, days: float | No
     click.echo(f"removed {gone:,} repl{'y' if gone == 1 else 'ies'}")
 
 
-@command.command(help="Look for damage in the cache. Exits with 1 if there is any.")
+@command.command(help="Look for damage in the cache. Exits with 1 if there is any that is not repaired.")
 @click.argument("file", required=False)
-def verify(*, file: str | None) -> None:
+@click.option("--repair", is_flag=True, help="Remove damaged replies: they are asked for again when they are needed.")
+def verify(*, file: str | None, repair: bool) -> None:
     """Print what is wrong."""
     from assay.errors import clean
     from assay.llm.upkeep import verify as verified
@@ -75,7 +76,13 @@ def verify(*, file: str | None) -> None:
     for line in found:
         click.echo(clean(line))
     click.echo(f"{len(found)} finding{'s' * (len(found) != 1)}" if found else "nothing found")
-    if found:
+    if found and repair:
+        from assay.llm.upkeep import repair as repaired
+
+        kept, gone = repaired(_path(file))
+        replies = f"{gone:,} repl{'y' if gone == 1 else 'ies'}"
+        click.echo(f"repaired: removed {replies}, {kept:,} left")
+    elif found:
         sys.exit(1)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Messages = Sequence[Mapping[str, Any]]
 
 _FENCED = Traits(rung="fenced")
+_LOOK = 0.2  # seconds between looks at what another is asking
 
 
 class Completes(Protocol):
@@ -78,14 +79,23 @@ class Adapter:
     def complete(self, request: Request) -> Reply:
         """Ask one question; whatever the function raises becomes the reason of a failed reply."""
         key = request.fingerprint("function", self.model)
-        kept = None if self._cache is None else self._cache.get(key)
-        kept = None if kept is None else Chat(request, self.model, OTHER).recall(kept)
-        if kept is not None:
-            return kept
-        reply = replace(self._asked(request), key=key, cost=Cost())
-        if self._cache is not None and (reply.ok or reply.reason == POLICY["unfit"].reason):
-            self._cache.put(key, reply, host="function", model=self.model).result()
-        return reply
+        if self._cache is None:
+            return replace(self._asked(request), key=key, cost=Cost())
+        recall = Chat(request, self.model, OTHER).recall
+        state: Reply | bool = False
+        while state is False:
+            state = self._cache.claim_many([key], recall)[key]
+            if state is False:  # another asks the same
+                time.sleep(_LOOK)
+        if isinstance(state, Reply):
+            return state
+        try:
+            reply = replace(self._asked(request), key=key, cost=Cost())
+            if reply.ok or reply.reason == POLICY["unfit"].reason:
+                self._cache.put(key, reply, host="function", model=self.model).result()
+            return reply
+        finally:
+            self._cache.release(key)
 
     def _asked(self, request: Request) -> Reply:
         job, calls = Chat(request, self.model, OTHER), 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sized
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -19,7 +20,7 @@ from assay.llm.keys import find_key, wrapped
 from assay.llm.pacing import Limits
 from assay.llm.prices import PriceTable
 from assay.llm.progress import Tally
-from assay.llm.records import Cost, Reply, Request, Usage, digest
+from assay.llm.records import Cost, Reply, Request, Usage, digest, failed
 from assay.llm.service import Service, chunks
 from assay.llm.wire import Embedding
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from assay.llm.keys import Key
     from assay.llm.progress import Progress
 
+_LOOK = 0.2  # seconds between looks at what another is asking
 _SPOILT = {"too_long", "request", "filtered", "empty"}  # reasons that may be one text's alone
 
 
@@ -145,9 +147,12 @@ class Client:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know: so far, why the cache is off if it is."""
+        """What a user should know: why the cache is off if it is, and how many of its replies were damaged."""
         cache = self._settings.cache
-        return (cache.trouble,) if cache is not None and cache.trouble else ()
+        if cache is None:
+            return ()
+        damage = f"{cache.damaged:,} damaged replies in {cache.path} were not believed" if cache.damaged else ""
+        return tuple(filter(None, (cache.trouble, damage)))
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
@@ -195,17 +200,48 @@ class Client:
         keys = [digest({"host": self.host, "model": name, "text": text, "dimensions": dimensions}) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         found = self._service.cached(list(text_of))
-        missing = [key for key in text_of if key not in found]
-        for size in dict.fromkeys((batch, 1)):  # a text that spoils its batch must not spoil the others
-            groups = [missing[start : start + size] for start in range(0, len(missing), size)]
-            jobs = (
-                (digest({"batch": group}), Embed(Embedding(tuple(text_of[key] for key in group), name, dimensions)))
-                for group in groups
-            )
-            for number, reply in self._service.served(jobs, deadline, keep=False):
-                found |= self._parted(reply, groups[number], name)
-            missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
+        end = None if deadline is None else time.monotonic() + deadline
+        while missing := [key for key in text_of if key not in found]:
+            left = None if end is None else max(end - time.monotonic(), 0.001)
+            ours = self._claimed(missing, found)
+            found |= self._embedded({key: text_of[key] for key in ours}, name, dimensions, batch, left)
+            if not ours and missing and end is not None and time.monotonic() > end:
+                late = failed("deadline", "the time of the run is over", cost=Cost())
+                found |= {key: replace(late, key=key) for key in missing if key not in found}
+            elif not ours:
+                time.sleep(_LOOK)
         return [found[key] for key in keys]
+
+    def _claimed(self, missing: list[str], found: dict[str, Reply]) -> list[str]:
+        """Those of the missing vectors that are ours to ask for; what others have stored meanwhile is found."""
+        cache = self._settings.cache
+        if cache is None:
+            return missing
+        states = cache.claim_many(missing, lambda reply: reply)
+        found |= {key: state for key, state in states.items() if isinstance(state, Reply)}
+        return [key for key, state in states.items() if state is True]
+
+    def _embedded(
+        self, texts: dict[str, str], model: str, dimensions: int | None, batch: int, deadline: float | None
+    ) -> dict[str, Reply]:
+        """Ask for vectors; a text that spoils its batch must not spoil the others."""
+        found: dict[str, Reply] = {}
+        missing = list(texts)
+        try:
+            for size in dict.fromkeys((batch, 1)):
+                groups = [missing[start : start + size] for start in range(0, len(missing), size)]
+                jobs = (
+                    (digest({"batch": group}), Embed(Embedding(tuple(texts[key] for key in group), model, dimensions)))
+                    for group in groups
+                )
+                for number, reply in self._service.served(jobs, deadline, keep=False):
+                    found |= self._parted(reply, groups[number], model)
+                missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
+        finally:
+            if self._settings.cache is not None:
+                for key in texts:
+                    self._settings.cache.release(key)
+        return found
 
     def call_many(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Reply]:
         """Send calls of other kinds, such as reranking; a reply for each, in their order, what was read in `data`."""

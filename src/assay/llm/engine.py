@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.llm.pacing import Pacer
 from assay.llm.policy import POLICY, Complaint, Kind, adapted, complaint_of, kind_of, retry_after
-from assay.llm.records import Cost, Reply, Usage, failed, whole
+from assay.llm.records import Cost, Reply, Usage, failed, from_json, whole
 from assay.llm.runs import Flight, Run, Waiter
 from assay.llm.structured import NO_OBJECT, NO_SEAL, RUNGS
 from assay.llm.transport import Exchange, Transport
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from assay.llm.records import Rung
 
 _log = logging.getLogger("assay.llm")
+_FIRST_LOOK, _LAST_LOOK = 0.05, 1.0  # seconds between looks at what another is asking: the first, and at most
 _RECENT = 4096  # replies remembered between the moment they are committed and everybody's look into the cache
 
 
@@ -128,13 +129,17 @@ class Engine:
 
     async def _fly(self, flight: Flight) -> None:
         try:
-            outcome = await self._answered(flight)
-            reply = replace(
-                outcome.reply, calls=flight.calls, cost=None if flight.unpriced else flight.cost, usage=flight.usage,
-                key=flight.key, dropped=tuple(sorted(self._known(flight.job.model).dropped)), seconds=flight.seconds,
-                repaired=outcome.reply.ok and "unfit" in flight.tries,
-            )  # fmt: skip
-            await self._keep(flight, outcome.kind, reply)
+            outcome = await self._claim(flight)
+            reply = None if outcome is None else outcome.reply
+            if outcome is None or reply is None:
+                outcome = await self._answered(flight)
+                reply = replace(
+                    outcome.reply, calls=flight.calls, cost=None if flight.unpriced else flight.cost,
+                    usage=flight.usage, key=flight.key, seconds=flight.seconds,
+                    dropped=tuple(sorted(self._known(flight.job.model).dropped)),
+                    repaired=outcome.reply.ok and "unfit" in flight.tries,
+                )  # fmt: skip
+                await self._keep(flight, outcome.kind, reply)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave callers waiting
             # As text: a handler that shows local variables must not find the key in them.
             where = "".join(traceback.format_tb(error.__traceback__))
@@ -144,17 +149,45 @@ class Engine:
         finally:
             self._flights.pop(flight.key, None)
             self._leave(flight)
+            if flight.claimed and self.settings.cache is not None:
+                self.settings.cache.release(flight.key)
         stops = outcome.kind is not None and POLICY[outcome.kind].action == "stop"
         runs = {waiter.run for waiter in flight.waiters}
         flight.tell(reply)
         for run in runs:
             run.note(reply, final=stops)
 
+    async def _claim(self, flight: Flight) -> _Outcome | None:
+        """Make the question ours, so that nobody else who uses the cache pays for it too.
+
+        While another asks it, wait; the outcome is then the other's reply. None: it is ours to ask.
+        """
+        cache, wait, anyway = self.settings.cache, _FIRST_LOOK, False
+        while cache is not None and flight.keep:
+            flight.claimed = True  # if this is broken off here, the claim may have been made
+            state = await cache.claim(flight.key, anyway=anyway)
+            flight.claimed = state is True
+            if flight.claimed:
+                break
+            if not flight.wanted:
+                return _GONE
+            if isinstance(state, bool):
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LAST_LOOK)
+            else:
+                stored = from_json(state, flight.key)
+                reply = None if stored is None else flight.job.recall(stored)
+                if reply is not None:
+                    return _Outcome(None, reply)
+                anyway = True
+        return None
+
     async def _keep(self, flight: Flight, kind: Kind | None, reply: Reply) -> None:
         cache = self.settings.cache
         if cache is None or not flight.keep or not (reply.ok or (kind is not None and POLICY[kind].keep)):
             return
         if await cache.keep(flight.key, reply, host=self.settings.address.label, model=flight.job.model):
+            flight.claimed = False
             self._recent[flight.key] = replace(reply, cached=True, calls=0, cost=Cost())
             if len(self._recent) > _RECENT:
                 self._recent.popitem(last=False)

@@ -113,6 +113,7 @@ class Flight:
     waiters: list[Waiter] = field(default_factory=list)
     placed: bool = False  # it has a place at the gate
     sending: bool = False  # a call is out, or its answer is being stored: money may be at stake
+    claimed: bool = False  # other processes wait for it
     started: float = 0.0
     calls: int = 0
     usage: Usage = field(default_factory=Usage)

@@ -87,6 +87,8 @@ class Service:
                 waiting -= len(some)
                 yield from some
         finally:
+            if self.settings.cache is not None:
+                self.settings.cache.tell_damage()
             if link is not None:
                 link[0].soon(run.end, failed("cancelled", "the caller went away"))
 

@@ -23,6 +23,13 @@ CREATE TABLE IF NOT EXISTS replies (
     model TEXT NOT NULL,
     created REAL NOT NULL
 )"""
+# Files of earlier versions have none; those versions leave it alone.
+_CLAIMS = """
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    until REAL NOT NULL
+) WITHOUT ROWID"""
 
 
 def default_path() -> Path:
@@ -47,19 +54,33 @@ def connect(path: Path, *, patience: float) -> sqlite3.Connection:
     return connection
 
 
+def connect_bare(path: Path) -> sqlite3.Connection:
+    """Open a file for reading, whatever is in it."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+def connect_reading(path: Path, *, patience: float) -> sqlite3.Connection:
+    """Open a file that cannot be written; raises as `connect` does."""
+    connection = connect_bare(path)
+    connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
+    try:
+        _check(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    application, version = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-    )
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         connection.execute(_TABLE)
         connection.execute(f"PRAGMA application_id = {_APPLICATION}")
         connection.execute(f"PRAGMA user_version = {_VERSION}")
-    elif application != _APPLICATION:
-        raise InputError("this is a database of another program", path=str(path), hint="name another file")
-    elif version != _VERSION:
-        raise InputError(f"the cache has version {version}, this assay reads {_VERSION}", path=str(path))
+    else:
+        _check(connection, path)
+    connection.execute(_CLAIMS)
     connection.execute("COMMIT")
     # Truncating the journal is cheaper than deleting it; only WAL is a property of the file.
     safe = sqlite3.sqlite_version_info >= _SAFE_WAL
@@ -68,6 +89,19 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise InputError("another process keeps the file in WAL mode, which this SQLite may corrupt", path=str(path))
     # After a crash of the machine WAL may lose the last answers but never the file; a killed process loses nothing.
     connection.execute(f"PRAGMA synchronous = {'NORMAL' if safe else 'FULL'}")
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Make sure that the file is one of ours, and that its text is what we wrote."""
+    application, version, encoding = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version", "encoding")
+    )
+    if application != _APPLICATION:
+        raise InputError("this is a database of another program", path=str(path), hint="name another file")
+    if version != _VERSION:
+        raise InputError(f"the cache has version {version}, this assay reads {_VERSION}", path=str(path))
+    if encoding != "UTF-8":
+        raise InputError(f"the cache is damaged: its text is said to be {encoding}", path=str(path))
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:

@@ -7,18 +7,26 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
-from assay.llm.cache import checksum, drop_oldest
+from assay.llm.cache import checksum_of, drop_oldest
 from assay.llm.records import from_json
-from assay.llm.store import connect, used_bytes
+from assay.llm.store import connect, connect_bare, used_bytes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
 _PATIENCE = 20.0
+_NAMES = "key, value, sum, reason, host, model, created"
+_COLUMNS = "id, " + ", ".join(
+    f"CAST({name} AS BLOB)" if name != "created" else name for name in _NAMES.split(", ")
+)  # damaged text cannot be read as text
+_ALL = f"SELECT {_COLUMNS} FROM replies"  # noqa: S608 - fixed names
+_NEXT = f"{_ALL} WHERE id > ? ORDER BY id LIMIT 1"
+_ADD = f"INSERT OR REPLACE INTO replies ({_NAMES}) VALUES (?,?,?,?,?,?,?)"  # noqa: S608
+_CLOSE, _MOST_FAILURES = 64, 100  # failures to read one after the other
 
 
 @dataclass(frozen=True)
@@ -90,15 +98,95 @@ def verify(path: str | os.PathLike[str]) -> list[str]:
     found: list[str] = []
     try:
         with _opened(path) as file:
-            found += [row[0] for row in file.execute("PRAGMA integrity_check") if row[0] != "ok"]
-            for key, value, wanted in file.execute("SELECT key, value, sum FROM replies"):
-                if checksum(value) != wanted:
-                    found.append(f"reply {key}: the value was changed")
-                elif from_json(value, key) is None:
-                    found.append(f"reply {key}: the value cannot be read")
+            found += _damaged_pages(file)
+            for row in file.execute(_ALL):
+                wrong = _wrong(row)
+                if wrong:
+                    found.append(f"reply {_text(row[1]) or row[0]}: {wrong}")
     except _Damaged as error:
         found.append(str(error))
     return found
+
+
+def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
+    """Remove damaged replies; says how many are left, and how many were removed or could not be read.
+
+    Where pages are damaged, what can still be read goes into a new file in its place, and the damaged one stays beside
+    it with the ending .damaged. Nobody else should use the cache meanwhile.
+    """
+    place = Path(path)
+    try:
+        with _opened(place) as file:
+            before = file.execute("SELECT count(*) FROM replies").fetchone()[0]
+            bad = [row[0] for row in file.execute(_ALL) if _wrong(row)]
+            file.executemany("DELETE FROM replies WHERE id = ?", [(number,) for number in bad])
+            file.execute("REINDEX")
+            if not _damaged_pages(file):
+                return before - len(bad), len(bad)
+    except _Damaged:
+        pass
+    return _rescue(place)
+
+
+def _rescue(place: Path) -> tuple[int, int]:
+    """Copy sound replies out of a file with damaged pages; a page that cannot be read is stepped over."""
+    new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".damaged")
+    new.unlink(missing_ok=True)
+    source = connect_bare(place)
+    kept = lost = 0
+    try:
+        with _opened(new, make=True) as target:
+            target.execute("BEGIN IMMEDIATE")
+            for row in _readable(source):
+                if row is None or _wrong(row):
+                    lost += 1
+                    continue
+                values = [_text(part) if isinstance(part, bytes) else part for part in row[1:]]
+                target.execute(_ADD, values)
+                kept += 1
+            target.execute("COMMIT")
+    finally:
+        source.close()
+    for ending in ("-wal", "-shm", "-journal"):
+        place.with_name(place.name + ending).unlink(missing_ok=True)
+    place.replace(old)
+    new.replace(place)
+    return kept, lost
+
+
+def _readable(source: sqlite3.Connection) -> Iterator[tuple[Any, ...] | None]:
+    """Rows of a damaged file one by one; None for a place that cannot be read."""
+    number, failures = 0, 0
+    while failures < _MOST_FAILURES:
+        try:
+            row = source.execute(_NEXT, (number,)).fetchone()
+            if row is not None and row[0] <= number:
+                raise sqlite3.DatabaseError("out of order")
+        except (sqlite3.Error, OverflowError):
+            failures += 1
+            number += 1 << max(failures - _CLOSE, 0)  # first a row at a time, then over ever larger gaps
+            yield None
+        else:
+            if row is None:
+                return
+            number, failures = row[0], 0
+            yield row
+
+
+def _damaged_pages(file: sqlite3.Connection) -> list[str]:
+    return [str(row[0]) for row in file.execute("PRAGMA integrity_check") if row[0] != "ok"]
+
+
+def _wrong(row: tuple[Any, ...]) -> str:
+    """Say what is wrong with a row, as the cache sees it when it reads."""
+    _, key, value, wanted, *_ = row
+    if key is None or value is None or wanted != checksum_of(value).encode():
+        return "the value was changed"
+    return "" if from_json(value.decode(), _text(key)) is not None else "the value cannot be read"
+
+
+def _text(raw: Any) -> str:
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else ""
 
 
 class _Damaged(InputError):
@@ -106,9 +194,9 @@ class _Damaged(InputError):
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+def _opened(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[sqlite3.Connection]:
     place = Path(path)
-    if not place.is_file():
+    if not make and not place.is_file():
         raise InputError("there is no cache here", path=str(place))
     file = None
     try:
