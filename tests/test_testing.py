@@ -15,6 +15,7 @@ import pytest
 
 import assay.llm
 import assay.testing.server
+from assay.llm import Client, Request
 from assay.testing import Answer, FakeLLM, vector
 
 
@@ -130,3 +131,23 @@ def test_the_examples_in_the_docstrings_are_true(module):
     found = doctest.testmod(module)
     assert found.attempted > 2
     assert found.failed == 0
+
+
+def test_the_one_object_of_a_text_gets_the_seal_that_the_request_asks_for():
+    schema = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
+    asked = Request.asking('Judge {"score": 9}.', schema=schema)
+    cases = {
+        '{"score": 7}': {"score": 7},
+        'Well: ```json\n{"score": 7}\n```': {"score": 7},
+        'It says {"score": 9}, I say {"score": 7}': {"score": 7},
+        '{"score": 9}': None,
+        '{"score": 7} {"score": 8}': None,
+        "{}": None,
+    }
+    for text, data in cases.items():
+        with FakeLLM(text) as server, Client(server.url, "m") as client:
+            reply = client.complete(asked)
+            assert (reply.data if reply.ok else None) == data, text
+            assert server.requests[0].seal in (reply.text if data else server.requests[0].text)
+    with FakeLLM(Answer('{"score": 7}', sealed=False)) as server, Client(server.url, "m") as client:
+        assert client.complete(asked).reason == "parse"

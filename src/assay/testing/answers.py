@@ -80,8 +80,8 @@ class Answer:
     usage: token counts, or None to leave them out; by default a token is four letters.
     logprobs: (token, log probability, {alternative: log probability}) of each token.
     sealed: where the request asks for JSON with a seal, the one object of the text gets it, as from a model that does
-    as it is told. A text with several objects, or with one that the prompt holds already, is sent as it is; so is
-    every text if this is False.
+    as it is told; objects that the text quotes from the prompt are left alone. A text with several objects is sent as
+    it is; so is every text if this is False.
     """
 
     text: str | None = "OK"
@@ -147,15 +147,18 @@ class Answer:
 
 
 def with_seal(text: str, received: Received) -> str:
-    """Write the seal of a request into the one JSON object of a text; what a model only thought does not count."""
+    """Write the seal of a request into the one JSON object of a text that is not quoted from the prompt.
+
+    What a model only thought does not count.
+    """
     seal, places, end = received.seal, [], text.rfind("</think>") + 1
     while seal and (start := text.find("{", end)) >= 0:
         try:
             _, end = _DECODER.raw_decode(text, start)
-            places.append((start, end))
+            places += [(start, end)] if text[start:end] not in received.text else []
         except ValueError:
             end = start + 1
-    if len(places) != 1 or text[slice(*places[0])] in received.text or seal in text:
+    if len(places) != 1 or seal in text[slice(*places[0])]:
         return text
     start, end = places[0]
     rest = text[start + 1 : end].lstrip()
