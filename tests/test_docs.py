@@ -58,6 +58,26 @@ def test_links_between_documents_exist():
             assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
+def test_every_page_is_in_the_navigation_of_the_site():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    hidden = re.search(r"exclude_docs: \|\n((?:  .*\n)+)", text)[1].split()
+    listed = re.findall(r": (\S+\.md)$", text.partition("\nnav:\n")[2], re.MULTILINE)
+    assert sorted(listed) == sorted({path.name for path in (ROOT / "docs").glob("*.md")} - set(hidden))
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md", "docs/experiments.md", "docs/serving.md"])
+def test_what_runs_code_is_told_where_people_look(name):
+    assert "security.md" in (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["run", "bench", "rerank-eval"])
+def test_commands_that_import_code_say_so(command):
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", command, "--help"], capture_output=True, text=True, check=True
+    )
+    assert re.search(r"runs code|code\s+runs", done.stdout)
+
+
 def test_the_readmes_python_works(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     first, second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

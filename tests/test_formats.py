@@ -10,13 +10,18 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import assay
+from assay.data.judgments import Judgments
+from assay.data.run import Run
 from assay.formats.documents import read_documents
 from assay.formats.files import system_name
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_chunk_map, read_judgments, read_records, read_run, read_weights
 from assay.formats.samples import read_samples
+from assay.formats.writing import write_judgments, write_run
 
 GRADES = {"q1": {"d1": 2.0, "d2": 0.0}, "q2": {"d1": 1.0, "d3": -1.0}}
 SCORES = {"q1": {"d2": 1.5, "d1": 0.25}, "q2": {"d1": -3.0}}
@@ -241,3 +246,71 @@ def test_a_key_that_stands_twice_in_a_cell_is_a_fault_of_that_sample(tmp_path):
     (tmp_path / "s.csv").write_text(f'question,answer,contexts\n?,a,"{cell}"\n?,b,"[""x""]"\n')
     samples = read_samples(tmp_path / "s.csv")
     assert [dict(sample.faults) for sample in samples] == [{"contexts": "key 'text' stands twice in one object"}, {}]
+
+
+# Ids that a spreadsheet would run ------------------------------------------------------------------------------------
+
+RUNNING = [
+    "=cmd|x",
+    "@SUM(1)",
+    "+A1(2)",
+    "-2+3+cmd|' /C calc'!A0",
+    "\t=1",
+    "＝1+1",
+    "'=1",
+    "''@x",
+    '=HYPERLINK("x","y")',
+]
+PLAIN = ["-abc_12", "+49", "-12", "d1", "'", "'quoted'", "a=b", "1e5", "甲", "#1", "it's"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz"])
+@pytest.mark.parametrize("chunks", [False, True])
+def test_ids_that_a_spreadsheet_would_run_are_guarded_and_read_back_as_they_were(suffix, chunks, tmp_path):
+    ids = [*RUNNING, *PLAIN]
+    place = tmp_path / f"r.{suffix}"
+    frame = pl.DataFrame({"query_id": ids, "doc_id": ids[::-1], "score": [1.5] * len(ids)})
+    if chunks:
+        frame = frame.with_columns(chunk_id=pl.col("doc_id") + "#1")
+    write_run(Run(frame, "r"), place)
+    read = read_run(place)
+    assert read.frame.select(frame.columns).equals(frame)
+    data = gzip.decompress(place.read_bytes()) if suffix.endswith("gz") else place.read_bytes()
+    cells = pl.read_csv(io.BytesIO(data), separator="\t" if suffix == "tsv" else ",", infer_schema=False)[
+        "query_id"
+    ].to_list()
+    assert [cell[0] for cell in cells[: len(RUNNING)]] == ["'"] * len(RUNNING)
+    assert cells[len(RUNNING) :] == PLAIN
+    judged = Judgments.from_dict({name: {name: 1} for name in ids})
+    write_judgments(judged, tmp_path / f"j.{suffix}")
+    assert read_judgments(tmp_path / f"j.{suffix}").digest == judged.digest
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "parquet", "trec"])
+def test_files_that_no_spreadsheet_runs_hold_ids_as_they_are(suffix, tmp_path):
+    ids = [name for name in (*RUNNING, *PLAIN) if not set(name) & set(" \t#")]
+    run = Run(pl.DataFrame({"query_id": ids, "doc_id": ids, "score": [1.0] * len(ids)}), "r")
+    write_run(run, tmp_path / f"r.{suffix}")
+    assert sorted(read_run(tmp_path / f"r.{suffix}").frame["doc_id"]) == sorted(ids)
+    if suffix == "trec":
+        assert "'=cmd" not in (tmp_path / "r.trec").read_text(encoding="utf-8")
+
+
+@given(st.lists(st.text("=+-@'\t(|!ab１＝", min_size=1), min_size=1, unique=True))
+def test_a_guard_is_taken_away_exactly(ids):
+    from assay.formats.formulas import guard, guard_texts, unguard, unguard_texts
+
+    assert [unguard(guard(text)) for text in ids] == ids
+    frame = pl.DataFrame({"doc_id": ids})
+    held = guard_texts(frame)
+    assert held["doc_id"].to_list() == [guard(text) for text in ids]
+    assert unguard_texts(held, ["doc_id"]).equals(frame)
+    assert not any(text[0] in "=@＝" for text in held["doc_id"])
+
+
+def test_a_split_file_guards_its_ids_too(tmp_path):
+    from assay.formats.splits import read_training, write_split
+
+    write_split(["=cmd|x", "q1"], ["@x"], tmp_path / "s.tsv")
+    assert "\n'=cmd|x\ttrain\n" in (tmp_path / "s.tsv").read_text(encoding="utf-8")
+    assert sorted(read_training(tmp_path / "s.tsv")) == ["=cmd|x", "q1"]

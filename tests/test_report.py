@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import html as entities
 import json
 import re
@@ -417,6 +418,91 @@ def test_inputs_are_found_beside_a_result_that_is_read_from_elsewhere(tmp_path, 
     run("report", "there/result.json", "-o", "two.html")
     page = Path("two.html").read_text(encoding="utf-8")
     assert "no longer at a.run" in page and "doc-nine" not in page
+
+
+SECRET = "secret=hunter2 and more words here\n"
+
+
+def rewritten(folder: Path, path: str, place: Path) -> None:
+    """Let the result in a folder name another file, with the hash that this file has."""
+    found = json.loads((folder / "res.json").read_text())
+    found["systems"][0]["file"] = path
+    for entry in found["inputs"]:
+        entry.update(path=path, sha256=hashlib.sha256(place.read_bytes()).hexdigest())
+    (folder / "res.json").write_text(json.dumps(found))
+
+
+@pytest.fixture
+def result(tmp_path, monkeypatch) -> Path:
+    """A folder with a result and its inputs, beside a file that is nobody's business."""
+    folder = tmp_path / "w"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (tmp_path / "secret.txt").write_text(SECRET)
+    (folder / "q").write_text("q1 0 doc-one 1\n")
+    (folder / "r.run").write_text("q1 Q0 doc-nine 1 1 t\n")
+    run("evaluate", "q", "r.run", "-m", "map", "-o", "res.json")
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["above", "absolute", "link", "linked folder", "device"])
+@pytest.mark.parametrize("command", ["report", "plot"])
+def test_a_path_in_a_result_is_not_followed_out_of_its_folder(kind, command, result, monkeypatch):
+    secret = result.parent / "secret.txt"
+    (result / "link.txt").symlink_to(secret)
+    (result / "sub").symlink_to(result.parent, target_is_directory=True)
+    path = {"above": "../secret.txt", "absolute": str(secret), "link": "link.txt", "linked folder": "sub/secret.txt",
+            "device": "/dev/zero"}[kind]  # fmt: skip
+    rewritten(result, path, secret)
+    opened = []
+    real = Path.open
+
+    def watched(self, *args, **more):
+        opened.append(self.resolve())
+        return real(self, *args, **more)
+
+    monkeypatch.setattr(Path, "open", watched)
+    done = run(command, "res.json", *(["-o", "r.html"] if command == "report" else []))
+    assert done.exit_code == 0, done.output
+    assert secret.resolve() not in opened and Path("/dev/zero") not in opened
+    shown = done.output + (result / "r.html").read_text() if command == "report" else done.output
+    assert "hunter2" not in shown and "words" not in done.output
+    if command == "report":
+        assert "give it with --run" in shown
+
+
+def test_a_file_beside_a_result_that_cannot_be_read_is_not_quoted(result):
+    (result / "notes.txt").write_text(SECRET)
+    rewritten(result, "notes.txt", result / "notes.txt")
+    done = run("report", "res.json", "-o", "r.html")
+    assert done.exit_code == 0 and "hunter2" not in done.output + (result / "r.html").read_text()
+    assert "give it with --run" in (result / "r.html").read_text()
+
+
+def test_a_run_written_by_an_experiment_is_not_followed_out_of_its_folder(result):
+    found = json.loads((result / "res.json").read_text())
+    found["experiment"] = {}
+    found["systems"][0]["file"] = None
+    (result / "res.json").write_text(json.dumps(found))
+    (result / "runs").mkdir()
+    (result / "runs" / "r.jsonl").symlink_to(result.parent / "secret.txt")
+    from assay.cli.reporting import gather, load
+
+    assert gather(load(["res.json"]), judgments=None, runs=(), documents=None, queries=None).runs == {}
+
+
+def test_files_that_are_named_are_read_wherever_they_lie(result):
+    (result / "r.run").rename(result.parent / "r.run")
+    (result / "q").rename(result.parent / "q")
+    assert run("report", "res.json", "--judgments", "../q", "--run", "../r.run", "-o", "r.html").exit_code == 0
+    assert "doc-nine" in (result / "r.html").read_text()
+
+
+def test_a_report_is_not_written_over_the_files_behind_its_result(result):
+    (result / "q").rename(result / "q.txt")
+    run("evaluate", "q.txt", "r.run", "-m", "map", "-o", "res.json")
+    with pytest.raises(UsageError, match=r"q\.txt is an input itself"):
+        run("report", "res.json", "-o", "q.txt")
 
 
 def test_documents_of_a_report_may_be_a_folder_of_files(demo, tmp_path):

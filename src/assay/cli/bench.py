@@ -21,7 +21,7 @@ _HELP = """Measure latency and throughput of TARGET: a function (MODULE:FUNCTION
 
 A function of no argument is just called; one of a query gets queries; one of a query and documents, such as a
 reranker, is measured with 20, 50, 100 and 200 candidates. Coroutine functions are awaited. Ctrl-C prints what was
-measured.
+measured. MODULE is imported, from the current folder first: its code runs.
 
 \b
 assay bench mymodule:rerank

@@ -37,7 +37,9 @@ def check(*inputs: Any, outputs: Iterable[Any] = ()) -> None:
     """Check the files of the command that runs; `inputs` and `outputs` are those that other files name."""
     from assay.formats.files import check_outputs
 
-    ctx = click.get_current_context()
+    ctx = click.get_current_context(silent=True)
+    if ctx is None:  # called from Python, where nobody asked for an output
+        return
     written = [ctx.params.get(param.name or "") for param in ctx.command.params if param.type is OUTPUT]
     check_outputs([*written, *outputs], [*_given(ctx), *inputs])
 

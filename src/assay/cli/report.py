@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 _HELP = """Show RESULTs (files that --output FILE.json wrote) as one page that opens offline in any browser.
 
-The lists of each query are shown where the judgments and runs that a result names are still there and unchanged, or are
-given here.
+The lists of each query are shown where the judgments and runs that a result names are still there and unchanged, in the
+folder of the result or below it, or are given here. No other file that a result names is opened.
 
 \b
 assay report result.json -o report.html --open

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import options
+from assay.cli import options, places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +28,7 @@ def format_of(place: str) -> str:
     return options.format_for(place, FORMATS) if place != "-" else "html"
 
 
-def load(places: Sequence[str]) -> list[Loaded]:
+def load(files: Sequence[str]) -> list[Loaded]:
     """Read result files; NAME=FILE renames the system of a file that has one."""
     from assay.analysis.dossier import EXTRAS
     from assay.errors import UsageError
@@ -35,7 +36,7 @@ def load(places: Sequence[str]) -> list[Loaded]:
     from assay.formats.results import load_result
 
     found = []
-    for name, path in map(options.named, places):
+    for name, path in map(options.named, files):
         result = load_result(Input.at(path))
         systems = result.get("systems") or []
         if name is not None and len(systems) != 1:
@@ -57,7 +58,7 @@ def gather(
     results: Sequence[Loaded], *, judgments: str | None, runs: Sequence[str], documents: str | None,
     queries: str | None,
 ) -> Evidence:  # fmt: skip
-    """Read what lies behind the results: what is given, and files that the results name and that are unchanged."""
+    """Read what lies behind the results: what is given, and unchanged files that the results name in their folders."""
     from assay.analysis.dossier import Evidence
     from assay.formats.queries import read_queries
     from assay.pipeline.documents import read_collection
@@ -75,7 +76,7 @@ def gather(
 
 def _judgments(results: Sequence[Loaded], given: str | None) -> Judgments | None:
     """Judgments that are given must be those of a result; others are taken where their hash is the same."""
-    from assay.errors import NotComparable
+    from assay.errors import AssayError, NotComparable
     from assay.formats.reading import read_judgments
 
     digests = [result["judgments"] for _, result in results if result.get("judgments")]
@@ -85,14 +86,15 @@ def _judgments(results: Sequence[Loaded], given: str | None) -> Judgments | None
             raise NotComparable(f"{given} does not hold the judgments of the results: their content differs")
         return read
     for place in _unchanged(results, "judgments").values():
-        read = read_judgments(place)
-        if read.digest in digests:
-            return read
+        with suppress(AssayError):  # nobody named this file here: what is wrong in it is not told
+            read = read_judgments(place)
+            if read.digest in digests:
+                return read
     return None
 
 
 def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
-    """Input files of a role that are still there with the same bytes: where the path leads from here or the result."""
+    """Input files of a role that are still there with the same bytes, in the folder of their result or below it."""
     from assay.data.source import Source
 
     found: dict[str, Path] = {}
@@ -100,9 +102,25 @@ def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
         for entry in result.get("inputs") or ():
             if entry.get("role") != role or not entry.get("sha256"):
                 continue
-            for place in (Path(entry["path"]), Path(file).parent / entry["path"]):
+            for place in _near(file, str(entry["path"])):
                 if Source(entry["path"], place).sha256 == entry["sha256"]:
                     found.setdefault(entry["path"], place)
+    places.check(*found.values())
+    return found
+
+
+def _near(file: str, path: str) -> list[Path]:
+    """Where a path in a result leads, from here or from the result, without leaving the folder of the result.
+
+    A result may come from anybody: what it names elsewhere, by whatever links, is opened only where the user names it.
+    """
+    folder = Path(file).parent.resolve()
+    found = []
+    for place in (Path(path), Path(file).parent / path):
+        with suppress(OSError, RuntimeError, ValueError):  # too long, a loop of links, no text for a path
+            real = place.resolve()
+            if real.is_relative_to(folder) and real.is_file():
+                found.append(real)
     return found
 
 
@@ -113,14 +131,13 @@ def _written(results: Sequence[Loaded]) -> dict[str, Path]:
     found = {}
     for file, result in results:
         for system in result.get("systems") or () if "experiment" in result else ():
-            place = Path(file).parent / "runs" / f"{file_name(system['name'])}.jsonl"
-            if place.is_file():
+            for place in _near(file, f"{Path(file).parent.resolve()}/runs/{file_name(system['name'])}.jsonl"):
                 found[system["name"]] = place
     return found
 
 
 def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> dict[str, Run]:
-    from assay.errors import UnknownName
+    from assay.errors import AssayError, UnknownName
     from assay.formats.files import run_name
     from assay.formats.reading import read_run
     from assay.messages import say
@@ -140,10 +157,16 @@ def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> 
             notes.append(say("report.run_other", system=system))
     for system, path in files.items():
         place = there.get(path) or written.get(system)
-        if system not in found and place is not None:
-            found[system] = read_run(place, name=system)
-        elif system not in found and path in lists:
-            notes.append(say("report.run_gone", system=system, path=path))
+        if system in found or (place is None and path not in lists):
+            continue
+        why = "run_gone" if any(_near(file, str(path)) for file, _ in results) else "run_outside"
+        if place is not None:
+            try:
+                found[system] = read_run(place, name=system)
+                continue
+            except AssayError:  # nobody named this file here: what is wrong in it is not told
+                why = "run_unread"
+        notes.append(say(f"report.{why}", system=system, path=path))
     return found
 
 

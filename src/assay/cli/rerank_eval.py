@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assay.report.document import Block
 
 _HELP = """Rerank the lists of RUN and compare them with what they were: quality, ceiling, latency. No index is needed.
+A reranker written as module:callable is imported, from the current folder first: its code runs.
 
 \b
 assay rerank-eval qrels.txt bm25.run --queries queries.jsonl --documents docs.jsonl --reranker embedding

@@ -21,8 +21,9 @@ _BAR, _LINE = 0.1, 10.0  # seconds between two bars, and between two lines of a 
 _HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
 
 Every list of values in the file is an axis, the text of the queries too; all combinations are evaluated under one
-protocol, answers included. Methods named module:function run that code. Work is kept in a cache by content: the same
-command run again goes on where it stopped, and changes redo only what follows them.
+protocol, answers included. Work is kept in a cache by content: the same command run again goes on where it stopped,
+and changes redo only what follows them. A file that names module:callable runs code of its folder: run only files
+that you trust.
 
 \b
 assay run experiment.toml

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InputError, excerpt
 from assay.formats.files import Input, write_atomically
+from assay.formats.formulas import guard, unguard
 
 if TYPE_CHECKING:
     import os
@@ -33,10 +34,12 @@ def _trained(line: str, number: int, label: str) -> list[str]:
     if part not in {_TRAIN, _TEST} or not query:
         hint = "expected a query id, a tab, and train or test"
         raise InputError(f"cannot read {excerpt(line)}", path=label, line=number, hint=hint)
-    return [query] if part == _TRAIN else []
+    return [unguard(query)] if part == _TRAIN else []
 
 
 def write_split(train: Iterable[str], test: Iterable[str], place: str | os.PathLike[str]) -> None:
     """Write which queries were for training and which were held out."""
     rows = [*((query, _TRAIN) for query in train), *((query, _TEST) for query in test)]
-    write_atomically(place, "".join(f"{line}\n" for line in [_HEADER, *(f"{q}\t{part}" for q, part in sorted(rows))]))
+    write_atomically(
+        place, "".join(f"{line}\n" for line in [_HEADER, *(f"{guard(q)}\t{part}" for q, part in sorted(rows))])
+    )

@@ -10,6 +10,7 @@ from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
 from assay.formats.decoding import decode, refusal
+from assay.formats.formulas import unguard_texts
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from assay.data.source import Source
     from assay.formats.files import Input
+
+
+_IDS = {*columns.QUERY, *columns.DOC, *columns.CHUNK, *columns.SUBTOPIC, "judge"} - {"query", "document", "chunk"}
 
 
 def read_table(source: Input, kind: str) -> pl.DataFrame:
@@ -38,8 +42,9 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
             raise _ragged(text, separator, source.label, first_line(error)) from None
     else:
         if rows is None or len(found) == rows:
-            return found
-    return pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
+            return unguard_texts(found, _IDS)
+    found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
+    return unguard_texts(found, _IDS)
 
 
 def _plain_rows(text: str) -> int | None:

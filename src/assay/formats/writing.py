@@ -12,6 +12,7 @@ import polars as pl
 
 from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.files import Input, write_atomically
+from assay.formats.formulas import guard_texts
 from assay.formats.results import read_result as _read_result
 from assay.formats.results import result_dict, to_json
 from assay.formats.scan import FIELD, fields_of
@@ -141,4 +142,4 @@ def _encode(frame: pl.DataFrame, kind: str, value: str, place: str | os.PathLike
         buffer = BytesIO()
         frame.write_parquet(buffer)
         return buffer.getvalue()
-    return frame.write_csv(separator="\t" if kind == "tsv" else ",").encode()
+    return guard_texts(frame).write_csv(separator="\t" if kind == "tsv" else ",").encode()

@@ -97,6 +97,14 @@ REPORT: dict[str, tuple[str, str]] = {
         "The run of {system} is no longer at {path} as it was evaluated: give it with --run.",
         "{system} 的结果文件 {path} 已不存在或已改变：请用 --run 提供。",
     ),
+    "report.run_outside": (
+        "The run of {system}, {path}, is not in the folder of its result: give it with --run.",
+        "{system} 的结果文件 {path} 不在评估结果所在的文件夹内：请用 --run 提供。",
+    ),
+    "report.run_unread": (
+        "The run of {system}, {path}, cannot be read: give it with --run.",
+        "{system} 的结果文件 {path} 无法读取：请用 --run 提供。",
+    ),
     "report.run_other": (
         "The run given for {system} is not the file that was evaluated.",
         "为 {system} 提供的结果文件与评估时不同。",

@@ -1,0 +1,46 @@
+"""Ids that a spreadsheet would run as formulas: guarded in CSV and TSV files of data, and given back as they were."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from assay.lazy import pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# A cell that begins with = or @, or with a sign and goes on to call something: a plain -abc does nothing and stays.
+_RUNS = "(?:[=@\uff1d\uff0b\uff0d\uff20\t\r\n]|[+-][^(|!]*[(|!])"
+_BARE = f"^'*{_RUNS}"
+_GUARDED = f"^'+{_RUNS}"
+
+
+def guard(text: str) -> str:
+    """Put an apostrophe in front of what a spreadsheet would run; `unguard` gives back the very same text."""
+    return f"'{text}" if re.match(_BARE, text) else text
+
+
+def unguard(text: str) -> str:
+    """Take away the apostrophe that `guard` put there."""
+    return text[1:] if re.match(_GUARDED, text) else text
+
+
+def guard_texts(frame: pl.DataFrame) -> pl.DataFrame:
+    """Guard all columns of text."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    if not texts:
+        return frame
+    column = pl.col(texts)
+    return frame.with_columns(pl.when(column.str.contains(_BARE)).then("'" + column).otherwise(column).name.keep())
+
+
+def unguard_texts(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Take the apostrophes away in the columns of these names, in any case."""
+    wanted = set(names)
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String and name.lower().strip() in wanted]
+    if not texts:
+        return frame
+    column = pl.col(texts)
+    guarded = column.str.contains(_GUARDED)
+    return frame.with_columns(pl.when(guarded).then(column.str.slice(1)).otherwise(column).name.keep())
