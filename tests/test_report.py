@@ -180,7 +180,8 @@ def test_a_report_on_the_way_says_what_the_report_of_the_file_says(demo, tmp_pat
     runs = [demo / f"{name}.run" for name in ("keywords", "bm25", "ngrams")]
     rules = ("--protocol", "graded-012", "--report", tmp_path / "fresh.txt", "-o", tmp_path / "again.json")
     assert run("compare", demo / "judgments.qrels", *runs, *rules).exit_code == 0
-    run("report", tmp_path / "again.json", "-o", tmp_path / "file.txt")
+    behind = ["--judgments", demo / "judgments.qrels", *(word for path in runs for word in ("--run", path))]
+    run("report", tmp_path / "again.json", "-o", tmp_path / "file.txt", *behind)
     assert (tmp_path / "fresh.txt").read_text() == (tmp_path / "file.txt").read_text()
 
 
