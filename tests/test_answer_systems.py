@@ -186,11 +186,9 @@ def test_systems_without_a_sample_in_common_stand_side_by_side_and_are_told_so(c
 
 
 def test_a_judge_is_asked_about_all_systems_at_once_and_each_has_its_own_methods():
-    asked = []
-
     def judge(messages):
-        asked.append(messages[-1]["content"])
-        if len(asked) > 4:
+        text = str(messages)
+        if "tea 2" in text and "Cats" not in text:  # the second sample of the new system
             raise RuntimeError("gone")
         return json.dumps({"1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -462,11 +463,10 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(tmp_path):
 
 def dying(answered: int):
     """A judge who answers so many calls, then dies."""
-    calls = [0]
+    calls = itertools.count()  # calls come from several threads
 
     def judge(received):
-        calls[0] += 1
-        return Answer(yes(received)) if calls[0] <= answered else Answer.error(500, "dead")
+        return Answer(yes(received)) if next(calls) < answered else Answer.error(500, "dead")
 
     return judge
 

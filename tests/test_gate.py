@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -267,11 +268,10 @@ SAMPLES = [
 
 def judged(answered: int, *, broken: int = 0, rows=SAMPLES, method="auto", name="new"):
     """Scores of a judge who finds everything supported and answers the first calls only; some samples are unreadable."""
-    calls = [0]
+    calls = itertools.count()  # calls come from several threads
 
     def judge(_messages):
-        calls[0] += 1
-        if calls[0] > answered:
+        if next(calls) >= answered:
             raise RuntimeError("dead")
         return json.dumps({"1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
 
