@@ -12,6 +12,7 @@ import pytest
 
 import assay
 from assay.formats.samples import join_samples, read_samples
+from assay.testing import seal_of
 
 TEA = "Green tea is made in Japan."
 ROWS = [
@@ -190,13 +191,13 @@ def test_a_judge_is_asked_about_all_systems_at_once_and_each_has_its_own_methods
         text = str(messages)
         if "tea 2" in text and "Cats" not in text:  # the second sample of the new system
             raise RuntimeError("gone")
-        return json.dumps({"1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
+        return json.dumps({"seal": seal_of(messages), "1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
 
     rows = [row for row in ROWS if row["answer"] != "I don't know."]
     rows.sort(key=lambda row: row["system"])
-    found = assay.answer_systems(rows, ["faithfulness"], judge=judge, embedder="wordllama")
-    assert [dict(scores.methods) for scores in found.values()] == [{"llm": 3}, {"llm": 1, "embedding": 1}]
-    assert found["new"].counts["faithfulness"].judged_by == {"embedding": 1}
+    found = assay.answer_systems(rows, ["faithfulness"], judge=judge)
+    assert [dict(scores.methods) for scores in found.values()] == [{"llm": 3}, {"llm": 1, "words": 1}]
+    assert found["new"].counts["faithfulness"].judged_by == {"words": 1}
     assert found["base"].counts["faithfulness"].judged_by == {}
     assert (found["base"].judge != "", found["base"].labels) == (True, ("faithfulness",))
 

@@ -14,6 +14,7 @@ import pytest
 
 import assay
 from assay.analysis.doubts import agreement
+from assay.testing import seal_of
 from assay.text.static import wordllama_folder
 
 TEA = "Green tea is made in Japan."
@@ -201,7 +202,11 @@ def test_values_of_different_methods_or_judges_are_not_compared(tmp_path):
         assay.compare([one, other], ["faithfulness"])
 
     def yes(messages):
-        return '{"1": {"reason": "", "verdict": "yes", "contexts": [1]}, "2": {"reason": "", "verdict": "no", "contexts": []}}'
+        verdicts = {
+            "1": {"reason": "", "verdict": "yes", "contexts": [1]},
+            "2": {"reason": "", "verdict": "no", "contexts": []},
+        }
+        return json.dumps({"seal": seal_of(messages), **verdicts})
 
     english = assay.answers(rows[1:], ["faithfulness"], judge=yes, name="english")
     chinese = assay.answers(rows[1:], ["faithfulness"], judge=yes, name="chinese", text_lang="zh")

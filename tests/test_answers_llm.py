@@ -20,7 +20,7 @@ from assay.judge.support import NEEDED, SupportQuestion
 from assay.llm import Client, Limits
 from assay.support.posing import posed
 from assay.support.preparing import prepare
-from assay.testing import Answer, FakeLLM
+from assay.testing import Answer, FakeLLM, seal_of
 from test_judge import DOCUMENTS
 from test_llm_faults import FAULTS, GOOD, IMPATIENT, QUICK
 
@@ -340,8 +340,7 @@ def test_an_embedder_that_breaks_down_gives_way_to_words():
 
 def test_a_judge_that_is_no_server_is_a_function_from_messages_to_text():
     def judge(messages):
-        seal = re.search(r'"seal": "(\w+)"', messages[-1]["content"])[1]
-        return json.dumps({"seal": seal, **json.loads(FIT)})
+        return json.dumps({"seal": seal_of(messages), **json.loads(FIT)})
 
     found = assay.answers([ONE], ["faithfulness"], judge=judge)
     assert found["faithfulness"] == 0.0
@@ -485,21 +484,21 @@ def test_samples_that_another_method_judged_are_told_so_everywhere(tmp_path):
             "--report",
             "r.md",
         ]
-        assert command(tmp_path, *options, "--embedder", "wordllama").returncode == 0
+        assert command(tmp_path, *options).returncode == 0
     result = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     (system,) = result["systems"]
-    assert system["counts"]["faithfulness"]["judged_by"] == {"embedding": 8}
+    assert system["counts"]["faithfulness"]["judged_by"] == {"words": 8}
     assert system["counts"]["faithfulness"]["not_applicable"] == 0
     assert list(result["per_query"]["status"]["samples"]["faithfulness"].values()) == ["unjudged"] * 8
-    assert "faithfulness: over 4 of 12 samples (8 judged by embedding)" in result["warnings"]
-    assert "8 judged by embedding" in (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert "faithfulness: over 4 of 12 samples (8 judged by words)" in result["warnings"]
+    assert "8 judged by words" in (tmp_path / "r.md").read_text(encoding="utf-8")
     (scores,) = assay.read_result(tmp_path / "r.json")
-    assert (scores.counts["faithfulness"].judged_by, scores.coverage("faithfulness")) == ({"embedding": 8}, (4, 12))
-    assert scores.coverage("faithfulness(method='embedding')") == (8, 12)
+    assert (scores.counts["faithfulness"].judged_by, scores.coverage("faithfulness")) == ({"words": 8}, (4, 12))
+    assert scores.coverage("faithfulness(method='words')") == (8, 12)
     with FakeLLM(dying(4)) as server:
-        options = ["--url", server.url, "--concurrency", "1", "--no-cache", "--lang", "zh", "--embedder", "wordllama"]
+        options = ["--url", server.url, "--concurrency", "1", "--no-cache", "--lang", "zh"]
         shown = command(tmp_path, *options, cache=False).stdout
-    assert "8 个由 embedding 评判" in shown and "不适用" not in shown
+    assert "8 个由 words 评判" in shown and "不适用" not in shown
 
 
 @pytest.mark.parametrize(

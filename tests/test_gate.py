@@ -17,7 +17,7 @@ from assay.analysis.gate import NotWorse, Threshold, gate, read_rules, target_ru
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.messages import tell
-from assay.testing import assert_gate
+from assay.testing import assert_gate, seal_of
 
 
 def system(values: list[int], name: str = "new"):
@@ -270,10 +270,10 @@ def judged(answered: int, *, broken: int = 0, rows=SAMPLES, method="auto", name=
     """Scores of a judge who finds everything supported and answers the first calls only; some samples are unreadable."""
     calls = itertools.count()  # calls come from several threads
 
-    def judge(_messages):
+    def judge(messages):
         if next(calls) >= answered:
             raise RuntimeError("dead")
-        return json.dumps({"1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
+        return json.dumps({"seal": seal_of(messages), "1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
 
     bad = [{**row, "contexts": 7} for row in rows[len(rows) - broken :]]
     return assay.answers(
@@ -292,11 +292,10 @@ def test_a_measure_over_part_of_the_samples_fails():
     (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
     assert (check.outcome, check.value) == ("failed", 1.0)
     assert str(check.message) == (
-        "faithfulness [llm] is 1.0000 over 4 of 40 samples that should count (10.0%, 100.0% needed):"
-        " 36 judged by embedding"
+        "faithfulness [llm] is 1.0000 over 4 of 40 samples that should count (10.0%, 100.0% needed): 36 judged by words"
     )
     assert tell(check.message, "zh") == (
-        "faithfulness [llm] 为 1.0000，应计入的 40 个样本只有 4 个有值（10.0%，需 100.0%）：36 个由 embedding 评判"
+        "faithfulness [llm] 为 1.0000，应计入的 40 个样本只有 4 个有值（10.0%，需 100.0%）：36 个由 words 评判"
     )
 
 

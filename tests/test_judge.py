@@ -524,8 +524,10 @@ def test_a_reply_with_half_a_surrogate_pair_is_written(folder):
 def test_an_error_of_the_server_cannot_steer_the_terminal(folder):
     with FakeLLM(Answer.error(400, "\x1b]0;pwn\x07 hi \u202e\nassay: fine")) as server:
         code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels"))
-    assert code == 2
-    assert all(sign.isprintable() for sign in err.rstrip("\n")), err
+    assert code == 1  # nothing could be judged
+    lines = err.split("\n")
+    assert all(line.isprintable() for line in lines), err
+    assert "assay: fine" not in lines  # what a server says begins no line of its own
     assert "pwn" in err
 
 

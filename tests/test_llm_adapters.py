@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
 from assay.errors import UsageError
 from assay.llm import Cache, Client, Reply, Request, as_client
+from assay.testing import seal_of
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
 
 
 def sealed(messages, **said) -> str:
     """An answer as a model gives it that does as the messages say."""
-    return json.dumps({"seal": re.search(r'"seal": "(\w+)"', messages[-1]["content"])[1], **said})
+    return json.dumps({"seal": seal_of(messages), **said})
 
 
 def test_a_plain_function_works_in_the_clients_place():

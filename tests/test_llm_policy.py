@@ -91,7 +91,7 @@ def test_a_wait_is_read_in_all_its_forms(headers, seconds):
 
 
 def body_of(**options):
-    return chat_body(Request.asking("x", **options), "m", vendor=LOCAL, traits=Traits())
+    return chat_body(Request.asking("x", **options), "m", vendor=LOCAL, traits=Traits(), seal="")
 
 
 def test_a_complaint_about_a_parameter_drops_it():
@@ -119,11 +119,11 @@ def test_everyday_words_and_what_is_not_sent_are_not_taken_for_parameters():
 
 def test_dashscope_gets_what_it_understands():
     request = Request.asking("x", logprobs=20, thinking=False)
-    assert chat_body(request, "m", vendor=DASHSCOPE, traits=Traits())["top_logprobs"] == 5
-    assert chat_body(request, "m", vendor=DASHSCOPE, traits=Traits())["enable_thinking"] is False
-    assert chat_body(request, "m", vendor=OPENAI, traits=Traits())["top_logprobs"] == 20
-    assert "enable_thinking" not in chat_body(request, "m", vendor=OPENAI, traits=Traits())
-    local = chat_body(request, "m", vendor=LOCAL, traits=Traits())
+    assert chat_body(request, "m", vendor=DASHSCOPE, traits=Traits(), seal="")["top_logprobs"] == 5
+    assert chat_body(request, "m", vendor=DASHSCOPE, traits=Traits(), seal="")["enable_thinking"] is False
+    assert chat_body(request, "m", vendor=OPENAI, traits=Traits(), seal="")["top_logprobs"] == 20
+    assert "enable_thinking" not in chat_body(request, "m", vendor=OPENAI, traits=Traits(), seal="")
+    local = chat_body(request, "m", vendor=LOCAL, traits=Traits(), seal="")
     assert local["chat_template_kwargs"] == {"enable_thinking": False}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.testing.answers import Answer, Received, vector
+from assay.testing.answers import Answer, Received, seal_of, vector
 from assay.testing.server import FakeLLM
 
 if TYPE_CHECKING:
     from assay.testing.gates import assert_gate
 
-__all__ = ["Answer", "FakeLLM", "Received", "assert_gate", "vector"]
+__all__ = ["Answer", "FakeLLM", "Received", "assert_gate", "seal_of", "vector"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -144,6 +145,12 @@ class Answer:
             for token, value, top in self.logprobs
         ]
         return {"content": rows}
+
+
+def seal_of(messages: Sequence[Mapping[str, Any]]) -> str:
+    """The word that a structured answer to these messages has to carry, for functions that stand in for a judge."""
+    found = re.search(r'"seal": "(\w+)"', str(messages[-1]["content"]))
+    return found[1] if found else ""
 
 
 def with_seal(text: str, received: Received) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 EXPERIMENT: dict[str, tuple[str, str]] = {
-    "column.mean_ms": ("mean ms", "平均毫秒"),
     "column.p50": ("P50 ms", "P50 毫秒"),
     "column.p95": ("P95 ms", "P95 毫秒"),
     "column.p99": ("P99 ms", "P99 毫秒"),
