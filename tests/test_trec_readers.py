@@ -265,3 +265,21 @@ def test_what_is_written_is_read_again_and_what_could_not_be_is_refused(tmp_path
             assay.write_run(assay.Run.from_dict({"q": {f"a{sign}b": 1.0}}), tmp_path / "r.run")
     with pytest.raises(InputError, match="contain blanks"):
         assay.write_run(assay.Run.from_dict({"q": {"": 1.0}}), tmp_path / "r.run")
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 1 << 20])
+def test_a_file_that_is_read_in_slices_gives_the_same_rows_and_line_numbers(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(trec, "_SLICE", size)
+    lines = ["# a comment", "", *(f"q{i // 3}  Q0 d{i} {i} {9 - i}.5 tag" for i in range(9)), "", "# the end"]
+    place = tmp_path / "r.run"
+    for end in ("\n", "\r\n"):
+        place.write_bytes(end.join(lines).encode())
+        rows = read_run(str(place)).frame.select("query_id", "doc_id", "score").rows()
+        assert rows == [(f"q{i // 3}", f"d{i}", 9.5 - i) for i in range(9)]
+    place.write_text("\n".join([*lines[:8], "q2  Q0 d6 6 many tag", *lines[9:]]))
+    with pytest.raises(InputError, match="'many' is not a number") as caught:
+        read_run(str(place))
+    assert caught.value.line == 9
+    place.write_text("# nothing\n\n" * 5)
+    with pytest.raises(InputError, match="no rows"):
+        read_run(str(place), kind="trec")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from assay.data.source import Source
 
 JUDGE_LINE = "# judge: "
+_SLICE = 1 << 20  # characters that are split into fields at a time
 
 
 def judge_of(source: Input) -> str:
@@ -61,14 +62,34 @@ def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataF
 
 
 def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
-    """Read line by line, naming the first line that is wrong."""
-    lines = pl.DataFrame({"text": source.text.split("\n")}).with_row_index("line", offset=1)
-    lines = lines.with_columns(parts=pl.col("text").str.extract_all(FIELD))
-    lines = lines.filter(~pl.col("parts").list.first().str.starts_with("#"))  # null, and left out, on a blank line
-    if not len(lines):
+    """Read line by line, some at a time so that memory does not grow with what is thrown away; name what is wrong."""
+    text, start, line = source.text, 0, 1
+    found: list[pl.DataFrame] = []
+    while start <= len(text):
+        end = text.find("\n", start + _SLICE)
+        end = len(text) if end < 0 else end
+        rows = text[start:end].split("\n")
+        lines = _split(rows, line)
+        if len(lines):
+            if not found:
+                _refuse_other_kind(source, layout, lines["parts"])
+            found.append(_read_lines(source, layout, lines, finite=finite))
+        start, line = end + 1, line + len(rows)
+    if not found:
         raise InputError("the file has no rows, only comments or blank lines", path=source.label)
+    return pl.concat(found)
+
+
+def _split(rows: list[str], first: int) -> pl.DataFrame:
+    """Lines with their numbers and fields, without comments and blank lines."""
+    lines = pl.DataFrame({"text": rows}).with_row_index("line", offset=first)
+    lines = lines.with_columns(parts=pl.col("text").str.extract_all(FIELD))
+    return lines.filter(~pl.col("parts").list.first().str.starts_with("#"))  # null, and left out, on a blank line
+
+
+def _read_lines(source: Input, layout: Layout, lines: pl.DataFrame, *, finite: bool) -> pl.DataFrame:
+    """Fields of lines, if all of them are right; else the first that is not is named."""
     parts = lines["parts"]
-    _refuse_other_kind(source, layout, parts)
     _check_sizes(source, layout, lines)
     columns = {name: parts.list.get(i, null_on_oob=True) for i, name in enumerate(layout.fields)}
     if layout.most is None:
