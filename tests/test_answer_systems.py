@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -232,3 +233,27 @@ def test_real_systems_have_the_shares_that_counting_gives(shared):
     assert found["reference"]["exact_match"] == 1.0
     compared = assay.compare(list(found.values()), ["exact_match"], baseline="reference")
     assert [contrast.difference.estimate for contrast in compared.contrasts] == [-1.0, -1.0]
+
+
+CITED = [
+    {"id": str(i), "system": system, "question": "When?", "answer": f"It opened in {1880 + i}{mark}.", "contexts": [f"It opened in {1880 + i}."]}
+    for i in range(12)
+    for system, mark in (("base", ""), ("new", " [1]" if i == 3 else ""))
+]  # fmt: skip
+
+
+def test_a_measure_that_only_one_system_has_values_of_is_left_out_of_the_comparison(call):
+    write(CITED)
+    code, _, err = call("answers", "s.jsonl", "--method", "words", "-o", "r.json", "--report", "r.html")
+    assert code == 0, err
+    code, out, err = call("compare", "r.json")
+    assert (code, err) == (0, "")
+    told = "not compared, because no sample has a value of every system: citation_precision, citation_recall"
+    assert told in " ".join(out.split())
+    assert "Best faithfulness" in out and "Best citation" not in out
+    code, _, err = call("compare", "r.json", "-m", "citation_precision")
+    assert code == 2 and "no sample has a value of every system" in err
+
+
+def write(rows):
+    Path("s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

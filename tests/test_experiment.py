@@ -664,3 +664,17 @@ def test_the_evaluation_of_a_reranker_marks_estimates(place):
         done = cli(*words, "--set", "shape=cohere", cwd=place)
     assert "About " in done.stdout
     assert "the server does not say what it counted" in done.stdout
+
+
+# The page ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_of_an_experiment_compares_with_the_baseline_of_its_file(place):
+    write(
+        place,
+        'baseline = "deep"\n#data\n[[retrieve]]\nname = "flat"\nmethod = "bm25"\ndepth = 1\n[[retrieve]]\nname = "deep"\nmethod = "bm25"\n[evaluate]\nmeasures = ["ndcg@5"]\n',
+    )
+    done = cli("run", "e.toml", "--brief", "--report", "r.md", cwd=place)
+    assert done.returncode == 0, done.stderr
+    page = (place / "r.md").read_text(encoding="utf-8")
+    assert "against deep" in page and "against flat" not in page

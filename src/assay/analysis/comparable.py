@@ -23,7 +23,10 @@ _SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class Aligned:
-    """Per-query values of several systems over the same queries: values[query, measure, system]."""
+    """Per-query values of several systems over the same queries: values[query, measure, system].
+
+    `apart` names measures of answers that are left out, because no sample has a value of every system.
+    """
 
     query_ids: list[str]
     labels: tuple[str, ...]
@@ -31,6 +34,7 @@ class Aligned:
     names: tuple[str, ...]
     values: Floats
     weights: Floats | None
+    apart: tuple[str, ...] = ()
 
     def column(self, label: str) -> Floats:
         """Values of one measure: one row per query that has them, one column per system; others are left out."""
@@ -127,7 +131,9 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     queries = first.query_ids if all(s.query_ids == first.query_ids for s in systems) else _union(systems)
     twins = [[_twin(scores, first, label) or label for label in chosen] for scores in systems]
     stacked = np.stack([_values(s, queries, labels) for s, labels in zip(systems, twins, strict=True)], axis=2)
-    _leave_out(stacked, [of_answers(first.definitions[label]) for label in chosen])
+    answers = [of_answers(first.definitions[label]) for label in chosen]
+    _leave_out(stacked, answers)
+    chosen, stacked, apart = _in_common(chosen, stacked, answers, asked=labels is not None)
     _check_queries(queries, chosen, names, stacked)
     rows: Bools = np.asarray(~np.isnan(stacked).all(axis=(1, 2)))
     return Aligned(
@@ -137,7 +143,19 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
         names=tuple(names),
         values=stacked[rows],
         weights=None if first.weights is None else _weights(first, queries)[rows],
+        apart=apart,
     )
+
+
+def _in_common(
+    labels: tuple[str, ...], values: Floats, answers: list[bool], *, asked: bool
+) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
+    """Leave out measures of answers without a sample that every system has a value for, unless they were asked for."""
+    lacking = np.isnan(values).all(axis=(0, 2)) & answers
+    apart = tuple(label for label, empty in zip(labels, lacking.tolist(), strict=True) if empty)
+    if apart and (asked or len(apart) == len(labels)):
+        raise NotComparable(f"{apart[0]}: no sample has a value of every system")
+    return tuple(label for label in labels if label not in apart), values[:, ~lacking], apart
 
 
 def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str, ...]:

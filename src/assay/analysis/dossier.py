@@ -108,7 +108,7 @@ def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -
     results = tuple({id(result): result for _, result in found}.values())
     before = next((result["comparison"] for result in results if result.get("comparison")), None)
     try:
-        comparison, why = _compared(systems, before if len(results) == 1 else None), ""
+        comparison, why = _compared(systems, before if len(results) == 1 else None, _baseline(systems, results)), ""
     except (NotComparable, UsageError) as error:
         comparison, why = None, "" if len(systems) == 1 else str(error)
     if comparison is not None:
@@ -138,12 +138,21 @@ def _fits(scores: Scores, evidence: Evidence) -> bool:
     return evidence.judgments is not None and evidence.judgments.digest == scores.judgments_digest
 
 
-def _compared(systems: Sequence[Scores], before: dict[str, Any] | None) -> Comparison | None:
+def _baseline(systems: Sequence[Scores], results: Sequence[dict[str, Any]]) -> str | None:
+    """The baseline of an experiment, where all systems are its own."""
+    part = results[0].get("experiment") if len(results) == 1 else None
+    name = part.get("baseline") if isinstance(part, dict) else None
+    return name if any(scores.name == name for scores in systems) else None
+
+
+def _compared(
+    systems: Sequence[Scores], before: dict[str, Any] | None, baseline: str | None = None
+) -> Comparison | None:
     """Compare as the result was compared before, or by the usual rules."""
     if len(systems) < 2:  # noqa: PLR2004
         return None
     if before is None:
-        return compare(systems)
+        return compare(systems, baseline=baseline)
     try:
         rules = Rules(**before["rules"])
         return compare(

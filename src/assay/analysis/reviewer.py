@@ -31,6 +31,8 @@ def concerns(systems: Sequence[Scores], data: Aligned, rules: Rules, *, all_pair
 
 def _common(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     """Answers are compared over the samples that all systems have values for."""
+    if data.apart:
+        yield say("answers.unshared", labels=list(data.apart))
     size = len({query for scores in systems for query in scores.query_ids})
     for i, label in enumerate(data.labels):
         kept = int((~np.isnan(data.values[:, i]).any(axis=1)).sum())

@@ -232,13 +232,13 @@ def _emit(
         click.echo(f"wrote {per_sample}", err=True)
     told = list(dict.fromkeys(str(text) for scores in found for text in (*_own(scores, found), *scores.notes)))
     result = result_dict(found, command=inputs.command_line(), warnings=told, more={"answers": part})
-    write_fresh(result, report, lang)
     if kind == "json":
         options.emit(to_json(result), output)
     elif kind == "csv":
         options.emit(write([shown.values(found)], "csv", lang, stamp=stamp(found)), output)
     else:
         options.emit(write(shown.side_by_side(found, name, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
+    write_fresh(result, report, lang)  # last: what was found out is there, whatever becomes of the page
 
 
 def _own(scores: Answers, found: list[Answers]) -> list[str]:

@@ -51,6 +51,10 @@ ANSWERS: dict[str, tuple[str, str]] = {
         "{labels}: over {n:,} of {of:,} samples ({why})",
         "{labels}：基于 {of:,} 个样本中的 {n:,} 个（{why}）",
     ),
+    "answers.unshared": (
+        "not compared, because no sample has a value of every system: {labels}",
+        "没有任何样本在所有系统上都有值，故不作比较：{labels}",
+    ),
     "answers.common": (
         "{label}: compared over the {n:,} of {of:,} samples for which every system has a value",
         "{label}：只在所有系统都有数值的 {n:,}/{of:,} 个样本上比较",
