@@ -263,7 +263,7 @@ def test_convert(folder):
     assert assay.evaluate("q.csv", "a.jsonl", ["ndcg@10"]).mean() == first
 
 
-def test_the_demo_climbs_the_ladder_and_says_where_the_results_are(tmp_path, monkeypatch):
+def test_the_demo_climbs_the_ladder_says_where_the_results_are_and_ends_with_a_page(tmp_path, monkeypatch):
     pytest.importorskip("bm25s")
     monkeypatch.setenv("ASSAY_MODELS", str(tmp_path / "none"))
     got = run("demo", "--output", str(tmp_path / "out")).stdout
@@ -273,6 +273,12 @@ def test_the_demo_climbs_the_ladder_and_says_where_the_results_are(tmp_path, mon
     result = json.loads((tmp_path / "out" / "ladder" / "result.json").read_text(encoding="utf-8"))
     assert [row["status"] for row in result["experiment"]["combinations"]][:1] == ["done"]
     assert (tmp_path / "out" / "chunking" / "result.json").is_file()
+    page = tmp_path / "out" / "report.html"
+    assert f"The same as a page, with every query: {page}" in got.splitlines()
+    text = page.read_text(encoding="utf-8")
+    assert "coffee or tea, which gives a bigger kick" in text  # a query
+    assert "context_utilisation" in text  # a measure of its answers
+    assert "ndcg@10 by lang" in text and "faithfulness by lang" in text  # each measure in a chart of its own
 
 
 def test_the_bundled_collection_is_consistent():

@@ -185,15 +185,6 @@ def test_a_report_on_the_way_says_what_the_report_of_the_file_says(demo, tmp_pat
     assert (tmp_path / "fresh.txt").read_text() == (tmp_path / "file.txt").read_text()
 
 
-def test_the_demo_ends_with_its_report(tmp_path):
-    done = run("demo", "--output", tmp_path)
-    assert f"The same as a page, with every query: {tmp_path / 'report.html'}" in done.stdout.splitlines()
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "coffee or tea, which gives a bigger kick" in page  # a query
-    assert "context_utilisation" in page  # a measure of its answers
-    assert "ndcg@10 by lang" in page and "faithfulness by lang" in page  # each measure in a chart of its own
-
-
 def test_plot_lists_charts_and_draws_one(demo, tmp_path):
     names = re.findall(r"^(\S+)  ", run("plot", demo / "result.json").stdout, re.MULTILINE)
     assert "means-0-ndcg@10" in names and "curve-0-recall" in names

@@ -151,7 +151,7 @@ def _in_common(
     labels: tuple[str, ...], values: Floats, answers: list[bool], *, asked: bool
 ) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
     """Leave out measures of answers without a sample that every system has a value for, unless they were asked for."""
-    lacking = np.isnan(values).all(axis=(0, 2)) & answers
+    lacking: Bools = np.asarray(np.isnan(values).all(axis=(0, 2))) & np.array(answers)
     apart = tuple(label for label, empty in zip(labels, lacking.tolist(), strict=True) if empty)
     if apart and (asked or len(apart) == len(labels)):
         raise NotComparable(f"{apart[0]}: no sample has a value of every system")
