@@ -571,3 +571,19 @@ def test_a_real_model_gives_a_verdict_on_every_statement(real_model, tmp_path):
         assert sample["scores"]["faithfulness"]["method"] == "llm"
     again = command(tmp_path, *options, rows=[{**ONE, "contexts": ROW["contexts"][1:]}, zh])
     assert "0 calls, 2 answers from the cache" in again.stderr
+
+
+@pytest.mark.parametrize(("verdict", "expected"), [("no", ("llm", 0.0)), ("yes", ("words", 1.0))])
+def test_a_no_needs_no_context_and_a_yes_needs_one_that_exists(verdict, expected):
+    row = {
+        "id": "1",
+        "question": "When?",
+        "answer": "The tower opened in 1889.",
+        "contexts": ["The tower opened in 1889."],
+    }
+
+    def judge(messages):
+        return json.dumps({"seal": seal_of(messages), "1": {"reason": "x", "verdict": verdict, "contexts": [99]}})
+
+    cell = assay.answers([row], ["faithfulness"], judge=judge).outcomes[0].cells["faithfulness"]
+    assert (cell.method, cell.value) == expected

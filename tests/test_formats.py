@@ -314,3 +314,13 @@ def test_a_split_file_guards_its_ids_too(tmp_path):
     write_split(["=cmd|x", "q1"], ["@x"], tmp_path / "s.tsv")
     assert "\n'=cmd|x\ttrain\n" in (tmp_path / "s.tsv").read_text(encoding="utf-8")
     assert sorted(read_training(tmp_path / "s.tsv")) == ["=cmd|x", "q1"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("r.csv", "query_id,doc_id,score,score\nq1,a,1,9\n"), ("j.tsv", "query_id\tdoc_id\tgrade\tgrade\nq1\ta\t1\t2\n")],
+)
+def test_a_column_that_stands_twice_in_a_header_is_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(assay.InputError, match=r"column '(score|grade)' stands twice in the header"):
+        (read_run if name == "r.csv" else read_judgments)(str(tmp_path / name))

@@ -78,7 +78,7 @@ def test_places_are_read_from_a_table_of_text_too(tmp_path):
         ({"text": "time out"}, r"row 1: 'time out' does not stand in document 'guide\.md'"),
         ({"text": "timeout", "occurrence": 5}, r"row 1: 'timeout' occurs 4 times in document 'guide\.md', not 5"),
         ({"text": "timeout", "occurrence": 0}, "row 1: occurrence = 0: expected a whole number from 1 on"),
-        ({"text": "timeout", "start": 8}, r"row 1: at 8 of document 'guide\.md' stands ' timeou', not 'timeout'"),
+        ({"text": "timeout", "start": 8}, r"row 1: document 'guide\.md' has ' timeou' at position 8, not 'timeout'"),
         ({"text": "timeout", "start": 9, "end": 20}, "row 1: start, end and text do not fit together"),
         ({"text": "timeout", "start": 9, "occurrence": 1}, "row 1: give start or occurrence, not both"),
         ({"start": 3, "occurrence": 1}, "row 1: an occurrence needs text"),

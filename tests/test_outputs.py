@@ -85,7 +85,7 @@ def test_a_parameter_that_names_a_file_says_whether_it_is_written(name):
     for one in texts(command):
         told = (getattr(one, "help", None) or "").lower()
         writes = one.name == "output" or told.startswith(
-            ("write", "also write", "where results", "where to write", "every ")
+            ("write", "also write", "where results", "where to write", "where answers are kept", "every ")
         )
         assert (one.type is OUTPUT) == writes, f"{name} {one.name}: declare it with options.written"
         assert not (one.type is OUTPUT and is_read(one))

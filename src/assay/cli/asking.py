@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli import options
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from assay.messages import Said
 
 _NO_KEY = "none-for-a-dry-run"
-_OPTIONS = [
+_OPTIONS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
     click.option("--url", envvar="ASSAY_BASE_URL", metavar="URL", help="Base URL of the server (or ASSAY_BASE_URL)."),
     click.option("--key-env", default="", metavar="NAME", help="Environment variable that holds the key."),
     click.option("--key-file", metavar="FILE", help="File that holds the key."),
@@ -30,7 +32,7 @@ _OPTIONS = [
     ),
     click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds for one call."),
     click.option("--deadline", type=float, help="Seconds for everything."),
-    click.option("--cache", metavar="FILE", help="Where answers are kept; the user's cache unless named."),
+    options.written("--cache", help="Where answers are kept; the user's cache unless named."),
     click.option("--no-cache", is_flag=True, help="Keep no answers: a stopped run starts over."),
     click.option("--dry-run", is_flag=True, help="Only say what it would cost."),
 ]

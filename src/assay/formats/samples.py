@@ -302,7 +302,7 @@ class _Reader:
                 f"sample {excerpt(name)}{of} stands in rows {self.seen[system, name]} and {number}",
                 path=self.label,
                 line=number,
-                hint="give each sample an id of its own, and name the systems of several in a column system",
+                hint='give each sample its own id; if the file holds several systems, name them in a column "system"',
             )
         self.seen[system, name] = number
         return name

@@ -34,6 +34,7 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
     separator = "\t" if kind == "tsv" else ","
     text = source.text
+    _refuse_twins(text, separator, source.label)
     rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
     try:
         found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
@@ -45,6 +46,22 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
             return unguard_texts(found, _IDS)
     found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
     return unguard_texts(found, _IDS)
+
+
+def _refuse_twins(text: str, separator: str, label: str) -> None:
+    """Refuse a header with two columns of one name: nobody knows which of them is meant."""
+    import csv
+    from collections import Counter
+
+    try:
+        names = next(csv.reader([text.split("\n", 1)[0].rstrip("\r")], delimiter=separator), [])
+    except csv.Error:  # no header that a table could have
+        return
+    twice, times = next(iter(Counter(filter(None, names)).most_common(1)), ("", 0))
+    if times > 1:
+        raise InputError(
+            f"column {excerpt(twice)} stands twice in the header", path=label, line=1, hint="remove or rename one"
+        )
 
 
 def _plain_rows(text: str) -> int | None:

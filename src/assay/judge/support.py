@@ -173,14 +173,18 @@ def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[d
 
 
 def _told(entry: Any, contexts: int) -> Told | None:
-    """Read one verdict; one that is not on the list, or rests on a context that does not exist, is none."""
+    """Read one verdict; one that is not on the list, or rests on a context that does not exist, is none.
+
+    A no rests on no context, whatever it names.
+    """
     if not isinstance(entry, dict) or entry.get("verdict") not in VERDICTS:
         return None
     named = entry.get("contexts")
     numbers = named if isinstance(named, list) else []
-    if not all(type(n) is int and 1 <= n <= contexts for n in numbers):
+    there = [n for n in numbers if type(n) is int and 1 <= n <= contexts]
+    if len(there) < len(numbers) and entry["verdict"] != "no":
         return None
-    return Told(entry["verdict"], tuple(dict.fromkeys(n - 1 for n in numbers)), str(entry.get("reason", "")))
+    return Told(entry["verdict"], tuple(dict.fromkeys(n - 1 for n in there)), str(entry.get("reason", "")))
 
 
 def _without_list(ready: Prepared, found: Sequence[Finding | None]) -> Listed:

@@ -140,7 +140,7 @@ def _locate(start: Any, end: int | None, row: _Row, told: tuple[str, str], whole
         raise row.error("start, end and text do not fit together: the text has another length")
     if start < 0 or whole[start : start + len(text)] != text:
         there = excerpt(whole[max(start, 0) : max(start, 0) + len(text)])
-        raise row.error(f"at {start} of document {excerpt(doc)} stands {there}, not {excerpt(text)}")
+        raise row.error(f"document {excerpt(doc)} has {there} at position {start}, not {excerpt(text)}")
     return start, start + len(text)
 
 

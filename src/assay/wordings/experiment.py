@@ -64,8 +64,9 @@ EXPERIMENT: dict[str, tuple[str, str]] = {
     ),
     "experiment.ambiguous_gold": (
         (
-            "{n} of {whole} gold spans occur several times in their document, and any occurrence counts: {text} stands"
-            " {times} times in {doc}. To mean one of them, give start or occurrence in the gold file."
+            "{n} of {whole} gold spans {n:occurs|occur} several times in {n:its|their} document, and any occurrence"
+            " counts: {text} stands {times} times in {doc}. To mean one of them, give start or occurrence in the gold"
+            " file."
         ),
         (
             "{whole} 个标准答案片段中有 {n} 个在其文档中出现多次，任一处均算命中：{text} 在 {doc} 中出现 {times} 次。"

@@ -168,7 +168,7 @@ REPORT: dict[str, tuple[str, str]] = {
     "column.statements": ("statements", "陈述数"),
     "column.lowest": ("lowest support", "最低支持度"),
     "column.load": ("load", "负载"),
-    "column.mean_ms": ("mean ms", "均值 ms"),
+    "column.mean_ms": ("mean ms", "平均毫秒"),
     "column.deviation_ms": ("deviation ms", "标准差 ms"),
     "column.qps": ("queries a second", "每秒查询数"),
     "column.percentile": ("percentile", "分位数"),
