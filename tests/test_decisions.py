@@ -157,6 +157,26 @@ def test_a_real_difference_too_small_to_matter_has_no_dagger():
     assert report.summary(found).rows[1][1].mark == ""
 
 
+def test_a_difference_that_is_real_is_never_called_small_without_the_verdict_equivalent():
+    rng = np.random.default_rng(4)
+    gains = np.abs(rng.normal(0.004, 0.001, 20))  # an interval of t far below 0.01; 20 queries cannot show that
+    text = sentence(np.full(20, 0.5), 0.5 + gains)
+    assert "b is better than a in ndcg@10" in text
+    assert "which is less than" not in text
+    assert text.endswith("], perhaps by less than 0.01, the smallest difference that matters.")
+    assert "但可能小于有意义的最小差值 0.01" in sentence(np.full(20, 0.5), 0.5 + gains, lang="zh")
+    assert "perhaps" not in sentence(np.full(60, 0.1), 0.1 + np.tile([0.3, 0.5], 30))
+
+
+def test_the_sentence_about_equivalent_systems_shows_no_interval_of_another_test():
+    small = np.tile([0.004, 0.005, 0.006], 400)
+    text = sentence(np.full(1200, 0.5), 0.5 + small)
+    expected = "b and a are equivalent in ndcg@10: the difference of +0.0050 is shown to be smaller than 0.01"
+    assert text == f"{expected}, the smallest difference that matters."
+    chinese = sentence(np.full(1200, 0.5), 0.5 + small, lang="zh")
+    assert chinese == "b 与 a 的 ndcg@10 等效：可确认差值 +0.0050 小于有意义的最小差值 0.01。"
+
+
 def test_letters_part_no_systems_below_ten_queries():
     base = np.linspace(0.1, 0.2, 9)
     columns = {"a": base, "b": base + 0.1, "c": base + np.linspace(0.5, 0.7, 9)}

@@ -47,11 +47,11 @@ class Mover:
 class Contrast:
     """One system against the baseline on one measure.
 
-    `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest difference
-    that so many queries show with 80 % probability. `at_least_smallest` says whether the whole interval lies beyond the
-    smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth as much.
-    `reach` is the largest difference that a query can have, None for a measure without bounds; where no query differs,
-    `limit` is the mean difference from which on the queries exclude it.
+    `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest true
+    difference that so many queries would detect 80 % of the time. `at_least_smallest` says whether the whole interval
+    lies beyond the smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth
+    as much. `reach` is the largest difference that a query can have, None for a measure without bounds; where no query
+    differs, `limit` is the mean difference from which on the queries exclude it.
     """
 
     system: str

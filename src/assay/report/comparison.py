@@ -127,8 +127,7 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
     """What a verdict leaves open: whether a difference matters, what the queries could show, how many it takes."""
     rules, within = comparison.rules, _within(contrast, comparison.rules.smallest_effect)
     if contrast.verdict in {"better", "worse"}:
-        small = "compare.small" if within else "" if contrast.at_least_smallest else "compare.maybe_small"
-        return say(small, smallest=rules.smallest_effect) if small else ""
+        return "" if contrast.at_least_smallest else say("compare.maybe_small", smallest=rules.smallest_effect)
     if contrast.verdict == "equivalent":
         return ""
     if contrast.reach is None:

@@ -163,8 +163,11 @@ GENERAL: dict[str, tuple[str, str]] = {
         "{system} 的 {measure} 劣于 {baseline}，差值 {by:+.4f} {interval}{more}。",
     ),
     "compare.equivalent": (
-        "{system} and {baseline} are equivalent in {measure}: {by:+.4f} {interval} is too small to matter.",
-        "{system} 与 {baseline} 的 {measure} 等效：差值 {by:+.4f} {interval} 小到无关紧要。",
+        (
+            "{system} and {baseline} are equivalent in {measure}: the difference of {by:+.4f} is shown to be smaller"
+            " than {smallest:g}, the smallest difference that matters."
+        ),
+        "{system} 与 {baseline} 的 {measure} 等效：可确认差值 {by:+.4f} 小于有意义的最小差值 {smallest:g}。",
     ),
     "compare.inconclusive": (
         "{system} and {baseline}: no conclusion on {measure}; the difference is {by:+.4f} {interval}{more}.",
@@ -218,10 +221,6 @@ GENERAL: dict[str, tuple[str, str]] = {
         ),
         "{system} 与 {baseline}：所有查询的 {measure} 均相同；没有上限的指标不判为等效。",
     ),
-    "compare.small": (
-        ", which is less than {smallest:g}, the smallest that matters",
-        "，小于有意义的最小差值 {smallest:g}",
-    ),
     "compare.needed": (
         "; it takes at least {n:,} queries to show that it is below {smallest:g}",
         "；要证明差值小于 {smallest:g}，至少需要 {n:,} 个查询",
@@ -235,12 +234,14 @@ GENERAL: dict[str, tuple[str, str]] = {
         "；没有上限的指标不判为等效",
     ),
     "compare.maybe_small": (
-        ", perhaps by less than {smallest:g}, the smallest that matters",
+        ", perhaps by less than {smallest:g}, the smallest difference that matters",
         "，但可能小于有意义的最小差值 {smallest:g}",
     ),
     "compare.power": (
-        ", and {n:,} queries show {detectable:.4f} or more with 80 % probability",
-        "；{n:,} 个查询以 80 % 的概率只能检出 {detectable:.4f} 以上的差值",
+        (
+            "; with {n:,} queries, a true difference of {detectable:.4f} or more would be detected 80 % of the time"
+        ),
+        "；{n:,} 个查询有 80 % 的把握检出的最小差值为 {detectable:.4f}",
     ),
     "compare.matrix": (
         "{measure}: p of every pair (randomised Tukey HSD)",
