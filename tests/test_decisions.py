@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.analysis.compare import compare
-from assay.analysis.decision import Rules, decide, decide_payment
+from assay.analysis.decision import Rules, decide
 from assay.analysis.gate import NotWorse, Threshold, gate
 from assay.analysis.listwise import lifts
 from assay.analysis.roi import gain_of, roi
@@ -22,7 +22,7 @@ from assay.report import comparison as report
 from assay.report.document import write
 from assay.report.economics import returns
 from assay.report.intervals import between, ends, told
-from assay.stats.intervals import UNSURE_BASELINE, Interval
+from assay.stats.intervals import Interval
 
 NO_SPREAD = "the values do not vary"
 
@@ -383,31 +383,56 @@ def test_cells_of_an_experiment_follow_the_verdict_and_show_no_width_0():
 # Gains that pay -------------------------------------------------------------------------------------------------------
 
 
-def relative(low, high, reason="") -> Interval:
-    return Interval(0.2, low, high, 0.95, "delta", 50, reason)
+def payment(before, after, label="ndcg@10", weights=None, **rules):
+    return contrast_of(before, after, label, weights, **rules)[1].pays
 
 
-@pytest.mark.parametrize(
-    ("verdict", "interval", "expected"),
-    [
-        ("better", relative(0.16, 0.4), "above"),
-        ("better", relative(0.15, 0.4), "open"),
-        ("inconclusive", relative(0.16, 0.4), "open"),
-        ("better", relative(0.02, 0.14), "below"),
-        ("inconclusive", relative(-0.2, 0.14), "below"),
-        ("worse", relative(-0.2, -0.1), "below"),
-        ("inconclusive", relative(-0.7, 1.2), "open"),
-        ("better", relative(0.16, 0.4, UNSURE_BASELINE), "open"),
-        ("better", relative(None, None), "open"),
-        ("equivalent", relative(None, None), "below"),
-    ],
-)
-def test_a_gain_pays_only_where_verdict_and_interval_show_it(verdict, interval, expected):
-    assert decide_payment(verdict, interval, Rules(), before=0.5) == expected
+def test_a_gain_is_above_or_below_what_pays_only_where_the_queries_show_it():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.3, 0.5, 100)
+    assert payment(base, base * rng.uniform(1.5, 1.9, 100)) == "above"
+    assert payment(base, base * rng.uniform(0.85, 0.95, 100)) == "below"
+    assert payment(base, base * rng.uniform(1.1, 1.2, 100)) == "open"
+    assert payment(base, base * rng.uniform(1.5, 1.9, 100), worth=0.7) == "open"
+    assert payment(np.full(100, 0.0), rng.uniform(0.3, 0.5, 100)) is None
 
 
-def test_equivalent_systems_with_a_small_mean_may_still_differ_by_the_gain_that_pays():
-    assert decide_payment("equivalent", relative(None, None), Rules(), before=0.05) == "open"
+def test_queries_without_a_change_are_below_what_pays_once_there_are_enough():
+    # y = -0.15 * 0.5 in each query and 1 at most: p = (1 / 1.075)^n, which is 0.0257 at 51 queries and 0.0250 at 52
+    assert (payment([0.5] * 50, [0.5] * 50), payment([0.5] * 52, [0.5] * 52)) == ("open", "below")
+    assert payment([0.05] * 200, [0.05] * 200) == "open"
+
+
+def test_a_small_interval_of_few_queries_does_not_show_that_a_gain_is_too_small():
+    change = np.tile([0.001, -0.001], 6)
+    assert payment(np.full(12, 0.5), 0.5 + change) == "open"
+    change[0] = 0.4
+    assert payment(np.full(12, 0.1), 0.1 + change) == "open"
+
+
+def test_a_gain_of_a_measure_without_bounds_or_of_few_queries_stays_open():
+    assert payment([1.5] * 400, [1.5] * 400, "dcg@10") == "open"
+    assert payment([0.1] * 9, [0.9] * 9) == "open"
+    weights = np.ones(50)
+    weights[7] = 150.0
+    assert payment([0.5] * 50, [0.5] * 50, weights=weights) == "open"
+
+
+def test_a_negative_gain_that_pays_is_refused():
+    with pytest.raises(assay.UsageError, match="worth -2: expected a number from 0 on"):
+        Rules(worth=-2)
+
+
+def test_a_run_that_changes_nothing_says_what_its_queries_cannot_rule_out():
+    text = told_gain([0.5] * 20, [0.5] * 20)
+    assert "On these 20 queries ndcg@10 does not change; that is too few to rule out a gain of 15%." in text
+    assert "在这 20 个查询上 ndcg@10 没有变化；查询太少，尚不能排除 15% 的增益。" in told_gain(
+        [0.5] * 20, [0.5] * 20, lang="zh"
+    )
+    text = told_gain([0.5] * 200, [0.5] * 200)
+    assert "ndcg@10 does not change in any query: the gain is shown to be below 15%" in text
+    text = told_gain([1.5] * 20, [1.5] * 20, label="dcg@10")
+    assert "dcg@10 does not change; for a measure without an upper bound, that does not rule out a gain of 15%." in text
 
 
 def told_gain(before, after, lang="en", label="ndcg@10", **rules) -> str:

@@ -28,7 +28,7 @@ def contrast(system: str, measure: str, difference: float, **changes: object) ->
         "difference": interval(difference, 0.03125), "relative": interval(difference * 2, 0.0625), "t_pvalue": 0.001,
         "pvalue": 0.0009, "exact": False, "adjusted": 0.0018, "effect_size": 0.41, "superiority": 0.7, "wins": 50,
         "ties": 20, "losses": 10, "detectable": 0.025, "effective_n": 80.0, "reach": 1.0, "limit": None, "verdict": "better",
-        "improves": True, "at_least_smallest": True,
+        "improves": True, "at_least_smallest": True, "pays": "open",
         "gained": (Mover("q7", 0.25, 1.0),), "lost": (Mover("q|9", 0.5, 0.125),),
     }  # fmt: skip
     return Contrast(system=system, measure=measure, **{**values, **changes})  # type: ignore[arg-type]

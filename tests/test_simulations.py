@@ -14,7 +14,7 @@ import pytest
 import scipy.stats
 from scipy.optimize import brentq
 
-from assay.analysis.decision import Rules, decide
+from assay.analysis.decision import Rules, decide, decide_payment
 from assay.stats import (
     equivalence,
     mcnemar,
@@ -327,3 +327,57 @@ def test_equal_systems_are_called_equivalent_once_there_are_enough_queries(n, de
         student = sum(student_rule(row, 0.01) for row in found) / count
         sys.stdout.write(f"\n| {n} | {deviation:g} | {100 * student:.1f} | {100 * rate:.1f} |\n")
     assert least <= rate <= most
+
+
+# Gains that pay -------------------------------------------------------------------------------------------------------
+
+
+def gains_of_15_per_cent(kind, n, count):
+    """Values before and after with a true gain of exactly 15 %: few wins or losses of 1, the rest moves by 0.01.
+
+    Wins: 7 % of the queries go from 0 to 1, and the mean before is 0.07/0.15. Losses: 2 % go from 1 to 0, and the
+    others gain as much as it takes.
+    """
+    rng = np.random.default_rng([24, n])
+    rare, jitter = rng.random((count, n)), rng.uniform(-0.01, 0.01, (count, n))
+    if kind == "rare wins":
+        base = 0.07 / 0.15 / 0.93
+        wins = rare < 0.07
+        return np.where(wins, 0.0, base), np.where(wins, 1.0, base + jitter)
+    base, losses = 0.4, rare < 0.02
+    mean = 0.02 + 0.98 * base
+    before = np.where(losses, 1.0, base)
+    return before, np.where(losses, 0.0, 1.15 * mean / 0.98 + jitter)
+
+
+def paid(before, after):
+    """What is said of a gain whose verdict is better."""
+    return decide_payment("better", after, before, Rules(), weights=None, bounds=(0.0, 1.0))
+
+
+def paid_by_student(before, after):
+    """What an interval of the relative change by the delta method would say."""
+    found = relative_interval(after, before)
+    return None if found.low is None else "above" if found.low > 0.15 else "below" if found.high < 0.15 else "open"
+
+
+@pytest.mark.parametrize("n", [10, 20, 50, 100])
+@pytest.mark.parametrize(("kind", "wrong"), [("rare wins", "below"), ("rare losses", "above")])
+def test_a_gain_of_exactly_what_pays_is_seldom_called_above_or_below_it(kind, wrong, n, stress):
+    count = 4000 if stress else 300
+    before, after = gains_of_15_per_cent(kind, n, count)
+    assert after[0].min() >= 0 and after[0].max() <= 1
+    said = [paid(b, a) for b, a in zip(before, after, strict=True)]
+    rates = [said.count(word) / count for word in ("below", "above")]
+    if stress:
+        student = sum(paid_by_student(b, a) == wrong for b, a in zip(before, after, strict=True)) / count
+        error = 100 * math.sqrt(0.025 * 0.975 / count)
+        shown = " | ".join(f"{100 * rate:.1f}" for rate in (student, *rates))
+        sys.stdout.write(f"\n| {kind} | {n} | {shown} | {error:.2f}\n")
+    assert max(rates) <= (0.06 if stress else scipy.stats.binom(count, 0.06).isf(1e-3) / count)
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("rare wins", "below"), ("rare losses", "above")])
+def test_the_interval_of_a_relative_change_is_too_sure_where_wins_or_losses_are_rare(kind, wrong):
+    before, after = gains_of_15_per_cent(kind, 20, 200)
+    assert sum(paid_by_student(b, a) == wrong for b, a in zip(before, after, strict=True)) > 40

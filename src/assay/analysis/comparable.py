@@ -106,12 +106,6 @@ def bounds(definition: str, values: Floats) -> tuple[float, float] | None:
     return None if beyond or not np.isfinite(high - low) else (low, high)
 
 
-def reach(definition: str, values: Floats) -> float | None:
-    """The largest difference between two values of a measure; None where its bounds are not known or infinite."""
-    ends = bounds(definition, values)
-    return None if ends is None else ends[1] - ends[0]
-
-
 def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> Aligned:
     """Align systems for comparison, over the measures named or all that can be compared."""
     if len(systems) < 2:  # noqa: PLR2004

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.comparable import Aligned, aligned, reach
-from assay.analysis.decision import LEAST_QUERIES, Rules, Verdict, decide
+from assay.analysis.comparable import Aligned, aligned, bounds
+from assay.analysis.decision import LEAST_QUERIES, Payment, Rules, Verdict, decide, decide_payment
 from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
@@ -51,7 +51,9 @@ class Contrast:
     difference that so many queries would detect 80 % of the time. `at_least_smallest` says whether the whole interval
     lies beyond the smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth
     as much. `reach` is the largest difference that a query can have, None for a measure without bounds; where no query
-    differs, `limit` is the mean difference from which on the queries exclude it.
+    differs, `limit` is the mean difference from which on the queries exclude it. `pays` says what is shown about the
+    relative gain and the one from which a reranker pays; None where there is no such gain: the baseline is 0, or less
+    is better.
     """
 
     system: str
@@ -74,6 +76,7 @@ class Contrast:
     verdict: Verdict
     improves: bool
     at_least_smallest: bool
+    pays: Payment | None
     gained: tuple[Mover, ...]
     lost: tuple[Mover, ...]
 
@@ -259,7 +262,8 @@ def _contrast(
     outcomes = wins_ties_losses(better)
     interval = t_test.interval if rules.interval == "t" else _bootstrapped(change, data, rules)
     of = moments(change, data.weights)
-    span = reach(data.definitions[data.labels[measure]], data.values[:, measure])
+    limits = bounds(data.definitions[data.labels[measure]], data.values[:, measure])
+    span = None if limits is None else limits[1] - limits[0]
     verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span)
     return Contrast(
         system=data.names[system + 1],
@@ -282,6 +286,7 @@ def _contrast(
         verdict=verdict,
         improves=sign * (t_test.estimate or 0.0) > 0,
         at_least_smallest=_beyond(interval, rules.smallest_effect) or _all_beyond(of, change, data, rules, span),
+        pays=decide_payment(verdict, after, before, rules, weights=data.weights, bounds=limits) if sign > 0 else None,
         gained=_movers(data, better, before, after),
         lost=_movers(data, -better, before, after),
     )

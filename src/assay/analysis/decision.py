@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.bounded import bounded_equivalence
+from assay.stats.bounded import bounded_equivalence, bounded_pvalue
 from assay.stats.inputs import EQUAL
-from assay.stats.intervals import UNSURE_BASELINE
 from assay.stats.moments import moments
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
-    from assay.stats.intervals import Interval
     from assay.stats.multiplicity import Correction
 
 Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
@@ -52,6 +50,8 @@ class Rules:
             raise UsageError(f"seed {self.seed}: expected a whole number from 0 on")
         if self.n_resamples < 1:
             raise UsageError(f"{self.n_resamples} resamples: expected 1 or more")
+        if not 0 <= self.worth < math.inf:
+            raise UsageError(f"worth {self.worth:g}: expected a number from 0 on")
 
     @property
     def confidence_level(self) -> float:
@@ -101,16 +101,33 @@ def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: f
     return same.pvalue is not None and same.pvalue <= rules.alpha
 
 
-def decide_payment(verdict: Verdict, relative: Interval, rules: Rules, *, before: float) -> Payment:
+def decide_payment(
+    verdict: Verdict,
+    after: Floats,
+    before: Floats,
+    rules: Rules,
+    *,
+    weights: Floats | None,
+    bounds: tuple[float, float] | None,
+) -> Payment | None:
     """Say whether a relative gain is shown to be above what makes a reranker pay, shown to be below it, or neither.
 
-    Above takes a verdict of better and an interval that lies above; below takes an interval that lies below, or
-    systems that are equivalent. `before` is the mean that the gain is relative to.
+    The gain is above `worth` exactly where after - (1 + worth) before has a mean above 0, which is tested within the
+    bounds of the measure, on each side at alpha/2. Above takes a verdict of better too. A measure without bounds
+    leaves it open, and a baseline whose mean is not above 0 has no relative gain: None.
     """
-    if verdict == "equivalent" and rules.smallest_effect <= rules.worth * before:
-        return "below"
-    if relative.low is None or relative.high is None or relative.reason == UNSURE_BASELINE:
+    base = moments(np.where(np.isnan(after), np.nan, before), weights)
+    if base.mean is None or base.mean <= 0:
+        return None
+    if bounds is None or base.effective_n < LEAST_QUERIES:
         return "open"
-    if verdict == "better" and relative.low > rules.worth:
-        return "above"
-    return "below" if relative.high < rules.worth else "open"
+    factor = 1 + rules.worth
+    beyond, (low, high) = after - factor * before, bounds
+    mean = moments(beyond, weights).mean
+    if not mean or (mean > 0 and verdict != "better"):
+        return "open"
+    values, upper = (beyond, high - factor * low) if mean < 0 else (-beyond, factor * high - low)
+    p = bounded_pvalue(values, 0.0, upper=upper, weights=weights)
+    if p is None or p > rules.alpha / 2:
+        return "open"
+    return "below" if mean < 0 else "above"

@@ -11,7 +11,7 @@ from assay.analysis.decision import Rules
 from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
 from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
-from assay.analysis.listwise import Lift, Likeness, payment
+from assay.analysis.listwise import Lift, Likeness
 from assay.analysis.settings import Settings
 from assay.analysis.sweep import Choice, Curve, Sweep, sweep
 from assay.errors import InputError, NotComparable, UsageError
@@ -288,7 +288,7 @@ def _lifts(results: Sequence[dict[str, Any]], comparison: Comparison | None) -> 
             for one in result.get("lifts") or ():
                 assert comparison is not None
                 contrast = comparison.contrast(one["system"], one["measure"])
-                pays = None if one["pays"] is None else payment(comparison, contrast)
+                pays = None if one["pays"] is None else contrast.pays
                 lift = Lift(**{**one, "relative": contrast.relative, "pays": pays})
                 groups.setdefault(lift.system, []).append(lift)
     except _DAMAGE as error:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.decision import decide_payment
 from assay.analysis.evaluate import rank, score
 from assay.data.scores import aggregate
 from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
@@ -16,7 +15,7 @@ from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.analysis.compare import Comparison, Contrast
+    from assay.analysis.compare import Comparison
     from assay.analysis.decision import Payment
     from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
@@ -122,18 +121,7 @@ def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], prim
                 system, label, before, after, contrast.relative, ceiling,
                 reached=after / ceiling if ceiling else None,
                 headroom=(after - before) / (ceiling - before) if ceiling is not None and ceiling > before else None,
-                pays=payment(comparison, contrast) if label == primary else None,
+                pays=contrast.pays if label == primary else None,
             )
         )  # fmt: skip
     return tuple(found)
-
-
-def payment(comparison: Comparison, contrast: Contrast) -> Payment | None:
-    """Say what is shown about a gain and what makes a reranker pay; None where the gain has no value or is a fall."""
-    before = comparison.means[contrast.measure][0].estimate
-    gain = contrast.relative.estimate
-    if gain is None or before is None or (gain and contrast.improves != (gain > 0)):
-        return None
-    if contrast.too_few:
-        return "open"
-    return decide_payment(contrast.verdict, contrast.relative, comparison.rules, before=before)

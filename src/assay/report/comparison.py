@@ -222,13 +222,21 @@ def lifts(comparison: Comparison, found: Sequence[Lift]) -> list[Block]:
         for name in ("measure", "retrieved", "reranked", "relative", "ceiling", "reached", "headroom")
     )
     caption = say("compare.lifts", system=found[0].system, baseline=comparison.baseline)
-    rule = [line for lift in found if lift.pays is not None for line in _payment(lift, comparison.rules.worth)]
+    rule = [line for lift in found if lift.pays is not None for line in _payment(comparison, lift)]
     return [Table(headers, rows, caption=caption), Lines((*rule, say("compare.ceiling")))]
 
 
-def _payment(lift: Lift, worth: float) -> list[Said]:
+def _payment(comparison: Comparison, lift: Lift) -> list[Said]:
     """Say whether the gain is shown to be above what makes a reranker pay, and where that number comes from."""
-    gain = lift.relative.estimate or 0.0
+    gain, worth = lift.relative.estimate or 0.0, comparison.rules.worth
+    contrast = comparison.contrast(lift.system, lift.measure)
+    if contrast.unchanged and lift.pays == "open":
+        key = "compare.keeps_unbounded" if contrast.reach is None else "compare.keeps_open"
+        same = say(key, n=contrast.difference.n, measure=lift.measure, worth=worth)
+        return [same, say("compare.worth", worth=worth)]
+    if contrast.unchanged:
+        change = say("compare.keeps_all", measure=lift.measure)
+        return [say(f"compare.pays_{lift.pays}", change=change, worth=worth), say("compare.worth", worth=worth)]
     key = "compare.gains" if gain > 0 else "compare.loses" if gain < 0 else "compare.keeps"
     change = say(key, measure=lift.measure, gain=abs(gain), interval=told(lift.relative, percent=True))
     return [say(f"compare.pays_{lift.pays}", change=change, worth=worth), say("compare.worth", worth=worth)]

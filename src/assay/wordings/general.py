@@ -251,6 +251,7 @@ GENERAL: dict[str, tuple[str, str]] = {
     "compare.gains": ("{measure} gains {gain:.1%} {interval}", "{measure} 提升 {gain:.1%} {interval}"),
     "compare.loses": ("{measure} loses {gain:.1%} {interval}", "{measure} 下降 {gain:.1%} {interval}"),
     "compare.keeps": ("{measure} does not change {interval}", "{measure} 没有变化 {interval}"),
+    "compare.keeps_all": ("{measure} does not change in any query", "所有查询的 {measure} 都没有变化"),
     "compare.pays_above": (
         "{change}: the gain is shown to be above {worth:.0%}, so by this rule the reranker pays.",
         "{change}：增益可确认高于 {worth:.0%}，按此规则重排划算。",
@@ -262,6 +263,17 @@ GENERAL: dict[str, tuple[str, str]] = {
     "compare.pays_open": (
         "{change}: the gain may be more or less than {worth:.0%}, so whether the reranker pays is not shown.",
         "{change}：增益可能高于也可能低于 {worth:.0%}，重排是否划算尚未得到证实。",
+    ),
+    "compare.keeps_open": (
+        "On these {n:,} queries {measure} does not change; that is too few to rule out a gain of {worth:.0%}.",
+        "在这 {n:,} 个查询上 {measure} 没有变化；查询太少，尚不能排除 {worth:.0%} 的增益。",
+    ),
+    "compare.keeps_unbounded": (
+        (
+            "On these {n:,} queries {measure} does not change; for a measure without an upper bound, that does not rule"
+            " out a gain of {worth:.0%}."
+        ),
+        "在这 {n:,} 个查询上 {measure} 没有变化；该指标没有上限，尚不能排除 {worth:.0%} 的增益。",
     ),
     "compare.worth": (
         "That a reranker pays above a gain of {worth:.0%} is a setting (--worth); 15% is a rule of thumb, not a law.",
