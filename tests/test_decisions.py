@@ -17,11 +17,11 @@ from assay.analysis.gate import NotWorse, Threshold, gate
 from assay.analysis.listwise import lifts
 from assay.analysis.roi import gain_of, roi
 from assay.data.scores import Counts, Scores
-from assay.messages import tell
+from assay.messages import ends, tell
 from assay.report import comparison as report
 from assay.report.document import write
 from assay.report.economics import returns
-from assay.report.intervals import between, ends, told
+from assay.report.intervals import between, told
 from assay.stats.intervals import Interval
 
 NO_SPREAD = "the values do not vary"
@@ -126,6 +126,25 @@ def test_uneven_weights_make_equivalence_harder_to_show():
     _, found = contrast_of([0.5] * 400, [0.5] * 400, weights=uneven)
     assert found.verdict == "inconclusive"
     assert found.limit > 1 - 0.05 ** (1 / found.effective_n)
+
+
+def test_queries_of_weight_0_are_neither_wins_nor_losses():
+    before, after, weights = np.full(400, 0.5), np.full(400, 0.5), np.ones(400)
+    after[:3], weights[:3] = 1.0, 0.0
+    found, contrast = contrast_of(before, after, weights=weights)
+    assert (contrast.wins, contrast.ties, contrast.losses, contrast.gained) == (0, 397, 0, ())
+    assert (contrast.unchanged, found.queries) == (True, 397)
+    assert contrast.limit == pytest.approx(1 - 0.05 ** (1 / 397))
+    new, old = scores("new", after, weights=weights), scores("old", before, weights=weights)
+    check = gate(new, [NotWorse("ndcg@10", old)]).checks[0]
+    assert str(check.message) == "ndcg@10: no query differs from old (397 queries)"
+
+
+def test_a_smallest_effect_that_no_difference_can_exceed_is_refused():
+    expected = "smallest effect 1: differences in ndcg@10 cannot be larger than 1, so none could matter"
+    with pytest.raises(assay.UsageError, match=expected):
+        contrast_of([0.5] * 40, [0.6] * 40, smallest_effect=1.0)
+    assert decide(np.zeros(400), Rules(smallest_effect=1), adjusted=1.0, sign=1.0, weights=None) == "inconclusive"
 
 
 # Few queries ----------------------------------------------------------------------------------------------------------
@@ -262,8 +281,20 @@ def test_a_constant_difference_has_no_interval_in_any_format(tmp_path):
 def test_the_same_difference_of_all_queries_is_beyond_the_smallest_that_matters_when_there_are_enough():
     _, found = contrast_of([0.0] * 60, [0.5] * 60)
     assert (found.verdict, found.difference.low, found.at_least_smallest) == ("better", None, True)
-    _, found = contrast_of([0.0] * 12, [0.2] * 12)
+    _, found = contrast_of([0.2] * 21, [0.4] * 21)
     assert (found.verdict, found.at_least_smallest) == ("better", False)
+
+
+def test_the_same_difference_of_few_queries_is_real_only_where_rare_losses_are_ruled_out():
+    # 95 % of queries at +0.05 and 5 % at -0.95 have a mean of 0, and 10 queries are all alike in 60 % of samples
+    _, found = contrast_of([0.5] * 10, [0.55] * 10)
+    assert (found.verdict, found.adjusted < 0.01) == ("inconclusive", True)
+    assert contrast_of([0.55] * 10, [0.5] * 10)[1].verdict == "inconclusive"
+    # p = (1 / 1.2)^n: 0.0261 at 20 queries and 0.0217 at 21
+    assert contrast_of([0.2] * 20, [0.4] * 20)[1].verdict == "inconclusive"
+    assert contrast_of([0.2] * 21, [0.4] * 21)[1].verdict == "better"
+    assert contrast_of([0.4] * 21, [0.2] * 21)[1].verdict == "worse"
+    assert contrast_of([1.5] * 10, [1.6] * 10, "dcg@10")[1].verdict == "better"
 
 
 def test_a_sweep_of_constant_values_shows_the_reason(tmp_path):
@@ -313,6 +344,9 @@ def test_perfect_agreement_has_no_interval_of_width_0():
         (0.5, 0.5, ".4f", ""),
         (None, 0.5, ".4f", ""),
         (0.1234, 0.1235, "+.1%", "[+12.34%, +12.35%]"),
+        (-0.00001, 0.00002, "+.4f", "[-0.00001, +0.00002]"),
+        (-0.0001, 0.0002, "+.1%", "[-0.01%, +0.02%]"),
+        (-0.25, 0.25, "+.4f", "[-0.2500, +0.2500]"),
     ],
 )
 def test_ends_that_look_the_same_get_the_digits_that_tell_them_apart(low, high, form, shown):
@@ -492,6 +526,13 @@ def test_a_gate_on_the_same_difference_in_every_query_shows_no_interval():
     assert (outcome, message) == ("failed", "ndcg@10 differs by -0.2000 from old in every query: worse by over 0.01")
 
 
+def test_a_gate_shows_ends_near_0_with_the_digits_that_tell_them_apart():
+    tiny = np.tile([0.00003, -0.00001], 20)  # 0.00001, give or take 1.685 * 0.00002 / sqrt(39)
+    outcome, message, _ = checked([0.5] * 40, 0.5 + tiny)
+    assert outcome == "passed"
+    assert message == "ndcg@10 differs by +0.0000 [+0.00000, +0.00002] from old: not worse by 0.01"
+
+
 def test_a_gate_on_one_query_that_differs_is_open_without_nan():
     outcome, message, _ = checked([0.4], [0.2])
     assert outcome == "inconclusive"
@@ -510,6 +551,37 @@ def test_a_sure_threshold_of_constant_values_asks_for_enough_of_them(n, goal, ex
 # Money ----------------------------------------------------------------------------------------------------------------
 
 
+def returned(before, after, **changes):
+    from dataclasses import asdict
+
+    part = json.loads(json.dumps(asdict(contrast_of(before, after)[0])))
+    part["contrasts"][0] |= changes
+    return roi(gain_of(part), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
+
+
+def test_a_return_pays_only_where_the_comparison_calls_the_system_better():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.3, 0.5, 60)
+    better = base * rng.uniform(1.3, 1.5, 60)
+    assert returned(base, better).outcome == "pays"
+    found = returned(base, better, verdict="inconclusive")
+    assert (found.outcome, found.net.low > 0) == ("open", True)
+    text = write(returns(found, method="b", currency="$"), "table").replace("\n", " ")
+    assert "the comparison does not show that b is better" in text
+    assert "It pays" not in text and "holds both" not in text
+    assert "比较并未证实 b 更好" in write(returns(found, method="b", currency="$"), "table", "zh")
+
+
+def test_a_return_on_few_queries_or_an_unsure_baseline_has_no_interval():
+    base = np.array([0.3, 0.31, 0.32])
+    few = returned(base, base * [2.0, 2.1, 2.2])
+    assert (few.outcome, few.roi.low) == ("no_interval", None)
+    unsure = np.zeros(40)
+    unsure[:4] = 0.5
+    found = returned(unsure, np.minimum(unsure + 0.4, 1))
+    assert (found.outcome, found.roi.low) == ("no_interval", None)
+
+
 def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     from dataclasses import asdict
 
@@ -518,7 +590,7 @@ def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     got = roi(gain_of(part), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
     assert (got.outcome, got.roi.low, got.roi.high) == ("no_interval", None, None)
     text = write(returns(got, method="b", currency="$"), "table")
-    assert "The gain has no interval in the comparison" in text
+    assert "The comparison gives no interval of the gain that can be relied on" in text
     assert "[never, never]" not in text
 
 

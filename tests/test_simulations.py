@@ -314,6 +314,23 @@ def test_weighted_systems_that_differ_are_seldom_called_equivalent(equal_count):
     assert called <= scipy.stats.binom(count, 0.05).isf(1e-4)
 
 
+def test_weights_larger_than_any_seen_make_equivalence_far_too_eager(equal_count):
+    """A limit that docs/comparing.md states: 1 % of queries weigh 20 and differ by 1, a true mean of 0.2/1.19."""
+    count = 10 * equal_count if equal_count == 60 else equal_count
+    heavy = np.random.default_rng(25).random((count, 50)) < 0.01
+    rules = Rules(smallest_effect=0.1)
+    rate = (
+        sum(
+            decide(row.astype(float), rules, adjusted=1.0, sign=1.0, weights=np.where(row, 20.0, 1.0)) == "equivalent"
+            for row in heavy
+        )
+        / count
+    )
+    if equal_count == 4000:
+        sys.stdout.write(f"\nheavy queries unseen: {100 * rate:.1f}\n")
+    assert 0.5 < rate < 0.7  # 0.99^50 = 0.605: the samples without a heavy query
+
+
 @pytest.mark.parametrize(("n", "deviation", "least", "most"), [
     (100, 0.05, 0.0, 0.0), (300, 0.05, 0.0, 0.0), (500, 0.05, 0.7, 0.95), (1000, 0.05, 0.99, 1.0), (1000, 0.1, 0.65, 0.85),
     (3000, 0.1, 0.99, 1.0),

@@ -128,6 +128,9 @@ def test_values_beyond_their_bound_and_odd_settings_are_refused():
     for margin in (0.0, -1.0, math.inf, NAN):
         with pytest.raises(UsageError, match="margin must be above 0"):
             bounded_equivalence([0.1], margin)
+    for reach in (0.0, -1.0, math.inf, NAN):
+        with pytest.raises(UsageError, match="reach must be above 0"):
+            bounded_equivalence([0.0], 0.1, reach=reach)
     with pytest.raises(UsageError, match="must be finite"):
         bounded_pvalue([0.1], 0.1, upper=math.inf)
     with pytest.raises(UsageError, match="alpha"):

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from assay.wordings import WORDINGS
 
 Lang = Literal["en", "zh"]
+_DIGITS = 9
 
 
 class Said(str):
@@ -50,3 +51,18 @@ def tell(text: str, lang: Lang) -> str:
     if lang == "en" or not isinstance(text, Said):
         return str(text)
     return _Words(lang).vformat(WORDINGS[text.key][1], (), text.values)
+
+
+def ends(low: float | None, high: float | None, form: str) -> str:
+    """Show two ends, with as many more digits as it takes to tell them apart; nothing where there is no interval.
+
+    Files of earlier versions hold intervals of width 0 for values that do not vary.
+    """
+    if low is None or high is None or low == high:
+        return ""
+    head, digits, kind = form[:-2], int(form[-2]), form[-1]
+    while True:
+        shown = [f"{end:{head}{digits}{kind}}" for end in (low, high)]
+        if float(shown[0].rstrip("%")) != float(shown[1].rstrip("%")) or digits == _DIGITS:  # -0.0 is 0.0
+            return f"[{shown[0]}, {shown[1]}]"
+        digits += 1

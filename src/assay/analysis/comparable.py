@@ -107,7 +107,7 @@ def bounds(definition: str, values: Floats) -> tuple[float, float] | None:
 
 
 def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> Aligned:
-    """Align systems for comparison, over the measures named or all that can be compared."""
+    """Align systems for comparison, over the measures named or all that can be; weight 0 leaves a query out."""
     if len(systems) < 2:  # noqa: PLR2004
         raise UsageError("a comparison needs two systems or more")
     if isinstance(labels, str):
@@ -130,13 +130,16 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     chosen, stacked, apart = _in_common(chosen, stacked, answers, asked=labels is not None)
     _check_queries(queries, chosen, names, stacked)
     rows: Bools = np.asarray(~np.isnan(stacked).all(axis=(1, 2)))
+    weights = None if first.weights is None else _weights(first, queries)
+    if weights is not None:
+        rows &= weights > 0
     return Aligned(
         query_ids=[query for query, kept in zip(queries, rows.tolist(), strict=True) if kept],
         labels=chosen,
         definitions={label: first.definitions[label] for label in chosen},
         names=tuple(names),
         values=stacked[rows],
-        weights=None if first.weights is None else _weights(first, queries)[rows],
+        weights=None if weights is None else weights[rows],
         apart=apart,
     )
 

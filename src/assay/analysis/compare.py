@@ -264,6 +264,11 @@ def _contrast(
     of = moments(change, data.weights)
     limits = bounds(data.definitions[data.labels[measure]], data.values[:, measure])
     span = None if limits is None else limits[1] - limits[0]
+    if span is not None and rules.smallest_effect >= span:
+        raise UsageError(
+            f"smallest effect {rules.smallest_effect:g}: differences in {data.labels[measure]} cannot be larger than"
+            f" {span:g}, so none could matter"
+        )
     verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span)
     return Contrast(
         system=data.names[system + 1],

@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import UsageError
 from assay.stats.bounded import bounded_equivalence, bounded_pvalue
 from assay.stats.inputs import EQUAL
-from assay.stats.moments import moments
+from assay.stats.moments import NO_SPREAD, moments
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
@@ -84,18 +84,33 @@ def decide(
         return "inconclusive"
     if abs(of.mean) < rules.smallest_effect and _surely_small(change, rules, weights, reach):
         return "equivalent"
-    if adjusted > rules.alpha or not of.mean:
+    if (
+        adjusted > rules.alpha
+        or not of.mean
+        or (of.reason == NO_SPREAD and not _surely_real(change, rules, weights, reach))
+    ):
         return "inconclusive"
     return "better" if sign * of.mean > 0 else "worse"
+
+
+def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: float | None) -> bool:
+    """Say whether a difference that all queries share is beyond what unseen ones of the other sign could undo.
+
+    Flipped signs take it for as likely as its opposite, which queries that are all alike do not show.
+    """
+    if reach is None:
+        return True
+    p = bounded_pvalue(-np.abs(change), 0.0, upper=reach, weights=weights)
+    return p is not None and p <= rules.alpha / 2
 
 
 def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: float | None) -> bool:
     """Say whether the mean is shown to be within the smallest effect, whatever the queries did not show.
 
     Student's t would take a sample in which nothing happened for proof that nothing happens. Differences beyond the
-    reach show that it is not the reach, and nothing is sure.
+    reach show that it is not the reach, and a smallest effect beyond the reach could not be exceeded: nothing is sure.
     """
-    if reach is None or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
+    if reach is None or rules.smallest_effect >= reach or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
         return False
     same = bounded_equivalence(change, rules.smallest_effect, reach=reach, weights=weights)
     return same.pvalue is not None and same.pvalue <= rules.alpha

@@ -12,7 +12,7 @@ from assay.analysis.comparable import aligned, bounds, direction, label_of
 from assay.analysis.doubts import of_answers
 from assay.errors import InputError, UnknownName, UsageError
 from assay.measures import parse
-from assay.messages import Said, say
+from assay.messages import Said, ends, say
 from assay.stats.bounded import upper_bound
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval
@@ -199,7 +199,7 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
     kind = "unchanged" if unchanged else f"{outcome}_{_evidence(interval)}"
     message = say(
         f"gate.{kind}", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
-        margin=rule.margin, low=interval.low, high=interval.high, n=interval.n,
+        margin=rule.margin, interval=ends(interval.low, interval.high, "+.4f"), n=interval.n,
     )  # fmt: skip
     return Check(name, rule.measure, outcome, interval.estimate, interval, message)
 

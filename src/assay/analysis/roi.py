@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from assay.analysis.decision import LEAST_QUERIES
 from assay.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def roi(
     price = _each(worth, lambda earned: _above(earned - fixed_per_day / queries_per_day))
     return Roi(
         given, queries_per_day, revenue_per_query, cost_per_query, fixed_per_day, elasticity, revenue, total, net, back,
-        volume, price, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net),
+        volume, price, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
     )  # fmt: skip
 
 
@@ -154,16 +155,22 @@ def _curve(worth: Band, cost: float | None, fixed: float, queries: float) -> tup
     return tuple(points)
 
 
-def _outcome(net: Band) -> Literal["pays", "loses", "open", "no_interval", "no_cost"]:
+def _outcome(net: Band, gain: Gain) -> Literal["pays", "loses", "open", "no_interval", "no_cost"]:
+    """Where the interval lies; a gain from a comparison pays only if that calls the system better."""
     if net.value is None:
         return "no_cost"
     if net.low is None or net.high is None:
         return "no_interval"
-    return "pays" if net.low > 0 else "loses" if net.high < 0 else "open"
+    if net.low > 0:
+        return "pays" if gain.verdict in {"better", ""} else "open"
+    return "loses" if net.high < 0 else "open"
 
 
 def gain_of(comparison: Mapping[str, Any], *, system: str | None = None, measure: str | None = None) -> Gain:
-    """Take the gain of one system over the baseline, with its interval, from the comparison of a result file."""
+    """Take the gain of one system over the baseline, with its interval, from the comparison of a result file.
+
+    An interval that has a reason, or that stands on too few queries for a verdict, is left out.
+    """
     systems, measures = list(comparison["systems"])[1:], list(comparison["measures"])
     label = _chosen("measure", measure, measures, default=measures[0])
     name = _chosen("system", system, systems, default=systems[0] if len(systems) == 1 else None)
@@ -174,7 +181,8 @@ def gain_of(comparison: Mapping[str, Any], *, system: str | None = None, measure
     if relative["estimate"] and found["improves"] != (relative["estimate"] > 0):
         raise UsageError(f"{label} is better when it is lower: choose a measure of quality")
     means = comparison["means"][label]
-    known = relative["low"] != relative["high"]  # values that do not vary had a width of 0 in earlier files
+    enough = found.get("effective_n", relative["n"]) >= LEAST_QUERIES
+    known = enough and not relative["reason"] and relative["low"] != relative["high"]  # of width 0 in earlier files
     return Gain(
         Band(relative["estimate"], relative["low"], relative["high"]) if known else Band(relative["estimate"]),
         means[0]["estimate"], means[comparison["systems"].index(name)]["estimate"], relative["confidence_level"],

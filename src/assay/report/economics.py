@@ -119,7 +119,9 @@ def _source(found: Roi) -> Said:
 
 def _notes(found: Roi, currency: str, tokens: float | None) -> list[Said]:
     unknown = found.outcome == "no_interval" and found.gain.measure
-    notes = [say("roi.no_interval_in_file" if unknown else f"roi.{found.outcome}")]
+    unproven = found.outcome == "open" and found.net.low is not None and found.net.low > 0
+    key = "roi.no_interval_in_file" if unknown else "roi.unproven" if unproven else f"roi.{found.outcome}"
+    notes = [say(key, system=found.gain.system)]
     if found.cost == 0:
         notes.append(say("roi.free"))
     if found.gain.verdict in {"inconclusive", "equivalent"}:

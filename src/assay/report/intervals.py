@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
+from assay.messages import Said, ends, say
 from assay.stats.agreement import UNSTABLE
 from assay.stats.bootstrap import SAME_RESAMPLES
 from assay.stats.intervals import NO_BASELINE
@@ -21,7 +21,6 @@ _REASONS = {
     SAME_RESAMPLES: "interval.same_resamples",
     UNSTABLE: "interval.unstable",
 }
-_DIGITS = 9
 
 
 def between(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
@@ -41,19 +40,6 @@ def behind(low: float | None, high: float | None, form: str, *, reason: str = ""
         return shown
     lacking = why(NO_SPREAD if low is not None and low == high else reason)
     return say("interval.none", reason=lacking) if lacking else ""
-
-
-def ends(low: float | None, high: float | None, form: str) -> str:
-    """Show two ends, with as many more digits as it takes to tell them apart; nothing where there is no interval.
-
-    Files of earlier versions hold intervals of width 0 for values that do not vary.
-    """
-    if low is None or high is None or low == high:
-        return ""
-    head, digits, kind = form[:-2], int(form[-2]), form[-1]
-    while f"{low:{head}{digits}{kind}}" == f"{high:{head}{digits}{kind}}" and digits < _DIGITS:
-        digits += 1
-    return f"[{low:{head}{digits}{kind}}, {high:{head}{digits}{kind}}]"
 
 
 def why(reason: str) -> Said | str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import say
+from assay.messages import ends, say
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.intervals import ends, why
+from assay.report.intervals import why
 from assay.report.tables import Cell, Table
 from assay.support.standing import standing
 

@@ -53,6 +53,8 @@ def bounded_equivalence(
     """
     if not (math.isfinite(margin) and margin > 0):
         raise UsageError(f"margin must be above 0 and finite, not {margin}")
+    if not (math.isfinite(reach) and reach > 0):
+        raise UsageError(f"reach must be above 0 and finite, not {reach}")
     x, shares = sample(differences, weights)
     if not len(x):
         return BoundedEquivalence(None, None, None, None, margin, reach, 0, NO_VALUES)
@@ -70,7 +72,8 @@ def bounded_pvalue(values: ArrayLike, null: float, *, upper: float, weights: Arr
 
     With weights w the mean is sum(w x)/sum(w), which is at least `null` exactly when w (x - null) has a mean of 0 or
     more: the test is that of these values. It takes the largest weight for the largest that there can be, so an unseen
-    value may weigh as much as the heaviest one. That errs on the safe side, the more so the more uneven weights are.
+    value may weigh as much as the heaviest one. That is valid where no unseen value weighs more than the heaviest seen,
+    for example with the weights of a complete log; otherwise the test can be far too eager.
     """
     x, shares = sample(values, weights)
     return None if not len(x) else _pvalue(x, shares, null, upper)

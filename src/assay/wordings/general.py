@@ -504,16 +504,16 @@ GENERAL: dict[str, tuple[str, str]] = {
         "{measure} 为 {value:.4f}：查询太少，无法断定 {sign} {goal:g}",
     ),
     "gate.passed_baseline": (
-        "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: not worse by {margin:g}",
-        "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：未变差 {margin:g}",
+        "{measure} differs by {difference:+.4f} {interval} from {baseline}: not worse by {margin:g}",
+        "{measure} 与 {baseline} 相差 {difference:+.4f} {interval}：未变差 {margin:g}",
     ),
     "gate.failed_baseline": (
-        "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by over {margin:g}",
-        "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：变差超过 {margin:g}",
+        "{measure} differs by {difference:+.4f} {interval} from {baseline}: worse by over {margin:g}",
+        "{measure} 与 {baseline} 相差 {difference:+.4f} {interval}：变差超过 {margin:g}",
     ),
     "gate.inconclusive_baseline": (
-        "{measure} differs by {difference:+.4f} [{low:+.4f}, {high:+.4f}] from {baseline}: worse by {margin:g} or not",
-        "{measure} 与 {baseline} 相差 {difference:+.4f} [{low:+.4f}, {high:+.4f}]：是否变差 {margin:g} 无法判定",
+        "{measure} differs by {difference:+.4f} {interval} from {baseline}: worse by {margin:g} or not",
+        "{measure} 与 {baseline} 相差 {difference:+.4f} {interval}：是否变差 {margin:g} 无法判定",
     ),
     "gate.coverage": (
         "{measure} is {value:.4f} over {n} of {of} {things} that should count ({share:.1%}, {least:.1%} needed): {why}",

@@ -172,13 +172,17 @@ SERVING: dict[str, tuple[str, str]] = {
         "It may pay or lose money: the interval of the gain holds both.",
         "可能盈利也可能亏损：提升的置信区间同时包含两种情况。",
     ),
+    "roi.unproven": (
+        "Whether it pays is not shown: the comparison does not show that {system} is better.",
+        "是否盈利尚未证实：比较并未证实 {system} 更好。",
+    ),
     "roi.no_interval": (
         "The gain has no interval, so how sure this is cannot be said; a comparison file brings one.",
         "提升没有置信区间，无法说明把握程度；可使用比较结果文件。",
     ),
     "roi.no_interval_in_file": (
-        "The gain has no interval in the comparison, so how sure this is cannot be said.",
-        "比较结果中的提升没有置信区间，无法说明把握程度。",
+        "The comparison gives no interval of the gain that can be relied on, so how sure this is cannot be said.",
+        "比较结果没有给出可靠的提升置信区间，无法说明把握程度。",
     ),
     "roi.assumes": (
         "This assumes that revenue rises by {elasticity:g} % when quality rises by 1 %: check it in an A/B test.",

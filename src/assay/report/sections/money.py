@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.messages import say
+from assay.messages import ends, say
 from assay.report.blocks import Block, Chart, Facts, Point, Section, Verdict
-from assay.report.intervals import ends
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
@@ -35,7 +34,9 @@ def _tone(roi: Mapping[str, Any]) -> Tone:
     low, high = roi.get("low"), roi.get("high")
     if low is None or high is None or low == high:
         return "warn"
-    return "good" if low > 0 else "bad" if high < 0 else "warn"
+    if low > 0:
+        return "good" if roi.get("outcome", "pays") == "pays" else "warn"
+    return "bad" if high < 0 else "warn"
 
 
 def _interval(roi: Mapping[str, Any]) -> str:
