@@ -26,9 +26,9 @@ from assay.errors import InputError, UsageError
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question, vote_of
 from assay.judge.rubric import load_rubric
-from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage, as_client, claims, store
+from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage, as_client, claims, store, upkeep
 from assay.llm.cache import checksum_of
-from assay.llm.upkeep import prune, stats, verify
+from assay.llm.upkeep import prune, repair, stats, verify
 from assay.testing import Answer, FakeLLM
 
 
@@ -240,10 +240,7 @@ def sound(tmp_path_factory):
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_no_damage_gives_a_wrong_grade_and_all_of_it_heals_or_is_named(
-    tmp_path, sound, damage, stress, caplog, monkeypatch
-):
-    monkeypatch.setattr(claims, "LEASE", 0.5)  # a file may be too damaged to give claims back
+def test_no_damage_gives_a_wrong_grade_and_all_of_it_heals_or_is_named(tmp_path, sound, damage, stress, caplog):
     raw, server = sound
     path = tmp_path / "c"
     for trial in range(150 if stress else 12):
@@ -331,6 +328,103 @@ def test_a_file_that_cannot_be_written_is_read(tmp_path, sound, monkeypatch, cap
     assert len(server.requests) == before + 2
     assert "new replies cannot be kept" in caplog.text
     assert path.read_bytes() == raw
+
+
+def mode_of(path, name: str) -> None:
+    file = sqlite3.connect(path)
+    file.execute(f"PRAGMA journal_mode = {name}")
+    file.close()
+
+
+@pytest.mark.parametrize(("mode", "ending"), [("delete", "-journal"), ("wal", "-shm"), ("wal", "-wal")])
+def test_a_file_beside_which_nothing_can_be_written_is_read(old, mode, ending, caplog):
+    """As in a folder that cannot be written: a folder stands where SQLite wants a file."""
+    path, known = old
+    mode_of(path, mode)
+    for name in (ending, "-claims"):
+        path.with_name(path.name + name).mkdir()
+    grades, calls, _ = asked_again(path, known)
+    assert (grades, calls) == asked_again(shutil.copy(path, path.with_name("copy")), known)[:2]
+    with Cache(path) as cache:
+        assert len(cache.get_many(keys_of(path))) == len(keys_of(path)) > 0
+        assert cache.put("new", Reply("ok"), host="h", model="m").result() is False
+        assert len(cache.get_many(keys_of(path))) == len(keys_of(path))
+        assert not cache.trouble
+    assert "new replies cannot be kept" in caplog.text
+
+
+def keys_of(path) -> list[str]:
+    file = store.connect_bare(path, immutable=True)
+    found = [key for (key,) in file.execute("SELECT key FROM replies")]
+    file.close()
+    return found
+
+
+def test_a_full_disk_leaves_the_cache_readable(tmp_path, sound, monkeypatch, caplog):
+    raw, server = sound
+    path, before = tmp_path / "c", len(server.requests)
+    path.write_bytes(raw)
+    connect = store.connect
+
+    def small(*arguments, **options):
+        file = connect(*arguments, **options)
+        file.execute("PRAGMA max_page_count = 1")  # it cannot grow
+        return file
+
+    monkeypatch.setattr(store, "connect", small)
+    with Client(server.url, "m", cache=path) as client:
+        assert all(client.complete(Request.asking(f"document {i} " + "x" * 9000)).ok for i in range(500, 503))
+        assert grades_of(client) == RIGHT
+        assert len(server.requests) == before + 3
+    assert "new replies cannot be kept" in caplog.text
+
+
+def test_looking_at_a_cache_writes_nothing(old):
+    path, _ = old
+    before = path.read_bytes()
+    assert verify(path) == []
+    assert stats(path).replies
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("lock", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_cache_that_another_is_writing_is_not_repaired(tmp_path, monkeypatch, lock):
+    path = tmp_path / "c"
+    with Cache(path) as cache:
+        keep(cache, *(f"k{i}" for i in range(100)))
+    monkeypatch.setattr(upkeep, "_PATIENCE", 0.1)
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute(f"BEGIN {lock}")
+    row = ("paid", "v", checksum_of(b"v"), "", "h", "m", 1.0)
+    writer.execute("INSERT INTO replies (key, value, sum, reason, host, model, created) VALUES (?,?,?,?,?,?,?)", row)
+    for arguments in (("verify", str(path)), ("verify", str(path), "--repair")):
+        done = run(*arguments)
+        assert isinstance(done.exception, InputError) and "locked" in str(done.exception)
+    writer.execute("COMMIT")
+    writer.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["c"]
+    assert stats(path).replies == 101
+
+
+def test_a_damaged_cache_that_another_is_writing_is_not_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "c"
+    with Cache(path) as cache:
+        keep(cache, *(f"k{i}" for i in range(500)))
+    raw = bytearray(path.read_bytes())
+    raw[-8192:] = bytes(8192)
+    path.write_bytes(raw)
+    assert verify(path)
+    monkeypatch.setattr(upkeep, "_PATIENCE", 0.1)
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    with pytest.raises(InputError, match="locked"):
+        upkeep._rescue(path)
+    writer.close()
+    assert path.read_bytes() == raw
+    repair(path)
+    assert verify(path) == []
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["c", "c.damaged"]
 
 
 # Answers of earlier versions --------------------------------------------------------------------------------------------
@@ -512,7 +606,7 @@ def test_processes_that_ask_the_same_at_the_same_time_pay_once(tmp_path, stress)
     with FakeLLM(lambda received: Answer(graded(received), delay=0.2)) as server:
         calls = told(askers(server, tmp_path / "c", pairs, count))
         assert (len(server.requests), sum(calls)) == (pairs, pairs)
-    with sqlite3.connect(tmp_path / "c") as file:
+    with sqlite3.connect(tmp_path / "c-claims") as file:
         assert file.execute("SELECT count(*) FROM claims").fetchone() == (0,)
     file.close()
     assert verify(tmp_path / "c") == []
@@ -572,16 +666,165 @@ def test_embeddings_and_functions_are_paid_once_too(tmp_path):
 def test_a_claim_that_nobody_renews_ends(tmp_path, monkeypatch):
     """Of a process on another machine, of which it cannot be seen whether it lives."""
     with FakeLLM(graded) as server, Cache(tmp_path / "c") as cache, Client(server.url, "m", cache=cache) as client:
-        keep(cache, "first")
+        assert client.complete(Request.asking("document 1001")).ok
         for until, waits in ((time.time() + 0.5, True), (time.time() - 1, False), (time.time() + 1e9, False)):
             request = Request.asking(f"document {int(until) % 1000}")
             key = client._key(request)
-            with sqlite3.connect(tmp_path / "c") as file:
+            with sqlite3.connect(tmp_path / "c-claims") as file:
                 file.execute("INSERT OR REPLACE INTO claims VALUES (?, 'elsewhere 1 1 x', ?)", (key, until))
             file.close()
             reply = client.complete(request, deadline=30)
             assert reply.ok
             assert not waits or time.time() > until
+
+
+def test_claims_that_have_ended_are_removed(tmp_path):
+    path, place = tmp_path / "c", tmp_path / "c-claims"
+
+    def count() -> int:
+        with sqlite3.connect(place) as file:
+            found = file.execute("SELECT count(*) FROM claims").fetchone()[0]
+            file.executemany("INSERT INTO claims VALUES (?, 'elsewhere 1 1 x', 1.0)", [(f"k{i}",) for i in range(99)])
+        file.close()
+        return found
+
+    with FakeLLM() as server:
+        for question in "ab":
+            with Client(server.url, "m", cache=path) as client:
+                assert client.complete(Request.asking(question)).ok
+            assert count() == 0
+    prune(path)
+    assert count() == 0
+
+
+def test_a_damaged_file_of_claims_is_made_anew(tmp_path):
+    (tmp_path / "c-claims").write_text("no database" * 500)
+    with FakeLLM() as server, Client(server.url, "m", cache=tmp_path / "c") as client:
+        assert client.complete(Request.asking("a")).ok
+        assert not client.warnings
+    with sqlite3.connect(tmp_path / "c-claims") as file:
+        assert file.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+    file.close()
+
+
+def break_off(server: FakeLLM, cache: Cache, request: Request, monkeypatch, stage: str) -> str:
+    """Close a client while the cache rests: before it looks at the claim, or before it says what became of it."""
+    rested, reached, done = threading.Event(), threading.Event(), getattr(Cache, stage)
+
+    def rest(self, connection, work):
+        found = done(self, connection, work)
+        if work and (stage == "_take" or work.gets):
+            reached.set()
+            rested.wait(20)
+        return found
+
+    with ThreadPoolExecutor(1) as pool, monkeypatch.context() as patched:
+        patched.setattr(Cache, stage, rest)
+        with Client(server.url, "m", cache=cache) as client:
+            asking = pool.submit(client.complete, request)
+            reached.wait(20)
+            while stage == "_serve" and not cache._jobs.qsize():
+                time.sleep(0.01)
+        rested.set()
+        return asking.result().reason
+
+
+@pytest.mark.parametrize("stage", ["_serve", "_take"])
+def test_a_question_that_was_broken_off_is_free_for_others(tmp_path, monkeypatch, stage):
+    path, request = tmp_path / "c", Request.asking("a")
+    with FakeLLM() as server, Cache(path) as cache:
+        assert break_off(server, cache, request, monkeypatch, stage) == "cancelled"
+        keep(cache, "later")
+        with Client(server.url, "m", cache=path) as other:
+            assert other.complete(request, deadline=10).ok
+
+
+def test_embeddings_that_were_interrupted_are_free_for_others(tmp_path):
+    path, texts = tmp_path / "c", [f"text {i}" for i in range(20)]
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with FakeLLM(Answer(delay=1.0)) as server, Cache(path) as cache, Client(server.url, "m", cache=cache) as client:
+            keep(cache, "first")
+            holder = sqlite3.connect(path, isolation_level=None)
+            holder.execute("BEGIN IMMEDIATE")
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            with pytest.raises(KeyboardInterrupt):
+                client.embed(texts)
+            holder.execute("ROLLBACK")
+            holder.close()
+            keep(cache, "later")
+            server.answer = Answer()
+            with Client(server.url, "m", cache=path) as other:
+                assert all(reply.ok for reply in other.embed(texts, deadline=10))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_who_shares_a_cache_does_not_release_what_another_asks(tmp_path, monkeypatch):
+    path, request = tmp_path / "c", Request.asking("a")
+    with FakeLLM(Answer(delay=1.5)) as server, Cache(path) as cache, ThreadPoolExecutor(1) as pool:
+        with Client(server.url, "m", cache=cache) as first:
+            asking = pool.submit(first.complete, request)
+            while not server.requests:
+                time.sleep(0.01)
+            break_off(server, cache, request, monkeypatch, "_take")
+            with Client(server.url, "m", cache=path) as third:
+                assert third.complete(request, deadline=10).cached
+            assert asking.result().ok
+        assert len(server.requests) == 1
+
+
+def test_what_another_asks_is_waited_for_until_the_deadline(tmp_path):
+    path, request, over = tmp_path / "c", Request.asking("a"), threading.Event()
+
+    def slow(_) -> str:
+        over.wait(20)
+        return "x"
+
+    with (
+        FakeLLM(Answer(delay=3.0)) as server,
+        Cache(path) as cache,
+        Cache(path) as other,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        function = pool.submit(as_client(slow, name="f", cache=cache).complete, request)
+        time.sleep(0.3)
+        waiting = as_client(lambda _: "x", name="f", cache=other)
+        run = pool.submit(lambda: [reply.reason for _, reply in waiting.complete_many([request], deadline=0.3)])
+        try:
+            assert run.result(timeout=10) == ["deadline"]
+        finally:
+            over.set()
+        assert function.result().ok
+        with Client(server.url, "m", cache=cache) as first:
+            asking = pool.submit(first.complete, request)
+            while not server.requests:
+                time.sleep(0.01)
+            with Client(server.url, "m", cache=other, patience=Patience(deadline=0.3)) as second:
+                assert second.complete(request).reason == "deadline"
+            assert asking.result().ok
+        assert len(server.requests) == 1
+
+
+def test_a_stored_reply_that_does_not_count_is_replaced_once_for_all(tmp_path):
+    path = tmp_path / "c"
+    schema = {"type": "object", "properties": {"grade": {"type": "integer"}}, "required": ["grade"]}
+    requests = [Request.asking(f"document {i}", schema=schema) for i in range(5)]
+    with FakeLLM(Answer('{"grade": 1}', delay=0.3)) as server, ThreadPoolExecutor(4) as pool:
+        with Cache(path) as cache, Client(server.url, "m", cache=cache) as client:
+            doubtful = Reply("ok", text='{"grade": 1} or {"grade": 2}', data={"grade": 2})
+            keep(cache, *map(client._key, requests), reply=doubtful)
+
+        def ask(_) -> list[int]:
+            with Client(server.url, "m", cache=path) as client:
+                return [reply.data["grade"] for _, reply in client.complete_many(requests)]
+
+        assert list(pool.map(ask, range(4))) == [[1] * 5] * 4
+        assert len(server.requests) == 5
 
 
 def test_a_run_that_ends_early_gives_its_claims_back(tmp_path):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assay.errors import UsageError
+from assay.llm.claims import looks
 from assay.llm.hosts import OTHER
 from assay.llm.jobs import Chat
 from assay.llm.policy import POLICY
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     Messages = Sequence[Mapping[str, Any]]
 
 _FENCED = Traits(rung="fenced")
-_LOOK = 0.2  # seconds between looks at what another is asking
+_LATE = failed("deadline", "the time of the run is over", cost=Cost())
 
 
 class Completes(Protocol):
@@ -78,24 +79,29 @@ class Adapter:
 
     def complete(self, request: Request) -> Reply:
         """Ask one question; whatever the function raises becomes the reason of a failed reply."""
+        return self._complete(request, float("inf"))
+
+    def _complete(self, request: Request, end: float) -> Reply:
+        """Ask one question, unless another asks the same and has not been answered before the `end`."""
         key = request.fingerprint("function", self.model)
+        if time.monotonic() > end:
+            return _LATE
         if self._cache is None:
             return replace(self._asked(request), key=key, cost=Cost())
         recall = Chat(request, self.model, OTHER).recall
-        state: Reply | bool = False
-        while state is False:
-            state = self._cache.claim_many([key], recall)[key]
-            if state is False:  # another asks the same
-                time.sleep(_LOOK)
-        if isinstance(state, Reply):
-            return state
-        try:
+        with self._cache.claiming() as claimed:
+            waits = looks()
+            while not (state := claimed.take([key], recall)[key]):
+                left = end - time.monotonic()
+                if left < 0:
+                    return replace(_LATE, key=key)
+                time.sleep(min(next(waits), left))
+            if isinstance(state, Reply):
+                return state
             reply = replace(self._asked(request), key=key, cost=Cost())
             if reply.ok or reply.reason == POLICY["unfit"].reason:
                 self._cache.put(key, reply, host="function", model=self.model).result()
             return reply
-        finally:
-            self._cache.release(key)
 
     def _asked(self, request: Request) -> Reply:
         job, calls = Chat(request, self.model, OTHER), 0
@@ -142,9 +148,7 @@ class Adapter:
         replies: queue.SimpleQueue[tuple[int, Reply]] = queue.SimpleQueue()
 
         def work(number: int, request: Request) -> None:
-            late = time.monotonic() > end
-            reply = failed("deadline", "the time of the run is over", cost=Cost()) if late else self.complete(request)
-            replies.put((number, reply))
+            replies.put((number, self._complete(request, end)))
 
         waiting = 0
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix="assay-function")

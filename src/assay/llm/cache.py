@@ -8,7 +8,6 @@ cache off, with a warning; it never ends a run.
 from __future__ import annotations
 
 import asyncio
-import errno
 import hashlib
 import logging
 import os
@@ -27,7 +26,7 @@ from assay.llm import claims, store
 from assay.llm.records import from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from assay.llm.records import Reply
 
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("assay.llm")
 _MANY = 500  # keys of one look-up, rows between two looks at the size
 _SPARE = 0.9  # of the size limit that is left when it was reached
+
+_KEEP = "INSERT OR REPLACE INTO replies (key, value, sum, reason, host, model, created) VALUES (?,?,?,?,?,?,?)"
 
 T = TypeVar("T")
 Done = Future[T] | asyncio.Future[T]
@@ -55,19 +56,25 @@ class _Get:
     done: Future[dict[str, str]]
 
 
-@dataclass(frozen=True)
-class _Claim:
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A claim of a question, and what becomes of it.
+
+    True: it is ours to ask, and to `put` or `release`. False: another is asking, so wait and try again. Or the JSON of
+    the reply that is there by now, unless it is the `doubted` one.
+    """
+
     key: str
-    anyway: bool
     done: Done[Claimed]
+    doubted: str = ""
 
 
 @dataclass(frozen=True)
 class _Release:
-    key: str
+    claim: Claim
 
 
-_Job = _Put | _Get | _Claim | _Release
+_Job = _Put | _Get | Claim | _Release
 
 
 @dataclass
@@ -76,8 +83,8 @@ class _Batch:
 
     puts: list[_Put] = field(default_factory=list)
     gets: list[_Get] = field(default_factory=list)
-    claims: list[_Claim] = field(default_factory=list)
-    released: list[str] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    released: list[Claim] = field(default_factory=list)
     going: bool = True
     size: int = 0
 
@@ -87,10 +94,10 @@ class _Batch:
             self.puts.append(job)
         elif isinstance(job, _Get):
             self.gets.append(job)
-        elif isinstance(job, _Claim):
+        elif isinstance(job, Claim):
             self.claims.append(job)
         else:
-            self.released.append(job.key)
+            self.released.append(job.claim)
 
 
 class Cache:
@@ -98,7 +105,7 @@ class Cache:
 
     `max_bytes` bounds the file: the oldest replies make room. `patience` is how long a lock of another process is
     waited for, in seconds. Every reply has a checksum; one that does not agree with it counts as missing, and is
-    replaced when it has been asked for again. What is about to be asked is claimed in the file (see `claims`).
+    replaced when it has been asked for again. What is about to be asked is claimed (see `claims`).
     """
 
     def __init__(
@@ -132,9 +139,11 @@ class Cache:
         self._thread: threading.Thread | None = None
         self._since_look = 0
         self._owner = claims.new_owner()
-        self._held: set[str] = set()
+        self._held: dict[str, Claim] = {}
         self._renewed = 0.0
         self._writable = True
+        self._claims: sqlite3.Connection | None = None
+        self._claimless = False
 
     def _submit(self, job: _Job) -> None:
         if self._pid != os.getpid():
@@ -159,44 +168,31 @@ class Cache:
         self._damaged |= {key for key, reply in read.items() if reply is None}
         return {key: reply for key, reply in read.items() if reply is not None}
 
-    def claim(self, key: str, *, anyway: bool = False) -> asyncio.Future[Claimed]:
-        """Claim a question before it is asked, for a coroutine to wait for.
-
-        True: it is ours to ask, and to `keep` or `release`. False: another is asking, so wait and try again. Or the
-        JSON of the reply that is there by now; with `anyway`, that one does not count.
-        """
+    def claim(self, key: str, *, doubted: str = "") -> tuple[Claim, asyncio.Future[Claimed]]:
+        """Claim a question before it is asked; what becomes of it is for a coroutine to wait for."""
         done: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
-        self._claim(key, done, anyway=anyway)
-        return done
+        return self._claim(Claim(key, done, doubted)), done
 
-    def claim_many(self, keys: Sequence[str], recall: Callable[[Reply], Reply | None]) -> dict[str, Reply | bool]:
-        """Claim questions, as `claim`, and wait for what becomes of them here; `recall` says which replies count."""
-        found: dict[str, Reply | bool] = {}
-        doubtful: set[str] = set()
-        while left := [key for key in keys if key not in found]:
-            waiting: dict[str, Future[Claimed]] = {key: Future() for key in left}
-            for key, done in waiting.items():
-                self._claim(key, done, anyway=key in doubtful)
-            for key, done in waiting.items():
-                state = done.result()
-                stored = from_json(state, key) if isinstance(state, str) else None
-                reply = None if stored is None else recall(stored)
-                if isinstance(state, bool) or reply is not None:
-                    found[key] = state if isinstance(state, bool) else reply or False
-                else:
-                    doubtful.add(key)
-        return found
-
-    def _claim(self, key: str, done: Done[Claimed], *, anyway: bool) -> None:
+    def _claim(self, claim: Claim) -> Claim:
         if self.trouble:
-            done.set_result(True)
+            claim.done.set_result(True)
         else:
-            self._submit(_Claim(key, anyway, done))
+            self._submit(claim)
+        return claim
 
-    def release(self, key: str) -> None:
-        """Give a claim back whose question was not answered."""
+    def release(self, claim: Claim) -> None:
+        """Release a claim, whatever became of it: what is not held by this very claim stays held."""
         if not self.trouble:
-            self._submit(_Release(key))
+            self._submit(_Release(claim))
+
+    @contextmanager
+    def claiming(self) -> Iterator[Claims]:
+        """Claim questions on this thread; what is still held at the end is released."""
+        held = Claims(self)
+        try:
+            yield held
+        finally:
+            held.release()
 
     def put(self, key: str, reply: Reply, *, host: str, model: str) -> Future[bool]:
         """Keep a reply; the future is done when it is committed, and false when it could not be kept."""
@@ -225,8 +221,7 @@ class Cache:
             if thread is not None:
                 self._jobs.put(None)
                 self._jobs = queue.SimpleQueue()  # of the next thread, if there is one
-        if thread is not None:
-            thread.join()
+                thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -243,40 +238,43 @@ class Cache:
             batch = self._batch(jobs)
             going = batch.going
             self._serve(connection, batch)
-        if connection is not None:
-            self._release_all(connection)
-            connection.close()
+        self._release_all()
+        for file in (connection, self._claims):
+            if file is not None:
+                file.close()
+        self._claims = None
 
     def _connected(self) -> sqlite3.Connection | None:
         try:
-            return store.connect(self.path, patience=self.patience)
+            connection, writable = store.connect_any(self.path, patience=self.patience)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, the run goes on
-            if isinstance(error, OSError) and error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-                with suppress(Exception):
-                    connection = store.connect_reading(self.path, patience=self.patience)
-                    self._writable = False
-                    _log.warning("the cache %s is read, but new replies cannot be kept in it", clean(str(self.path)))
-                    return connection
             self._give_up(error)
             return None
+        self._writable = True
+        if not writable:
+            self._only_read()
+        return connection
+
+    def _only_read(self) -> None:
+        if self._writable:
+            self._writable = False
+            _log.warning("the cache %s is read, but new replies cannot be kept in it", clean(str(self.path)))
+            self._release_all()
 
     def _serve(self, connection: sqlite3.Connection | None, batch: _Batch) -> None:
         kept, found = False, dict[str, str]()
         taken: list[Claimed] = [True] * len(batch.claims)  # without a cache everybody asks
         if connection is not None and not self.trouble:
             try:
-                if batch.puts and self._writable:
-                    self._write(connection, batch.puts)
-                    kept = True
-                if batch.released:
-                    self._release(connection, batch.released)
-                if batch.claims and self._writable:
-                    taken = self._take(connection, batch.claims)
+                kept = self._write(connection, batch.puts)
+                taken = self._take(connection, batch.claims)
+                # After the claims: what is released may have been claimed in this batch.
+                self._release([claim.key for claim in batch.released if self._held.get(claim.key) is claim])
                 found = self._read(connection, [key for job in batch.gets for key in job.keys])
-                self._renew(connection)
+                self._renew()
             except Exception as error:  # noqa: BLE001 - nobody may be left waiting for an answer
                 self._give_up(error)
-                self._release_all(connection)
+                self._release_all()
                 kept, taken = False, [True] * len(batch.claims)
         _acknowledge([(put.done, kept) for put in batch.puts])
         _acknowledge([(job.done, state) for job, state in zip(batch.claims, taken, strict=True)])
@@ -306,62 +304,128 @@ class Cache:
         self._damaged |= damaged
         return found
 
-    def _take(self, connection: sqlite3.Connection, jobs: list[_Claim]) -> list[Claimed]:
-        """Claim what is free. Looking needs no lock, so those who wait for others do not hold up anybody."""
+    def _take(self, connection: sqlite3.Connection, jobs: list[Claim]) -> list[Claimed]:
+        """Claim what is free. Looking needs no lock, so those who wait for others do not hold up anybody.
+
+        The reply is looked for after the claim: whoever asked before has kept it before releasing the claim.
+        """
+        if not jobs or not self._writable:
+            return [True] * len(jobs)
         now = time.time()
-        replies = self._read(connection, [job.key for job in jobs if not job.anyway])
-        open_keys = [job.key for job in jobs if job.key not in replies]
-        free = set(open_keys) - claims.claimed(connection, open_keys, now)
-        if free:
-            with _transaction(connection):
-                replies |= self._read(connection, [job.key for job in jobs if job.key in free and not job.anyway])
-                free -= replies.keys() | claims.claimed(connection, list(free), now)
-                claims.claim(connection, free, self._owner, now)
-            self._renewed = self._renewed if self._held else time.monotonic()
-            self._held |= free
+        free = dict.fromkeys(job.key for job in jobs)
+        try:
+            file = self._claims = self._claims or claims.connect(self.path, patience=self.patience, now=now)
+            taken = claims.claimed(file, list(free), now)
+            if len(taken) < len(free):
+                with _transaction(file):
+                    taken = claims.claimed(file, list(free), now)
+                    claims.claim(file, free.keys() - taken, self._owner, now)
+        except (sqlite3.Error, OSError) as error:
+            self._forgo_claims(error)
+            taken = set()
+        self._renewed = self._renewed if self._held else time.monotonic()
+        replies = self._read(connection, list(free))
         found: list[Claimed] = []
         for job in jobs:
-            found.append(replies.get(job.key, job.key in free))
-            free.discard(job.key)  # the second who asks waits for the first
+            stored = replies.get(job.key)
+            if stored is not None and stored != job.doubted:
+                found.append(stored)
+            else:
+                found.append(job.key not in taken)
+                if job.key not in taken:
+                    self._held[job.key] = job
+                    taken.add(job.key)  # the second who asks waits for the first
+        self._release_unheld(free.keys() - self._held.keys() - taken)
         return found
 
-    def _release(self, connection: sqlite3.Connection, keys: list[str]) -> None:
-        mine = self._held.intersection(keys)
-        if mine:
-            with _transaction(connection):
-                claims.release(connection, mine, self._owner)
-            self._held -= mine
+    def _forgo_claims(self, error: Exception) -> None:
+        """Go on without claims: others may pay for the same question, but nothing is lost."""
+        if not self._claimless:
+            self._claimless = True
+            where, why = clean(str(self.path)), clean(str(error))
+            _log.warning("others who share the cache %s may pay for the same questions: %s", where, why)
+        if self._claims is not None:
+            self._claims.close()
+            self._claims = None
 
-    def _release_all(self, connection: sqlite3.Connection) -> None:
-        """Let others ask what we shall not; where the file does not take even that, the claims end by themselves."""
-        with suppress(sqlite3.Error):
-            self._release(connection, list(self._held))
+    def _release(self, keys: Sequence[str]) -> None:
+        """Release claims that we hold."""
+        for key in keys:
+            self._held.pop(key, None)
+        self._release_unheld(keys)
 
-    def _renew(self, connection: sqlite3.Connection) -> None:
-        if self._held and time.monotonic() - self._renewed > claims.RENEWAL:
-            with _transaction(connection):
-                claims.renew(connection, self._owner, time.time())
+    def _release_unheld(self, keys: Collection[str]) -> None:
+        """Release claims of ours; where the file does not take even that, they end by themselves."""
+        if keys and self._claims is not None:
+            with suppress(sqlite3.Error), _transaction(self._claims):
+                claims.release(self._claims, keys, self._owner)
+
+    def _release_all(self) -> None:
+        """Release every claim that we hold."""
+        self._release(list(self._held))
+
+    def _renew(self) -> None:
+        if self._held and self._claims is not None and time.monotonic() - self._renewed > claims.RENEWAL:
+            with suppress(sqlite3.Error), _transaction(self._claims):
+                claims.renew(self._claims, self._held, self._owner, time.time())
             self._renewed = time.monotonic()
 
-    def _write(self, connection: sqlite3.Connection, puts: list[_Put]) -> None:
-        answered = self._held.intersection(put.row[0] for put in puts)
-        with _transaction(connection):
-            connection.executemany(
-                "INSERT OR REPLACE INTO replies (key, value, sum, reason, host, model, created) VALUES (?,?,?,?,?,?,?)",
-                [put.row for put in puts],
-            )
-            claims.release(connection, answered, self._owner)
-            self._since_look += len(puts)
-            if self._since_look >= _MANY:
-                self._since_look = 0
-                self._make_room(connection)
-        self._held -= answered
+    def _write(self, connection: sqlite3.Connection, puts: list[_Put]) -> bool:
+        """Keep replies and release their claims; False where the file does not take them."""
+        if not puts or not self._writable:
+            return False
+        try:
+            with _transaction(connection):
+                connection.executemany(_KEEP, [put.row for put in puts])
+                self._since_look += len(puts)
+                if self._since_look >= _MANY:
+                    self._since_look = 0
+                    self._make_room(connection)
+        except sqlite3.Error as error:
+            if not store.unwritable(error):
+                raise
+            self._only_read()
+            return False
+        self._release([put.row[0] for put in puts if put.row[0] in self._held])
+        return True
 
     def _make_room(self, connection: sqlite3.Connection) -> None:
         used = store.used_bytes(connection)
         if used > self.max_bytes:
             count = connection.execute("SELECT count(*) FROM replies").fetchone()[0]
             drop_oldest(connection, int(count * (1 - _SPARE * self.max_bytes / used)) + 1)
+
+
+class Claims:
+    """Claims of one caller, who waits for what becomes of them on its own thread."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._made: dict[str, Claim] = {}
+
+    def take(self, keys: Iterable[str], recall: Callable[[Reply], Reply | None]) -> dict[str, Reply | bool]:
+        """Claim questions: ours to ask (True), another's (False), or the reply that is there, if `recall` takes it."""
+        found: dict[str, Reply | bool] = {}
+        doubted = dict.fromkeys(keys, "")
+        while doubted:
+            for key, text in doubted.items():
+                self._made[key] = Claim(key, Future(), text)  # first: whatever happens now, it is released
+                self._cache._claim(self._made[key])  # noqa: SLF001 - a part of the cache
+            states = {key: self._made[key].done.result() for key in doubted}
+            doubted = {}
+            for key, state in states.items():
+                stored = from_json(state, key) if isinstance(state, str) else None
+                reply = None if stored is None else recall(stored)
+                if isinstance(state, bool) or reply is not None:
+                    found[key] = state if isinstance(state, bool) else reply or False
+                else:
+                    doubted[key] = str(state)
+        return found
+
+    def release(self) -> None:
+        """Release what is held."""
+        for key in list(self._made):
+            self._cache.release(self._made.pop(key))
 
 
 def drop_oldest(connection: sqlite3.Connection, count: int) -> int:

@@ -1,25 +1,76 @@
-"""Who is asking what: claims in the cache's file, so that processes that share it pay for a question once.
+"""Who is asking what: claims in a file beside the cache, so that processes that share it pay for a question once.
 
 A claim names its owner and ends by itself unless the owner renews it. On Linux the claim of a process that was killed
-on this machine ends at once; elsewhere it is waited out.
+on this machine ends at once; elsewhere it is waited out. Nothing in the file is worth keeping: it is not made safe
+against a crash of the machine, and made anew when it is damaged.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import sqlite3
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.llm.store import code_of
+
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 LEASE = 60.0  # seconds that a claim holds unless it is renewed
 RENEWAL = 15.0  # seconds between renewals
+_FIRST_LOOK, _LAST_LOOK = 0.05, 1.0  # seconds between looks at what another is asking: the first, and at most
 _MANY = 500  # keys of one statement
 _STARTED = 19  # field of /proc/PID/stat, counted after the name of the program
+_TABLE = """
+CREATE TABLE IF NOT EXISTS claims (
+    key TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    until REAL NOT NULL
+) WITHOUT ROWID"""
+
+
+def place_of(path: Path) -> Path:
+    """Where the claims of a cache are."""
+    return path.with_name(path.name + "-claims")
+
+
+def connect(path: Path, *, patience: float, now: float) -> sqlite3.Connection:
+    """Open the claims of a cache without those that have ended; raises sqlite3.Error or OSError."""
+    place = place_of(path)
+    try:
+        return _opened(place, patience, now)
+    except sqlite3.DatabaseError as error:
+        if code_of(error) not in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+            raise
+        for ending in ("", "-journal"):
+            place.with_name(place.name + ending).unlink(missing_ok=True)
+        return _opened(place, patience, now)
+
+
+def _opened(place: Path, patience: float, now: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(place, timeout=patience, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA journal_mode = truncate")  # a process that is killed leaves the file whole
+        connection.execute(_TABLE)
+        ended = connection.execute("SELECT count(*) FROM claims WHERE until < ?", (now,)).fetchone()[0]
+        if ended:
+            connection.execute("DELETE FROM claims WHERE until < ?", (now,))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def looks() -> Iterator[float]:
+    """Seconds to wait before each look at what another is asking."""
+    wait = _FIRST_LOOK
+    while True:
+        yield wait
+        wait = min(2 * wait, _LAST_LOOK)
 
 
 def new_owner() -> str:
@@ -51,13 +102,14 @@ def claim(connection: sqlite3.Connection, keys: Iterable[str], owner: str, now: 
     )
 
 
-def renew(connection: sqlite3.Connection, owner: str, now: float) -> None:
-    """Go on holding what an owner holds."""
-    connection.execute("UPDATE claims SET until = ? WHERE owner = ?", (now + LEASE, owner))
+def renew(connection: sqlite3.Connection, keys: Iterable[str], owner: str, now: float) -> None:
+    """Extend an owner's claims on keys."""
+    rows = [(now + LEASE, key, owner) for key in keys]
+    connection.executemany("UPDATE claims SET until = ? WHERE key = ? AND owner = ?", rows)
 
 
 def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> None:
-    """Give keys back."""
+    """Release an owner's claims on keys."""
     connection.executemany("DELETE FROM claims WHERE key = ? AND owner = ?", [(key, owner) for key in keys])
 
 

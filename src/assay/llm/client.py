@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sized
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Self
@@ -13,6 +14,7 @@ from assay.errors import UsageError
 from assay.llm import tokens
 from assay.llm.budget import Ledger, Spending
 from assay.llm.cache import Cache
+from assay.llm.claims import looks
 from assay.llm.engine import Patience, Settings
 from assay.llm.hosts import Address
 from assay.llm.jobs import Chat, Embed
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from assay.llm.keys import Key
     from assay.llm.progress import Progress
 
-_LOOK = 0.2  # seconds between looks at what another is asking
 _SPOILT = {"too_long", "request", "filtered", "empty"}  # reasons that may be one text's alone
 
 
@@ -200,26 +201,31 @@ class Client:
         keys = [digest({"host": self.host, "model": name, "text": text, "dimensions": dimensions}) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         found = self._service.cached(list(text_of))
-        end = None if deadline is None else time.monotonic() + deadline
+        end = float("inf") if deadline is None else time.monotonic() + deadline
+        waits = looks()
         while missing := [key for key in text_of if key not in found]:
-            left = None if end is None else max(end - time.monotonic(), 0.001)
-            ours = self._claimed(missing, found)
-            found |= self._embedded({key: text_of[key] for key in ours}, name, dimensions, batch, left)
-            if not ours and missing and end is not None and time.monotonic() > end:
+            with self._claimed(missing, found) as ours:
+                left = None if deadline is None else max(end - time.monotonic(), 0.001)
+                found |= self._embedded({key: text_of[key] for key in ours}, name, dimensions, batch, left)
+            left_over = [key for key in missing if key not in found]
+            if left_over and time.monotonic() > end:
                 late = failed("deadline", "the time of the run is over", cost=Cost())
-                found |= {key: replace(late, key=key) for key in missing if key not in found}
-            elif not ours:
-                time.sleep(_LOOK)
+                found |= {key: replace(late, key=key) for key in left_over}
+            elif left_over and not ours:
+                time.sleep(min(next(waits), max(end - time.monotonic(), 0.0)))
         return [found[key] for key in keys]
 
-    def _claimed(self, missing: list[str], found: dict[str, Reply]) -> list[str]:
+    @contextmanager
+    def _claimed(self, missing: list[str], found: dict[str, Reply]) -> Iterator[list[str]]:
         """Those of the missing vectors that are ours to ask for; what others have stored meanwhile is found."""
         cache = self._settings.cache
         if cache is None:
-            return missing
-        states = cache.claim_many(missing, lambda reply: reply)
-        found |= {key: state for key, state in states.items() if isinstance(state, Reply)}
-        return [key for key, state in states.items() if state is True]
+            yield missing
+            return
+        with cache.claiming() as claimed:
+            states = claimed.take(missing, lambda reply: reply)
+            found |= {key: state for key, state in states.items() if isinstance(state, Reply)}
+            yield [key for key, state in states.items() if state is True]
 
     def _embedded(
         self, texts: dict[str, str], model: str, dimensions: int | None, batch: int, deadline: float | None
@@ -227,20 +233,15 @@ class Client:
         """Ask for vectors; a text that spoils its batch must not spoil the others."""
         found: dict[str, Reply] = {}
         missing = list(texts)
-        try:
-            for size in dict.fromkeys((batch, 1)):
-                groups = [missing[start : start + size] for start in range(0, len(missing), size)]
-                jobs = (
-                    (digest({"batch": group}), Embed(Embedding(tuple(texts[key] for key in group), model, dimensions)))
-                    for group in groups
-                )
-                for number, reply in self._service.served(jobs, deadline, keep=False):
-                    found |= self._parted(reply, groups[number], model)
-                missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
-        finally:
-            if self._settings.cache is not None:
-                for key in texts:
-                    self._settings.cache.release(key)
+        for size in dict.fromkeys((batch, 1)):
+            groups = [missing[start : start + size] for start in range(0, len(missing), size)]
+            jobs = (
+                (digest({"batch": group}), Embed(Embedding(tuple(texts[key] for key in group), model, dimensions)))
+                for group in groups
+            )
+            for number, reply in self._service.served(jobs, deadline, keep=False):
+                found |= self._parted(reply, groups[number], model)
+            missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
         return found
 
     def call_many(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Reply]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from assay.llm import claims
 from assay.llm.pacing import Pacer
 from assay.llm.policy import POLICY, Complaint, Kind, adapted, complaint_of, kind_of, retry_after
 from assay.llm.records import Cost, Reply, Usage, failed, from_json, whole
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from assay.llm.records import Rung
 
 _log = logging.getLogger("assay.llm")
-_FIRST_LOOK, _LAST_LOOK = 0.05, 1.0  # seconds between looks at what another is asking: the first, and at most
 _RECENT = 4096  # replies remembered between the moment they are committed and everybody's look into the cache
 
 
@@ -149,8 +149,8 @@ class Engine:
         finally:
             self._flights.pop(flight.key, None)
             self._leave(flight)
-            if flight.claimed and self.settings.cache is not None:
-                self.settings.cache.release(flight.key)
+            if flight.claim is not None and self.settings.cache is not None:
+                self.settings.cache.release(flight.claim)
         stops = outcome.kind is not None and POLICY[outcome.kind].action == "stop"
         runs = {waiter.run for waiter in flight.waiters}
         flight.tell(reply)
@@ -160,26 +160,30 @@ class Engine:
     async def _claim(self, flight: Flight) -> _Outcome | None:
         """Make the question ours, so that nobody else who uses the cache pays for it too.
 
-        While another asks it, wait; the outcome is then the other's reply. None: it is ours to ask.
+        While another asks it, wait; the outcome is then the other's reply. None: it is ours to ask. A place comes
+        first: what is claimed is asked at once, and what waits for a place is free for others.
         """
-        cache, wait, anyway = self.settings.cache, _FIRST_LOOK, False
+        cache, doubted = self.settings.cache, ""
+        waits, end = claims.looks(), time.monotonic() + self.settings.patience.deadline
         while cache is not None and flight.keep:
-            flight.claimed = True  # if this is broken off here, the claim may have been made
-            state = await cache.claim(flight.key, anyway=anyway)
-            flight.claimed = state is True
-            if flight.claimed:
+            await self._place(flight)
+            flight.claim, claimed = cache.claim(flight.key, doubted=doubted)
+            state = await claimed
+            if state is True:
                 break
-            if not flight.wanted:
-                return _GONE
-            if isinstance(state, bool):
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, _LAST_LOOK)
-            else:
+            if isinstance(state, str):
                 stored = from_json(state, flight.key)
                 reply = None if stored is None else flight.job.recall(stored)
                 if reply is not None:
                     return _Outcome(None, reply)
-                anyway = True
+                doubted = state
+                continue
+            self._leave(flight)
+            if not flight.wanted:
+                return _GONE
+            if time.monotonic() > end:
+                return _STILL_ASKED
+            await asyncio.sleep(next(waits))
         return None
 
     async def _keep(self, flight: Flight, kind: Kind | None, reply: Reply) -> None:
@@ -187,7 +191,6 @@ class Engine:
         if cache is None or not flight.keep or not (reply.ok or (kind is not None and POLICY[kind].keep)):
             return
         if await cache.keep(flight.key, reply, host=self.settings.address.label, model=flight.job.model):
-            flight.claimed = False
             self._recent[flight.key] = replace(reply, cached=True, calls=0, cost=Cost())
             if len(self._recent) > _RECENT:
                 self._recent.popitem(last=False)
@@ -245,9 +248,7 @@ class Engine:
     # One call ---------------------------------------------------------------------------------------------------------
 
     async def _call(self, flight: Flight, job: Job, traits: Traits) -> _Outcome:
-        if not flight.placed:
-            await self._pacer.gate.enter()
-            flight.placed = True
+        await self._place(flight)
         if not flight.wanted:
             return _GONE
         held = await self._hold(job)
@@ -263,6 +264,12 @@ class Engine:
         elif outcome.reply.ok or outcome.kind in _ALIVE:
             self._pacer.answered()
         return outcome
+
+    async def _place(self, flight: Flight) -> None:
+        """Get a place at the gate, unless the flight has one."""
+        if not flight.placed:
+            await self._pacer.gate.enter()
+            flight.placed = True
 
     def _leave(self, flight: Flight) -> None:
         """Give the place at the gate back: before a rest, or when the answer is stored and nothing more is at stake."""
@@ -366,6 +373,7 @@ class Engine:
 _CLOSED = failed("cancelled", "the client was closed", cost=Cost())
 _GONE = _Outcome(None, failed("cancelled", "nobody waits for it any more"))
 _TOO_LATE = _Outcome(None, failed("deadline", "its time was over before it could be sent again"))
+_STILL_ASKED = _Outcome(None, failed("deadline", "another who uses the cache was asking the same all the time"))
 # The server works, whatever it thinks of the request.
 _ALIVE = {"filtered", "refused", "truncated", "empty", "unfit", "too_long", "unsupported", "request"}
 

@@ -12,6 +12,7 @@ from assay.llm.records import Cost, Reply, Usage, failed
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from assay.llm.cache import Claim
     from assay.llm.jobs import Job
 
 # So many failures in a row, with no answer between them, and the rest of a run is not tried.
@@ -113,7 +114,7 @@ class Flight:
     waiters: list[Waiter] = field(default_factory=list)
     placed: bool = False  # it has a place at the gate
     sending: bool = False  # a call is out, or its answer is being stored: money may be at stake
-    claimed: bool = False  # other processes wait for it
+    claim: Claim | None = None  # others who use the cache wait for it
     started: float = 0.0
     calls: int = 0
     usage: Usage = field(default_factory=Usage)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from assay.errors import InputError
@@ -23,13 +25,9 @@ CREATE TABLE IF NOT EXISTS replies (
     model TEXT NOT NULL,
     created REAL NOT NULL
 )"""
-# Files of earlier versions have none; those versions leave it alone.
-_CLAIMS = """
-CREATE TABLE IF NOT EXISTS claims (
-    key TEXT PRIMARY KEY,
-    owner TEXT NOT NULL,
-    until REAL NOT NULL
-) WITHOUT ROWID"""
+# What a file says that can be read but not written: its mode, its folder, its disk.
+_UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
+_DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
 
 
 def default_path() -> Path:
@@ -43,8 +41,10 @@ def default_path() -> Path:
 def connect(path: Path, *, patience: float) -> sqlite3.Connection:
     """Open the file, making it if need be; raises sqlite3.Error, OSError, or InputError for another program's."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # What was judged may be confidential: the file is its owner's alone.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    # What was judged may be confidential: the file is its owner's alone. One that is there is not opened here: closing
+    # it would end the locks that other connections of this process hold.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, timeout=patience, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection, path)
@@ -54,16 +54,48 @@ def connect(path: Path, *, patience: float) -> sqlite3.Connection:
     return connection
 
 
-def connect_bare(path: Path) -> sqlite3.Connection:
-    """Open a file for reading, whatever is in it."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+def connect_bare(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+    """Open a file for reading, whatever is in it; `immutable`: where not even a lock can be had."""
+    options = "mode=ro&immutable=1" if immutable else "mode=ro"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None)
 
 
 def connect_reading(path: Path, *, patience: float) -> sqlite3.Connection:
     """Open a file that cannot be written; raises as `connect` does."""
-    connection = connect_bare(path)
-    connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
     try:
+        return _checked(connect_bare(path), path, patience)
+    except sqlite3.Error as error:
+        if not unwritable(error):
+            raise
+        return _checked(connect_bare(path, immutable=True), path, patience)  # in WAL mode reading writes, too
+
+
+def connect_any(path: Path, *, patience: float) -> tuple[sqlite3.Connection, bool]:
+    """Open the file, and say whether it can be written; raises as `connect` does."""
+    try:
+        return connect(path, patience=patience), True
+    except (sqlite3.Error, OSError) as error:
+        if unwritable(error) and path.is_file():
+            with suppress(sqlite3.Error, InputError):
+                return connect_reading(path, patience=patience), False
+        raise
+
+
+def unwritable(error: Exception) -> bool:
+    """Whether an error says that the file, its folder or its disk does not take more; it may still be read."""
+    if isinstance(error, sqlite3.Error):
+        return code_of(error) in _UNWRITABLE
+    return isinstance(error, OSError) and error.errno in _DENIED
+
+
+def code_of(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; 0 for an error that Python's module raises by itself."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _checked(connection: sqlite3.Connection, path: Path, patience: float) -> sqlite3.Connection:
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
         _check(connection, path)
     except BaseException:
         connection.close()
@@ -80,7 +112,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {_VERSION}")
     else:
         _check(connection, path)
-    connection.execute(_CLAIMS)
     connection.execute("COMMIT")
     # Truncating the journal is cheaper than deleting it; only WAL is a property of the file.
     safe = sqlite3.sqlite_version_info >= _SAFE_WAL

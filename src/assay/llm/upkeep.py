@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
+from assay.llm import claims
 from assay.llm.cache import checksum_of, drop_oldest
 from assay.llm.records import from_json
-from assay.llm.store import connect, connect_bare, used_bytes
+from assay.llm.store import code_of, connect_any, connect_bare, used_bytes
 
 if TYPE_CHECKING:
     import os
@@ -26,6 +27,12 @@ _COLUMNS = "id, " + ", ".join(
 _ALL = f"SELECT {_COLUMNS} FROM replies"  # noqa: S608 - fixed names
 _NEXT = f"{_ALL} WHERE id > ? ORDER BY id LIMIT 1"
 _ADD = f"INSERT OR REPLACE INTO replies ({_NAMES}) VALUES (?,?,?,?,?,?,?)"  # noqa: S608
+# What SQLite says of a damaged file: pages, the schema, an index with a key twice. A lock, a full disk or a missing
+# right is none of these.
+_DAMAGE = {
+    *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
+    *(sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT),
+}
 _CLOSE, _MOST_FAILURES = 64, 100  # failures to read one after the other
 
 
@@ -90,7 +97,10 @@ def prune(
             gone += drop_oldest(file, max(int(count * excess), 1))
         if gone:
             file.execute("VACUUM")
-        return gone
+    with suppress(sqlite3.Error, OSError):
+        if claims.place_of(Path(path)).is_file():
+            claims.connect(Path(path), patience=_PATIENCE, now=time.time()).close()  # removes those that have ended
+    return gone
 
 
 def verify(path: str | os.PathLike[str]) -> list[str]:
@@ -129,29 +139,50 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
 
 
 def _rescue(place: Path) -> tuple[int, int]:
-    """Copy sound replies out of a file with damaged pages; a page that cannot be read is stepped over."""
+    """Copy sound replies out of a file with damaged pages; a page that cannot be read is stepped over.
+
+    The file is locked until the new one is in its place.
+    """
     new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".damaged")
-    new.unlink(missing_ok=True)
-    source = connect_bare(place)
     kept = lost = 0
-    try:
-        with _opened(new, make=True) as target:
-            target.execute("BEGIN IMMEDIATE")
-            for row in _readable(source):
-                if row is None or _wrong(row):
-                    lost += 1
-                    continue
-                values = [_text(part) if isinstance(part, bytes) else part for part in row[1:]]
-                target.execute(_ADD, values)
-                kept += 1
-            target.execute("COMMIT")
-    finally:
-        source.close()
-    for ending in ("-wal", "-shm", "-journal"):
-        place.with_name(place.name + ending).unlink(missing_ok=True)
-    place.replace(old)
-    new.replace(place)
+    with _telling(place), closing(_locked(place)) as source:
+        try:
+            _unlink(new)
+            with _opened(new, make=True) as target:
+                target.execute("BEGIN IMMEDIATE")
+                for row in _readable(source):
+                    if row is None or _wrong(row):
+                        lost += 1
+                        continue
+                    values = [_text(part) if isinstance(part, bytes) else part for part in row[1:]]
+                    target.execute(_ADD, values)
+                    kept += 1
+                target.execute("COMMIT")
+            for ending in ("-wal", "-shm", "-journal"):
+                place.with_name(place.name + ending).unlink(missing_ok=True)
+            place.replace(old)
+            new.replace(place)
+        finally:
+            _unlink(new)
     return kept, lost
+
+
+def _unlink(new: Path) -> None:
+    for ending in ("", "-wal", "-shm", "-journal"):
+        new.with_name(new.name + ending).unlink(missing_ok=True)
+
+
+def _locked(place: Path) -> sqlite3.Connection:
+    """Open a damaged file so that nobody else can write it; one that is no database at all nobody can."""
+    file = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None)
+    try:
+        file.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        file.close()
+        if not _is_damage(error):
+            raise
+        return connect_bare(place)
+    return file
 
 
 def _readable(source: sqlite3.Connection) -> Iterator[tuple[Any, ...] | None]:
@@ -162,7 +193,9 @@ def _readable(source: sqlite3.Connection) -> Iterator[tuple[Any, ...] | None]:
             row = source.execute(_NEXT, (number,)).fetchone()
             if row is not None and row[0] <= number:
                 raise sqlite3.DatabaseError("out of order")
-        except (sqlite3.Error, OverflowError):
+        except (sqlite3.Error, OverflowError) as error:
+            if isinstance(error, sqlite3.Error) and not _is_damage(error):
+                raise
             failures += 1
             number += 1 << max(failures - _CLOSE, 0)  # first a row at a time, then over ever larger gaps
             yield None
@@ -193,17 +226,25 @@ class _Damaged(InputError):
     """SQLite cannot use the file."""
 
 
+def _is_damage(error: sqlite3.Error) -> bool:
+    short = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ  # the end is missing
+    return short or code_of(error) in {0, *_DAMAGE}
+
+
+@contextmanager
+def _telling(place: Path) -> Iterator[None]:
+    """Tell what is wrong in one line, and damage from what may pass: a lock, a full disk."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        damaged = isinstance(error, sqlite3.Error) and _is_damage(error)
+        raise (_Damaged if damaged else InputError)(f"the cache cannot be used: {error}", path=str(place)) from None
+
+
 @contextmanager
 def _opened(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[sqlite3.Connection]:
     place = Path(path)
     if not make and not place.is_file():
         raise InputError("there is no cache here", path=str(place))
-    file = None
-    try:
-        file = connect(place, patience=_PATIENCE)
+    with _telling(place), closing(connect_any(place, patience=_PATIENCE)[0]) as file:
         yield file
-    except (sqlite3.Error, OSError) as error:
-        raise _Damaged(f"the cache cannot be used: {error}", path=str(place)) from None
-    finally:
-        if file is not None:
-            file.close()
