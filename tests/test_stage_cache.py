@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay.errors import InputError
 from assay.pipeline.store import Store, key_of
 from assay.testing import Answer, FakeLLM
 from assay.text.segmentation import segmenter
@@ -308,6 +310,126 @@ def test_only_the_files_that_are_read_are_checked(tmp_path):
     next(tmp_path.rglob("y")).write_text("less", encoding="utf-8")
     assert store.load_folder("index", "abc", read, only=["x"]) == "held"
     assert store.load_folder("index", "abc", read) is None
+
+
+def test_a_folder_that_cannot_be_read_now_is_no_damage_and_stays(tmp_path):
+    store = Store(tmp_path)
+    store.keep_folder("index", "abc", fill)
+
+    def load(folder):
+        raise OSError(errno.EMFILE, "Too many open files", str(folder / "x"))
+
+    with pytest.raises(InputError, match=r"abc\.sealed: the cache cannot be read: Too many open files"):
+        store.load_folder("index", "abc", load)
+    for error in (RuntimeError("no memory"), AttributeError("another version of a package")):
+
+        def load(folder, error=error):
+            del folder
+            raise error
+
+        with pytest.raises(type(error)):
+            store.load_folder("index", "abc", load)
+    assert store.damaged == {}
+    assert store.load_folder("index", "abc", read) == "held"
+
+
+def test_a_value_that_cannot_be_read_now_is_no_damage_and_stays(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    kept(store)
+
+    def fail(path):
+        raise OSError(errno.EMFILE, "Too many open files", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", fail)
+        with pytest.raises(InputError, match="the cache cannot be read: Too many open files"):
+            store.values("search", key_of("x"), lambda: ([5], True))
+    assert store.damaged == {}
+    kept(store)
+    assert store.reused == {"search": 1}
+
+
+def test_a_folder_that_another_process_has_healed_is_not_removed(tmp_path):
+    one, other = Store(tmp_path), Store(tmp_path)
+    one.keep_folder("index", "abc", fill)
+    turns = []
+
+    def load(folder):
+        if not turns:  # meanwhile the other process finds the damage and makes the index again
+            turns.append(folder)
+            (folder / "x").write_text("bad!", encoding="utf-8")
+            assert other.load_folder("index", "abc", read) is None
+            other.keep_folder("index", "abc", fill)
+            raise ValueError("not the index of these chunks")
+        return read(folder)
+
+    assert one.load_folder("index", "abc", load) == "held"
+    assert one.damaged == {}
+    assert [path.name for path in (tmp_path / "index" / "ab").iterdir()] == ["abc.sealed"]
+
+
+def test_a_folder_that_another_process_is_sealing_is_no_damage(tmp_path):
+    one, other = Store(tmp_path), Store(tmp_path)
+    bare = tmp_path / "index" / "ab" / "abc"
+    bare.mkdir(parents=True)
+    fill(bare)
+
+    def load(folder):
+        other.load_folder("index", "abc", read)
+        return read(folder)
+
+    assert one.load_folder("index", "abc", load) == "held"
+    assert (one.damaged, other.damaged) == ({}, {})
+
+
+def test_a_value_that_cannot_be_used_is_not_kept(tmp_path):
+    def check(found):
+        if not found:
+            raise ValueError("no rows")
+
+    for _ in range(2):
+        store = Store(tmp_path)
+        assert store.values("chunk", "abc", lambda: ([], True), check=check) == []
+        assert (store.done, store.damaged) == ({"chunk": 1}, {})
+
+        with pytest.raises(TypeError):
+            store.values("search", "abc", lambda: ([1], True), lambda plain: [len(row) for row in plain])
+        assert list(tmp_path.rglob("*.json")) == []
+
+
+def test_work_is_used_where_the_cache_cannot_be_written_and_said_once(tmp_path, caplog):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    store, filled = Store(tmp_path / "file"), []
+    assert store.values("generate", "abc", lambda: ([1], True)) == [1]
+    assert store.values("generate", "abd", lambda: ([2], True)) == [2]
+    store.keep_folder("index", "abc", lambda folder: filled.append(fill(folder)))
+    assert store.done == {"generate": 2, "index": 1}
+    assert filled
+    place = tmp_path / "file" / "generate" / "ab" / "abc.json"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the cache of stages cannot be written, and finished work is not kept: {place}: Not a directory"
+    ]
+
+
+def test_an_experiment_whose_cache_cannot_be_written_has_all_its_numbers(tmp_path):
+    with FakeLLM(reply) as server:
+        path = write_experiment(tmp_path, server.url)
+        expected = told(assay.run_experiment(path, cache=tmp_path / "cache"))
+        (tmp_path / "file").write_text("", encoding="utf-8")
+        found = assay.run_experiment(path, cache=tmp_path / "file")
+    assert told(found) == expected
+    assert all(outcome.index.bytes > 0 for outcome in found.outcomes)
+
+
+def test_a_chunker_that_makes_no_chunk_is_named(tmp_path):
+    with FakeLLM(reply) as server:
+        path = write_experiment(tmp_path, server.url)
+    (tmp_path / "cutters.py").write_text("def nothing(text):\n    return []\n", encoding="utf-8")
+    text = path.read_text(encoding="utf-8").replace('method = "sentence"\nsize = 40', 'method = "cutters:nothing"')
+    path.write_text(text, encoding="utf-8")
+    for _ in range(2):
+        with pytest.raises(assay.UsageError, match="the chunker made no chunk"):
+            assay.run_experiment(path, cache=tmp_path / "cache")
 
 
 def test_the_command_says_in_one_line_what_was_damaged(tmp_path, call):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import sys
@@ -178,7 +177,7 @@ def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync(target.parent)
 
 
 def _give_to(draft: Path, before: os.stat_result) -> None:
@@ -189,19 +188,14 @@ def _give_to(draft: Path, before: os.stat_result) -> None:
             os.chown(draft, before.st_uid, before.st_gid)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Bring a folder's list of names to the disk, on systems that can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # Windows opens no folders
-        return
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
-            raise
-    finally:
-        os.close(handle)
+def sync(path: Path) -> None:
+    """Bring a file, or a folder's list of names, to the disk, on systems that can; it is in place in any case."""
+    with suppress(OSError):  # Windows opens no folders; file systems over a network may know nothing of this
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _umask() -> int:

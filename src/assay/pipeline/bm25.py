@@ -112,8 +112,10 @@ def _counted(texts: Iterable[list[str]], total: int, tell: Told) -> Iterator[lis
             tell(number, total)
 
 
-def _check(arrays: dict[str, Any], rest: dict[str, Any], count: int) -> None:
+def _check(arrays: dict[str, Any], rest: Any, count: int) -> None:
     """Refuse arrays that are no index of so many chunks."""
+    if not isinstance(rest, dict) or not isinstance(rest["vocabulary"], dict):
+        raise TypeError("not the words of an index")
     data, indices, starts = (arrays[name] for name in ("data", "indices", "indptr"))
     terms = sorted(number for word, number in rest["vocabulary"].items() if word)  # bm25s adds one without a column
     fits = (

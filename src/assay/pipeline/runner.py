@@ -146,7 +146,7 @@ class Runner:
         key = key_of("chunk", chunker.identity, choice.method, dict(choice.params), self._documents_key)
         if key not in self._chunked:
             self._chunked[key] = self._store.values(
-                "chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True), self._read_chunks
+                "chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True), _read_chunks, self._check_chunks
             )
         if not self._chunked[key]:
             raise InputError("the chunker made no chunk", path=choice.place)
@@ -155,15 +155,13 @@ class Runner:
     def _cut(self, chunker: chunkers.Chunker) -> list[Chunk]:
         return chunkers.cut(chunker, self._data.documents)
 
-    def _read_chunks(self, plain: Any) -> list[Chunk]:
-        """Chunks of the kept rows, if they are pieces of the documents."""
-        found = [Chunk(*row) for row in plain]
+    def _check_chunks(self, found: Sequence[Chunk]) -> None:
+        """Raise ValueError or KeyError if chunks are not all pieces of the documents, or none were kept."""
         for chunk in found:
             if not chunk.text or chunk.text != self._texts[chunk.doc_id][chunk.start : chunk.end]:
                 raise ValueError("a chunk that is no piece of its document")
         if len({chunk.id for chunk in found}) != len(found) or (self._texts and not found):
             raise ValueError("a chunk is lacking, or there twice")
-        return found
 
     def _rewritten(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
         """The queries as they are asked, and what it took to write them, if it took anything."""
@@ -252,7 +250,11 @@ class Runner:
             tell = partial(self._tell, say("experiment.indexing", method=part.identity["method"]))
             tell(0, len(chunks))
             index, seconds, peak = measured(lambda: part.build(chunks, tell))
-            self._store.keep_folder("index", key, lambda folder: _kept(index, folder, seconds, (len(chunks), peak)))
+
+            def fill(folder: Path) -> None:
+                self._traces[key] = _kept(index, folder, seconds, (len(chunks), peak))
+
+            self._store.keep_folder("index", key, fill)
         else:
             index, self._traces[key] = kept
         self._indexes[key] = index
@@ -362,10 +364,8 @@ class Runner:
             if kept is None:
                 self._indexes.pop(key, None)
                 self._index(part, key, chunks)
-                kept = self._store.load_folder("index", key, _read_trace, only=["trace.json"])
-            if kept is None:
-                raise InputError("the index cannot be kept", path=str(self._store.folder))
-            self._traces[key] = kept
+            else:
+                self._traces[key] = kept
         return self._traces[key]
 
 
@@ -407,13 +407,15 @@ class _naming:  # noqa: N801 - reads as a word
             raise InputError(f"query {self._query.id}: {text}") from error
 
 
-def _kept(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> None:
+def _kept(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> IndexTrace:
+    """Save an index with what it took."""
     import json
 
     index.save(folder)
     size = sum(path.stat().st_size for path in folder.iterdir())
     trace = IndexTrace(seconds, sizes[0], size, sizes[1])
     (folder / "trace.json").write_text(json.dumps(asdict(trace)), encoding="utf-8")
+    return trace
 
 
 def _read_trace(folder: Path) -> IndexTrace:
@@ -423,6 +425,10 @@ def _read_trace(folder: Path) -> IndexTrace:
     if not all(isinstance(value, float | int) and value >= 0 for value in asdict(found).values()):
         raise ValueError("a number of the trace is none")
     return found
+
+
+def _read_chunks(plain: Any) -> list[Chunk]:
+    return [Chunk(*row) for row in plain]
 
 
 def _read_hits(queries: int, chunks: int, plain: Any) -> list[Hits]:

@@ -1,15 +1,19 @@
 """What stages have done, kept by content: the same work under the same key is never done twice, also after a kill.
 
-Everything kept carries a checksum that is checked when it is read; what is damaged is done again, and counted. A value
-is one file of JSON, `{"checksum":"...","value":[...]}`; a folder has its files' checksums in `checksums.json`, and ends
-in `.sealed`. Earlier versions wrote bare lists and folders without that ending: they are read if they make sense, and
-sealed from then on.
+Everything kept carries a checksum that is checked when it is read; what is damaged is done again, and counted. What
+cannot be read for another reason (too many open files, no permission) stays as it is and ends the work; where nothing
+can be written, work goes on, with one warning.
+
+A value is one file of JSON, `{"checksum":"...","value":[...]}`; a folder has its files' checksums in `checksums.json`,
+and ends in `.sealed`. Earlier versions wrote bare lists and folders without that ending: they are read if they make
+sense, and sealed from then on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -19,8 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.errors import InputError
-from assay.formats.files import write_atomically
+from assay.errors import InputError, clean
+from assay.formats.files import sync, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,8 +34,11 @@ MANIFEST = "checksums.json"
 
 T = TypeVar("T")
 _SEALED = re.compile(rb'\{"checksum":"([0-9a-f]{32})","value":(.*)\}', re.DOTALL)
-# What reading a file raises that is not what it was when it was written; a package that is missing is another matter.
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, RuntimeError)
+# What reading raises when bytes are not what they were when they were written, or a file of a folder is not there. Too
+# many open files, no permission, a package that is missing or of another version say nothing about the bytes.
+_DAMAGE = (ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError, RecursionError, FileNotFoundError)
+_LOOKS = 3  # at a folder that other processes change while it is read
+_log = logging.getLogger("assay.pipeline")
 
 
 def key_of(*parts: Any) -> str:
@@ -52,6 +59,7 @@ class Store:
         self.done: Counter[str] = Counter()
         self.reused: Counter[str] = Counter()
         self.damaged: Counter[str] = Counter()
+        self._warned = False
 
     def values(
         self,
@@ -59,72 +67,106 @@ class Store:
         key: str,
         compute: Callable[[], tuple[Any, bool]],
         read: Callable[[Any], T] = lambda plain: plain,
+        check: Callable[[T], None] = lambda _: None,
     ) -> T:
         """Read a value, or compute and keep it; `compute` says whether it may be kept.
 
         `read` makes of the plain value what is wanted, and raises ValueError, TypeError or KeyError if it cannot be.
+        `check` raises ValueError if a kept value is not to be believed; a new one that it refuses is not kept.
         """
         place = self._place(stage, key).with_suffix(".json")
         label = f"{stage}/{key}"
-        try:
-            plain, sealed = _open(place.read_bytes(), label)
-            found = read(plain)
-        except FileNotFoundError:
-            pass
-        except _UNREADABLE:
-            self.damaged[stage] += 1
-        else:
-            self.reused[stage] += 1
-            if not sealed:
-                with suppress(InputError):  # a cache that cannot be written can be read all the same
-                    write_atomically(place, _seal(plain, label))
-            return found
+        data = _bytes_at(place)
+        if data is not None:
+            try:
+                plain, sealed = _open(data, label)
+                found = read(plain)
+                check(found)
+            except (*_DAMAGE, AttributeError):
+                self.damaged[stage] += 1
+            else:
+                self.reused[stage] += 1
+                if not sealed:
+                    with suppress(InputError):  # a cache that cannot be written can be read all the same
+                        write_atomically(place, _seal(plain, label))
+                return found
         plain, keep = compute()
         self.done[stage] += 1
-        if keep:
-            _make(place.parent)
-            write_atomically(place, _seal(plain, label))
-        return read(plain)
+        found = read(plain)
+        if keep and _passes(check, found):
+            self._keep(place, _seal(plain, label))
+        return found
 
     def load_folder(self, stage: str, key: str, load: Callable[[Path], T], *, only: Sequence[str] = ()) -> T | None:
         """Load a kept folder after checking its files (`only` these, if any are named); None when there is none.
 
-        A damaged one is removed, so that it is made again.
+        A damaged one is removed, so that it is made again. One that another process has put in its place, sealed or
+        removed since we began to read is looked at again.
         """
         place, bare, label = self._sealed(stage, key), self._place(stage, key), f"{stage}/{key}"
-        sealed = place.is_dir()
-        if not sealed and not bare.is_dir():
-            return None
-        try:
-            if sealed:
-                _check(place, label, only)
-            found = load(place if sealed else bare)
-        except _UNREADABLE:
-            self.damaged[stage] += 1
-            _remove(place if sealed else bare)
-            return None
-        if not sealed and not only:  # all of it has been read, and makes sense
-            _adopt(bare, place, label)
-        return found
+        for _ in range(_LOOKS):
+            sealed = place.is_dir()
+            folder = place if sealed else bare
+            before = _state(folder)
+            if before is None:
+                return None
+            try:
+                if sealed:
+                    _check(folder, label, only)
+                found = load(folder)
+            except _DAMAGE:
+                if _state(folder) == before and sealed == place.is_dir():
+                    self.damaged[stage] += 1
+                    _remove(folder, before)
+                    return None
+            except OSError as error:
+                raise _unreadable(folder, error) from None
+            else:
+                if not sealed and not only:  # all of it has been read, and makes sense
+                    _adopt(bare, place, label)
+                return found
+        return None
 
     def keep_folder(self, stage: str, key: str, fill: Callable[[Path], None]) -> None:
-        """Fill a folder, seal it, and put it in its place in one step."""
+        """Fill a folder, seal it, and put it in its place in one step.
+
+        Where it cannot be kept, another folder is filled all the same: whoever fills it may measure it.
+        """
         place = self._sealed(stage, key)
-        _make(place.parent)
-        draft = None
         try:
-            draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=place.parent))
-            fill(draft)
-            _seal_folder(draft, f"{stage}/{key}")
-            os.replace(draft, place)  # noqa: PTH105 - Path.replace says the same
-            _sync(place.parent)
-        except OSError as error:
+            self._put(place, fill, f"{stage}/{key}")
+        except (OSError, InputError) as error:
             if not place.is_dir():  # another process may have put the same there
-                raise InputError(f"cannot be written: {error.strerror or error}", path=str(place)) from None
-        finally:
-            if draft is not None:
-                shutil.rmtree(draft, ignore_errors=True)
+                self._warn(place, error)
+                with tempfile.TemporaryDirectory() as other:
+                    fill(Path(other))
         self.done[stage] += 1
+
+    def _put(self, place: Path, fill: Callable[[Path], None], label: str) -> None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=place.parent))
+        try:
+            fill(draft)
+            _seal_folder(draft, label)
+            os.replace(draft, place)  # noqa: PTH105 - Path.replace says the same
+            sync(place.parent)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def _keep(self, place: Path, data: bytes) -> None:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(place, data)
+        except (OSError, InputError) as error:
+            self._warn(place, error)
+
+    def _warn(self, place: Path, error: OSError | InputError) -> None:
+        """Say once that work is not kept."""
+        if not self._warned:
+            self._warned = True
+            why = f"{place}: {_why(error)}" if isinstance(error, OSError) else str(error)
+            text = f"the cache of stages cannot be written, and finished work is not kept: {why}"
+            _log.warning("%s", clean(text))
 
     def _place(self, stage: str, key: str) -> Path:
         return self.folder / stage / key[:2] / key
@@ -164,10 +206,10 @@ def _seal_folder(folder: Path, label: str) -> None:
     """Write down the checksum of every file, and see to it that all of them are on the disk."""
     files = sorted(path for path in folder.iterdir() if path.name != MANIFEST)
     for path in files:
-        _sync(path)
+        sync(path)
     sums = [[path.name, path.stat().st_size, _file_checksum(path)] for path in files]
     write_atomically(folder / MANIFEST, _seal(sums, label))
-    _sync(folder)
+    sync(folder)
 
 
 def _check(folder: Path, label: str, only: Sequence[str]) -> None:
@@ -188,27 +230,52 @@ def _adopt(bare: Path, place: Path, label: str) -> None:
         bare.rename(place)
 
 
-def _remove(folder: Path) -> None:
-    """Move a folder out of the way in one step, then delete it; what cannot be removed is found damaged again."""
+def _remove(folder: Path, before: tuple[int, ...]) -> None:
+    """Move a folder out of the way in one step, then delete it; what cannot be removed is found damaged again.
+
+    If another process has put a good one there at the last moment, it goes back.
+    """
     with suppress(OSError):
         away = Path(tempfile.mkdtemp(prefix=".damaged-", dir=folder.parent))
         with suppress(OSError):
-            folder.rename(away / folder.name)
+            moved = folder.rename(away / folder.name)
+            if moved.stat().st_ino != before[1]:
+                moved.rename(folder)
         shutil.rmtree(away, ignore_errors=True)
 
 
-def _sync(path: Path) -> None:
-    """Have a file, or the names in a folder, written to the disk; some systems cannot do that for folders."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _make(folder: Path) -> None:
+def _state(folder: Path) -> tuple[int, ...] | None:
+    """What changes when another folder takes this one's place, or a name in it; an inode's number may be used again."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        found = folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
-        raise InputError(f"the cache cannot be written: {error.strerror or error}", path=str(folder)) from None
+        raise _unreadable(folder, error) from None
+    return found.st_dev, found.st_ino, found.st_ctime_ns
+
+
+def _bytes_at(place: Path) -> bytes | None:
+    """What a file holds; None when there is none."""
+    try:
+        return place.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(place, error) from None
+
+
+def _passes(check: Callable[[T], None], found: T) -> bool:
+    try:
+        check(found)
+    except _DAMAGE:
+        return False
+    return True
+
+
+def _unreadable(place: Path, error: OSError) -> InputError:
+    return InputError(f"the cache cannot be read: {_why(error)}", path=str(place))
+
+
+def _why(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -57,7 +57,12 @@ class Vectors:
         if self._search == "exact":
             return Exact(rows, self._embedder)
         graph = _usearch().Index(ndim=rows.shape[1], metric="ip")
-        graph.load(str(folder / "graph.usearch"))
+        place = folder / "graph.usearch"
+        with place.open("rb"):  # what is not there or may not be read is an OSError
+            try:
+                graph.load(str(place))
+            except RuntimeError as error:
+                raise ValueError(f"not a graph: {error}") from None
         if len(graph) != count:
             raise ValueError("not the graph of these chunks")
         return Approximate(rows, self._embedder, graph)
