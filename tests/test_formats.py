@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import assay
 from assay.data.judgments import Judgments
 from assay.data.run import Run
+from assay.formats import decoding
 from assay.formats.documents import read_documents
 from assay.formats.files import system_name
 from assay.formats.queries import read_queries
@@ -324,3 +325,22 @@ def test_a_column_that_stands_twice_in_a_header_is_refused(tmp_path, name, text)
     (tmp_path / name).write_text(text)
     with pytest.raises(assay.InputError, match=r"column '(score|grade)' stands twice in the header"):
         (read_run if name == "r.csv" else read_judgments)(str(tmp_path / name))
+
+
+def test_looking_for_the_key_that_stands_twice_takes_one_pass():
+    compared = []
+
+    class Key(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            compared.append(self)
+            return str(self) == str(other)
+
+        def __hash__(self):
+            return hash(str(self))
+
+    keys = [Key(f"query-{number}") for number in range(200)]
+    with pytest.raises(decoding.RepeatedKey, match="key 'query-7' stands twice"):
+        decoding._unique([(key, 1) for key in [*keys, Key("query-7")]])
+    assert len(compared) < 3 * len(keys)

@@ -21,8 +21,8 @@ class RepeatedKey(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise RepeatedKey(next(key for place, key in enumerate(keys) if key in keys[:place]))
+        seen: set[str] = set()
+        raise RepeatedKey(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
     return found
 
 
