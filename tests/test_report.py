@@ -510,3 +510,26 @@ def test_a_result_without_anything_to_show_is_refused(tmp_path):
     (tmp_path / "v.json").write_text('{"schema": 1, "validation": {}}')
     with pytest.raises(UsageError, match="holds nothing that a report shows"):
         run("report", tmp_path / "v.json", "-o", tmp_path / "v.html")
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "place"),
+    [
+        ("inputs", [{"role": "run", "sha256": "0"}], "inputs[0]"),
+        ("inputs", ["judgments.qrels", "bm25.run"], "inputs[0]"),
+        ("inputs", [{"role": "run", "path": "a", "sha256": None}, {"role": "judgments", "path": 5}], "inputs[1]"),
+        ("inputs", [{"role": ["run"], "path": "a"}], "inputs[0]"),
+        ("inputs", [{"role": "run", "path": "a", "sha256": ["0"]}], "inputs[0]"),
+        ("inputs", "judgments.qrels", "inputs"),
+        ("systems", ["bm25"], "systems[0]"),
+        ("systems", [{"file": "bm25.run"}], "systems[0]"),
+    ],
+)
+def test_a_result_whose_lists_hold_something_else_is_refused_in_one_line(demo, tmp_path, part, value, place, call):
+    result = json.loads((demo / "result.json").read_text()) | {part: value}
+    (tmp_path / "other.json").write_text(json.dumps(result))
+    code, _, err = call("report", str(tmp_path / "other.json"), "-o", str(tmp_path / "page.html"))
+    assert code == 2
+    assert f"other.json: the result file is damaged: {place}: expected" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "page.html").exists()

@@ -38,6 +38,7 @@ def load(files: Sequence[str]) -> list[Loaded]:
     found = []
     for name, path in map(options.named, files):
         result = load_result(Input.at(path))
+        _check_lists(path, result)
         systems = result.get("systems") or []
         if name is not None and len(systems) != 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
@@ -45,6 +46,23 @@ def load(files: Sequence[str]) -> list[Loaded]:
             raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *EXTRAS))}")
         found.append((path, _renamed(result, name) if name is not None else result))
     return found
+
+
+def _check_lists(path: str, result: dict[str, Any]) -> None:
+    """Refuse a result whose systems have no names, or whose inputs no paths."""
+    from assay.errors import InputError
+
+    texts = {"systems": ("name",), "inputs": ("role", "path")}
+    for part, names in texts.items():
+        found = result.get(part) or []
+        problem = "" if isinstance(found, list) else f"{part}: expected a list"
+        for number, entry in enumerate(found if not problem else ()):
+            fits = isinstance(entry, dict) and all(isinstance(entry.get(name), str) for name in names)
+            if not fits or not isinstance(entry.get("sha256"), str | None):
+                problem = f"{part}[{number}]: expected an object with {' and '.join(names)}"
+                break
+        if problem:
+            raise InputError(f"the result file is damaged: {problem}", path=path)
 
 
 def _renamed(result: dict[str, Any], name: str) -> dict[str, Any]:
