@@ -211,6 +211,27 @@ def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path):
         write_atomically(tmp_path, "x")
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="this system has no name for standard output")
+def test_standard_output_is_written_to_by_its_name_also_when_it_is_a_pipe():
+    code = "from assay.formats.files import write_atomically; write_atomically('/dev/stdout', 'through')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("through", "")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EBADF, errno.EINVAL, errno.EIO])
+def test_a_file_that_is_in_place_is_written_whatever_its_folder_says(number, tmp_path, monkeypatch):
+    real = os.fsync
+
+    def fail(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(number, os.strerror(number))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fail)
+    write_atomically(tmp_path / "a", "new")
+    assert (tmp_path / "a").read_text() == "new"
+
+
 @pytest.mark.parametrize("fails", ["write", "fsync", "replace"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 def test_a_disk_that_fails_leaves_the_old_file_and_no_draft(fails, number, tmp_path, monkeypatch):

@@ -150,9 +150,11 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
     target = Path(os.path.realpath(path))
     raw = data.encode() if isinstance(data, str) else data
     try:
-        before = target.stat() if target.exists() or target.is_symlink() else None  # a link that leads nowhere raises
+        # As it was given: what /dev/stdout leads to may have no name of its own. A link that leads nowhere raises.
+        given = Path(path)
+        before = given.stat() if given.exists() or target.is_symlink() else None
         if before is not None and not stat.S_ISREG(before.st_mode):
-            target.write_bytes(raw)  # a pipe or a device takes what it is given; a folder refuses
+            given.write_bytes(raw)  # a pipe or a device takes what it is given; a folder refuses
         else:
             _replace(target, raw, before)
     except (OSError, ValueError) as error:
