@@ -241,6 +241,38 @@ def test_weights_that_leave_few_queries_give_no_verdict_and_name_the_heaviest():
     assert f"相当于 {effective:.1f} 个等权查询（q7 占总权重的 {share:.1%}）" in tell(head, "zh")
 
 
+def test_a_number_just_below_the_least_is_shown_with_the_digits_that_part_them():
+    weights = np.ones(10)
+    weights[0] = 1.01  # 10.01^2 / (9 + 1.01^2) = 9.99991
+    text = sentence(np.linspace(0.1, 0.2, 10), np.linspace(0.4, 0.7, 10), weights=weights)
+    assert "10 queries worth only 9.9999 equally weighted ones (it takes at least 10)" in text
+    weights[0] = 1 + 1e-9
+    assert contrast_of(np.linspace(0.1, 0.2, 10), np.linspace(0.4, 0.7, 10), weights=weights)[1].verdict == "better"
+
+
+def test_the_settings_name_resamples_only_where_there_were_some():
+    def settings(n, lang="en", **more):
+        rng = np.random.default_rng(1)
+        found = contrast_of(rng.random(n), rng.random(n), **more)[0]
+        return write(report.document(found, "trec"), "table", lang)
+
+    assert "Exact permutation test; differences below 0.01 do not matter." in settings(12)
+    assert "精确置换检验；小于 0.01 的差值视为无意义。" in settings(12, "zh")
+    assert "Permutation test with 10,000 resamples, seed 0" in settings(60)
+    assert "10,000 resamples" in settings(12, interval="bca")
+    assert "Means over 1 query, protocol" in settings(1)
+
+
+def test_several_systems_are_told_that_equivalence_is_not_corrected():
+    base = np.linspace(0.1, 0.9, 20)
+    columns = {"a": base, "b": base + 0.01, "c": base + 0.02}
+    found = compare([scores(name, values) for name, values in columns.items()])
+    text = write(report.document(found, "trec"), "table").replace("\n", " ")
+    assert "Equivalence is tested system by system, without a correction." in text
+    two = compare([scores(name, columns[name]) for name in "ab"])
+    assert "system by system" not in write(report.document(two, "trec"), "table")
+
+
 def test_weighted_means_name_the_effective_number_and_the_heaviest_query():
     judged = {f"q{i}": {"d": 1} for i in range(4)}
     run = {f"q{i}": {"d": 1.0} for i in range(4)}

@@ -311,5 +311,5 @@ def test_numbers_choose_words_and_lists_are_joined():
     )
     like = say("compare.best_like", measure="m", system="s", value=0.5, others=["a", "b"])
     assert "it is not shown to differ from a, b." in like
-    assert "与 a、b 没有显著差异" in tell(like, "zh")
+    assert "与 a、b 未显示出差异" in tell(like, "zh")
     assert tell("plain", "zh") == "plain"

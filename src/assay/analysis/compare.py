@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.analysis.comparable import Aligned, aligned, bounds
-from assay.analysis.decision import LEAST_QUERIES, Payment, Rules, Verdict, decide, decide_payment
+from assay.analysis.decision import Payment, Rules, Verdict, decide, decide_payment, too_few
 from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
@@ -83,7 +83,7 @@ class Contrast:
     @property
     def too_few(self) -> bool:
         """Say whether there are too few queries for a verdict."""
-        return self.effective_n < LEAST_QUERIES
+        return too_few(self.effective_n)
 
     @property
     def unchanged(self) -> bool:
@@ -353,7 +353,7 @@ def _pairs(data: Aligned, rules: Rules) -> tuple[Pairs, ...]:
     pairs = []
     for i, label in enumerate(data.labels):
         order = np.argsort(-found.mean[i] * data.signs()[i], kind="stable").tolist()
-        enough = moments(data.values[:, i, 0], data.weights).effective_n >= LEAST_QUERIES
+        enough = not too_few(moments(data.values[:, i, 0], data.weights).effective_n)
         marks = compact_letters((found.pvalue[i] <= rules.alpha) & enough, order)
         pairs.append(Pairs(label, tuple(tuple(map(float, row)) for row in found.pvalue[i]), tuple(marks)))
     return tuple(pairs)

@@ -22,6 +22,7 @@ Family = Literal["systems", "all"]
 Payment = Literal["above", "below", "open"]
 
 LEAST_QUERIES = 10  # fewer, or weights that make them worth fewer, give no verdict
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,11 @@ class Rules:
         return max(math.ceil(math.log(self.alpha) / math.log1p(-self.smallest_effect / reach)), LEAST_QUERIES)
 
 
+def too_few(effective: float) -> bool:
+    """Say whether queries that are worth so many equally weighted ones are too few for a verdict."""
+    return effective < LEAST_QUERIES * (1 - _ROUNDING)
+
+
 def decide(
     change: Floats,
     rules: Rules,
@@ -80,7 +86,7 @@ def decide(
     largest difference that a query can have: the range of the measure, None for one without bounds.
     """
     of = moments(change, weights)
-    if of.mean is None or of.effective_n < LEAST_QUERIES:
+    if of.mean is None or too_few(of.effective_n):
         return "inconclusive"
     if abs(of.mean) < rules.smallest_effect and _surely_small(change, rules, weights, reach):
         return "equivalent"
@@ -134,7 +140,7 @@ def decide_payment(
     base = moments(np.where(np.isnan(after), np.nan, before), weights)
     if base.mean is None or base.mean <= 0:
         return None
-    if bounds is None or base.effective_n < LEAST_QUERIES:
+    if bounds is None or too_few(base.effective_n):
         return "open"
     factor = 1 + rules.worth
     beyond, (low, high) = after - factor * before, bounds

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from assay.analysis.decision import LEAST_QUERIES
+from assay.analysis.decision import too_few
 from assay.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def gain_of(comparison: Mapping[str, Any], *, system: str | None = None, measure
     if relative["estimate"] and found["improves"] != (relative["estimate"] > 0):
         raise UsageError(f"{label} is better when it is lower: choose a measure of quality")
     means = comparison["means"][label]
-    enough = found.get("effective_n", relative["n"]) >= LEAST_QUERIES
+    enough = not too_few(found.get("effective_n", relative["n"]))
     known = enough and not relative["reason"] and relative["low"] != relative["high"]  # of width 0 in earlier files
     return Gain(
         Band(relative["estimate"], relative["low"], relative["high"]) if known else Band(relative["estimate"]),

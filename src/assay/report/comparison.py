@@ -107,11 +107,16 @@ def verdict(comparison: Comparison, contrast: Contrast) -> Said:
         interval=told(contrast.difference, signed=True),
         smallest=comparison.rules.smallest_effect,
         n=contrast.difference.n,
-        effective=contrast.effective_n,
+        effective=_short_of(contrast.effective_n, LEAST_QUERIES),
         least=LEAST_QUERIES,
         limit=contrast.limit,
         more=_more(comparison, contrast),
     )
+
+
+def _short_of(value: float, least: float) -> str:
+    """Show a number with as many digits as it takes to be seen below the least."""
+    return next((text for digits in range(1, 9) if float(text := f"{value:.{digits}f}") < least), f"{value:.9f}")
 
 
 def _outcome(contrast: Contrast) -> str:
@@ -335,7 +340,11 @@ def document(
         tables = [movers(comparison, c) for c in comparison.contrasts if c.measure == comparison.measures[0]]
         blocks += [table for table in tables if table is not None]
     rules = comparison.rules
-    settled = say("compare.settings", n=rules.n_resamples, seed=rules.seed, smallest=rules.smallest_effect)
+    exact = rules.interval == "t" and not comparison.pairs and all(contrast.exact for contrast in comparison.contrasts)
+    key = "compare.settings_exact" if exact else "compare.settings"
+    settled = [say(key, n=rules.n_resamples, seed=rules.seed, smallest=rules.smallest_effect)]
+    if len(comparison.systems) > 2 and not comparison.pairs:  # noqa: PLR2004
+        settled.append(say("compare.settings_each"))
     if comparison.warnings:
         blocks += [Heading(say("compare.warnings")), Lines(comparison.warnings, listed=True)]
-    return [*blocks, Lines((settled, *notes))]
+    return [*blocks, Lines((*settled, *notes))]

@@ -127,13 +127,13 @@ GENERAL: dict[str, tuple[str, str]] = {
     "doubt.of_one": ("{system}: {text}", "{system}：{text}"),
     # Comparisons
     "compare.means": (
-        "Means over {n:,} queries, protocol {protocol}; {marks}",
+        "Means over {n:,} {n:query|queries}, protocol {protocol}; {marks}",
         "基于 {n:,} 个查询的均值，协议 {protocol}；{marks}",
     ),
     "compare.weighted_means": (
         (
-            "Weighted means over {n:,} queries, worth {effective:.1f} equally weighted ones ({query} has {share:.1%} of"
-            " the weight), protocol {protocol}; {marks}"
+            "Weighted means over {n:,} {n:query|queries}, worth {effective:.1f} equally weighted ones ({query} has"
+            " {share:.1%} of the weight), protocol {protocol}; {marks}"
         ),
         (
             "基于 {n:,} 个查询的加权均值，相当于 {effective:.1f} 个等权查询（{query} 占总权重的 {share:.1%}），"
@@ -146,12 +146,12 @@ GENERAL: dict[str, tuple[str, str]] = {
     ),
     "compare.letters": (
         "systems that share a letter are not shown to differ (randomised Tukey HSD, p <= {alpha:g}).",
-        "字母相同的系统之间没有显著差异（随机化 Tukey HSD，p <= {alpha:g}）。",
+        "字母相同的系统之间未显示出差异（随机化 Tukey HSD，p <= {alpha:g}）。",
     ),
     "compare.best": ("Best {measure}: {system} ({value:.4f}).", "{measure} 最佳：{system}（{value:.4f}）。"),
     "compare.best_like": (
         "Best {measure}: {system} ({value:.4f}); it is not shown to differ from {others}.",
-        "{measure} 最佳：{system}（{value:.4f}），与 {others} 没有显著差异。",
+        "{measure} 最佳：{system}（{value:.4f}），与 {others} 未显示出差异。",
     ),
     "compare.against": ("{measure}: against {baseline}", "{measure}：与 {baseline} 比较"),
     "compare.better": (
@@ -186,11 +186,11 @@ GENERAL: dict[str, tuple[str, str]] = {
     "compare.too_few_by_weight": (
         (
             "{system} and {baseline}: no verdict on {measure}, as the weights make {n:,} queries worth only"
-            " {effective:.1f} equally weighted ones (it takes at least {least}); the difference is {by:+.4f}"
+            " {effective} equally weighted ones (it takes at least {least}); the difference is {by:+.4f}"
             " {interval}."
         ),
         (
-            "{system} 与 {baseline} 的 {measure} 不作判定：按权重，{n:,} 个查询只相当于 {effective:.1f} 个等权查询"
+            "{system} 与 {baseline} 的 {measure} 不作判定：按权重，{n:,} 个查询只相当于 {effective} 个等权查询"
             "（至少需要 {least} 个）；差值 {by:+.4f} {interval}。"
         ),
     ),
@@ -290,6 +290,14 @@ GENERAL: dict[str, tuple[str, str]] = {
     "compare.settings": (
         "Permutation test with {n:,} resamples, seed {seed}; differences below {smallest:g} do not matter.",
         "置换检验，{n:,} 次重采样，种子 {seed}；小于 {smallest:g} 的差值视为无意义。",
+    ),
+    "compare.settings_exact": (
+        "Exact permutation test; differences below {smallest:g} do not matter.",
+        "精确置换检验；小于 {smallest:g} 的差值视为无意义。",
+    ),
+    "compare.settings_each": (
+        "Equivalence is tested system by system, without a correction.",
+        "等效性逐个系统检验，未作校正。",
     ),
     "correction.holm": ("Holm", "Holm"),
     "correction.bonferroni": ("Bonferroni", "Bonferroni"),

@@ -63,7 +63,7 @@ REPORT: dict[str, tuple[str, str]] = {
         "{system} has the best {measure} of {n} systems{like}. {verdict}",
         "{n} 个系统中 {system} 的 {measure} 最佳{like}。{verdict}",
     ),
-    "report.like": (", but is not shown to differ from {others}", "，但与 {others} 没有显著差异"),
+    "report.like": (", but is not shown to differ from {others}", "，但与 {others} 未显示出差异"),
     "report.baseline_best": (
         "No system has a higher {measure} than {system}, the baseline. {verdict}",
         "没有系统的 {measure} 高于基线 {system}。{verdict}",
