@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from assay.errors import AssayError, InputError
 from assay.llm import Client, Patience
+from assay.llm.cache import Cache
 from assay.llm.calls import rerank_base
 from assay.pipeline.experiment import make
 from assay.pipeline.generators import LanguageModel
 from assay.pipeline.grid import choices_of
 from assay.pipeline.language_models import Listwise, Pointwise, permutation, windows
+from assay.pipeline.measuring import note_wait, timed
 from assay.pipeline.ordering import check_answered
 from assay.pipeline.prompting import asked, load_prompt
 from assay.pipeline.records import Scored
 from assay.pipeline.rerankers import CrossEncoder, Endpoint, Own
 from assay.pipeline.stages import Setup
+from assay.pipeline.watched import Watched
 from assay.testing import Answer, FakeLLM
 
 QUICK = Patience(timeout=0.5, backoff=0.01, longest_wait=0.05)
@@ -428,3 +434,56 @@ def test_a_users_reranker_that_raises_is_named_in_one_line():
 
     with pytest.raises(InputError, match="broken raised ValueError: no idea about q and 2 texts"):
         Own(broken).score("q", ["a", "b"])
+
+
+def scores_by_endpoint(client):
+    return Endpoint(client, model="m", shape="jina").score("q", TEXTS)
+
+
+def scores_by_grades(client):
+    return Pointwise(client, load_prompt("pointwise", None, ("query", "passage")), 100).score("q", TEXTS)
+
+
+def scores_by_order(client):
+    return Listwise(client, load_prompt("listwise", None, ("query", "passages")), (20, 10, 100)).score("q", TEXTS)
+
+
+def vectors_of(client):
+    return client.embed(TEXTS)
+
+
+def answers_late(received):
+    if "documents" in received.body:
+        return replace(reranks(received), delay=0.1)
+    if "input" in received.body:
+        return Answer(delay=0.1)
+    graded = "grade" in received.schema["properties"]
+    return Answer(json.dumps({"grade": 3} if graded else {"order": [1, 2, 3]}), delay=0.1)
+
+
+@pytest.mark.parametrize("work", [scores_by_endpoint, scores_by_grades, scores_by_order, vectors_of])
+def test_the_latency_of_a_server_is_that_of_its_calls_without_keeping_the_replies(work, tmp_path, monkeypatch):
+    put = Cache._put
+
+    def slow(self, row, done):
+        time.sleep(0.3)  # a commit on a slow disk
+        put(self, row, done)
+
+    monkeypatch.setattr(Cache, "_put", slow)
+    with (
+        FakeLLM(answers_late) as server,
+        Watched(server.url, "m", cache=Cache(tmp_path / "c"), patience=Patience()) as client,
+    ):
+        start = time.perf_counter()
+        done = timed(partial(work, client))
+        wall = 1000 * (time.perf_counter() - start)
+    assert done.account.replies
+    assert 99 <= done.ms <= wall - 290
+
+
+def test_calls_at_the_same_time_count_once_and_gaps_between_them_not_at_all():
+    def work():
+        note_wait(10.0, [(0.0, 1.0), None, (0.5, 2.0), (5.0, 6.0), (5.2, 5.4)])
+        note_wait(1.0, [None])  # nothing is known of its calls
+
+    assert timed(work).account.aside == 7.0

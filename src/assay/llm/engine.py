@@ -136,6 +136,7 @@ class Engine:
                 reply = replace(
                     outcome.reply, calls=flight.calls, cost=None if flight.unpriced else flight.cost,
                     usage=flight.usage, key=flight.key, seconds=flight.seconds,
+                    span=(flight.started, time.monotonic()) if flight.started else None,
                     dropped=tuple(sorted(self._known(flight.job.model).dropped)),
                     repaired=outcome.reply.ok and "unfit" in flight.tries,
                 )  # fmt: skip

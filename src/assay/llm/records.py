@@ -172,7 +172,8 @@ class Reply:
     `data` is the JSON object when a schema was given (or an embedding's vector), `rung` how it was asked for, `cost`
     the money of this run (None: the price is unknown; 0 for an answer from the cache), `calls` the HTTP calls made.
     `dropped` names parameters that the server does not accept; they were left out. `seal` is the word that bound `data`
-    to the call (see `structured`).
+    to the call (see `structured`). `span` is when it was sent first and when it was understood, on the clock of
+    `time.monotonic`: what keeping it takes is not in it; it is empty where nothing was sent.
     """
 
     status: Status
@@ -195,6 +196,7 @@ class Reply:
     shared: bool = False
     key: str = ""
     seal: str = ""
+    span: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         # What a server calls things ends up in terminals and logs.
@@ -224,7 +226,7 @@ def whole(value: Any) -> Any:
 
 
 # What a reply was made by, as opposed to what it says, is not kept in the cache.
-_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key", "seal")
+_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key", "seal", "span")
 
 
 def to_json(reply: Reply) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import suppress
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from assay.pipeline.records import together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from assay.pipeline.records import Answered, Scored
 
@@ -22,18 +23,22 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass
 class Account:
-    """What the clients of a piece of work told: `cached` when a reply came from a cache, `estimated` as in Hits."""
+    """What the clients of a piece of work told: `cached` when a reply came from a cache, `estimated` as in Hits.
+
+    `aside` are the seconds in which a client was waited for and no call was out: keeping replies, starting up.
+    """
 
     replies: int = 0
     tokens: int = 0
     money: float | None = 0.0
     cached: bool = False
     estimated: bool = False
+    aside: float = 0.0
 
 
 @dataclass(frozen=True)
 class Timed(Generic[T]):
-    """What a piece of work gave, its milliseconds, and what its calls took."""
+    """What a piece of work gave, its milliseconds without what clients did aside, and what its calls took."""
 
     found: T
     ms: float
@@ -68,6 +73,19 @@ def note(tokens: int, money: float | None, *, cached: bool, estimated: bool = Fa
         account.estimated |= estimated
 
 
+def note_wait(seconds: float, spans: Iterable[tuple[float, float] | None]) -> None:
+    """Tell how long a client was waited for, and from when to when its calls were out, if anybody measures."""
+    account = _ACCOUNT.get()
+    known = sorted(span for span in spans if span is not None)
+    if account is None or not known:
+        return
+    out, last = 0.0, -math.inf
+    for start, end in known:  # calls at the same time count once
+        out += max(0.0, end - max(start, last))
+        last = max(last, end)
+    account.aside += max(0.0, seconds - out)
+
+
 def timed(work: Callable[[], T]) -> Timed[T]:
     """Do something by the clock."""
     account = Account()
@@ -75,7 +93,8 @@ def timed(work: Callable[[], T]) -> Timed[T]:
     try:
         start = time.perf_counter()
         found = work()
-        return Timed(found, 1000 * (time.perf_counter() - start), account)
+        seconds = time.perf_counter() - start
+        return Timed(found, 1000 * max(0.0, seconds - account.aside), account)
     finally:
         _ACCOUNT.reset(token)
 

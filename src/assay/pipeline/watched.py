@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.llm import Client
-from assay.pipeline.measuring import note
+from assay.pipeline.measuring import note, note_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from assay.llm import Reply, Request
     from assay.llm.calls import Call
@@ -19,19 +21,33 @@ class Watched(Client):
 
     def complete_many(self, requests: Iterable[Request], **options: Any) -> Iterator[tuple[int, Reply]]:
         """Ask many questions at once."""
-        for number, reply in super().complete_many(requests, **options):
-            self._note(reply)
-            yield number, reply
+        replies = super().complete_many(requests, **options)
+        spans, waited = [], 0.0
+        try:
+            while True:
+                start = time.perf_counter()
+                found = next(replies, None)
+                waited += time.perf_counter() - start
+                if found is None:
+                    break
+                spans.append(found[1].span)
+                self._note(found[1])
+                yield found
+        finally:  # whoever wants one reply does not come back
+            note_wait(waited, spans)
 
     def embed(self, texts: Sequence[str], **options: Any) -> list[Reply]:
         """Turn texts into vectors."""
-        return self._noted(super().embed(texts, **options))
+        return self._noted(partial(super().embed, texts, **options))
 
     def call_many(self, calls: Sequence[Call], **options: Any) -> list[Reply]:
         """Send calls of other kinds."""
-        return self._noted(super().call_many(calls, **options))
+        return self._noted(partial(super().call_many, calls, **options))
 
-    def _noted(self, replies: list[Reply]) -> list[Reply]:
+    def _noted(self, ask: Callable[[], list[Reply]]) -> list[Reply]:
+        start = time.perf_counter()
+        replies = ask()
+        note_wait(time.perf_counter() - start, (reply.span for reply in replies))
         for reply in replies:
             self._note(reply)
         return replies
