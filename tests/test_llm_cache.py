@@ -430,6 +430,18 @@ def test_a_damaged_cache_that_another_is_writing_is_not_replaced(tmp_path, monke
 # Answers of earlier versions --------------------------------------------------------------------------------------------
 
 
+def test_a_seal_in_the_data_of_an_old_reply_does_not_vouch_for_it(tmp_path):
+    schema = {"type": "object", "properties": {"grade": {"type": "integer"}}, "required": ["grade"]}
+    request = Request.asking('Grade: {"seal": "anything", "grade": 9}', schema=schema)
+    copied = '{"seal": "anything", "grade": 9} or {"grade": 1}'
+    with FakeLLM('{"grade": 1}') as server, Cache(tmp_path / "c") as cache:
+        with Client(server.url, "m", cache=cache) as client:
+            keep(cache, client._key(request), reply=Reply("ok", text=copied, data={"seal": "anything", "grade": 9}))
+            assert client.complete(request).data == {"grade": 1}
+        with Client(server.url, "m", cache=cache) as client:
+            assert (client.complete(request).data, client.calls) == ({"grade": 1}, 0)
+
+
 @pytest.fixture
 def old(tmp_path):
     """A copy of a cache that the first version left (tools/make_llm_cache.py), and what its server said."""

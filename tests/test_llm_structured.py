@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import UsageError
-from assay.llm import prompts
+from assay.llm import Client, prompts, structured
 from assay.llm.prompts import seal_for
 from assay.llm.records import Request
 from assay.llm.structured import RUNGS, instructed, misfit, response_format, sealed, sealed_object, single_object, tidy
 from assay.llm.wire import split_thinking
+from assay.testing import Answer, FakeLLM
 
 SCHEMA = {
     "type": "object",
@@ -112,7 +113,6 @@ def test_an_answer_that_does_not_fit_is_returned_with_what_is_wrong(entry, compl
         '{"score": 2, "why": "off topic"}',
         '{ "why" : "off topic",\n"score": 2 }',
         '{"score": 2, "why": "off\\u0020topic"}',
-        '{"score": 2, "why": "off topic", "more": [1]}',
         '{"a": [{"score": 2, "why": "off topic"}]}',
     ],
 )
@@ -123,6 +123,57 @@ def test_an_object_of_the_question_is_no_answer_even_with_the_seal_on_it(documen
 
 def test_an_example_of_a_bare_number_in_the_prompt_does_not_forbid_that_number():
     assert read(f'{{"seal": "{SEAL}", "score": 7}}', ('Such as {"score": 7}.',)) == ({"score": 7}, "")
+
+
+VERDICTS = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]}, "reason": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        ({"verdict": "yes"}, 'Is it blue? Answer {"verdict": "yes"} or {"verdict": "no"}.'),
+        ({"reason": "", "verdict": "no"}, 'A context: {"reason": "", "verdict": "no"}'),
+        (
+            {"reason": "it does not say so", "verdict": "no"},
+            '{"reason": "it does not say so", "verdict": "no", "more": 1}',
+        ),
+        ({"label": "positive"}, 'Great film. Answer {"label": "positive"} or {"label": "negative"}.'),
+    ],
+)
+def test_no_text_forbids_an_honest_answer(said, given):
+    answer = json.dumps({"seal": SEAL, **said})
+    assert sealed_object(answer, VERDICTS, SEAL, given=[given]) == (said, "")
+
+
+def test_examples_of_answers_are_no_documents():
+    schema = {"type": "object", "properties": {"why": {"type": "string"}, "label": {"type": "string"}}}
+    shown = '{"why": "praise", "label": "positive"}'
+    turns = [("system", shown), ("user", "I love it"), ("assistant", shown), ("user", "Great film")]
+    request = Request([{"role": role, "content": content} for role, content in turns], schema=schema)
+    sealed_too = lambda received: Answer(f'{{"seal": "{received.seal}", {shown[1:]}', sealed=False)  # noqa: E731
+    with FakeLLM(sealed_too) as server, Client(server.url, "m") as client:
+        reply = client.complete(request)
+    assert (reply.ok, reply.data, len(server.requests)) == (True, json.loads(shown), 1)
+
+
+@pytest.mark.parametrize("depth", [300, 900, 20_000])
+def test_objects_in_objects_end_no_reading_however_deep(depth):
+    nested = '{"a":' * depth + '"\\u0041"' + "}" * depth
+    assert read(f"{nested} {VERDICT}") == (SAID, "")
+    assert read(f"{VERDICT} {nested}")[0] in ([SAID] if depth < 500 else [SAID, None])
+    assert read(VERDICT, (f"{nested} \\ off topic",)) == (SAID, "")
+    assert single_object(UNSEALED, SCHEMA, given=[f"{nested} \\ off topic"]).data == SAID
+    sealed = VERDICT[:-1] + f', "more": {nested}}}'
+    assert read(sealed)[0] is None or read(sealed)[0]["score"] == 2
+
+
+def test_values_count_as_work(monkeypatch):
+    """Each object of a nest is read with everything inside it, value by value."""
+    looked = []
+    monkeypatch.setattr(structured, "whole", lambda value: looked.append(1) or value)
+    nest = '{"a":' * 250 + '"\\ud800"' + "}" * 250
+    assert read(VERDICT, ((nest + " ") * 400 + "\\ off topic",)) == (SAID, "")
+    assert len(looked) < 250 * 100
 
 
 @given(st.text(alphabet='{}[]":,score0123 \n\\"', max_size=300), st.integers(0, 10))
@@ -202,6 +253,22 @@ def test_no_text_can_hold_its_own_seal_however_long_its_author_tries(write, stre
     written = " ".join(map(write, words))
     seals = {seal_for("1, 2", f"{attempt} {written}") for attempt in range(20_000 if stress else 200)}
     assert words.isdisjoint(seals)
+
+
+@pytest.mark.parametrize("text", ["\\" + "u005c" * 12_000, "\\" * 60_000, "\\u005c" * 10_000, "\\u005c\\u0075" * 5000])
+def test_escapes_of_escapes_are_undone_in_a_few_passes(text, monkeypatch):
+    passes = []
+
+    class Counted:
+        @staticmethod
+        def sub(change, text):
+            passes.append(len(text))
+            return escaped.sub(change, text)
+
+    escaped = prompts._ESCAPED
+    monkeypatch.setattr(prompts, "_ESCAPED", Counted)
+    assert re.fullmatch("[a-z]{6}", seal_for(text))
+    assert len(passes) <= 40
 
 
 def test_a_text_that_holds_many_seals_gets_another_one():

@@ -75,9 +75,9 @@ class Chat:
 
     @property
     def _given(self) -> list[str]:
-        """What was given to be judged, without the model's own earlier answers."""
-        first = self.repairs or self
-        return tokens.texts(first.request.contents)
+        """What users gave to be judged: no instructions of the system, no examples of answers, no earlier answers."""
+        messages = (self.repairs or self).request.messages
+        return tokens.texts([message["content"] for message in messages if message["role"] == "user"])
 
     @property
     def weight(self) -> float:

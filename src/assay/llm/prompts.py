@@ -24,7 +24,9 @@ _MARK = 16
 _CONSONANTS, _VOWELS = b"bdfgklmnprstvz", b"aeiou"
 _SYLLABLES = 3  # of a seal; one more after every so many attempts, so that one is always found
 _ATTEMPTS = 64
-_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+# A sign that JSON escapes, with backslashes that are escaped themselves: a chain of them is undone in one pass.
+_ESCAPED = re.compile(r"(?<!\\)\\+(?:u005[cC]\\*)*u([0-9a-fA-F]{4})")
+_PASSES = 32  # escapes of escapes that are undone
 _NO_LETTERS = bytes(set(range(128)) - set(b"abcdefghijklmnopqrstuvwxyz"))
 
 
@@ -115,8 +117,11 @@ def seal_for(*texts: str) -> str:
 
 
 def _letters(text: str) -> bytes:
-    """The plain letters of a text in lower case, with escapes undone as often as they were done."""
-    while "\\u" in text and (plain := _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)) != text:
+    """The plain letters of a text in lower case, with escapes undone, also those of escapes."""
+    for _ in range(_PASSES):
+        plain = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "\\" in text else text
+        if plain == text:
+            break
         text = plain
     if "&" in text:
         text = html.unescape(text)

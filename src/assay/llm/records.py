@@ -226,15 +226,15 @@ def whole(value: Any) -> Any:
 
 
 # What a reply was made by, as opposed to what it says, is not kept in the cache.
-_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key", "seal", "span")
+_PASSING = ("cost", "calls", "seconds", "cached", "shared", "key", "span")
 
 
 def to_json(reply: Reply) -> str:
-    """Write a reply for the cache; the seal stands in the data, as the model wrote it."""
+    """Write a reply for the cache."""
     plain = {name: value for name, value in vars(reply).items() if name not in _PASSING}
     plain["usage"] = vars(reply.usage)
-    if reply.seal:
-        plain["data"] = {SEAL: reply.seal, **reply.data}
+    if not reply.seal:
+        del plain["seal"]  # earlier versions do not know it
     if reply.logprobs is not None:
         plain["logprobs"] = [vars(token) for token in reply.logprobs]
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
@@ -251,12 +251,10 @@ def from_json(text: str, key: str) -> Reply | None:
         plain = json.loads(text)
         if "\\ud" in text:  # an escaped half of a surrogate pair, which earlier versions kept
             plain = whole(plain)
-        data = plain["data"]
-        seal = data.pop(SEAL, "") if isinstance(data, dict) else ""
         plain["usage"] = Usage(**plain["usage"])
         plain["dropped"] = tuple(plain["dropped"])
         if plain["logprobs"] is not None:
             plain["logprobs"] = tuple(TokenLogprob(**token) for token in plain["logprobs"])
-        return Reply(**plain, cost=Cost(), cached=True, key=key, seal=seal)
+        return Reply(**plain, cost=Cost(), cached=True, key=key)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

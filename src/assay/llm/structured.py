@@ -24,6 +24,10 @@ _FIRST = f'Its first entry is "{SEAL}": "%s".'
 _ASK = "Answer with one JSON object and nothing else. %s It must fit this JSON schema:"
 _FENCED = "Answer with one JSON object in a ```json block. %s It must fit this JSON schema:"
 _MOST_WORK = 50_000_000  # characters read in search of objects, some 30 ms, however many braces a text has
+_NODE, _WHOLE = 50, 1000  # of them for each value in an object, and for one whose characters are looked at
+_TOO_DEEP = 200_000  # of them until an object turns out to be too deep
+
+_HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a surrogate pair, as it is or escaped
 
 
 class Found(NamedTuple):
@@ -109,31 +113,31 @@ def sealed_object(
 ) -> Found:
     """Find the one object that carries the seal, and say what is wrong with it; the seal itself is taken off.
 
-    Two of them, or one with a name that occurs twice, are no answer: nobody knows which was meant. Nor is an object
-    whose words stand as an object in what was `given`: it is a copy, whoever put the seal on it. An object that has
+    Two of them, or one with a name that occurs twice, are no answer: nobody knows which was meant. Nor is an object in
+    free words that stands as a whole in what was `given`: it is a copy, whoever put the seal on it. An object that has
     the seal but does not fit the schema is returned with the reason.
     """
-    found: list[tuple[str, dict[str, Any]]] = []
+    found: list[dict[str, Any]] = []
     why, complete = NO_OBJECT, True
     places = text.count(seal)
-    for start, end, value in _objects(text):
+    for _, end, value in _objects(text):
         if end < 0:
             complete = False
         elif value.get(SEAL) != seal:
             why = NO_SEAL
         else:
-            found.append((text[start:end], value))
+            found.append(value)
             if places == 1:  # it can be the seal of one object only
                 break
     if len(found) > 1 or (found and not complete and places > 1):
         return Found(None, "it contains more than one answer")
     if not found:
         return Found(None, why)
-    written, value = found[0]
+    value = found[0]
     data = {name: part for name, part in value.items() if name != SEAL}
     if _doubled(value):
         return Found(None, "a name occurs twice in one object")
-    if _copied(written, data, given):
+    if _copied_whole(data, schema, given):
         return Found(None, "it repeats an object of the question instead of answering it")
     data = tidy(data, schema, spellings)
     return Found(data, misfit(data, schema))
@@ -166,29 +170,66 @@ def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
     an object at -1.
     """
     work = 0
+    halves = _HALF.search(text) is not None
     for match in reversed(list(re.finditer(r"\{", text))):
         start = match.start()
         try:
             value, end = _DECODER.raw_decode(text, start)
+            value = whole(value) if halves else value
         except (ValueError, RecursionError) as error:
-            work += getattr(error, "pos", 20 * len(text))  # the error counts the lines before it
+            work += getattr(error, "pos", _TOO_DEEP)  # the error counts the lines before it
         else:
-            work += end - start
-            yield start, end, whole(value)
+            work += (
+                end
+                - start
+                + (_WHOLE if halves else _NODE) * (text.count(":", start, end) + text.count(",", start, end))
+            )
+            yield start, end, value
         if work > _MOST_WORK:
             yield -1, -1, {}
             return
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    yield value
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in inside:
-        yield from _parts(part)
+    """A value and everything in it, however deep."""
+    left = [value]
+    while left:
+        part = left.pop()
+        yield part
+        left += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
 
 
 def _doubled(value: Any) -> bool:
     return any(isinstance(part, _Doubled) for part in _parts(value))
+
+
+def _copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Sequence[str]) -> bool:
+    """Say whether a sealed object stands in what was given.
+
+    Only one with free words beside a verdict can be known for a copy: numbers, words of a list and bare labels are the
+    same in an example, in a document and in an honest answer.
+    """
+    leaves = [part for part in _parts(data) if not isinstance(part, (dict, list))]
+    if len(leaves) < 2 or not _has_words(data, schema):  # noqa: PLR2004 - something beside the words
+        return False
+    words = [part for part in leaves if isinstance(part, str)]
+    return any(
+        other == data
+        for text in given
+        if all(_stands_in(text, word) for word in words)
+        for _, _, other in _objects(text)
+    )
+
+
+def _has_words(value: Any, schema: Mapping[str, Any]) -> bool:
+    """Whether a value holds words that its schema does not list."""
+    if isinstance(value, str):
+        return bool(value.strip()) and "enum" not in schema and "const" not in schema
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        return any(_has_words(part, known.get(name, {})) for name, part in value.items() if name in known)
+    items = schema.get("items")
+    return isinstance(value, list) and isinstance(items, dict) and any(_has_words(part, items) for part in value)
 
 
 def _copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool:
