@@ -287,3 +287,13 @@ def test_prints_the_bytes_of_pytrec_eval_under_every_option(tmp_path, stress):
 def test_keeps_what_is_listed_as_a_difference(tmp_path, options, pair, value):
     found = lines_of(printed(*options.split(), *files(tmp_path, *pair)))
     assert {query: shown for (_, query), shown in found.items() if query in value} == value
+
+
+def test_a_tag_cannot_change_what_a_terminal_shows_and_is_printed_as_it_is_elsewhere(tmp_path, monkeypatch):
+    tag = "\x1b[2J\u061ctag"
+    (tmp_path / "q").write_text("1 0 d 1\n", encoding="utf-8")
+    (tmp_path / "r").write_text(f"1 Q0 d 1 1.0 {tag}\n", encoding="utf-8")
+    line = ["trec_eval", "-m", "runid", str(tmp_path / "q"), str(tmp_path / "r")]
+    assert CliRunner().invoke(app, line).output == f"{'runid':<22}\tall\t{tag}\n"
+    monkeypatch.setattr("assay.cli.trec_eval._on_terminal", lambda: True)
+    assert CliRunner().invoke(app, line).output == f"{'runid':<22}\tall\t\ufffd[2J\ufffdtag\n"

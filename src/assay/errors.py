@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 _EXCERPT = 60
 # Control characters and bidirectional marks could rewrite what a terminal shows; half a surrogate pair has no bytes.
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
 
 
 class AssayError(Exception):

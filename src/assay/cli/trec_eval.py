@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 _HELP = """Evaluate RUN against QRELS and print what trec_eval 10 prints.
@@ -48,7 +50,7 @@ def command(
     """Print trec_eval's lines."""
     from assay.analysis.trec_eval import Options, output, top
     from assay.data.joining import rank_run
-    from assay.errors import Repeated, UsageError
+    from assay.errors import Repeated, UsageError, clean
     from assay.formats.reading import read_run
     from assay.formats.trec import last_tag, locate, read_whole_grades, read_zscores
     from assay.measures.trec import columns_of
@@ -68,4 +70,11 @@ def command(
         raise locate(lists.source, error) from None
     ranking = ranking.condensed() if judged_only else ranking
     options = Options(per_query, complete, not no_summary, version, read_zscores(zscore_file) if zscore_file else None)
-    click.echo("\n".join(output(ranking, columns, last_tag(run), options)))
+    lines = output(ranking, columns, last_tag(run), options)
+    if _on_terminal():  # the tag and the query ids are the files' own; elsewhere every byte stays
+        lines = ("\t".join(map(clean, line.split("\t"))) for line in lines)
+    click.echo("\n".join(lines), color=True)  # or click would leave bytes out
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()
