@@ -42,8 +42,8 @@ class Estimate:
     """What requests will cost: those already in the cache, and tokens and money of the rest.
 
     `prompt_tokens` is an estimate, `completion_tokens` an upper end (every answer as long as allowed), `cost` the money
-    for both. `enough` is a budget that suffices for every call, whatever its tokens turn out to be and even if each
-    structured answer has to be asked for a second time. Money is None when a price or a bound is not known.
+    for both. `enough` is a budget that suffices if no call breaks off, whatever the tokens turn out to be and even
+    if each structured answer has to be asked for a second time. Money is None when a price or a bound is not known.
     """
 
     requests: int

@@ -342,8 +342,8 @@ GENERAL: dict[str, tuple[str, str]] = {
         "约 {prompt:,} 个提示词元，至多 {completion:,} 个生成词元",
     ),
     "judge.price": (
-        "about {cost:.4f} {currency}; --max-cost {enough} surely suffices (long answers, all asked for twice)",
-        "约 {cost:.4f} {currency}；--max-cost {enough} 一定够用（按回答均达长度上限、且均需再问一次计）",
+        "about {cost:.4f} {currency}; --max-cost {enough} suffices if no call breaks off (all long, asked for twice)",
+        "约 {cost:.4f} {currency}；若无调用中断，--max-cost {enough} 够用（按回答均达长度上限、且均需再问一次计）",
     ),
     "judge.price_open": ("about {cost:.4f} {currency}", "约 {cost:.4f} {currency}"),
     "judge.over": (
