@@ -136,7 +136,7 @@ class Engine:
                 reply = replace(
                     outcome.reply, calls=flight.calls, cost=None if flight.unpriced else flight.cost,
                     usage=flight.usage, key=flight.key, seconds=flight.seconds,
-                    span=(flight.started, time.monotonic()) if flight.started else None,
+                    span=(flight.first_sent, time.monotonic()) if flight.first_sent else None,
                     dropped=tuple(sorted(self._known(flight.job.model).dropped)),
                     repaired=outcome.reply.ok and "unfit" in flight.tries,
                 )  # fmt: skip
@@ -291,6 +291,7 @@ class Engine:
         self.calls += 1
         exchange = await self._transport.post(job.path, encoded(job.body(traits)), timeout=min(patience.timeout, left))
         flight.last_sent, flight.seconds = exchange.sent, exchange.seconds
+        flight.first_sent = flight.first_sent or exchange.sent
         outcome = self._understood(job, traits, exchange)
         self._settle(flight, job, outcome, held)
         if spot is not None:

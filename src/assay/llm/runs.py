@@ -120,6 +120,7 @@ class Flight:
     usage: Usage = field(default_factory=Usage)
     cost: Cost = field(default_factory=Cost)
     unpriced: bool = False
+    first_sent: float = 0.0
     last_sent: float = 0.0
     seconds: float = 0.0
     tries: dict[str, int] = field(default_factory=dict)

@@ -57,8 +57,8 @@ class Transport:
 
     async def post(self, path: str, body: bytes, *, timeout: float) -> Exchange:  # noqa: ASYNC109 - part of the message
         """Send a body and read the whole answer within the timeout, or say how that failed."""
-        sent = time.monotonic()
         lane = self._free.pop() if self._free else self._lane()
+        sent = time.monotonic()  # reading certificates for a new lane is not what the server takes
         try:
             async with asyncio.timeout(timeout):
                 response = await lane.handle_async_request(self._request(path, body, timeout))
