@@ -18,6 +18,7 @@ import assay
 from assay.analysis.experiment import _with_front
 from assay.errors import AssayError, InputError, UsageError
 from assay.pipeline.experiment import load_experiment
+from assay.report.experiment import three_digits
 from assay.testing import Answer, FakeLLM
 
 if TYPE_CHECKING:
@@ -678,3 +679,30 @@ def test_the_page_of_an_experiment_compares_with_the_baseline_of_its_file(place)
     assert done.returncode == 0, done.stderr
     page = (place / "r.md").read_text(encoding="utf-8")
     assert "against deep" in page and "against flat" not in page
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.0, "0.00"), (0.004123, "0.00412"), (0.21, "0.210"), (1.25, "1.25"), (12.34, "12.3"), (1250.4, "1,250")],
+)
+def test_sizes_are_shown_with_three_digits_that_say_something(value, shown):
+    assert three_digits(value) == shown
+
+
+def test_what_is_loaded_for_the_first_index_is_not_in_its_time(tmp_path):
+    (tmp_path / "late.py").write_text(
+        "import time\n\nloaded = []\n\n\ndef embed(texts):\n    if not loaded:\n        time.sleep(0.5)\n"
+        "        loaded.append(1)\n    return [[1.0, len(text)] for text in texts]\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "d.jsonl").write_text('{"doc_id": "d", "text": "One. Two."}\n', encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text('{"query_id": "q", "text": "one"}\n', encoding="utf-8")
+    (tmp_path / "j.qrels").write_text("q 0 d 1\n", encoding="utf-8")
+    path = tmp_path / "e.toml"
+    path.write_text(
+        '[data]\ndocuments = "d.jsonl"\nqueries = "q.jsonl"\njudgments = "j.qrels"\n'
+        '[retrieve]\nmethod = "vectors"\nembedder = "late:embed"\n[evaluate]\nmeasures = ["ndcg@10"]\n',
+        encoding="utf-8",
+    )
+    found = assay.run_experiment(path, cache=tmp_path / "cache")
+    assert found.outcomes[0].index.build_seconds < 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -90,12 +91,12 @@ def figures(part: Mapping[str, Any]) -> Table | None:
         rows.append((say(key), "", *("" if ms is None else f"{float(ms):,.1f}" for ms in times)))
     traces = [one.get("index") or {} for one in done]
     for key, field, scale, form in (
-        ("build", "build_seconds", 1.0, ",.2f"), ("chunks", "chunks", 1.0, ",.0f"),
-        ("index_size", "bytes", _MEGA, ",.2f"),
+        ("build", "build_seconds", 1.0, three_digits), ("chunks", "chunks", 1.0, "{:,.0f}".format),
+        ("index_size", "bytes", _MEGA, three_digits),
     ):  # fmt: skip
         values = [trace.get(field) for trace in traces]
         if any(value is not None for value in values):
-            shown = ("" if value is None else format(float(value) / scale, form) for value in values)
+            shown = ("" if value is None else form(float(value) / scale) for value in values)
             rows.append((say(f"column.{key}"), "", *shown))
     headers = (say("column.measure"), say("column.method"), *(str(one["name"]) for one in done))
     return Table(headers, tuple(rows), caption=say("experiment.figures"), names=2)
@@ -235,12 +236,19 @@ def stages(found: Findings) -> Table:
     return Table(tuple(say(f"column.{name}") for name in names), rows, caption=say("experiment.stages"), names=2)
 
 
+def three_digits(value: float) -> str:
+    """A size with three digits that say something, never as a power of ten: 0.00412, 1.25, 1,250."""
+    places = 2 if value <= 0 else min(6, max(0, 2 - math.floor(math.log10(value))))
+    return f"{value:,.{places}f}"
+
+
 def indexes(found: Findings) -> Table | None:
     """Build time, chunks, size and memory of the indexes."""
     rows = tuple(
         (
-            row.name, f"{row.index.chunks:,}", f"{row.index.build_seconds:.2f}", f"{row.index.bytes / _MEGA:.2f}",
-            f"{row.index.peak_memory_bytes / _MEGA:.1f}",
+            row.name, f"{row.index.chunks:,}", three_digits(row.index.build_seconds),
+            three_digits(row.index.bytes / _MEGA),
+            three_digits(row.index.peak_memory_bytes / _MEGA),
         )
         for row in found.rows
         if row.index is not None

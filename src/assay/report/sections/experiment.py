@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
-from assay.report.experiment import LATENCY, about, deciding, figures, methods_of, outcome, published, titled
+from assay.report.experiment import (
+    LATENCY,
+    about,
+    deciding,
+    figures,
+    methods_of,
+    outcome,
+    published,
+    three_digits,
+    titled,
+)
 from assay.report.intervals import behind
 from assay.report.tables import Cell, Table
 
@@ -160,10 +170,14 @@ def _plain(value: object, digits: int = 1) -> str:
     return f"{value:,.{digits}f}" if isinstance(value, (int, float)) else ""
 
 
+def _seconds(value: object) -> str:
+    return three_digits(value) if isinstance(value, (int, float)) else ""
+
+
 def _index(done: Sequence[Combination]) -> list[Block]:
     rows = tuple(
         (
-            str(one["name"]), _plain(index.get("build_seconds"), 2), _plain(index.get("chunks"), 0),
+            str(one["name"]), _seconds(index.get("build_seconds")), _plain(index.get("chunks"), 0),
             _plain(index.get("bytes"), 0), _plain(index.get("peak_memory_bytes"), 0),
         )
         for one in done
