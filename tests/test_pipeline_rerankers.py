@@ -280,7 +280,7 @@ def test_tokens_that_a_server_names_are_no_estimate():
 
 
 def test_other_shapes_need_a_model():
-    with pytest.raises(AssayError, match="endpoint needs model"):
+    with pytest.raises(AssayError, match=r'endpoint needs model, or shape = "tei" for a server'):
         made_endpoint(url="http://127.0.0.1:9/rerank")
 
 

@@ -151,7 +151,7 @@ def endpoint(
         raise UsageError("give price or price_per_search, not both")
     base, known = rerank_base(url, shape)
     if not model and known != "tei":
-        raise UsageError("endpoint needs model")
+        raise UsageError('endpoint needs model, or shape = "tei" for a server of text-embeddings-inference')
     client = setup.client(base, model or "tei", key_env=key_env)
     guessed = shape == "auto" and known == "vllm" and "vllm" not in url.lower()
     return Endpoint(
