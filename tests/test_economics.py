@@ -62,6 +62,22 @@ def test_a_price_per_search_is_paid_for_every_call_of_a_query():
     assert (str(once.basis), str(many.basis)) == ("$0.002 a search", "$0.002 a search, 3 of them a query")
 
 
+def test_every_100_documents_of_a_call_are_a_search():
+    def searches(documents, **known):
+        found = one(Method("service", price_per_search=1.0, **known), documents_per_query=documents)
+        return found.per_query
+
+    assert [searches(count) for count in (1, 100, 101, 200, 250)] == [1, 1, 2, 2, 3]
+    assert searches(200, calls=2) == 2  # of 100 documents each
+    assert searches(500, calls=2) == 6
+
+
+def test_the_keys_that_a_method_may_have_are_all_named(call):
+    code, _, err = call("cost", "--method", "x,machine=1,throughput=2,treads=2")
+    assert code == 2
+    assert "bench, threads" in err
+
+
 def test_a_price_per_search_excludes_other_ways():
     for other in ({"price": 1.0, "tokens": 10}, {"machine": 1.0, "throughput": 2}, {"per_query": 0.1}):
         with pytest.raises(UsageError, match="not several of them"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MILLION = 1_000_000
 _HOUR, _DAY = 3600, 86_400
 _TEXTS = ("name", "model", "url")
+_A_SEARCH = 100  # documents that a service bills as one search
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Method:
     By tokens: `price` per million (and `output_price`), or the `model` whose price is looked up (on the server at
     `url`); `tokens` of a document with all that is sent along, `output_tokens` of a query, over `calls` a query, which
     decides the tier where prices go by the length of a prompt. By request: `price_per_search`, paid for each of the
-    `calls` of a query. By machine: `machine`, its price an hour, and
+    `calls` of a query and every 100 documents in it. By machine: `machine`, its price an hour, and
     `throughput`, queries a second. Or `per_query` as it is.
     """
 
@@ -65,12 +66,13 @@ class Method:
             raise UsageError(f"{self.name}: a price needs tokens, the number of tokens of a document")
 
     @classmethod
-    def of(cls, name: str, given: Mapping[str, Any]) -> Method:
-        """Make a method of named values."""
+    def of(cls, name: str, given: Mapping[str, Any], *, also: Sequence[str] = ()) -> Method:
+        """Make a method of named values; `also` are keys that the caller has taken out, for whoever misspells one."""
         known = [entry.name for entry in fields(cls) if entry.name != "name"]
         for key in given:
             if key not in known:
-                raise UnknownName(f"key of method {name}", key, known, hint=f"one of {', '.join(known)}")
+                names = [*known, *also]
+                raise UnknownName(f"key of method {name}", key, names, hint=f"one of {', '.join(names)}")
         return cls(name, **given)
 
 
@@ -204,10 +206,11 @@ class _Job:
 
     def _by_search(self, method: Method, price: float) -> Cost:
         shown = money(price, self.currency)
-        each = price * method.calls
+        searches = method.calls * max(1, math.ceil(self.documents / method.calls / _A_SEARCH - 1e-9))
+        each = price * searches
         basis = say("cost.search", money=shown)
-        if method.calls != 1:
-            basis = say("cost.searches", money=shown, calls=method.calls)
+        if searches != 1:
+            basis = say("cost.searches", money=shown, calls=searches)
         return Cost(
             method.name,
             each,

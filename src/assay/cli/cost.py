@@ -16,7 +16,7 @@ _HELP = """Set methods of reranking side by side: money per query and per day.
 
 A method is a name and what is known of it: price (money per million tokens), or model (its price is looked up) and url;
 tokens (of a document, with all that is sent along), output_tokens (of a query), output_price, calls (of a query); or
-price_per_search (of a request, calls of them a query); or machine (its price an hour) with throughput (queries a
+price_per_search (of up to 100 documents of a call); or machine (its price an hour) with throughput (queries a
 second) or bench (a file of assay bench) and threads; or per_query. The same as a TOML FILE: queries_per_day,
 documents_per_query, currency, and a table [method.NAME] for each. Without a method, published figures are shown.
 
@@ -119,7 +119,7 @@ def _method(name: str, values: dict[str, Any], documents: float, notes: list[Sai
         notes.append(say("cost.measured", method=name, qps=qps, place=str(place), threads=used))
     elif threads is not None:
         raise UsageError(f"{name}: threads says which load of a bench file counts: give bench=FILE too")
-    return Method.of(name, values)
+    return Method.of(name, values, also=("bench", "threads"))
 
 
 def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, lang: Lang) -> None:
