@@ -112,6 +112,26 @@ def test_a_margin_beyond_the_reach_holds_every_mean():
     assert bounded_equivalence([0.3, -0.9], 1.0).pvalue < 1e-300
 
 
+def test_a_p_that_is_large_enough_is_bounded_without_more_work():
+    rng = np.random.default_rng(6)
+    values, weights = rng.choice([-0.5, 0.0, 0.5], 300, p=[0.1, 0.8, 0.1]), rng.zipf(2.0, 300).astype(float)
+    full = bounded_pvalue(values, 0.01, upper=1.0, weights=weights)
+    early = bounded_pvalue(values, 0.01, upper=1.0, weights=weights, beyond=0.05)
+    down = values <= 0.01
+    held = np.prod(1 / (1 + (0.01 - values[down]) * (weights / weights.max())[down] / 0.99))
+    assert 0.05 < early < full
+    assert early == pytest.approx(held, rel=1e-12)
+    small = np.random.default_rng(7).normal(0, 0.02, 2000)
+    assert bounded_pvalue(small, 0.02, upper=1.0, beyond=0.05) == bounded_pvalue(small, 0.02, upper=1.0) <= 0.05
+    both = bounded_equivalence(values, 0.01, weights=weights, beyond=0.05)
+    assert (both.pvalue_high, both.pvalue > 0.05) == (early, True)
+
+
+def test_an_inverted_p_is_never_smaller_than_its_error():
+    values = np.tile([0.001, -0.001], 20_000)
+    assert bounded_pvalue(values, 0.0009, upper=1.0) == 1e-9
+
+
 def test_no_values_give_no_p():
     assert bounded_pvalue([NAN], 0.1, upper=1.0) is None
     assert upper_bound([], upper=1.0) is None

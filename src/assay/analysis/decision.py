@@ -118,7 +118,7 @@ def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: f
     """
     if reach is None or rules.smallest_effect >= reach or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
         return False
-    same = bounded_equivalence(change, rules.smallest_effect, reach=reach, weights=weights)
+    same = bounded_equivalence(change, rules.smallest_effect, reach=reach, weights=weights, beyond=rules.alpha)
     return same.pvalue is not None and same.pvalue <= rules.alpha
 
 
@@ -148,7 +148,7 @@ def decide_payment(
     if not mean or (mean > 0 and verdict != "better"):
         return "open"
     values, upper = (beyond, high - factor * low) if mean < 0 else (-beyond, factor * high - low)
-    p = bounded_pvalue(values, 0.0, upper=upper, weights=weights)
+    p = bounded_pvalue(values, 0.0, upper=upper, weights=weights, beyond=rules.alpha)
     if p is None or p > rules.alpha / 2:
         return "open"
     return "below" if mean < 0 else "above"

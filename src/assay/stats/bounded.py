@@ -20,7 +20,8 @@ from assay.stats.moments import NO_VALUES, exact_sum, sample
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-_LOG_ERROR = 22.0  # of the inversion: what is left out adds up to some e^-22 = 3e-10
+_LOG_ERROR = 22.0  # of the inversion: what is left out adds up to some e^-22 = 3e-10, absolute
+_LEAST_INVERTED = 1e-9  # smaller ones would be error; where the number of nodes is capped, the error can reach 2e-6
 _BLOCK = 1 << 20  # cells of values x nodes that are computed at a time
 _MOST_NODES = 1 << 20
 _HALVINGS = 60
@@ -44,7 +45,12 @@ class BoundedEquivalence:
 
 
 def bounded_equivalence(
-    differences: ArrayLike, margin: float, *, reach: float = 1.0, weights: ArrayLike | None = None
+    differences: ArrayLike,
+    margin: float,
+    *,
+    reach: float = 1.0,
+    weights: ArrayLike | None = None,
+    beyond: float = 1.0,
 ) -> BoundedEquivalence:
     """Test whether the mean difference lies between -margin and margin; no difference can be larger than `reach`.
 
@@ -58,17 +64,20 @@ def bounded_equivalence(
     x, shares = sample(differences, weights)
     if not len(x):
         return BoundedEquivalence(None, None, None, None, margin, reach, 0, NO_VALUES)
-    below, above = _pvalue(x, shares, margin, reach), _pvalue(-x, shares, margin, reach)
+    below, above = (_pvalue(side, shares, margin, reach, beyond) for side in (x, -x))
     mean = exact_sum(x) / len(x) if shares is None else exact_sum(x * shares)
     return BoundedEquivalence(mean, max(above, below), above, below, margin, reach, len(x))
 
 
-def bounded_pvalue(values: ArrayLike, null: float, *, upper: float, weights: ArrayLike | None = None) -> float | None:
+def bounded_pvalue(
+    values: ArrayLike, null: float, *, upper: float, weights: ArrayLike | None = None, beyond: float = 1.0
+) -> float | None:
     """Test the hypothesis that the mean is `null` or more, for values that cannot be above `upper`; return p.
 
     p = P(sum of E_i (x_i - null) + E_0 (upper - null) >= 0) with independent standard exponentials E (Gaffke 2005;
     Learned-Miller and Thomas 2020). With equal weights it is exact for values that are 0 or `upper` only (Clopper and
-    Pearson's p); for others its level is conjectured, and no case that breaks it is known.
+    Pearson's p); for others its level is conjectured, and no case that breaks it is known. Where it does not matter by
+    how much p is above `beyond`, a lower bound of it that is above may be returned, which saves the work.
 
     With weights w the mean is sum(w x)/sum(w), which is at least `null` exactly when w (x - null) has a mean of 0 or
     more: the test is that of these values. It takes the largest weight for the largest that there can be, so an unseen
@@ -76,7 +85,7 @@ def bounded_pvalue(values: ArrayLike, null: float, *, upper: float, weights: Arr
     for example with the weights of a complete log; otherwise the test can be far too eager.
     """
     x, shares = sample(values, weights)
-    return None if not len(x) else _pvalue(x, shares, null, upper)
+    return None if not len(x) else _pvalue(x, shares, null, upper, beyond)
 
 
 def upper_bound(
@@ -97,24 +106,22 @@ def upper_bound(
     return high
 
 
-def _pvalue(x: Floats, shares: Floats | None, null: float, upper: float) -> float:
+def _pvalue(x: Floats, shares: Floats | None, null: float, upper: float, beyond: float = 1.0) -> float:
     if not (math.isfinite(null) and math.isfinite(upper)):
         raise UsageError(f"null and upper end must be finite, not {null} and {upper}")
     largest = float(x.max())
     if largest > upper and largest - upper > EQUAL * max(abs(largest), abs(upper)):
         raise InputError(f"value {largest:g} is above the upper end {upper:g}")
-    if shares is None:
-        found, counts = np.unique(x, return_counts=True)
-        rates, times = found - null, counts.astype(np.float64)
-    else:
-        rates, times = (x - null) * (shares / shares.max()), np.ones(len(x))
-    return min(max(_positive(np.append(rates, upper - null), np.append(times, 1.0)), SMALLEST_P), 1.0)
+    rates, counts = np.unique((x - null) * (1.0 if shares is None else shares / shares.max()), return_counts=True)
+    found = _positive(np.append(rates, upper - null), np.append(counts.astype(np.float64), 1.0), beyond)
+    return min(max(found, SMALLEST_P), 1.0)
 
 
-def _positive(rates: Floats, times: Floats) -> float:
+def _positive(rates: Floats, times: Floats, beyond: float) -> float:
     """P(sum of r E >= 0), where each rate r has as many standard exponentials E as `times` says.
 
-    With a single positive term it is the product of 1/(1 + |r|/top). Otherwise the characteristic function is
+    With a single positive term it is the product of 1/(1 + |r|/top), and with more it can only be larger: that is
+    returned where it is above `beyond`. Otherwise the characteristic function is
     inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of atan(r u), rho^2 = product of
     1 + (r u)^2 (Imhof 1961), by the midpoint rule, which is off by no more than the probability beyond the range that
     its step stands for (Davies 1973).
@@ -124,9 +131,10 @@ def _positive(rates: Floats, times: Floats) -> float:
         return 0.0
     if rates.min() >= 0:
         return 1.0
-    if times[rates > 0].sum() == 1:
-        held = rates <= 0
-        return math.exp(-exact_sum(times[held] * np.log1p(-rates[held] / top)))
+    held = rates <= 0
+    least = math.exp(-exact_sum(times[held] * np.log1p(-rates[held] / top)))
+    if least > beyond or times[~held].sum() == 1:
+        return least
     rates = rates / np.abs(rates).max()
     spread = math.sqrt((times * rates**2).sum())
     width = abs((times * rates).sum()) + spread * math.sqrt(2 * _LOG_ERROR) + _LOG_ERROR
@@ -137,7 +145,7 @@ def _positive(rates: Floats, times: Floats) -> float:
     nodes: Floats = np.arange(min(math.ceil(last / step), _MOST_NODES), dtype=np.float64) + 0.5
     size = max(_BLOCK // len(rates), 1)
     parts = [_integrand(rates, times, nodes[i : i + size], step) for i in range(0, len(nodes), size)]
-    return 0.5 + exact_sum(np.concatenate(parts)) / math.pi
+    return max(0.5 + exact_sum(np.concatenate(parts)) / math.pi, _LEAST_INVERTED)
 
 
 def _integrand(rates: Floats, times: Floats, nodes: Floats, step: float) -> Floats:
