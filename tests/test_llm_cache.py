@@ -952,3 +952,41 @@ def test_damage_is_a_finding_with_exit_code_1(filled):
 def test_mistakes_on_the_command_line_are_errors_with_a_cure(arguments, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert isinstance(run(*arguments).exception, (InputError, UsageError))
+
+
+def fill(place, count=200):
+    with Cache(place) as cache:
+        for number in range(count):
+            cache.put(f"{number:064d}", Reply("ok", text=f"answer {number} " * 20), host="h", model="m").result()
+
+
+def test_a_cache_that_lost_its_end_keeps_the_replies_before_it(tmp_path):
+    place = tmp_path / "c.sqlite"
+    fill(place)
+    place.write_bytes(place.read_bytes()[:-8192])
+    kept, _ = upkeep.repair(place)
+    assert kept > 150
+    with Cache(place) as cache:
+        found = cache.get_many([f"{number:064d}" for number in range(200)])
+    assert len(found) == kept
+    assert all(reply.text == f"answer {int(key)} " * 20 for key, reply in found.items())
+
+
+def test_what_is_no_database_is_not_repaired(tmp_path):
+    place = tmp_path / "r.run"
+    place.write_text("q1 Q0 a 1 1 t\n" * 50)
+    with pytest.raises(InputError, match="it is not a database"):
+        upkeep.repair(place)
+    assert place.read_text() == "q1 Q0 a 1 1 t\n" * 50
+
+
+def test_a_second_repair_keeps_the_damaged_file_of_the_first(tmp_path):
+    place = tmp_path / "c.sqlite"
+    for _ in range(2):
+        fill(place)
+        place.write_bytes(place.read_bytes()[:-8192])
+        upkeep.repair(place)
+    assert sorted(path.name for path in tmp_path.iterdir() if "damaged" in path.name) == [
+        "c.sqlite.damaged",
+        "c.sqlite.damaged1",
+    ]

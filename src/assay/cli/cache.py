@@ -81,7 +81,7 @@ def verify(*, file: str | None, repair: bool) -> None:
 
         kept, gone = repaired(_path(file))
         replies = f"{gone:,} repl{'y' if gone == 1 else 'ies'}"
-        click.echo(f"repaired: removed {replies}, {kept:,} left")
+        click.echo(f"repaired: removed {replies}, {kept:,} left; a file with damaged pages stays beside it as .damaged")
     elif found:
         sys.exit(1)
 

@@ -283,7 +283,7 @@ class Cache:
 
     def _give_up(self, error: Exception) -> None:
         self.trouble = f"going on without the cache {self.path}: {error}"
-        _log.warning("%s (see: assay cache verify --repair)", clean(self.trouble))
+        _log.warning("%s (see: assay cache verify %s)", clean(self.trouble), clean(str(self.path)))
 
     def _batch(self, jobs: _Jobs) -> _Batch:
         batch = _Batch()

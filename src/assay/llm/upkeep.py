@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sqlite3
 import time
 from contextlib import closing, contextmanager, suppress
@@ -16,7 +18,6 @@ from assay.llm.records import from_json
 from assay.llm.store import code_of, connect_any, connect_bare, used_bytes
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
 _PATIENCE = 20.0
@@ -33,6 +34,7 @@ _DAMAGE = {
     *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
     *(sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT),
 }
+_MAGIC, _HEADER = b"SQLite format 3\0", 100
 _CLOSE, _MOST_FAILURES = 64, 100  # failures to read one after the other
 
 
@@ -122,9 +124,10 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Remove damaged replies; says how many are left, and how many were removed or could not be read.
 
     Where pages are damaged, what can still be read goes into a new file in its place, and the damaged one stays beside
-    it with the ending .damaged. Nobody else should use the cache meanwhile.
+    it with the ending .damaged (.damaged1 if there is one). Nobody else should use the cache meanwhile.
     """
     place = Path(path)
+    _restore_length(place)
     try:
         with _opened(place) as file:
             before = file.execute("SELECT count(*) FROM replies").fetchone()[0]
@@ -138,12 +141,30 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
     return _rescue(place)
 
 
+def _restore_length(place: Path) -> None:
+    """Give a file that lost its end the length that its header names: SQLite reads no page of it otherwise.
+
+    What is no database at all is refused: nothing of it could be rescued.
+    """
+    try:
+        with place.open("rb+") as file:
+            head = file.read(_HEADER)
+            if not head.startswith(_MAGIC):
+                raise InputError("this is no cache of replies: it is not a database", path=str(place))
+            page = int.from_bytes(head[16:18], "big")
+            whole = (1 << 16 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+            if file.seek(0, os.SEEK_END) < whole:
+                file.truncate(whole)
+    except OSError as error:
+        raise InputError(f"the cache cannot be used: {error.strerror}", path=str(place)) from None
+
+
 def _rescue(place: Path) -> tuple[int, int]:
     """Copy sound replies out of a file with damaged pages; a page that cannot be read is stepped over.
 
     The file is locked until the new one is in its place.
     """
-    new, old = place.with_name(place.name + ".new"), place.with_name(place.name + ".damaged")
+    new, old = place.with_name(place.name + ".new"), _free_name(place)
     kept = lost = 0
     with _telling(place), closing(_locked(place)) as source:
         try:
@@ -165,6 +186,12 @@ def _rescue(place: Path) -> tuple[int, int]:
         finally:
             _unlink(new)
     return kept, lost
+
+
+def _free_name(place: Path) -> Path:
+    """A name for the damaged file that no earlier one has."""
+    names = (f"{place.name}.damaged{number or ''}" for number in itertools.count())
+    return next(free for name in names if not (free := place.with_name(name)).exists())
 
 
 def _unlink(new: Path) -> None:
