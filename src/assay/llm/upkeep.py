@@ -34,7 +34,7 @@ _DAMAGE = {
     *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
     *(sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT),
 }
-_MAGIC, _HEADER = b"SQLite format 3\0", 100
+_MAGIC, _HEADER = b"SQLite format 3\0", 4096
 _CLOSE, _MOST_FAILURES = 64, 100  # failures to read one after the other
 
 
@@ -144,13 +144,15 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
 def _restore_length(place: Path) -> None:
     """Give a file that lost its end the length that its header names: SQLite reads no page of it otherwise.
 
-    What is no database at all is refused: nothing of it could be rescued.
+    A text is refused: it is no damaged cache, but some other file that was named by mistake.
     """
     try:
         with place.open("rb+") as file:
             head = file.read(_HEADER)
-            if not head.startswith(_MAGIC):
+            if head and b"\0" not in head:
                 raise InputError("this is no cache of replies: it is not a database", path=str(place))
+            if not head.startswith(_MAGIC):  # what else the header says is as little to be believed
+                return
             page = int.from_bytes(head[16:18], "big")
             whole = (1 << 16 if page == 1 else page) * int.from_bytes(head[28:32], "big")
             if file.seek(0, os.SEEK_END) < whole:
