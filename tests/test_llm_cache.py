@@ -27,7 +27,7 @@ from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question, vote_of
 from assay.judge.rubric import load_rubric
 from assay.llm import Cache, Client, Limits, Patience, Reply, Request, Usage, as_client, claims, store, upkeep
-from assay.llm.cache import checksum_of
+from assay.llm.store import checksum_of
 from assay.llm.upkeep import prune, repair, stats, verify
 from assay.testing import Answer, FakeLLM
 

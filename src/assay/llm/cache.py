@@ -8,7 +8,6 @@ cache off, with a warning; it never ends a run.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 import queue
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from assay.errors import UsageError, clean
 from assay.llm import claims, store
-from assay.llm.records import from_json, to_json
+from assay.llm.records import from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("assay.llm")
 _MANY = 500  # keys of one look-up, rows between two looks at the size
 _SPARE = 0.9  # of the size limit that is left when it was reached
-
-_KEEP = "INSERT OR REPLACE INTO replies (key, value, sum, reason, host, model, created) VALUES (?,?,?,?,?,?,?)"
 
 T = TypeVar("T")
 Done = Future[T] | asyncio.Future[T]
@@ -197,13 +194,13 @@ class Cache:
     def put(self, key: str, reply: Reply, *, host: str, model: str) -> Future[bool]:
         """Keep a reply; the future is done when it is committed, and false when it could not be kept."""
         done: Future[bool] = Future()
-        self._put(_row(key, reply, host, model), done)
+        self._put(store.row_of(key, reply, host, model), done)
         return done
 
     def keep(self, key: str, reply: Reply, *, host: str, model: str) -> asyncio.Future[bool]:
         """Keep a reply, as `put`, for a coroutine to wait for."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._put(_row(key, reply, host, model), done)
+        self._put(store.row_of(key, reply, host, model), done)
         return done
 
     def _put(self, row: tuple[Any, ...], done: Future[bool] | asyncio.Future[bool]) -> None:
@@ -300,7 +297,7 @@ class Cache:
         return batch
 
     def _read(self, connection: sqlite3.Connection, keys: Sequence[str]) -> dict[str, str]:
-        found, damaged = read_rows(connection, list(dict.fromkeys(keys)))
+        found, damaged = store.read_rows(connection, list(dict.fromkeys(keys)))
         self._damaged |= damaged
         return found
 
@@ -317,7 +314,7 @@ class Cache:
             file = self._claims = self._claims or claims.connect(self.path, patience=self.patience, now=now)
             taken = claims.claimed(file, list(free), now)
             if len(taken) < len(free):
-                with _transaction(file):
+                with store.transaction(file):
                     taken = claims.claimed(file, list(free), now)
                     claims.claim(file, free.keys() - taken, self._owner, now)
         except (sqlite3.Error, OSError) as error:
@@ -357,7 +354,7 @@ class Cache:
     def _release_unheld(self, keys: Collection[str]) -> None:
         """Release claims of ours; where the file does not take even that, they end by themselves."""
         if keys and self._claims is not None:
-            with suppress(sqlite3.Error), _transaction(self._claims):
+            with suppress(sqlite3.Error), store.transaction(self._claims):
                 claims.release(self._claims, keys, self._owner)
 
     def _release_all(self) -> None:
@@ -366,7 +363,7 @@ class Cache:
 
     def _renew(self) -> None:
         if self._held and self._claims is not None and time.monotonic() - self._renewed > claims.RENEWAL:
-            with suppress(sqlite3.Error), _transaction(self._claims):
+            with suppress(sqlite3.Error), store.transaction(self._claims):
                 claims.renew(self._claims, self._held, self._owner, time.time())
             self._renewed = time.monotonic()
 
@@ -375,8 +372,8 @@ class Cache:
         if not puts or not self._writable:
             return False
         try:
-            with _transaction(connection):
-                connection.executemany(_KEEP, [put.row for put in puts])
+            with store.transaction(connection):
+                store.add_rows(connection, [put.row for put in puts])
                 self._since_look += len(puts)
                 if self._since_look >= _MANY:
                     self._since_look = 0
@@ -393,7 +390,7 @@ class Cache:
         used = store.used_bytes(connection)
         if used > self.max_bytes:
             count = connection.execute("SELECT count(*) FROM replies").fetchone()[0]
-            drop_oldest(connection, int(count * (1 - _SPARE * self.max_bytes / used)) + 1)
+            store.drop_oldest(connection, int(count * (1 - _SPARE * self.max_bytes / used)) + 1)
 
 
 class Claims:
@@ -428,23 +425,6 @@ class Claims:
             self._cache.release(self._made.pop(key))
 
 
-def drop_oldest(connection: sqlite3.Connection, count: int) -> int:
-    """Remove the oldest replies."""
-    return connection.execute(
-        "DELETE FROM replies WHERE id IN (SELECT id FROM replies ORDER BY id LIMIT ?)", (count,)
-    ).rowcount
-
-
-def checksum_of(value: bytes) -> str:
-    """A short sum by which a damaged value is found."""
-    return hashlib.sha256(value).hexdigest()[:16]
-
-
-def _row(key: str, reply: Reply, host: str, model: str) -> tuple[Any, ...]:
-    value = to_json(reply)
-    return key, value, checksum_of(value.encode()), reply.reason, host, model, time.time()
-
-
 def _acknowledge(results: Sequence[tuple[Done[T], T]]) -> None:
     """Tell those who wait; coroutines of one loop together, because waking a loop costs more than a reply."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[T], T]]] = {}
@@ -462,45 +442,3 @@ def _resolve(waiting: list[tuple[asyncio.Future[T], T]]) -> None:
     for done, result in waiting:
         if not done.done():
             done.set_result(result)
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def read_rows(connection: sqlite3.Connection, keys: Sequence[str]) -> tuple[dict[str, str], set[str]]:
-    """Values by their keys, and the keys whose value is not the one that its checksum was made of.
-
-    The key is read beside the value: a damaged index could lead to the sound value of another question. All are read
-    as bytes, since damaged text cannot be read as text. Raises sqlite3.DatabaseError if index and replies disagree.
-    """
-    found: dict[str, str] = {}
-    damaged: set[str] = set()
-    for start in range(0, len(keys), _MANY):
-        part = keys[start : start + _MANY]
-        marks = ",".join("?" * len(part))
-        places = connection.execute(f"SELECT id, key FROM replies WHERE key IN ({marks})", part).fetchall()  # noqa: S608 - question marks only
-        marks = ",".join("?" * len(places))
-        columns = "id, CAST(key AS BLOB), CAST(value AS BLOB), CAST(sum AS BLOB)"
-        rows = connection.execute(
-            f"SELECT {columns} FROM replies WHERE id IN ({marks})",  # noqa: S608 - question marks only
-            [number for number, _ in places],
-        )
-        written = {number: rest for number, *rest in rows}
-        for number, key in places:
-            stored, value, wanted = written.get(number, (None, None, None))
-            if stored != key.encode():
-                raise sqlite3.DatabaseError("its index and its replies disagree")
-            if value is not None and wanted == checksum_of(value).encode():
-                found[key] = value.decode()
-            else:
-                damaged.add(key)
-    return found, damaged - found.keys()

@@ -1,14 +1,23 @@
-"""The cache's file: an SQLite database with JSON values, opened so that several processes may share it."""
+"""The cache's file: an SQLite database of replies with checksums, opened so that several processes may share it."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import sqlite3
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
+from assay.llm.records import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from assay.llm.records import Reply
 
 _APPLICATION = 0x41535359  # "ASSY": tells our file from any other database
 _VERSION = 1
@@ -25,6 +34,9 @@ CREATE TABLE IF NOT EXISTS replies (
     model TEXT NOT NULL,
     created REAL NOT NULL
 )"""
+_NAMES = "key, value, sum, reason, host, model, created"
+_ADD = f"INSERT OR REPLACE INTO replies ({_NAMES}) VALUES (?,?,?,?,?,?,?)"  # noqa: S608 - fixed names
+_MANY = 500  # keys of one look-up
 # What a file says that can be read but not written: its mode, its folder, its disk.
 _UNWRITABLE = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT}
@@ -141,3 +153,72 @@ def used_bytes(connection: sqlite3.Connection) -> int:
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
     )
     return int((pages - free) * size)
+
+
+# Rows ----------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Commit what is done inside, or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def row_of(key: str, reply: Reply, host: str, model: str) -> tuple[Any, ...]:
+    """The row of a reply, with the sum by which damage is found."""
+    value = to_json(reply)
+    return key, value, checksum_of(value.encode()), reply.reason, host, model, time.time()
+
+
+def add_rows(connection: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> None:
+    """Keep rows; one with the same key is replaced."""
+    connection.executemany(_ADD, rows)
+
+
+def read_rows(connection: sqlite3.Connection, keys: Sequence[str]) -> tuple[dict[str, str], set[str]]:
+    """Values by their keys, and the keys whose value is not the one that its checksum was made of.
+
+    The key is read beside the value: a damaged index could lead to the sound value of another question. All are read
+    as bytes, since damaged text cannot be read as text. Raises sqlite3.DatabaseError if index and replies disagree.
+    """
+    found: dict[str, str] = {}
+    damaged: set[str] = set()
+    for start in range(0, len(keys), _MANY):
+        part = keys[start : start + _MANY]
+        marks = ",".join("?" * len(part))
+        places = connection.execute(f"SELECT id, key FROM replies WHERE key IN ({marks})", part).fetchall()  # noqa: S608 - question marks only
+        marks = ",".join("?" * len(places))
+        columns = "id, CAST(key AS BLOB), CAST(value AS BLOB), CAST(sum AS BLOB)"
+        rows = connection.execute(
+            f"SELECT {columns} FROM replies WHERE id IN ({marks})",  # noqa: S608 - question marks only
+            [number for number, _ in places],
+        )
+        written = {number: rest for number, *rest in rows}
+        for number, key in places:
+            stored, value, wanted = written.get(number, (None, None, None))
+            if stored != key.encode():
+                raise sqlite3.DatabaseError("its index and its replies disagree")
+            if value is not None and wanted == checksum_of(value).encode():
+                found[key] = value.decode()
+            else:
+                damaged.add(key)
+    return found, damaged - found.keys()
+
+
+def drop_oldest(connection: sqlite3.Connection, count: int) -> int:
+    """Remove the oldest replies."""
+    return connection.execute(
+        "DELETE FROM replies WHERE id IN (SELECT id FROM replies ORDER BY id LIMIT ?)", (count,)
+    ).rowcount
+
+
+def checksum_of(value: bytes) -> str:
+    """A short sum by which a damaged value is found."""
+    return hashlib.sha256(value).hexdigest()[:16]

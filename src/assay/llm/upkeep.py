@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
 from assay.llm import claims
-from assay.llm.cache import checksum_of, drop_oldest
 from assay.llm.records import from_json
-from assay.llm.store import code_of, connect_any, connect_bare, used_bytes
+from assay.llm.store import add_rows, checksum_of, code_of, connect_any, connect_bare, drop_oldest, used_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +26,6 @@ _COLUMNS = "id, " + ", ".join(
 )  # damaged text cannot be read as text
 _ALL = f"SELECT {_COLUMNS} FROM replies"  # noqa: S608 - fixed names
 _NEXT = f"{_ALL} WHERE id > ? ORDER BY id LIMIT 1"
-_ADD = f"INSERT OR REPLACE INTO replies ({_NAMES}) VALUES (?,?,?,?,?,?,?)"  # noqa: S608
 # What SQLite says of a damaged file: pages, the schema, an index with a key twice. A lock, a full disk or a missing
 # right is none of these.
 _DAMAGE = {
@@ -178,7 +176,7 @@ def _rescue(place: Path) -> tuple[int, int]:
                         lost += 1
                         continue
                     values = [_text(part) if isinstance(part, bytes) else part for part in row[1:]]
-                    target.execute(_ADD, values)
+                    add_rows(target, [values])
                     kept += 1
                 target.execute("COMMIT")
             for ending in ("-wal", "-shm", "-journal"):
