@@ -15,8 +15,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from assay.data.samples import Context, Sample
-from assay.support.contexts import _remembered
-from assay.support.methods import support_of
+from assay.grounding.contexts import _remembered
+from assay.grounding.methods import support_of
 from assay.text.embeddings import choose_embedder
 from assay.text.negation import clauses, denied, denied_han
 from assay.text.numbers import numbers

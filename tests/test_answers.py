@@ -15,15 +15,15 @@ import assay
 from assay.analysis.answer_stages import stage_of
 from assay.analysis.protocols import read_protocol
 from assay.formats.samples import as_samples
+from assay.grounding.case import Case
+from assay.grounding.citations import blanked, marks
+from assay.grounding.matrix import Looked, LookedByWords
+from assay.grounding.methods import by_words
+from assay.grounding.record import Blank
+from assay.grounding.relevance import relevance_by_words
+from assay.grounding.standing import FIGURES, ORDERS
 from assay.measures import REGISTRY, parse
 from assay.measures.references import common_subsequence
-from assay.support.case import Case
-from assay.support.citations import blanked, marks
-from assay.support.matrix import Looked, LookedByWords
-from assay.support.methods import by_words
-from assay.support.record import Blank
-from assay.support.relevance import relevance_by_words
-from assay.support.standing import FIGURES, ORDERS
 
 
 def case_of(**row) -> Case:
@@ -538,7 +538,7 @@ def test_an_embedder_that_is_named_beside_auto_is_told_to_wait_for_words():
 
 
 def test_what_words_cannot_judge_is_passed_on_to_embeddings_that_are_there(monkeypatch):
-    monkeypatch.setattr("assay.support.preparing._LARGEST", 0)
+    monkeypatch.setattr("assay.grounding.preparing._LARGEST", 0)
     found = assay.answers([{"answer": TEA, "contexts": [TEA]}], ["faithfulness"], embedder=one_way)
     (outcome,) = found.outcomes
     assert [reason.partition(":")[0] for reason in outcome.trail] == ["words", "embedding"]

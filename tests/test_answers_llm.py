@@ -14,12 +14,12 @@ import pytest
 
 import assay
 from assay.formats.samples import as_samples
+from assay.grounding.posing import posed
+from assay.grounding.preparing import prepare
 from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
 from assay.judge.support import NEEDED, SupportQuestion
 from assay.llm import Client, Limits
-from assay.support.posing import posed
-from assay.support.preparing import prepare
 from assay.testing import Answer, FakeLLM, seal_of
 from test_judge import DOCUMENTS
 from test_llm_faults import FAULTS, GOOD, IMPATIENT, QUICK

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from assay.formats.samples import as_samples
+from assay.grounding.posing import posed
+from assay.grounding.preparing import prepare
 from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question, vote_of
@@ -15,8 +17,6 @@ from assay.judge.support import NEEDED, SupportQuestion, read_verdicts
 from assay.llm import Client, Limits
 from assay.pipeline import prompting
 from assay.pipeline.language_models import Pointwise
-from assay.support.posing import posed
-from assay.support.preparing import prepare
 from assay.testing import Answer, FakeLLM
 from attacks import documents
 from test_llm_faults import QUICK

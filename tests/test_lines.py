@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import assay
 from assay.data.pool import Pool
 from assay.data.texts import Texts
-from assay.formats import pieces
-from assay.formats.decimals import MARGIN, decimals, divided
-from assay.formats.lines import Lines, judged_pool, run_rows
 from assay.formats.reading import read_judgments
+from assay.formats.trec import pieces
+from assay.formats.trec.decimals import MARGIN, decimals, divided
+from assay.formats.trec.lines import Lines, judged_pool, run_rows
 
 EDGE = b"\n" * MARGIN
 

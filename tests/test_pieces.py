@@ -10,9 +10,9 @@ import pytest
 
 import assay
 from assay.data import joining
-from assay.formats import pieces
 from assay.formats.files import Input
 from assay.formats.reading import open_run
+from assay.formats.trec import pieces
 
 MEASURES = ["map", "ndcg@3", "recip_rank", "P@5", "bpref", "num_ret"]
 

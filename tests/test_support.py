@@ -20,9 +20,9 @@ from assay.data.samples import Context, Sample
 from assay.data.scores import STATUSES
 from assay.errors import UnknownName
 from assay.formats.samples import as_samples, read_samples
-from assay.support.embedding import sigmoid
-from assay.support.methods import by_words, support_of
-from assay.support.recipes import contained, sigmoid_of_similarity, word_overlap
+from assay.grounding.embedding import sigmoid
+from assay.grounding.methods import by_words, support_of
+from assay.grounding.recipes import contained, sigmoid_of_similarity, word_overlap
 
 ROOT = Path(__file__).parents[1]
 
@@ -277,7 +277,7 @@ def test_an_answer_that_stands_in_the_context_is_supported(answer):
 CODE = """
 import json, sys
 from assay.formats.samples import as_samples
-from assay.support.methods import support_of
+from assay.grounding.methods import support_of
 rows = json.loads(sys.stdin.read())
 print(json.dumps([record.to_dict() for record in support_of(as_samples(rows))], ensure_ascii=True))
 """

@@ -218,8 +218,8 @@ def test_minilm_agrees_with_its_weights_run_by_a_plain_oracle(minilm):
 
 def test_the_whole_method_runs_on_an_embeddings_server():
     from assay.data.samples import Context, Sample
+    from assay.grounding.methods import support_of
     from assay.llm import Client
-    from assay.support.methods import support_of
     from assay.testing import FakeLLM
 
     sample = Sample("q", None, "Tea is green.", (Context("Tea is green. The river is long."),))

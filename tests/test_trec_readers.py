@@ -16,9 +16,11 @@ import pytest
 import assay
 from assay.data.rows import Unclean
 from assay.errors import AssayError, InputError
-from assay.formats import files, pieces, scan, trec
+from assay.formats import files
 from assay.formats.files import Input
 from assay.formats.reading import read_chunk_map, read_judgments, read_run, read_weights
+from assay.formats.trec import pieces, scan
+from assay.formats.trec import reading as trec
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,9 +18,9 @@ import assay
 from assay.analysis.validate import validate
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.samples import as_samples, read_samples
-from assay.support.methods import support_of
-from assay.support.recipes import word_overlap
-from assay.support.standing import FIGURES, standing
+from assay.grounding.methods import support_of
+from assay.grounding.recipes import word_overlap
+from assay.grounding.standing import FIGURES, standing
 
 ROOT = Path(__file__).parents[1]
 FACTS = "Oolong tea is steeped for three minutes. The river is 1,078 miles long. Anna wrote the letter in May 1990."

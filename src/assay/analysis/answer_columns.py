@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from assay.support.record import Method
+from assay.grounding.record import Method
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, UsageError
-from assay.support.case import Case
-from assay.support.matrix import Looked
-from assay.support.methods import by_words
-from assay.support.posing import posed
-from assay.support.record import Blank, Grade
-from assay.support.relevance import relevance_by_embedding, relevance_by_words
-from assay.support.standing import ORDERS
+from assay.grounding.case import Case
+from assay.grounding.matrix import Looked
+from assay.grounding.methods import by_words
+from assay.grounding.posing import posed
+from assay.grounding.record import Blank, Grade
+from assay.grounding.relevance import relevance_by_embedding, relevance_by_words
+from assay.grounding.standing import ORDERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from assay.data.protocol import AnswerMethod
     from assay.data.samples import Sample
+    from assay.grounding.record import Method, Support
     from assay.judge.answers import AnswerJudge
-    from assay.support.record import Method, Support
     from assay.text.embeddings import Chosen, Embedder
 
 _KEPT = 50_000  # texts whose vectors are kept
@@ -164,7 +164,7 @@ class Remembering:
 
 def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
     """Judge answers by their meaning, many at a time; an embedder that breaks down is a failure of every sample."""
-    from assay.support.embedding import by_embedding
+    from assay.grounding.embedding import by_embedding
 
     ready = [posed(sample, "answer") for sample in samples]
     plain = [sample for sample in ready if not isinstance(sample, Blank)]
@@ -193,7 +193,7 @@ def _named(reason: str) -> str:
 
 
 def _alone(embedder: Embedder) -> Callable[[Sample], Support]:
-    from assay.support.embedding import by_embedding
+    from assay.grounding.embedding import by_embedding
 
     def judge(sample: Sample) -> Support:
         try:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.analysis.answers import Answers, Outcome
-    from assay.support.record import Statement
+    from assay.grounding.record import Statement
 
 _WEAKEST = 8
 

@@ -11,9 +11,9 @@ from assay.analysis.settings import answer_measures, for_answers
 from assay.data.protocol import AnswerMethod
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import InputError, UsageError, excerpt
+from assay.grounding.standing import ORDERS
 from assay.measures import parse
 from assay.pipeline.measuring import timed
-from assay.support.standing import ORDERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from assay.data.samples import Context
-from assay.support.case import claims
-from assay.support.holding import ENOUGH
-from assay.support.methods import by_words
-from assay.support.posing import posed
-from assay.support.record import Blank
+from assay.grounding.case import claims
+from assay.grounding.holding import ENOUGH
+from assay.grounding.methods import by_words
+from assay.grounding.posing import posed
+from assay.grounding.record import Blank
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
-    from assay.support.case import Case
+    from assay.grounding.case import Case
 
 Stage = Literal[
     "not retrieved",

@@ -21,25 +21,25 @@ from assay.data.scores import STATUSES, Counts, Scores
 from assay.errors import UsageError, excerpt
 from assay.formats.files import system_name
 from assay.formats.samples import as_samples, join_samples
+from assay.grounding.holding import flag
+from assay.grounding.record import Blank
 from assay.measures import parse
 from assay.messages import say
 from assay.stats.intervals import mean_interval
-from assay.support.holding import flag
-from assay.support.record import Blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.samples import Sample, Samples
+    from assay.grounding.case import Case
+    from assay.grounding.posing import Piece
+    from assay.grounding.record import Support
     from assay.judge.answers import AnswerJudge
     from assay.llm.progress import Progress
     from assay.measures import Measure
     from assay.messages import Lang
     from assay.stats.intervals import Interval
-    from assay.support.case import Case
-    from assay.support.posing import Piece
-    from assay.support.record import Support
     from assay.text.embeddings import Chosen
 
 _NAMES = 4  # of systems in a message
@@ -252,7 +252,7 @@ def _lacks(measure: Measure, samples: Samples) -> str:
         if not any(_has(sample, option) for sample in samples for option in options):
             return " or ".join(options)
     if measure.name.startswith("citation"):
-        from assay.support.citations import marks
+        from assay.grounding.citations import marks
 
         if not any(sample.answer and sample.contexts and marks(sample.answer, sample.contexts) for sample in samples):
             return "[1] marks"

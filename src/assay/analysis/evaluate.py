@@ -16,7 +16,7 @@ from assay.data.run import Run
 from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
 from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.reading import as_judgments, as_records, as_run
-from assay.formats.trec import locate
+from assay.formats.trec.reading import locate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

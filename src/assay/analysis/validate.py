@@ -11,10 +11,10 @@ import numpy as np
 from assay.analysis import labels
 from assay.errors import InputError, NothingJudged, UnknownName, UsageError
 from assay.formats.samples import as_samples
+from assay.grounding.methods import support_of
+from assay.grounding.recipes import contained, word_overlap
 from assay.stats.agreement import Agreement, spearman
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
-from assay.support.methods import support_of
-from assay.support.recipes import contained, word_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -101,7 +101,7 @@ def prepare(
 ) -> Job:
     """Read the judgments and settle what is computed; with `brief`, a protocol's few main measures by default."""
     if runs:
-        from assay.formats.pieces import read_ahead
+        from assay.formats.trec.pieces import read_ahead
 
         read_ahead(options.named(runs[0])[1])
     from assay.analysis.settings import Settings

@@ -52,7 +52,7 @@ def command(
     from assay.data.joining import rank_run
     from assay.errors import Repeated, UsageError, clean
     from assay.formats.reading import read_run
-    from assay.formats.trec import last_tag, locate, read_whole_grades, read_zscores
+    from assay.formats.trec.reading import last_tag, locate, read_whole_grades, read_zscores
     from assay.measures.trec import columns_of
 
     if judgment_format != "qrels" or run_format != "trec_results":

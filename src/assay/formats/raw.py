@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assay.formats import scan, tables, trec
+from assay.formats import tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 from assay.formats.reading import read_judgments, read_run
+from assay.formats.trec import reading as trec
+from assay.formats.trec import scan
 
 if TYPE_CHECKING:
-    from assay.formats.scan import Layout
+    from assay.formats.trec.scan import Layout
 
 _TABLES = {"csv", "tsv", "jsonl", "parquet"}
 

@@ -12,11 +12,13 @@ from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.data.source import Source
 from assay.errors import InputError, Repeated, UsageError, excerpt
-from assay.formats import columns, scan, tables, trec
+from assay.formats import columns, tables
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, run_name, system_name
-from assay.formats.pieces import pool_of
+from assay.formats.trec import reading as trec
+from assay.formats.trec import scan
+from assay.formats.trec.pieces import pool_of
 from assay.lazy import pl
 
 if TYPE_CHECKING:

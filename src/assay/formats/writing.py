@@ -15,8 +15,8 @@ from assay.formats.files import Input, write_atomically
 from assay.formats.formulas import guard_texts
 from assay.formats.results import read_result as _read_result
 from assay.formats.results import result_dict, to_json
-from assay.formats.scan import FIELD, fields_of
-from assay.formats.trec import JUDGE_LINE
+from assay.formats.trec.reading import JUDGE_LINE
+from assay.formats.trec.scan import FIELD, fields_of
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ import polars as pl
 
 from assay.data import segments
 from assay.errors import InputError, Repeated, excerpt
-from assay.formats.trec import locate
+from assay.formats.trec.reading import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,23 +6,23 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
+from assay.grounding.case import Case
+from assay.grounding.posing import Piece, posed
+from assay.grounding.preparing import prepare
+from assay.grounding.record import Blank
 from assay.judge.grading import GradeQuestion, Kind
 from assay.judge.prompting import load_prompt
 from assay.judge.support import NEEDED, Asking, SupportQuestion
-from assay.support.case import Case
-from assay.support.posing import Piece, posed
-from assay.support.preparing import prepare
-from assay.support.record import Blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from assay.data.samples import Sample
+    from assay.grounding.preparing import Prepared
     from assay.llm.adapters import Completes
     from assay.llm.progress import Progress
     from assay.llm.records import Reply, Request
     from assay.messages import Lang
-    from assay.support.preparing import Prepared
 
 SUPPORTS: tuple[Literal["answer", "reference", "check"], ...] = ("answer", "reference", "check")
 

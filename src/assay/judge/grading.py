@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from assay.grounding.record import Grade
 from assay.judge.prompting import load_prompt
 from assay.judge.rubric import Rubric
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
-from assay.support.record import Grade
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample

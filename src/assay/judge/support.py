@@ -9,19 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from assay.grounding.claims import Given
+from assay.grounding.contexts import Contexts
+from assay.grounding.matrix import Listed
+from assay.grounding.preparing import record, unjudged
+from assay.grounding.words import Finding, look_up
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
-from assay.support.claims import Given
-from assay.support.contexts import Contexts
-from assay.support.matrix import Listed
-from assay.support.preparing import record, unjudged
-from assay.support.words import Finding, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from assay.grounding.preparing import Part, Prepared
     from assay.llm.records import Reply
-    from assay.support.preparing import Part, Prepared
 
 NEEDED = ("question", "contexts", "statements", "count", "numbers", "mark")
 VERDICTS = {"yes": 1.0, "partly": 0.5, "no": 0.0}

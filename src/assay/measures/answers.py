@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.grounding.record import Blank
 from assay.measures.registry import measure
-from assay.support.record import Blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.support.case import Case
-    from assay.support.matrix import Matrix
-    from assay.support.posing import Piece
+    from assay.grounding.case import Case
+    from assay.grounding.matrix import Matrix
+    from assay.grounding.posing import Piece
 
 # "auto" and "mix" stand for whatever method judged the sample; the last three are recipes of their own.
 Method = Literal["auto", "mix", "llm", "embedding", "words"]
@@ -66,7 +66,7 @@ def faithfulness(
 
 def _recipe(case: Case, name: str, *, slope: float, midpoint: float) -> float | Blank:
     from assay.errors import AssayError
-    from assay.support import recipes
+    from assay.grounding import recipes
 
     sample, status = case.sample, case.matrix("answer")
     if isinstance(status, Blank):
@@ -209,7 +209,7 @@ def _useful(case: Case, by: str, *, threshold: float) -> list[bool] | Blank:
 
 
 def _supports(found: Matrix, context: int, threshold: float) -> bool:
-    from assay.support.case import claims
+    from assay.grounding.case import claims
 
     return any(found.joint(place, [context]) >= threshold for place, _ in claims(found.support))
 
@@ -312,7 +312,7 @@ def _blamed(
     said: Matrix, right: Matrix, relevant: list[int], others: list[int] | None, threshold: float
 ) -> float | Blank:
     """Share of statements that the references lack and the contexts in question support."""
-    from assay.support.case import claims
+    from assay.grounding.case import claims
 
     parts = claims(said.support)
     wrong = [place for place, _ in parts if (right.support.statements[place].support or 0.0) < threshold]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.grounding.record import Blank
 from assay.measures.answers import Method  # noqa: TC001 - parameters are checked by their types at run time
 from assay.measures.registry import measure
-from assay.support.record import Blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.support.case import Case
-    from assay.support.matrix import Matrix
+    from assay.grounding.case import Case
+    from assay.grounding.matrix import Matrix
 
 
 def _answer(_: Mapping[str, Any]) -> frozenset[str]:
@@ -75,7 +75,7 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
     found = _cited(case)
     if isinstance(found, Blank):
         return found
-    from assay.support.case import claims
+    from assay.grounding.case import claims
 
     matrix, cited = found
     parts = claims(matrix.support)
@@ -87,7 +87,7 @@ def _cited(case: Case) -> tuple[Matrix, dict[int, tuple[list[int], list[int]]]] 
 
     These are the contexts, and the numbers that name none.
     """
-    from assay.support.case import claims
+    from assay.grounding.case import claims
 
     found = case.matrix("answer")
     if isinstance(found, Blank):

@@ -8,13 +8,13 @@ import unicodedata
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from assay.grounding.record import Blank
 from assay.measures.registry import measure
-from assay.support.record import Blank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from assay.support.case import Case
+    from assay.grounding.case import Case
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = rf"[{_HAN}]|[^\W_{_HAN}]+"  # compiled, and kept, by the first call that needs it

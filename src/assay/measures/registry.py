@@ -18,8 +18,8 @@ from assay.errors import UnknownName, UsageError, excerpt
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Floats
-    from assay.support.case import Case
-    from assay.support.record import Blank
+    from assay.grounding.case import Case
+    from assay.grounding.record import Blank
 
 Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer
 Subject = Literal["rankings", "answers"]

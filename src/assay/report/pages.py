@@ -8,11 +8,11 @@ import textwrap
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from assay.data.protocol import POSITIVE
+from assay.grounding.standing import ORDERS
 from assay.measures import ALIASES, REGISTRY, parse
 from assay.measures.registry import SHARED_PARAMETERS
 from assay.report.diagnosis import goal
 from assay.report.tables import Table, render
-from assay.support.standing import ORDERS
 
 if TYPE_CHECKING:
     from assay.data.protocol import Protocol

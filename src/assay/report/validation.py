@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.grounding.standing import standing
 from assay.messages import ends, say
 from assay.report.blocks import Block, Heading, Lines
 from assay.report.intervals import why
 from assay.report.tables import Cell, Table
-from assay.support.standing import standing
 
 if TYPE_CHECKING:
     from assay.analysis.validate import Agreed, Validation

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.data.rows import Rows, Unclean
-from assay.formats.decimals import MARGIN
 from assay.formats.files import Input
-from assay.formats.lines import Lines, judged_pool, run_rows
-from assay.formats.scan import QRELS, RUN, Layout, scan, uneven
+from assay.formats.trec.decimals import MARGIN
+from assay.formats.trec.lines import Lines, judged_pool, run_rows
+from assay.formats.trec.scan import QRELS, RUN, Layout, scan, uneven
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

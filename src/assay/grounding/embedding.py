@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from assay.support.claims import Given
-from assay.support.preparing import prepare, record, unjudged
-from assay.support.words import Finding, lowered
+from assay.grounding.claims import Given
+from assay.grounding.preparing import prepare, record, unjudged
+from assay.grounding.words import Finding, lowered
 from assay.text.embeddings import choose_embedder, cosines, embed_all
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.data.samples import Sample
-    from assay.support.preparing import Prepared
-    from assay.support.record import Support
+    from assay.grounding.preparing import Prepared
+    from assay.grounding.record import Support
     from assay.text.embeddings import Embedder
 
 SLOPE, MIDPOINT = 10.0, 0.5

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from assay.support.record import Reason
+from assay.grounding.record import Reason
 from assay.text import english
 from assay.text.lexicon import opposites, polar_function_words
 from assay.text.negation import NEGATIONS, clauses, denied, denied_han
@@ -15,8 +15,8 @@ from assay.text.words import NUMBER, STRONG, TOKEN, form, is_strong, strong_word
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assay.support.claims import Given
-    from assay.support.coverage import Place
+    from assay.grounding.claims import Given
+    from assay.grounding.coverage import Place
 
 MISSING = 0.5  # factor of a number or a name that the contexts do not have
 SWAPPED = 0.5  # what two words in each other's place cost where everything else is the same

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import UnknownName
-from assay.support.claims import Given
-from assay.support.preparing import prepare, record, unjudged
-from assay.support.words import look_up
+from assay.grounding.claims import Given
+from assay.grounding.preparing import prepare, record, unjudged
+from assay.grounding.words import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assay.data.samples import Sample
-    from assay.support.record import Support
+    from assay.grounding.record import Support
 
 METHODS = ("words", "embedding")
 
@@ -26,7 +26,7 @@ def support_of(
         raise UnknownName("method", method, METHODS, hint=f"the methods are {', '.join(METHODS)}")
     if method == "words":
         return [by_words(sample) for sample in samples]
-    from assay.support.embedding import by_embedding
+    from assay.grounding.embedding import by_embedding
 
     return by_embedding(list(samples), embedder)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.support.conflicts import conflicts
-from assay.support.coverage import Place, nearest
+from assay.grounding.conflicts import conflicts
+from assay.grounding.coverage import Place, nearest
 
 if TYPE_CHECKING:
-    from assay.support.claims import Claim, Given
-    from assay.support.contexts import Contexts
-    from assay.support.record import Reason
+    from assay.grounding.claims import Claim, Given
+    from assay.grounding.contexts import Contexts
+    from assay.grounding.record import Reason
 
 
 class Finding(NamedTuple):

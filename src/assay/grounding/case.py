@@ -6,19 +6,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from assay.support.citations import Mark, marks
-from assay.support.holding import Holding, holding
-from assay.support.matrix import Looked, LookedByWords
-from assay.support.methods import by_words
-from assay.support.posing import Piece, posed
-from assay.support.record import Blank, Grade
+from assay.grounding.citations import Mark, marks
+from assay.grounding.holding import Holding, holding
+from assay.grounding.matrix import Looked, LookedByWords
+from assay.grounding.methods import by_words
+from assay.grounding.posing import Piece, posed
+from assay.grounding.record import Blank, Grade
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from assay.data.samples import Sample
-    from assay.support.matrix import Matrix
-    from assay.support.record import Method, Statement, Support
+    from assay.grounding.matrix import Matrix
+    from assay.grounding.record import Method, Statement, Support
 
 
 class Case:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.support.contexts import Contexts
-from assay.support.record import Evidence, Statement, Support
-from assay.support.statements import statements
+from assay.grounding.contexts import Contexts
+from assay.grounding.record import Evidence, Statement, Support
+from assay.grounding.statements import statements
 from assay.text.segmentation import segmenter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.data.samples import Sample
-    from assay.support.claims import Claim
-    from assay.support.record import Kind, Method, Status
-    from assay.support.words import Finding
+    from assay.grounding.claims import Claim
+    from assay.grounding.record import Kind, Method, Status
+    from assay.grounding.words import Finding
 
 _NO_CONTEXTS = Contexts([])
 _LARGEST = 5_000_000  # comparisons of statements with sentences; a sample that needs more would take minutes

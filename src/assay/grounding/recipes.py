@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError
-from assay.support.embedding import MIDPOINT, SLOPE, sigmoid
+from assay.grounding.embedding import MIDPOINT, SLOPE, sigmoid
 from assay.text import chinese
 from assay.text.embeddings import choose_embedder, cosines, embed_all
 from assay.text.segmentation import han_words

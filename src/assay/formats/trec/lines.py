@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from assay.data.pool import Pool
 from assay.data.rows import Rows
 from assay.data.texts import Texts
-from assay.formats.decimals import decimals
-from assay.formats.scan import QRELS, RUN
+from assay.formats.trec.decimals import decimals
+from assay.formats.trec.scan import QRELS, RUN
 
 if TYPE_CHECKING:
     from assay.data.segments import Bools, Floats, Ints
-    from assay.formats.scan import Layout
+    from assay.formats.trec.scan import Layout
 
 _AHEAD = 3  # fields that are looked for from the start of a line; the others from its end
 _NEWLINE, _SPACE, _COMMENT = b"\n #"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.support.methods import by_words
-from assay.support.posing import posed
-from assay.support.record import Blank
+from assay.grounding.methods import by_words
+from assay.grounding.posing import posed
+from assay.grounding.record import Blank
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample

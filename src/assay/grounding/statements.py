@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.support.claims import Claim
+from assay.grounding.claims import Claim
 from assay.text.english import COURTEOUS
 from assay.text.refusals import is_courtesy, is_refusal
 from assay.text.sentences import sentences
@@ -12,7 +12,7 @@ from assay.text.sentences import sentences
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assay.support.record import Kind
+    from assay.grounding.record import Kind
 
 _TELLTALE = frozenset({"insufficient", "unanswerabl", "unabl"})
 

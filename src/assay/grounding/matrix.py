@@ -6,17 +6,17 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from assay.support.claims import Given
-from assay.support.contexts import Contexts
-from assay.support.preparing import prepare
-from assay.support.words import look_up
+from assay.grounding.claims import Given
+from assay.grounding.contexts import Contexts
+from assay.grounding.preparing import prepare
+from assay.grounding.words import look_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from assay.data.samples import Sample
-    from assay.support.preparing import Part
-    from assay.support.record import Support
+    from assay.grounding.preparing import Part
+    from assay.grounding.record import Support
 
 
 class Matrix(Protocol):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.support.claims import FUNCTION
+from assay.grounding.claims import FUNCTION
 from assay.text.lexicon import equivalents, is_general
 from assay.text.numbers import values
 from assay.text.words import NUMBER
 
 if TYPE_CHECKING:
-    from assay.support.claims import Claim
-    from assay.support.contexts import Contexts
+    from assay.grounding.claims import Claim
+    from assay.grounding.contexts import Contexts
 
 # What a word is worth that stands somewhere in the contexts, beside the nearest sentence, or in it.
 ANYWHERE, BESIDE, THERE = 0.7, 0.9, 1.0

@@ -14,8 +14,8 @@ from assay.data.judgments import Judgments
 from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
-from assay.formats.pieces import loaders, separator_of
-from assay.formats.scan import BLANKS, FIELD, QRELS, RUN, RUN_LINE, Layout, any_uneven, fields_of, kept, scan
+from assay.formats.trec.pieces import loaders, separator_of
+from assay.formats.trec.scan import BLANKS, FIELD, QRELS, RUN, RUN_LINE, Layout, any_uneven, fields_of, kept, scan
 from assay.lazy import pl
 
 if TYPE_CHECKING:

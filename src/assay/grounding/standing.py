@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from assay.messages import say
 
 if TYPE_CHECKING:
+    from assay.grounding.record import Method
     from assay.messages import Said
-    from assay.support.record import Method
 
 
 @dataclass(frozen=True, slots=True)

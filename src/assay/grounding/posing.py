@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from assay.data.samples import Context
-from assay.support.citations import blanked, marks
-from assay.support.record import Blank
+from assay.grounding.citations import blanked, marks
+from assay.grounding.record import Blank
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample

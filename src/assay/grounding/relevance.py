@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.support.record import Grade
+from assay.grounding.record import Grade
 from assay.text import chinese
 from assay.text.embeddings import choose_embedder, cosines, embed_all
 from assay.text.segmentation import han_words
