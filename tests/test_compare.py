@@ -183,7 +183,7 @@ def test_different_rules_are_refused():
 
 def test_different_definitions_under_one_label_are_refused():
     one = scores("a", lists(1), ["ndcg@10"])
-    two = replace(scores("b", lists(2), ["ndcg@10"]), definitions={"ndcg@10": "ndcg(gain='exp')@10"})
+    two = replace(scores("b", lists(2), ["ndcg@10"]), columns=(assay.parse("ndcg(gain='exp')@10").column("ndcg@10"),))
     with pytest.raises(assay.NotComparable, match=r"ndcg@10 of a is ndcg@10, of b ndcg\(gain='exp'\)@10"):
         compare([one, two])
 

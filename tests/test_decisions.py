@@ -31,7 +31,7 @@ def scores(name: str, values, label: str = "ndcg@10", weights=None) -> Scores:
     """Scores of one measure as given, one query each."""
     column = np.array(values, dtype=float)
     return Scores(
-        name, [f"q{i}" for i in range(len(column))], (label,), {label: label}, column[:, None],
+        name, [f"q{i}" for i in range(len(column))], (assay.parse(label).column(label),), column[:, None],
         np.zeros((len(column), 1), dtype=np.uint8), {label: Counts(len(column))}, assay.load_protocol("trec"),
         weights=None if weights is None else np.array(weights, dtype=float), judgments="same",
     )  # fmt: skip

@@ -23,7 +23,6 @@ from assay.formats.files import system_name
 from assay.formats.samples import as_samples, join_samples
 from assay.grounding.holding import flag
 from assay.grounding.record import Blank
-from assay.measures import parse
 from assay.messages import say
 from assay.stats.intervals import mean_interval
 
@@ -75,10 +74,14 @@ class Answers(Scores):
     def interval(self, label: str) -> Interval:
         """The mean of a measure with its confidence interval, which ends where values do."""
         found = mean_interval(self.column(label), weights=self.weights)
-        low, high = parse(self.definitions[label]).spec.bounds
+        low, high = self.about(label).bounds
         if found.low is None or found.high is None:
             return found
-        return replace(found, low=max(found.low, low), high=min(found.high, high))
+        return replace(
+            found,
+            low=found.low if low is None else max(found.low, low),
+            high=found.high if high is None else min(found.high, high),
+        )
 
     @property
     def stages(self) -> dict[str, str | None]:
@@ -382,20 +385,17 @@ def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) 
                 values[place, i] = cell.value
             elif cell.status == "missing" and column.measure.spec.zero_if_missing and plan.protocol.missing == "zero":
                 values[place, i] = 0.0
-    labels = tuple(column.label for column in table)
     judge = plan.here.judge
     used = judge is not None and any(column.method in {"llm", "mix"} for column in table)
     source = plan.samples.source
     scores = Answers(
         name=plan.name,
         query_ids=[sample.query_id for sample in plan.samples],
-        labels=labels,
-        definitions={column.label: str(column.definition) for column in table},
+        columns=tuple(column.definition.column(column.label) for column in table),
         values=values,
         status=status,
         counts={column.label: _counts(column, values[:, i]) for i, column in enumerate(table)},
         protocol=plan.protocol,
-        aggregates=dict.fromkeys(labels, "mean"),
         judgments=plan.samples.digest,
         inputs=({"role": "samples", "source": source},) if source is not None else (),
         asked=plan.asked,

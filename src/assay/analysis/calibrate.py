@@ -214,7 +214,7 @@ def _systems(
     found = []
     for run in runs:
         by_judge, by_people = scored(judged, run), scored(human, run)
-        means = [label for label in by_judge.labels if by_judge.aggregates.get(label, "mean") == "mean"]
+        means = [column.label for column in by_judge.columns if column.is_mean]
         found += [_corrected(by_judge, by_people, label, complete) for label in means]
     return tuple(found)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.data.scores import STATUSES, UNDEFINED, Counts
+from assay.data.scores import STATUSES, UNDEFINED, Column, Counts
 from assay.errors import UsageError
 from assay.pipeline.gold import covered, inside
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SPAN = re.compile(r"(span_recall|span_precision)@(\d+)")
 
 
-def with_column(scores: Scores, label: str, definition: str, values: Mapping[str, tuple[float | None, str]]) -> Scores:
+def with_column(scores: Scores, about: Column, values: Mapping[str, tuple[float | None, str]]) -> Scores:
     """Add a measure by hand: for each query a value, or None with a status; other queries are undefined."""
     rows = [values.get(query, (None, "undefined")) for query in scores.query_ids]
     column = np.array([np.nan if value is None else value for value, _ in rows])
@@ -34,14 +34,12 @@ def with_column(scores: Scores, label: str, definition: str, values: Mapping[str
     number = {status: int((codes == code).sum()) for code, status in enumerate(STATUSES)}
     return replace(
         scores,
-        labels=(*scores.labels, label),
-        definitions={**scores.definitions, label: definition},
-        aggregates={**scores.aggregates, label: "mean"},
+        columns=(*scores.columns, about),
         values=np.column_stack([scores.values, column]),
         status=np.column_stack([scores.status, codes]),
         counts={
             **scores.counts,
-            label: Counts(
+            about.label: Counts(
                 queries=int((~np.isnan(column)).sum()), missing=number["missing"], undefined=number["undefined"],
                 unjudged=number["unjudged"], abstained=number["abstained"],
                 not_applicable=number["not_applicable"], failed=number["failed"],
@@ -56,7 +54,7 @@ def with_answers(scores: Scores, found: Answers, judge: str) -> Scores:
         cells = zip(found.query_ids, found.column(label).tolist(), found.status[:, found.labels.index(label)].tolist(),
                     strict=True)  # fmt: skip
         values = {query: (None if value != value else value, STATUSES[code]) for query, value, code in cells}  # noqa: PLR0124
-        scores = with_column(scores, label, found.definitions[label], values)
+        scores = with_column(scores, found.about(label), values)
     return replace(
         scores,
         asked={**scores.asked, **found.asked},
@@ -68,6 +66,12 @@ def with_answers(scores: Scores, found: Answers, judge: str) -> Scores:
 def is_span_measure(text: object) -> bool:
     """Tell measures of gold spans from those of rankings."""
     return isinstance(text, str) and text.startswith("span_")
+
+
+def span_column(text: str) -> Column:
+    """What is known about a measure of gold spans."""
+    name, _, cut = text.partition("@")
+    return Column(text, text, name, k=int(cut) if cut.isdigit() else None, subject="spans")
 
 
 def span_values(

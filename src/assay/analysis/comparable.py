@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.doubts import about_answers, of_answers
+from assay.analysis.doubts import about_answers
 from assay.errors import NotComparable, UnknownName, UsageError
 from assay.measures import expand, parse
-from assay.stats.inputs import EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.data.scores import Scores
+    from assay.data.scores import Column, Scores
     from assay.data.segments import Bools, Floats
 
 _SHOWN = 3
@@ -29,12 +28,16 @@ class Aligned:
     """
 
     query_ids: list[str]
-    labels: tuple[str, ...]
-    definitions: dict[str, str]
+    columns: tuple[Column, ...]
     names: tuple[str, ...]
     values: Floats
     weights: Floats | None
     apart: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the measures."""
+        return tuple(column.label for column in self.columns)
 
     def column(self, label: str) -> Floats:
         """Values of one measure: one row per query that has them, one column per system; others are left out."""
@@ -43,7 +46,7 @@ class Aligned:
 
     def signs(self) -> Floats:
         """1 for each measure that should be large, -1 for one that should be small."""
-        return np.array([direction(self.definitions[label]) for label in self.labels])
+        return np.array([column.direction for column in self.columns])
 
 
 def label_of(scores: Scores, measure: object) -> str:
@@ -72,38 +75,11 @@ def labels_of(scores: Scores, measure: object) -> list[str]:
     if len(several) < 2:  # noqa: PLR2004
         return [label_of(scores, measure)]
     labels = [label_of(scores, one) for one in several]
-    return [label for label in labels if scores.aggregates.get(label, "mean") == "mean"]
+    return [label for label in labels if scores.about(label).is_mean]
 
 
 def _some(labels: Sequence[str]) -> str:
     return ", ".join(labels[:8]) + (" ..." if len(labels) > 8 else "")  # noqa: PLR2004
-
-
-def direction(definition: str) -> float:
-    """1 if a higher value of the measure is better, -1 if a lower one is."""
-    try:
-        return -1.0 if parse(definition).spec.lower_is_better else 1.0
-    except UsageError:
-        return 1.0  # a custom measure of another session
-
-
-def bounds(definition: str, values: Floats) -> tuple[float, float] | None:
-    """The ends between which all values of a measure lie.
-
-    None where one is infinite, where the measure is not known, or where values lie beyond them: a custom measure may
-    not have declared its own.
-    """
-    try:
-        low, high = parse(definition).spec.bounds
-    except UsageError:  # a custom measure of another session, or one of gold spans, which are shares
-        from assay.analysis.columns import is_span_measure
-
-        if not is_span_measure(definition):
-            return None
-        low, high = 0.0, 1.0
-    known = values[~np.isnan(values)]
-    beyond = len(known) > 0 and (known.min() < low - EQUAL or known.max() > high + EQUAL)
-    return None if beyond or not np.isfinite(high - low) else (low, high)
 
 
 def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> Aligned:
@@ -125,7 +101,7 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     queries = first.query_ids if all(s.query_ids == first.query_ids for s in systems) else _union(systems)
     twins = [[_twin(scores, first, label) or label for label in chosen] for scores in systems]
     stacked = np.stack([_values(s, queries, labels) for s, labels in zip(systems, twins, strict=True)], axis=2)
-    answers = [of_answers(first.definitions[label]) for label in chosen]
+    answers = [first.about(label).subject == "answers" for label in chosen]
     _leave_out(stacked, answers)
     chosen, stacked, apart = _in_common(chosen, stacked, answers, asked=labels is not None)
     _check_queries(queries, chosen, names, stacked)
@@ -135,8 +111,7 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
         rows &= weights > 0
     return Aligned(
         query_ids=[query for query, kept in zip(queries, rows.tolist(), strict=True) if kept],
-        labels=chosen,
-        definitions={label: first.definitions[label] for label in chosen},
+        columns=tuple(first.about(label) for label in chosen),
         names=tuple(names),
         values=stacked[rows],
         weights=None if weights is None else weights[rows],
@@ -164,16 +139,16 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
             for scores in systems:
                 if _twin(scores, first, label) is None:
                     label_of(scores, label)
-            if first.aggregates.get(label, "mean") != "mean":
-                kind = first.aggregates[label]
+            if not first.about(label).is_mean:
+                kind = first.about(label).aggregate
                 raise UsageError(f"{label} is a {kind} over queries, not a mean, and cannot be tested query by query")
         return tuple(dict.fromkeys(found))
     shared = [
         label
         for label in first.labels
         if all(_twin(other, first, label) is not None for other in systems)
-        and first.aggregates.get(label, "mean") == "mean"
-        and not (first.definitions[label].startswith("coverage") and _runs_differ(systems, label))
+        and first.about(label).is_mean
+        and not (first.about(label).over == "run" and _runs_differ(systems, label))
     ]
     if not shared:
         held = "; ".join(f"{scores.name} has {_some(scores.labels)}" for scores in systems)
@@ -214,12 +189,17 @@ def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
         if theirs[rule] != value:
             raise NotComparable(f"{pair} were evaluated under different rules: {rule} = {value} and {theirs[rule]}")
     for label in labels:
-        if first.judge != other.judge and "method='llm'" in first.definitions[label]:
+        method = first.about(label).method
+        if first.judge != other.judge and method == "llm":
             raise NotComparable(
                 f"{label} of {first.name} was judged by {first.judge}, of {other.name} by {other.judge}"
             )
-        by_embeddings = any(f"method='{name}'" in first.definitions[label] for name in ("embedding", "sigmoid", "mix"))
-        if by_embeddings and first.embedder and other.embedder and first.embedder != other.embedder:
+        if (
+            method in {"embedding", "sigmoid", "mix"}
+            and first.embedder
+            and other.embedder
+            and first.embedder != other.embedder
+        ):
             raise NotComparable(
                 f"{label} of {first.name} was found with the embeddings {first.embedder}, of {other.name} with"
                 f" {other.embedder}: choose one for both with --embedder"

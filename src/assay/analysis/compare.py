@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.comparable import Aligned, aligned, bounds
+from assay.analysis.comparable import Aligned, aligned
 from assay.analysis.decision import Payment, Rules, Verdict, decide, decide_payment, too_few
 from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
@@ -262,7 +262,7 @@ def _contrast(
     outcomes = wins_ties_losses(better)
     interval = t_test.interval if rules.interval == "t" else _bootstrapped(change, data, rules)
     of = moments(change, data.weights)
-    limits = bounds(data.definitions[data.labels[measure]], data.values[:, measure])
+    limits = data.columns[measure].limits(data.values[:, measure])
     span = None if limits is None else limits[1] - limits[0]
     if span is not None and rules.smallest_effect >= span:
         raise UsageError(

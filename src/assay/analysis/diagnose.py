@@ -10,13 +10,11 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.answer_records import stages_in, weakest_in
-from assay.analysis.comparable import direction
 from assay.analysis.evaluate import listed_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
 from assay.data.scores import UNDEFINED
 from assay.errors import UsageError
-from assay.measures import parse
 from assay.messages import say
 from assay.stats.intervals import Interval, mean_interval
 
@@ -215,11 +213,8 @@ def diagnose_scores(
 
 
 def cutoff_of(scores: Scores, label: str) -> int:
-    """The cutoff of a measure; 10 for one that has none or that this session does not know."""
-    try:
-        return parse(scores.definitions[label]).k or 10
-    except UsageError:
-        return 10
+    """The cutoff of a measure; 10 for one that has none."""
+    return scores.about(label).k or 10
 
 
 def chosen(scores: Scores, measure: str | None) -> str:
@@ -229,7 +224,7 @@ def chosen(scores: Scores, measure: str | None) -> str:
         return measure
     if scores.protocol.primary in scores.labels:
         return scores.protocol.primary
-    means = [label for label in scores.labels if scores.aggregates.get(label, "mean") == "mean"]
+    means = [column.label for column in scores.columns if column.is_mean]
     if not means:
         raise UsageError("none of the measures is a mean over queries")
     return means[0]
@@ -238,7 +233,7 @@ def chosen(scores: Scores, measure: str | None) -> str:
 def _lowest(scores: Scores, label: str) -> list[tuple[int, str]]:
     """Rows and ids of the queries with the lowest values, in that order; undefined ones are not failures."""
     values = np.where(scores.status[:, scores.labels.index(label)] == UNDEFINED, np.nan, scores.column(label))
-    values = values * direction(scores.definitions[label])
+    values = values * scores.about(label).direction
     order = np.argsort(values, kind="stable")[: min(_WORST, int((~np.isnan(values)).sum()))]
     return [(row, scores.query_ids[row]) for row in order.tolist()]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.comparable import direction
 from assay.analysis.compare import Comparison, compare
 from assay.analysis.decision import Rules
 from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
@@ -120,7 +119,7 @@ def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -
     return Group(
         systems=systems,
         primary=primary,
-        lower=direction(systems[0].definitions[primary]) < 0,
+        lower=systems[0].about(primary).lower_is_better,
         comparison=comparison,
         why=why,
         sweep=swept,
@@ -179,7 +178,7 @@ def _primary(systems: Sequence[Scores], comparison: Comparison | None, deciding:
 
 
 def _has_mean(scores: Scores) -> bool:
-    return any(scores.aggregates.get(label, "mean") == "mean" for label in scores.labels)
+    return any(column.is_mean for column in scores.columns)
 
 
 def _settings(scores: Scores) -> Settings:
@@ -195,7 +194,7 @@ def _settings(scores: Scores) -> Settings:
 
 def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
     """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
-    if primary in scores.labels and scores.aggregates.get(primary, "mean") == "mean":
+    if primary in scores.labels and scores.about(primary).is_mean:
         scores = replace(scores, protocol=replace(scores.protocol, primary=primary))
     run = evidence.runs.get(scores.name)
     if judgments is None or run is None or scores.protocol.fold is not None:
@@ -264,10 +263,9 @@ def _interval(plain: dict[str, Any]) -> Interval:
 def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:
     """Draw the measures that a result has at two cutoffs or more as curves."""
     families: dict[str, list[tuple[int, str]]] = {}
-    for label, text in systems[0].definitions.items():
-        name, at, cut = text.rpartition("@")
-        if at and cut.isdigit() and all(label in scores.labels for scores in systems):
-            families.setdefault(name, []).append((int(cut), label))
+    for column in systems[0].columns:
+        if column.k is not None and all(column.label in scores.labels for scores in systems):
+            families.setdefault(column.family, []).append((column.k, column.label))
     return tuple(
         Curve(scores.name, name, tuple(k for k, _ in cuts), tuple(_point(scores, label) for _, label in cuts))
         for name, found in families.items()

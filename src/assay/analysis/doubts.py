@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.data.scores import MISSING, UNDEFINED, UNJUDGED
-from assay.errors import UsageError
-from assay.measures import parse
 from assay.messages import Said, say
 from assay.stats.moments import weighing
 
 if TYPE_CHECKING:
-    from assay.data.scores import Counts, Scores
+    from assay.data.scores import Column, Counts, Scores
 
 _EXAMPLES = 3
 _UNJUDGED_ALARM = 0.2
@@ -39,15 +37,7 @@ def doubts(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
 
 def about_answers(scores: Scores) -> bool:
     """Say whether these are scores of answers, not of rankings."""
-    return any(of_answers(definition) for definition in scores.definitions.values())
-
-
-def of_answers(definition: str) -> bool:
-    """Say whether a definition is that of a measure of answers."""
-    try:
-        return parse(definition).spec.of == "answers"
-    except UsageError:
-        return False  # a custom measure of another session
+    return scores.subject == "answers"
 
 
 def _partial(scores: Scores) -> list[Said]:
@@ -78,7 +68,7 @@ def left_out(counts: Counts, size: int) -> list[Said]:
 
 
 def _mixed(scores: Scores) -> list[Said]:
-    labels = [label for label, text in scores.definitions.items() if "method='mix'" in text]
+    labels = [column.label for column in scores.columns if column.method == "mix"]
     counts = getattr(scores, "methods", {})
     told = ", ".join(f"{method} {count}" for method, count in counts.items()) or "llm, embedding, words"
     return [say("answers.mixed", labels=labels, methods=told)] if labels else []
@@ -99,8 +89,8 @@ def agreement(method: str, embedder: str = "") -> Said:
 
 def _agreement(scores: Scores) -> list[Said]:
     """Say of every method that was used how far it agrees with people."""
-    texts = " ".join(scores.definitions.values())
-    used = [name for name in ("llm", "embedding", "words") if f"method='{name}'" in texts]
+    methods = {column.method for column in scores.columns}
+    used = [name for name in ("llm", "embedding", "words") if name in methods]
     return [agreement(name, scores.embedder) for name in used if name != "llm" or not scores.calibration]
 
 
@@ -130,10 +120,7 @@ def _unreached(scores: Scores) -> list[Said]:
     for label, counts in scores.counts.items():
         if not scores.judged or counts.undefined < scores.judged:
             continue
-        try:
-            threshold = parse(scores.definitions[label]).threshold
-        except UsageError:
-            continue  # a custom measure of another session
+        threshold = scores.about(label).threshold
         if threshold is not None:
             by_threshold.setdefault(threshold, []).append(label)
     return [say("doubt.unreached", n=least, labels=_some(labels)) for least, labels in by_threshold.items()]
@@ -143,7 +130,7 @@ def _fewer(scores: Scores) -> list[Said]:
     """Name the means that stand on fewer queries than were judged."""
     by_number: dict[int, list[str]] = {}
     for label, counts in scores.counts.items():
-        if counts.queries < scores.judged and not scores.definitions[label].startswith("coverage"):
+        if counts.queries < scores.judged and scores.about(label).over == "judged":
             by_number.setdefault(counts.queries, []).append(label)
     return [
         say("doubt.fewer", labels=_some(labels), n=number, judged=scores.judged) for number, labels in by_number.items()
@@ -159,16 +146,15 @@ def _tied(scores: Scores) -> list[Said]:
 
 def _unjudged(scores: Scores) -> list[Said]:
     """Warn where many documents behind a number were never judged; the shallowest cutoff says most."""
-    shares = [(_depth(scores.definitions[label]), label, c.unjudged_share or 0.0) for label, c in scores.counts.items()]
+    shares = [(_depth(scores.about(label)), label, c.unjudged_share or 0.0) for label, c in scores.counts.items()]
     _, label, share = min(shares)
     if all(every == 1.0 for _, _, every in shares):
         return [say("doubt.no_common")]
     return [say("doubt.unjudged", share=share, label=label)] if share > _UNJUDGED_ALARM else []
 
 
-def _depth(definition: str) -> float:
-    cut = definition.rpartition("@")[2]
-    return float(cut) if cut.isdigit() else float("inf")
+def _depth(column: Column) -> float:
+    return float("inf") if column.k is None else float(column.k)
 
 
 def _weighted(scores: Scores) -> list[Said]:

@@ -236,13 +236,11 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
     return Scores(
         name="run",
         query_ids=ranking.query_ids,
-        labels=tuple(settings.measures),
-        definitions={label: str(measure) for label, measure in settings.measures.items()},
+        columns=tuple(measure.column(label) for label, measure in settings.measures.items()),
         values=values,
         status=status,
         counts=counts,
         protocol=protocol,
-        aggregates={label: measure.spec.aggregate for label, measure in settings.measures.items()},
         weights=weights,
         asked=settings.asked,
     )

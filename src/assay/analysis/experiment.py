@@ -11,8 +11,7 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.answer_rules import ANSWERING, answer_rules, of_answers, sides_apart
-from assay.analysis.columns import is_span_measure, span_values, with_answers, with_column
-from assay.analysis.comparable import direction
+from assay.analysis.columns import is_span_measure, span_column, span_values, with_answers, with_column
 from assay.analysis.compare import compare
 from assay.analysis.decision import Rules
 from assay.analysis.evaluate import evaluate_run
@@ -20,7 +19,6 @@ from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.analysis.tuning import split
 from assay.errors import InputError, UsageError, excerpt
-from assay.measures import parse
 from assay.messages import say
 from assay.pipeline.measuring import Account
 from assay.pipeline.records import together
@@ -161,7 +159,7 @@ def evaluate_experiment(judge: Judge, outcomes: Iterable[Outcome], *, holdout: f
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     label = judge.primary(systems[0])
     found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
-    sign = direction(systems[0].definitions[label])
+    sign = systems[0].about(label).direction
     winner = max(systems, key=lambda scores: -math.inf if math.isnan(scores[label]) else sign * scores[label]).name
     rows = [_row(outcome, systems, found) for outcome in listed]
     check = None
@@ -254,7 +252,7 @@ class Judge:
         scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
         ids = [query.id for query in data.queries]
         for text in self._spans:
-            scores = with_column(scores, text, text, span_values(text, outcome, ids, data.spans, self._share))
+            scores = with_column(scores, span_column(text), span_values(text, outcome, ids, data.spans, self._share))
         if outcome.samples is not None and self._answers is not None:
             scores = with_answers(scores, self._answered(outcome), self._answers.judge)
         return scores
@@ -362,16 +360,7 @@ def _stage(name: str, works: Sequence[Work]) -> StageTime:
 
 
 def _quality(scores: Scores, label: str, found: Comparison | None) -> Quality:
-    return replace(_mean(scores, label, found), method=_method(scores.definitions[label]))
-
-
-def _method(definition: str) -> str:
-    """Who judged the answers behind a measure; empty for other measures."""
-    if is_span_measure(definition):
-        return ""
-    measure = parse(definition)
-    method = measure.arguments.get("method") if measure.spec.of == "answers" else None
-    return str(method) if method not in (None, "auto") else ""
+    return replace(_mean(scores, label, found), method=scores.about(label).method)
 
 
 def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from assay.analysis.comparable import aligned, bounds, direction, label_of
-from assay.analysis.doubts import of_answers
+from assay.analysis.comparable import aligned, label_of
 from assay.errors import InputError, UnknownName, UsageError
-from assay.measures import parse
 from assay.messages import Said, ends, say
 from assay.stats.bounded import upper_bound
 from assay.stats.inputs import paired_differences
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from assay.data.protocol import Target
-    from assay.data.scores import Scores
+    from assay.data.scores import Column, Scores
 
 Outcome = Literal["passed", "failed", "inconclusive"]
 MARGIN = 0.01
@@ -113,7 +111,7 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
     goal = rule.at_most if rule.at_most is not None else rule.at_least
     sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
     name = f"{rule.measure} {sign} {goal:g}"
-    shown = _with_method(rule.measure, scores.definitions[label])
+    shown = _with_method(rule.measure, scores.about(label))
     gap = _gap(scores, label, rule.min_coverage, shown)
     if gap is not None and goal is not None:
         return Check(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
@@ -121,7 +119,7 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
         raise UsageError(f"{rule.measure}: there is no {'value' if goal is not None else 'threshold'} to check")
     interval = None
     outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
-    if rule.sure and scores.aggregates.get(label, "mean") == "mean":
+    if rule.sure and scores.about(label).is_mean:
         interval = _interval(scores, label, rule.alpha)
         outcome = _sure(interval, goal, below=below, strict=rule.strict)
     message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
@@ -133,7 +131,7 @@ def _gap(scores: Scores, label: str, least: float, shown: str) -> Said | None:
     found, counts, value = scores.coverage(label), scores.counts[label], scores[label]
     if found.share >= least:
         return None
-    answers = of_answers(scores.definitions[label])
+    answers = scores.about(label).subject == "answers"
     absent = found.expected - found.scored - counts.failed - sum(counts.judged_by.values())
     others = [say("left.judged_by", n=n, method=say(f"method.{method}")) for method, n in counts.judged_by.items()]
     kinds = {"failed": counts.failed, "missing" if answers else "absent": absent}
@@ -149,7 +147,7 @@ def _interval(scores: Scores, label: str, alpha: float) -> Interval:
     """Interval of a mean; values that do not vary have the one that the bounds of the measure and their number give."""
     values, weights = scores.column(label), scores.weights
     found = mean_interval(values, weights=weights, confidence_level=1 - 2 * alpha)
-    ends = bounds(scores.definitions[label], values)
+    ends = scores.about(label).limits(values)
     if found.reason != NO_SPREAD or ends is None:
         return found
     low = upper_bound(-values, upper=-ends[0], alpha=alpha, weights=weights)
@@ -157,10 +155,9 @@ def _interval(scores: Scores, label: str, alpha: float) -> Interval:
     return replace(found, low=None if low is None else -low, high=high, method="bounded", reason="")
 
 
-def _with_method(measure: str, definition: str) -> str:
+def _with_method(measure: str, about: Column) -> str:
     """Name the method behind a measure of answers: a threshold made for one may be checked by another."""
-    method = parse(definition).arguments.get("method") if of_answers(definition) else None
-    return f"{measure} [{method}]" if method else measure
+    return f"{measure} [{about.method}]" if about.method else measure
 
 
 def _reaches(value: float, goal: float, *, below: bool, strict: bool) -> bool:
@@ -190,7 +187,7 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
         return Check(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
     pair = [replace(rule.baseline, name=f"{rule.baseline.name} (baseline)"), scores]
     data = aligned(pair, [label])
-    change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * direction(data.definitions[label])
+    change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
     interval = mean_interval(change, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
     if interval.estimate is None:
         raise UsageError(f"{rule.measure}: no query has a value of both {scores.name} and {rule.baseline.name}")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.doubts import of_answers
 from assay.messages import Said, say
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.comparable import Aligned
     from assay.analysis.decision import Rules
-    from assay.data.scores import Counts, Scores
+    from assay.data.scores import Column, Counts, Scores
 
 _FEW_QUERIES = 50
 _UNJUDGED = 0.2
@@ -36,7 +35,7 @@ def _common(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     size = len({query for scores in systems for query in scores.query_ids})
     for i, label in enumerate(data.labels):
         kept = int((~np.isnan(data.values[:, i]).any(axis=1)).sum())
-        if kept < size and of_answers(data.definitions[label]):
+        if kept < size and data.columns[i].subject == "answers":
             yield say("answers.common", label=label, n=kept, of=size)
 
 
@@ -68,20 +67,20 @@ def _small(data: Aligned) -> Iterator[Said]:
         yield say("concern.small_mean", labels=found, least=_SMALL_MEAN)
 
 
-def _counts(scores: Scores, definition: str) -> Counts:
+def _counts(scores: Scores, wanted: Column) -> Counts:
     """Counts behind a measure, whatever its label in this system."""
-    return next(scores.counts[label] for label, text in scores.definitions.items() if text == definition)
+    return next(scores.counts[one.label] for one in scores.columns if one.definition == wanted.definition)
 
 
 def _unjudged(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     """Unjudged documents hurt the newer system more: it finds what nobody pooled."""
-    for label in data.labels:
-        shares = [_counts(scores, data.definitions[label]).unjudged_share for scores in systems]
+    for column in data.columns:
+        shares = [_counts(scores, column).unjudged_share for scores in systems]
         known = [share for share in shares if share is not None]
         if len(known) == len(shares) and max(known) > _UNJUDGED and max(known) - min(known) > _UNEVEN:
             most, least = known.index(max(known)), known.index(min(known))
             yield say(
-                "concern.unjudged", label=label, most=systems[most].name, share=max(known),
+                "concern.unjudged", label=column.label, most=systems[most].name, share=max(known),
                 least=systems[least].name, other=min(known),
             )  # fmt: skip
             return
@@ -89,8 +88,8 @@ def _unjudged(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
 
 def _short(systems: Sequence[Scores], data: Aligned) -> Iterator[Said]:
     for scores in systems:
-        for label in data.labels:
-            counts = _counts(scores, data.definitions[label])
+        for column in data.columns:
+            counts = _counts(scores, column)
             if counts.queries and counts.short > _SHORT * counts.queries:
-                yield say("concern.short", system=scores.name, n=counts.short, of=counts.queries, label=label)
+                yield say("concern.short", system=scores.name, n=counts.short, of=counts.queries, label=column.label)
                 break

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,8 +13,6 @@ import numpy as np
 from assay.errors import UnknownName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
     import polars as pl
     from numpy.typing import NDArray
@@ -24,7 +24,62 @@ if TYPE_CHECKING:
 STATUSES = ("scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed")
 SCORED, MISSING, UNDEFINED, UNJUDGED, ABSTAINED, NOT_APPLICABLE, FAILED = range(len(STATUSES))
 
+Subject = Literal["rankings", "answers", "spans"]
+Aggregate = Literal["mean", "sum", "geometric"]
+Parameter = str | bool | int | float | None | tuple[float, ...] | Mapping[str, float]
+
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not make the geometric mean 0
+_EQUAL = 1e-12  # values that differ by less are the same
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known about one column of scores: which measure it is, and how its values are to be read.
+
+    `definition` is the measure as text with everything that was set; two columns are the same where it is. `method`
+    says who judged answers, `bounds` between which ends all values lie (None: no end), `over` whether the mean is over
+    the judged queries or those of the run, `threshold` from which grade on a document is relevant for it.
+    """
+
+    label: str
+    definition: str
+    name: str
+    k: int | None = None
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    method: str = ""
+    subject: Subject = "rankings"
+    bounds: tuple[float | None, float | None] = (0.0, 1.0)
+    lower_is_better: bool = False
+    aggregate: Aggregate = "mean"
+    over: Literal["judged", "run"] = "judged"
+    threshold: float | None = None
+
+    @property
+    def direction(self) -> float:
+        """1 if a higher value is better, -1 if a lower one is."""
+        return -1.0 if self.lower_is_better else 1.0
+
+    @property
+    def is_mean(self) -> bool:
+        """Say whether it is a mean over queries, and not a total or a geometric mean."""
+        return self.aggregate == "mean"
+
+    @property
+    def family(self) -> str:
+        """The definition without its cutoff."""
+        return self.definition if self.k is None else self.definition.removesuffix(f"@{self.k}")
+
+    def limits(self, values: Floats) -> tuple[float, float] | None:
+        """The ends between which all values lie; None without two ends, or where some of these values lie beyond.
+
+        A measure of a user's own may not have declared its bounds.
+        """
+        low, high = self.bounds
+        if low is None or high is None:
+            return None
+        known = values[~np.isnan(values)]
+        beyond = len(known) > 0 and (known.min() < low - _EQUAL or known.max() > high + _EQUAL)
+        return None if beyond else (low, high)
 
 
 @dataclass(frozen=True)
@@ -64,21 +119,19 @@ class Coverage(NamedTuple):
 class Scores:
     """Values of one system: one row per query (the union of judged and retrieved ones), one column per measure.
 
-    A cell has a value or NaN, and a status. NaN cells are in no mean; a judged query missing from the run has the value
-    0 and the status `missing` unless the protocol leaves it out. Scores from a file know their judgments by digest.
-    `judge` names the language model behind the grades, `calibration` how far it agrees with people,
-    `embedder` whose embeddings stand behind values found by embeddings.
+    `columns` says what is known about each measure. A cell has a value or NaN, and a status. NaN cells are in no mean;
+    a judged query missing from the run has the value 0 and the status `missing` unless the protocol leaves it out.
+    Scores from a file know their judgments by digest. `judge` names the language model behind the grades,
+    `calibration` how far it agrees with people, `embedder` whose embeddings stand behind values found by embeddings.
     """
 
     name: str
     query_ids: list[str]
-    labels: tuple[str, ...]
-    definitions: dict[str, str]
+    columns: tuple[Column, ...]
     values: NDArray[np.float64]
     status: NDArray[np.uint8]
     counts: dict[str, Counts]
     protocol: Protocol
-    aggregates: dict[str, Literal["mean", "sum", "geometric"]] = field(default_factory=dict)
     weights: Floats | None = None
     judgments: Judgments | str = ""
     inputs: tuple[dict[str, Any], ...] = ()
@@ -88,6 +141,26 @@ class Scores:
     judge: str = ""
     calibration: str = ""
     embedder: str = ""
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the measures, in the order of the columns."""
+        return tuple(column.label for column in self.columns)
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """Full definitions of the measures by their labels."""
+        return {column.label: column.definition for column in self.columns}
+
+    @property
+    def subject(self) -> Subject:
+        """What these scores are about: answers where any measure is about answers alone, else rankings or spans."""
+        found = {column.subject for column in self.columns}
+        return "answers" if "answers" in found else "rankings" if "rankings" in found else "spans"
+
+    def about(self, label: str) -> Column:
+        """What is known about the measure of a label."""
+        return self.columns[self._place(label)]
 
     @property
     def uncalibrated(self) -> bool:
@@ -101,8 +174,8 @@ class Scores:
 
     @property
     def judged(self) -> int:
-        """Number of judged queries; coverage scores the others too and does not tell."""
-        tells = [not self.definitions[label].startswith("coverage") for label in self.labels]
+        """Number of judged queries; a measure over the queries of the run scores the others too and does not tell."""
+        tells = [column.over == "judged" for column in self.columns]
         rows = self.status[:, tells] if any(tells) else self.status
         return int((rows != UNJUDGED).any(axis=1).sum())
 
@@ -117,9 +190,12 @@ class Scores:
 
     def column(self, label: str) -> Floats:
         """Per-query values of a measure in the order of `query_ids`; NaN for queries that are in no mean."""
+        return self.values[:, self._place(label)]
+
+    def _place(self, label: str) -> int:
         if label not in self.labels:
             raise UnknownName("label", label, self.labels, hint=f"the labels are {', '.join(self.labels[:12])}")
-        return self.values[:, self.labels.index(label)]
+        return self.labels.index(label)
 
     def coverage(self, label: str) -> Coverage:
         """How much of what should have a value has one.
@@ -175,7 +251,7 @@ class Scores:
 
     def _aggregate(self, label: str) -> float:
         values = self.column(label)
-        return aggregate(values, ~np.isnan(values), self.aggregates.get(label, "mean"), self.weights)
+        return aggregate(values, ~np.isnan(values), self.about(label).aggregate, self.weights)
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{label}={value:.4f}" for label, value in list(self.mean().items())[:4])
@@ -183,9 +259,7 @@ class Scores:
         return f"Scores({self.name!r}, {len(self.query_ids)} queries: {shown}{more})"
 
 
-def aggregate(
-    values: Floats, mask: Bools, kind: Literal["mean", "sum", "geometric"], weights: Floats | None = None
-) -> float:
+def aggregate(values: Floats, mask: Bools, kind: Aggregate, weights: Floats | None = None) -> float:
     """Combine per-query values exactly, so that the order of queries and any partition of them cannot matter."""
     kept = values[mask]
     if not len(kept):

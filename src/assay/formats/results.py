@@ -14,6 +14,7 @@ from assay.data.protocol import Protocol, Target
 from assay.data.scores import SCORED, STATUSES, Counts, Scores
 from assay.errors import InputError, NotComparable, UsageError
 from assay.formats.files import Input
+from assay.results.schema1 import column_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +120,7 @@ def _system(scores: Scores, *, judges: int) -> dict[str, Any]:
         "metrics": {label: _plain(value) for label, value in scores.mean().items()},
         "definitions": scores.definitions,
         "asked": dict(scores.asked),
-        "aggregates": scores.aggregates,
+        "aggregates": {column.label: column.aggregate for column in scores.columns},
         "counts": {label: _counts(counts) for label, counts in scores.counts.items()},
         **({"embedder": scores.embedder} if scores.embedder else {}),
         **({"judge": scores.judge} if judges > 1 else {}),
@@ -245,13 +246,13 @@ def _scores(data: dict[str, Any], system: dict[str, Any]) -> Scores:
     return Scores(
         name=name,
         query_ids=ids,
-        labels=labels,
-        definitions=system["definitions"],
+        columns=tuple(
+            column_of(label, system["definitions"][label], system["aggregates"].get(label, "mean")) for label in labels
+        ),
         values=values.reshape(len(ids), len(labels)),
         status=np.array(codes, dtype=np.uint8).reshape(len(ids), len(labels)),
         counts={label: Counts(**counts) for label, counts in system["counts"].items()},
         protocol=_protocol(data["protocol"]),
-        aggregates=system["aggregates"],
         weights=None if weights is None else np.array([weights.get(query, 0.0) for query in ids]),
         judgments=data["judgments"],
         asked=system.get("asked", {}),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_h
 
 import numpy as np
 
+from assay.data.scores import Aggregate, Column, Parameter, Subject
 from assay.errors import UnknownName, UsageError, excerpt
 
 if TYPE_CHECKING:
@@ -22,9 +24,7 @@ if TYPE_CHECKING:
     from assay.grounding.record import Blank
 
 Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer
-Subject = Literal["rankings", "answers"]
 Cutoff = Literal["required", "optional", "none"]
-Aggregate = Literal["mean", "sum", "geometric"]
 
 _DEEPEST = 10**9
 
@@ -178,6 +178,26 @@ class Measure:
         used = "min_relevance" in self.spec.inherited(arguments) or "min_relevance" in dict(self.params)
         return arguments.get("min_relevance") if used else None
 
+    def column(self, label: str = "") -> Column:
+        """What the scores of this measure know about it; its own text is the label unless another is given."""
+        spec, arguments = self.spec, self.arguments
+        judged = spec.of == "answers" and arguments.get("method") not in (None, "auto")
+        low, high = (float(end) if math.isfinite(end) else None for end in spec.bounds)
+        return Column(
+            label or self.text,
+            str(self),
+            self.name,
+            k=self.k,
+            parameters={name: _storable(value) for name, value in arguments.items()},
+            method=str(arguments["method"]) if judged else "",
+            subject=spec.of,
+            bounds=(low, high),
+            lower_is_better=spec.lower_is_better,
+            aggregate=spec.aggregate,
+            over=spec.over,
+            threshold=self.threshold,
+        )
+
     @property
     def pieces(self) -> frozenset[str]:
         """What has to be found out about a sample, by some method, before this can be computed."""
@@ -298,6 +318,14 @@ def _frozen(value: Any) -> Any:
 
 def _thawed(value: Any) -> Any:
     return dict(value[1]) if isinstance(value, tuple) and value[:1] == ("table",) else value
+
+
+def _storable(value: Any) -> Parameter:
+    """A parameter as a result file can hold it: the keys of a table are texts."""
+    if isinstance(value, Mapping):
+        return {f"{key:g}": float(gain) for key, gain in value.items()}
+    found: Parameter = tuple(map(float, value)) if isinstance(value, (list, tuple)) else value
+    return found
 
 
 def _literal(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _EXAMPLES = 4
 _TEXT = 46
 _ID = 24
-_METHOD = re.compile(r"method='(\w+)'")
 _FINE = frozenset({"fine", "right refusal", ""})
 
 
@@ -53,12 +51,9 @@ def _told(counts: Counts, size: int, lang: Lang) -> str:
 
 
 def method_of(scores: Scores, label: str) -> str:
-    """The method in the definition of a measure; nothing for one that needs none."""
-    found = _METHOD.search(scores.definitions[label])
-    if found is None:
-        return ""
-    known = {"llm", "embedding", "words", "mix"}
-    return say(f"method.{found[1]}") if found[1] in known else found[1]
+    """The method that found the values of a measure; nothing for one that needs none."""
+    method = scores.about(label).method
+    return say(f"method.{method}") if method in {"llm", "embedding", "words", "mix"} else method
 
 
 def document(scores: Answers, samples: Sequence[Mapping[str, object]]) -> list[Block]:

@@ -23,7 +23,7 @@ def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = Fal
     rows: list[tuple[str, ...]] = [
         (
             scores.name,
-            *(number(scores[label], whole=scores.aggregates.get(label) == "sum", exact=exact) for label in labels),
+            *(number(scores[label], whole=scores.about(label).aggregate == "sum", exact=exact) for label in labels),
         )
         for scores in systems
     ]
@@ -36,7 +36,7 @@ def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
     """One row per system and query, with the status where a value was not simply scored."""
     rows: list[tuple[str, ...]] = []
     for scores in systems:
-        whole = [scores.aggregates.get(label) == "sum" for label in scores.labels]
+        whole = [scores.about(label).aggregate == "sum" for label in scores.labels]
         for query, values, codes in zip(scores.query_ids, scores.values, scores.status, strict=True):
             cells = [number(float(v), whole=w, exact=exact) for v, w in zip(values, whole, strict=True)]
             odd = sorted({STATUSES[code] for code in codes if code})

@@ -60,9 +60,9 @@ def _alone(scores: Scores) -> Table:
     """One system: a row for each measure, with the interval of its mean."""
     rows = []
     for label in scores.labels:
-        whole = scores.aggregates.get(label, "mean") != "mean"
+        whole = not scores.about(label).is_mean
         interval = "" if whole else between(mean_interval(scores.column(label), weights=scores.weights))
-        shown = evaluation.number(scores[label], whole=scores.aggregates.get(label) == "sum")
+        shown = evaluation.number(scores[label], whole=scores.about(label).aggregate == "sum")
         rows.append((label, shown, interval, f"{scores.counts[label].queries:,}"))
     headers = (say("column.measure"), scores.name, say("column.interval", level=0.95), say("column.queries"))
     table = Table(headers, tuple(rows))
