@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from assay.analysis.dossier import Evidence, dossier
 from assay.analysis.evaluate import evaluate_run
+from assay.analysis.report_data import Evidence, report_data
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
-from assay.formats.results import result_dict
 from assay.report.html import page
 from assay.report.whole import report
+from assay.results.result import make_result
 
 DEPTH = 20
 RELEVANT = 5
@@ -76,9 +76,9 @@ def main() -> None:
     judgments, runs = collection(queries, systems)
     settings = Settings.of(judgments, ["ndcg@10", "recall@10", "reciprocal_rank"], "trec")
     scores = [evaluate_run(judgments, run, settings) for run in runs]
-    result = result_dict(scores, command="assay evaluate qrels.txt *.run")
+    result = make_result(systems=scores, command="assay evaluate qrels.txt *.run")
     start = time.perf_counter()
-    found = dossier([result], Evidence(judgments, {run.name: run for run in runs}))
+    found = report_data([result], Evidence(judgments, {run.name: run for run in runs}))
     analysed = time.perf_counter()
     text = page(report(found), title="large")
     written = time.perf_counter()

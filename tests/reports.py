@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import assay
-from assay.formats.results import result_dict
+from assay.results.result import decode_result, make_result
 
 DOCUMENTS = {f"d{i}": f"Document {i}: what it says about steeping and water, 第 {i} 篇。 " * 4 for i in range(1, 13)}
 QUERIES = {f"q{i:02d}": f"question {i}, 问题 {i}" for i in range(1, 15)}
@@ -33,15 +33,15 @@ def scores(names=("first", "second", "third"), measures=("ndcg@10", "recall@5", 
 
 
 def evaluation(names=("first", "second", "third"), **more):
-    return result_dict(
-        scores(names), command="assay evaluate qrels.txt one.run", warnings=["a doubt of old"], more=more
+    return make_result(
+        systems=scores(names), command="assay evaluate qrels.txt one.run", warnings=["a doubt of old"], raw=more
     )
 
 
 def bare(**more):
     """A result without systems."""
     parts = {"schema": 1, "version": "0.1.0", "command": "assay bench x", "systems": [], "inputs": [], "warnings": []}
-    return {**parts, "per_query": {"query_id": [], "values": {}, "status": {}}, **more}
+    return decode_result({**parts, "per_query": {"query_id": [], "values": {}, "status": {}}, **more})
 
 
 ANSWER = "Steep it for three minutes. The water must boil. 第三句没有依据。"

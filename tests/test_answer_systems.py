@@ -180,7 +180,8 @@ def test_systems_without_a_sample_in_common_stand_side_by_side_and_are_told_so(c
     )
     assert code == 0
     told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["warnings"]
-    assert any("the systems have no sample in common" in text and "--map query_id=COLUMN" in text for text in told)
+    texts = [one if isinstance(one, str) else one["text"] for one in told]
+    assert any("the systems have no sample in common" in text and "--map query_id=COLUMN" in text for text in texts)
     code, _, err = call("compare", "r.json", "-m", "exact_match")
     assert (code, err.count("\n")) == (2, 1)
     code, out, _ = call("answers", "s.jsonl", "--method", "words", "-m", "exact_match", "--map", "query_id=task")

@@ -18,12 +18,13 @@ from scipy import stats
 import assay
 from assay.analysis.comparable import aligned
 from assay.analysis.compare import compare
-from assay.analysis.decision import Rules, decide
+from assay.analysis.decision import decide
 from assay.analysis.listwise import ceilings, likeness
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.report import comparison as report
+from assay.results.comparison import Rules
 
 
 def lists(seed: int, queries: int = 60, skill: float = 0.5) -> dict[str, dict[str, float]]:

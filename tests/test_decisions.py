@@ -6,13 +6,14 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import assay
 from assay.analysis.compare import compare
-from assay.analysis.decision import Rules, decide
+from assay.analysis.decision import decide
 from assay.analysis.gate import NotWorse, Threshold, gate
 from assay.analysis.listwise import lifts
 from assay.analysis.roi import gain_of, roi
@@ -22,6 +23,9 @@ from assay.report import comparison as report
 from assay.report.document import write
 from assay.report.economics import returns
 from assay.report.intervals import between, told
+from assay.results.codec import read_json
+from assay.results.comparison import Comparison, Rules
+from assay.results.result import decode_result
 from assay.stats.intervals import Interval
 
 NO_SPREAD = "the values do not vary"
@@ -397,12 +401,17 @@ def test_earlier_result_files_with_intervals_of_width_0_are_readable(tmp_path):
     (tmp_path / "b.run").write_text("q1 Q0 a 1 2 s\nq1 Q0 x 2 1 s\nq2 Q0 a 1 2 s\nq2 Q0 x 2 1 s\n")
     run_assay("compare", "q", "a.run", "b.run", "-m", "rr", "-o", "new.json", cwd=tmp_path)
     data = json.loads((tmp_path / "new.json").read_text())
+    data["schema"] = 1
+    for system in data["systems"]:
+        system["aggregates"] = dict.fromkeys(system["metrics"], "mean")
+        del system["measures"], system["warnings"], system["notes"]
+    data["lifts"], data["lists"] = data["comparison"].pop("lifts"), data["comparison"].pop("likeness")
     data["lifts"][0]["pays"] = True
     flat = {"low": 1.0, "high": 1.0}
     data["lifts"][0]["relative"] |= flat
     contrast = data["comparison"]["contrasts"][0]
     contrast["relative"] |= flat
-    for name in ("effective_n", "reach", "limit"):
+    for name in ("effective_n", "too_few", "reach", "limit"):
         del contrast[name]
     del data["comparison"]["weight"]
     (tmp_path / "old.json").write_text(json.dumps(data))
@@ -410,12 +419,12 @@ def test_earlier_result_files_with_intervals_of_width_0_are_readable(tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     assert "may be more or less than 15%" in page
-    gain = gain_of(data["comparison"])
+    gain = gain_of(decode_result(read_json(json.dumps(data))).part(Comparison))
     assert (gain.relative.value, gain.relative.low, gain.relative.high) == (1.0, None, None)
 
 
 def test_a_sweep_in_an_earlier_file_loses_its_width_0():
-    from assay.analysis.dossier import dossier
+    from assay.analysis.report_data import report_data
 
     system = {
         "name": "r", "file": None, "metrics": {"hit_rate@1": 1.0}, "definitions": {"hit_rate@1": "hit_rate@1"},
@@ -430,7 +439,7 @@ def test_a_sweep_in_an_earlier_file_loses_its_width_0():
                   "choices": [{"system": "r", "f1": 1, "recall": 1, "answers": None, "survey": None}],
                   "recall_target": 0.7},
     }  # fmt: skip
-    found = dossier([result]).groups[0].curves[0].points[0]
+    found = report_data([decode_result(result)]).groups[0].curves[0].points[0]
     assert (found.estimate, found.low, found.high, found.reason) == (1.0, None, None, NO_SPREAD)
 
 
@@ -584,10 +593,8 @@ def test_a_sure_threshold_of_constant_values_asks_for_enough_of_them(n, goal, ex
 
 
 def returned(before, after, **changes):
-    from dataclasses import asdict
-
-    part = json.loads(json.dumps(asdict(contrast_of(before, after)[0])))
-    part["contrasts"][0] |= changes
+    found = contrast_of(before, after)[0]
+    part = replace(found, contrasts=(replace(found.contrasts[0], **changes),))
     return roi(gain_of(part), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
 
 
@@ -615,11 +622,8 @@ def test_a_return_on_few_queries_or_an_unsure_baseline_has_no_interval():
 
 
 def test_a_return_on_a_gain_without_an_interval_claims_nothing():
-    from dataclasses import asdict
-
     found, _ = contrast_of([0.4] * 20, [0.5] * 20)
-    part = json.loads(json.dumps(asdict(found)))
-    got = roi(gain_of(part), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
+    got = roi(gain_of(found), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
     assert (got.outcome, got.roi.low, got.roi.high) == ("no_interval", None, None)
     text = write(returns(got, method="b", currency="$"), "table")
     assert "The comparison gives no interval of the gain that can be relied on" in text
@@ -631,8 +635,8 @@ def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     [(0.1, 0.9, "good"), (-0.9, -0.1, "bad"), (-0.1, 0.9, "warn"), (None, None, "warn"), (0.5, 0.5, "warn")],
 )
 def test_the_colour_of_a_return_follows_its_interval(low, high, tone):
-    from assay.analysis.dossier import Dossier, Evidence
+    from assay.analysis.report_data import Evidence, ReportData
     from assay.report.sections.money import verdict
 
-    found = Dossier((), (), Evidence(), {"economics": ({"roi": {"value": 0.5, "low": low, "high": high}},)})
+    found = ReportData((), (), Evidence(), {"economics": ({"roi": {"value": 0.5, "low": low, "high": high}},)})
     assert verdict(found).tone == tone

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay.analysis.economics import REFERENCES, Method, cost, measured_throughput, money
 from assay.analysis.roi import Band, Gain, gain_of, roi
 from assay.errors import InputError, UnknownName, UsageError
@@ -381,7 +382,7 @@ def test_costs_flow_from_file_to_file(call, compared):
     words = ("cost", "--method", "ce,price=0.025,tokens=800", "--method", "what,tokens=5", "--queries-per-day", "1000")
     assert call(*words, "-o", "cost.json")[0] == 0
     data = json.loads(Path("cost.json").read_text())
-    assert (data["schema"], data["systems"], data["economics"]["currency"]) == (1, [], "USD")
+    assert (data["schema"], data["economics"]["currency"]) == (2, "USD")
     rows = data["economics"]["costs"]
     assert [(row["method"], row["per_query"], row["per_day"]) for row in rows] == [
         ("no reranking", 0.0, 0.0), ("ce", pytest.approx(0.001), pytest.approx(1.0)), ("what", None, None),
@@ -444,16 +445,17 @@ def test_wrong_calls_end_in_one_line(call, compared, tmp_path, words, expected):
 
 
 def test_a_newer_file_is_refused_by_its_schema(call, tmp_path):
-    (tmp_path / "new.json").write_text('{"schema": 2, "comparison": {}}')
+    (tmp_path / "new.json").write_text('{"schema": 3, "comparison": {}}')
     code, _, err = call(
         "roi", "new.json", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"
     )
     assert code == 2
-    assert "schema 2" in err
+    assert "schema 3" in err
 
 
 def test_a_comparison_of_several_systems_needs_a_choice():
-    comparison = {"systems": ["a", "b", "c"], "measures": ["m"], "contrasts": [], "baseline": "a"}
+    lists = {"q": {"x": 1.0}}
+    comparison = assay.compare([assay.evaluate({"q": {"x": 1}}, lists, ["map"], name=name) for name in "abc"])
     with pytest.raises(UsageError, match=r"choose one with --system \(b, c\)"):
         gain_of(comparison)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from assay.analysis.compare import Comparison, Contrast, Mover, Pairs
-from assay.analysis.decision import Rules
-from assay.analysis.listwise import Lift, Likeness
 from assay.messages import say
 from assay.report import comparison as report
 from assay.report.document import Heading, Lines, write
 from assay.report.tables import Cell, Table, render
+from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs, Rules
 from assay.stats.intervals import Interval
 
 GOLDEN = Path(__file__).parent / "golden" / "report"
@@ -27,7 +26,7 @@ def contrast(system: str, measure: str, difference: float, **changes: object) ->
     values: dict[str, object] = {
         "difference": interval(difference, 0.03125), "relative": interval(difference * 2, 0.0625), "t_pvalue": 0.001,
         "pvalue": 0.0009, "exact": False, "adjusted": 0.0018, "effect_size": 0.41, "superiority": 0.7, "wins": 50,
-        "ties": 20, "losses": 10, "detectable": 0.025, "effective_n": 80.0, "reach": 1.0, "limit": None, "verdict": "better",
+        "ties": 20, "losses": 10, "detectable": 0.025, "effective_n": 80.0, "too_few": False, "reach": 1.0, "limit": None, "verdict": "better",
         "improves": True, "at_least_smallest": True, "pays": "open",
         "gained": (Mover("q7", 0.25, 1.0),), "lost": (Mover("q|9", 0.5, 0.125),),
     }  # fmt: skip
@@ -41,7 +40,6 @@ def comparison() -> Comparison:
         systems=("bm25", "dense_v2", "重排"),
         measures=("ndcg@10", "recall@50"),
         queries=80,
-        weighted=False,
         rules=Rules(),
         means={
             "ndcg@10": (interval(0.5, 0.05), interval(0.625, 0.05), interval(0.46875, 0.05)),
@@ -63,9 +61,10 @@ def comparison() -> Comparison:
 
 @pytest.fixture
 def document(comparison):
-    lifts = [Lift("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays="below")]
-    lists = [Likeness("dense_v2", 0.4, 10, 0.35, 0.62), Likeness("重排", 0.9, 10, 0.8, 1.0)]
-    return report.document(comparison, "rerank", lists=lists, gains=[lifts], notes=["a note with 100 % & more"])
+    lifts = (Lift("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays="below"),)
+    likeness = (Likeness("dense_v2", 0.4, 10, 0.35, 0.62), Likeness("重排", 0.9, 10, 0.8, 1.0))
+    found = replace(comparison, lifts=lifts, likeness=likeness)
+    return report.document(found, "rerank", notes=["a note with 100 % & more"])
 
 
 def check(name: str, text: str) -> None:
@@ -79,7 +78,6 @@ def test_a_comparison_in_every_format_and_language(document, kind, lang):
 
 
 def test_all_pairs_carry_letters(comparison):
-    from dataclasses import replace
 
     ones = ((1.0, 0.01, 0.5), (0.01, 1.0, 0.01), (0.5, 0.01, 1.0))
     pairs = (Pairs("ndcg@10", ones, ("b", "a", "b")), Pairs("recall@50", ((1.0,) * 3,) * 3, ("a", "a", "a")))

@@ -8,12 +8,13 @@ import polars as pl
 import pytest
 
 import reports
-from assay.analysis.dossier import Evidence, dossier
+from assay.analysis.report_data import Evidence, report_data
 from assay.data.run import Run
 from assay.formats.reading import as_judgments
 from assay.messages import say
 from assay.report import html
 from assay.report.whole import report
+from assay.results.result import make_result
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 PAGES = [
@@ -35,13 +36,13 @@ def evidence():
 def files(tmp_path_factory):
     """The full report in both languages, and one with long tables."""
     folder = tmp_path_factory.mktemp("reports")
-    pages = report(dossier(reports.everything(), evidence()))
+    pages = report(report_data(reports.everything(), evidence()))
     for lang in ("en", "zh"):
         text = html.page(pages, title=say("page.title", name="all"), made="made by hand", lang=lang)
         (folder / f"{lang}.html").write_text(text, encoding="utf-8")
     many = {f"q{i:04d}": f"question {i}" for i in range(730)}
-    result = reports.result_dict(reports.scores(("one", "two"), ("ndcg@10",), many), command="assay evaluate x")
-    (folder / "long.html").write_text(html.page(report(dossier([result])), title="long"), encoding="utf-8")
+    result = make_result(systems=reports.scores(("one", "two"), ("ndcg@10",), many), command="assay evaluate x")
+    (folder / "long.html").write_text(html.page(report(report_data([result])), title="long"), encoding="utf-8")
     return folder
 
 

@@ -10,11 +10,10 @@ import pytest
 
 import assay
 import reports
-from assay.analysis.dossier import Evidence, dossier
+from assay.analysis.report_data import Evidence, report_data
 from assay.data.run import Run
 from assay.formats.queries import Queries
 from assay.formats.reading import as_judgments
-from assay.formats.results import result_dict
 from assay.report import charts, html
 from assay.report.document import write
 from assay.report.sections import (
@@ -31,6 +30,7 @@ from assay.report.sections import (
 )
 from assay.report.tables import Table, render
 from assay.report.whole import report
+from assay.results.result import InputFile, make_result
 from assay.stats.intervals import Interval
 from payloads import payloads
 
@@ -68,7 +68,7 @@ def document(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def hostile():
-    """A dossier with a payload in every text: query and document ids, texts, answers, labels, file names."""
+    """A report_data with a payload in every text: query and document ids, texts, answers, labels, file names."""
     found = {query: {f"d{query}": 2, f"e{query}": 0} for query in HOSTILE}
     run = {query: {f"e{query}": 2.0, f"d{query}": 1.0} for query in HOSTILE}
     names = (HOSTILE[0], HOSTILE[5])
@@ -76,8 +76,8 @@ def hostile():
         assay.evaluate(found, run, ["ndcg@10"], name=names[0]),
         assay.evaluate(found, {q: {f"d{q}": 2.0, f"e{q}": 1.0} for q in HOSTILE}, ["ndcg@10"], name=names[1]),
     ]
-    result = result_dict(scores, command=HOSTILE[1], warnings=HOSTILE)
-    result["inputs"] = [{"role": "run", "path": text, "sha256": "0"} for text in HOSTILE]
+    inputs = [InputFile("run", text, "0") for text in HOSTILE]
+    result = make_result(systems=scores, command=HOSTILE[1], warnings=HOSTILE, inputs=inputs)
     samples = [
         {
             "query_id": text, "question": question(text), "answer": text, "method": text, "stage": text,
@@ -104,7 +104,7 @@ def hostile():
     )
     texts = {f"{letter}{query}": document(query) for query in HOSTILE for letter in "de"}
     runs = {name: Run.from_dict(run, name) for name in names}
-    return dossier([result, *more], Evidence(as_judgments(found), runs, texts, Queries(frame)))
+    return report_data([result, *more], Evidence(as_judgments(found), runs, texts, Queries(frame)))
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_two_hundred_system_names_are_shown_as_given(browser, tmp_path):
         assay.evaluate(found, {q: {"d1": 1.0, f"x{i}": float((i + j) % 2) * 2} for j, q in enumerate(found)}, ["ndcg@10"], name=text)
         for i, text in enumerate(HOSTILE)
     ]  # fmt: skip
-    made = dossier([result_dict(scores, command="x")])
+    made = report_data([make_result(systems=scores, command="x")])
     file = tmp_path / "systems.html"
     pages = [
         summary.section(made, []),

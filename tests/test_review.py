@@ -43,7 +43,8 @@ def test_rounding_is_no_difference():
 def test_a_constant_difference_that_is_too_small_is_equivalent():
     import numpy as np
 
-    from assay.analysis.decision import Rules, decide
+    from assay.analysis.decision import decide
+    from assay.results.comparison import Rules
 
     for value, verdict in ((0.005, "equivalent"), (0.02, "better")):
         change = np.full(600, value)

@@ -14,7 +14,8 @@ import pytest
 import scipy.stats
 from scipy.optimize import brentq
 
-from assay.analysis.decision import Rules, decide, decide_payment
+from assay.analysis.decision import decide, decide_payment
+from assay.results.comparison import Rules
 from assay.stats import (
     equivalence,
     mcnemar,

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from assay.analysis.answers import Answers, answer_systems, answers
     from assay.analysis.bench import bench
     from assay.analysis.calibrate import calibrate
-    from assay.analysis.compare import Comparison, compare
+    from assay.analysis.compare import compare
     from assay.analysis.conduct import run_experiment
-    from assay.analysis.decision import Rules
     from assay.analysis.diagnose import diagnose
     from assay.analysis.economics import cost
     from assay.analysis.evaluate import evaluate
@@ -42,17 +41,18 @@ if TYPE_CHECKING:
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
+    from assay.results.comparison import Comparison, Rules
 
 _HOMES = {
     "Answers": "assay.analysis.answers",
     "answer_systems": "assay.analysis.answers",
     "answers": "assay.analysis.answers",
     "bench": "assay.analysis.bench",
-    "Comparison": "assay.analysis.compare",
+    "Comparison": "assay.results.comparison",
     "calibrate": "assay.analysis.calibrate",
     "compare": "assay.analysis.compare",
     "run_experiment": "assay.analysis.conduct",
-    "Rules": "assay.analysis.decision",
+    "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",

@@ -1,4 +1,7 @@
-"""Polars, imported when it is first used: that takes longer than evaluating most runs, which needs none of it."""
+"""What is imported when it is first used: Polars, and the functions that the package shows to its users.
+
+Polars takes longer to import than most runs take to be evaluated, which needs none of it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["pl"]
+__all__ = ["pl", "public"]
 
 
 class _Later(ModuleType):
@@ -22,3 +25,12 @@ if TYPE_CHECKING:
     import polars as pl
 else:
     pl = _Later("polars")
+
+
+def public(name: str) -> Any:
+    """A function of the package as its users know it, such as `show`: records offer some of them as methods.
+
+    The package itself names its functions and imports none before it is asked for, so that a record low in the layers
+    can do what any user of it can.
+    """
+    return getattr(importlib.import_module("assay"), name)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.comparable import Aligned, aligned
-from assay.analysis.decision import Payment, Rules, Verdict, decide, decide_payment, too_few
+from assay.analysis.decision import decide, decide_payment, too_few
 from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
-from assay.measures import parse
+from assay.results.comparison import Comparison, Contrast, Mover, Pairs, Rules, Weight
 from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
@@ -32,116 +32,6 @@ if TYPE_CHECKING:
 
 
 _MOVERS = 5
-
-
-@dataclass(frozen=True)
-class Mover:
-    """A query whose value changed."""
-
-    query_id: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class Contrast:
-    """One system against the baseline on one measure.
-
-    `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest true
-    difference that so many queries would detect 80 % of the time. `at_least_smallest` says whether the whole interval
-    lies beyond the smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth
-    as much. `reach` is the largest difference that a query can have, None for a measure without bounds; where no query
-    differs, `limit` is the mean difference from which on the queries exclude it. `pays` says what is shown about the
-    relative gain and the one from which a reranker pays; None where there is no such gain: the baseline is 0, or less
-    is better.
-    """
-
-    system: str
-    measure: str
-    difference: Interval
-    relative: Interval
-    t_pvalue: float | None
-    pvalue: float
-    exact: bool
-    adjusted: float
-    effect_size: float | None
-    superiority: float | None
-    wins: int
-    ties: int
-    losses: int
-    detectable: float | None
-    effective_n: float
-    reach: float | None
-    limit: float | None
-    verdict: Verdict
-    improves: bool
-    at_least_smallest: bool
-    pays: Payment | None
-    gained: tuple[Mover, ...]
-    lost: tuple[Mover, ...]
-
-    @property
-    def too_few(self) -> bool:
-        """Say whether there are too few queries for a verdict."""
-        return too_few(self.effective_n)
-
-    @property
-    def unchanged(self) -> bool:
-        """Say whether no query differs."""
-        return not self.wins and not self.losses
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """All pairs of systems on one measure by the randomised Tukey HSD; systems that share a letter do not differ."""
-
-    measure: str
-    pvalues: tuple[tuple[float, ...], ...]
-    letters: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Weight:
-    """How uneven query weights are: the number of equal ones that are worth as much, the heaviest query, its share."""
-
-    effective_queries: float
-    heaviest: str
-    share: float
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for.
-
-    `weight` says how uneven the weights of queries are, where they have some.
-    """
-
-    baseline: str
-    systems: tuple[str, ...]
-    measures: tuple[str, ...]
-    queries: int
-    weighted: bool
-    rules: Rules
-    means: dict[str, tuple[Interval, ...]]
-    contrasts: tuple[Contrast, ...]
-    pairs: tuple[Pairs, ...] = ()
-    best: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    weight: Weight | None = None
-
-    def contrast(self, system: str, measure: str) -> Contrast:
-        """Find one system's contrast on one measure, by its label or any of its names."""
-        for found in self.contrasts:
-            if found.system == system and (found.measure == measure or _canonical(measure) == found.measure):
-                return found
-        raise UnknownName("contrast", f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts])
-
-
-def _canonical(measure: str) -> str:
-    try:
-        return parse(measure).text
-    except UsageError:
-        return measure
 
 
 def compare(
@@ -180,7 +70,6 @@ def compare(
         systems=data.names,
         measures=data.labels,
         queries=len(data.query_ids),
-        weighted=data.weights is not None,
         rules=rules,
         means=means,
         contrasts=_contrasts(data, rules),
@@ -188,6 +77,7 @@ def compare(
         best=tuple(_best(data, i) for i in range(len(data.labels))),
         warnings=concerns(ordered, data, rules, all_pairs=all_pairs),
         weight=_weight(data),
+        scores=tuple(ordered),
     )
 
 
@@ -286,6 +176,7 @@ def _contrast(
         losses=outcomes.losses,
         detectable=_detectable(of, rules),
         effective_n=of.effective_n,
+        too_few=too_few(of.effective_n),
         reach=span,
         limit=None if span is None or change[~np.isnan(change)].any() else _limit(change, data, rules.alpha, span),
         verdict=verdict,

@@ -2,68 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import UsageError
+from assay.results.comparison import LEAST_QUERIES
 from assay.stats.bounded import bounded_equivalence, bounded_pvalue
 from assay.stats.inputs import EQUAL
 from assay.stats.moments import NO_SPREAD, moments
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
-    from assay.stats.multiplicity import Correction
+    from assay.results.comparison import Decision, Payment, Rules
 
-Verdict = Literal["better", "worse", "equivalent", "inconclusive"]
-Family = Literal["systems", "all"]
-Payment = Literal["above", "below", "open"]
-
-LEAST_QUERIES = 10  # fewer, or weights that make them worth fewer, give no verdict
 _ROUNDING = 1e-9
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How a comparison decides.
-
-    A difference below `smallest_effect` does not matter; `family` says which tests are corrected together: all systems
-    of one measure, or everything; `worth` is the relative gain above which a reranker is taken to pay.
-    """
-
-    smallest_effect: float = 0.01
-    alpha: float = 0.05
-    correction: Correction = "holm"
-    family: Family = "systems"
-    interval: Literal["t", "bca"] = "t"
-    n_resamples: int = 10_000
-    seed: int = 0
-    worth: float = 0.15
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 0.5:  # noqa: PLR2004
-            raise UsageError(f"alpha = {self.alpha:g}: expected a number between 0 and 0.5")
-        if self.smallest_effect <= 0:
-            raise UsageError(f"smallest effect {self.smallest_effect:g}: expected a number above 0")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed}: expected a whole number from 0 on")
-        if self.n_resamples < 1:
-            raise UsageError(f"{self.n_resamples} resamples: expected 1 or more")
-        if not 0 <= self.worth < math.inf:
-            raise UsageError(f"worth {self.worth:g}: expected a number from 0 on")
-
-    @property
-    def confidence_level(self) -> float:
-        """Level of all intervals."""
-        return 1 - self.alpha
-
-    def needed_queries(self, reach: float) -> int:
-        """How many queries without any difference it takes to call systems equivalent; `reach` is that of `decide`."""
-        if self.smallest_effect >= reach:
-            return LEAST_QUERIES
-        return max(math.ceil(math.log(self.alpha) / math.log1p(-self.smallest_effect / reach)), LEAST_QUERIES)
 
 
 def too_few(effective: float) -> bool:
@@ -79,7 +31,7 @@ def decide(
     sign: float,
     weights: Floats | None,
     reach: float | None = 1.0,
-) -> Verdict:
+) -> Decision:
     """Equivalent if the difference is surely too small to matter, else better or worse if it is real.
 
     `adjusted` is the corrected p of the difference, `sign` is -1 where lower values are better, and `reach` is the
@@ -123,7 +75,7 @@ def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: f
 
 
 def decide_payment(
-    verdict: Verdict,
+    verdict: Decision,
     after: Floats,
     before: Floats,
     rules: Rules,

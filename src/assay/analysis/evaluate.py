@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.data.judgments import Judgments
-    from assay.data.protocol import Fold, Missing, Protocol, Undefined
-    from assay.data.ranking import Ranking, Ties
+    from assay.data.protocol import Fold, Missing, Protocol, Ties, Undefined
+    from assay.data.ranking import Ranking
     from assay.data.segments import Bools, Floats, Ints
     from assay.measures import Measure
 
@@ -92,7 +92,7 @@ def evaluate_run(
 ) -> Scores:
     """Evaluate a run under settings that are already complete."""
     ranking, notes = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
-    inputs = [{"role": "judgments", **_origin(judgments)}, {"role": "run", **_origin(run)}]
+    sources = [("judgments", judgments.source), ("run", getattr(run, "source", None))]
     everything = any(measure.spec.over == "run" for measure in settings.measures.values())
     aligned = _weights(ranking, weights, everything=everything)
     scores = replace(
@@ -101,15 +101,11 @@ def evaluate_run(
     return replace(
         scores,
         name=name or str(getattr(run, "name", "run")),
-        inputs=tuple(inputs),
+        inputs=tuple((role, source) for role, source in sources if source is not None),
+        file=None if sources[1][1] is None else sources[1][1].portable,
         warnings=doubts(scores, complete=judgments.complete),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
     )
-
-
-def _origin(data: Any) -> dict[str, Any]:
-    source = getattr(data, "source", None)
-    return {"source": source} if source is not None else {}
 
 
 def rank(

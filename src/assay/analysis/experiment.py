@@ -13,7 +13,6 @@ import polars as pl
 from assay.analysis.answer_rules import ANSWERING, answer_rules, of_answers, sides_apart
 from assay.analysis.columns import is_span_measure, span_column, span_values, with_answers, with_column
 from assay.analysis.compare import compare
-from assay.analysis.decision import Rules
 from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
@@ -23,6 +22,7 @@ from assay.messages import say
 from assay.pipeline.measuring import Account
 from assay.pipeline.records import together
 from assay.pipeline.runner import total
+from assay.results.comparison import Rules
 from assay.stats.intervals import mean_intervals
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.analysis.answers import Answers
-    from assay.analysis.compare import Comparison, Contrast
-    from assay.analysis.decision import Verdict
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.scores import Scores
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     from assay.pipeline.records import IndexTrace
     from assay.pipeline.runner import Outcome, Work
     from assay.pipeline.stages import Setup
+    from assay.results.comparison import Comparison, Contrast, Decision
     from assay.stats.intervals import Interval
 
 PERCENTILES = (50, 95, 99)
@@ -72,7 +71,7 @@ class Quality:
 
     mean: Interval
     pvalue: float | None = None
-    verdict: Verdict | Literal[""] = ""
+    verdict: Decision | Literal[""] = ""
     method: str = ""
 
 

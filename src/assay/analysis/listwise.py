@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,57 +10,17 @@ import numpy as np
 from assay.analysis.evaluate import rank, score
 from assay.data.scores import aggregate
 from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
+from assay.results.comparison import Lift, Likeness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.analysis.compare import Comparison
-    from assay.analysis.decision import Payment
     from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
     from assay.data.run import Run
-    from assay.stats.intervals import Interval
+    from assay.results.comparison import Comparison
 
 _DEPTH = 100  # rank-biased overlap at p = .9 gives the ranks below a weight of 0.00003
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """How much a system's lists are like the baseline's, averaged over queries.
-
-    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker.
-    """
-
-    system: str
-    overlap: float
-    k: int
-    rbo: float
-    from_candidates: float
-
-    @property
-    def reranks(self) -> bool:
-        """Say whether the system only orders the baseline's documents anew."""
-        return self.from_candidates == 1.0
-
-
-@dataclass(frozen=True)
-class Lift:
-    """Retrieved against reranked on one measure: the lift, and the ceiling that the candidates allow.
-
-    `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` says whether
-    the relative gain is shown to be above the one from which a reranker pays, shown to be below it, or neither; None
-    for measures the rule does not speak of.
-    """
-
-    system: str
-    measure: str
-    before: float
-    after: float
-    relative: Interval
-    ceiling: float | None
-    reached: float | None
-    headroom: float | None
-    pays: Payment | None
 
 
 def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) -> Likeness:

@@ -7,8 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Target, Undefined
-from assay.data.ranking import Ties
+from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Target, Ties, Undefined
 from assay.errors import InputError, UnknownName, UsageError
 from assay.measures import REGISTRY, parse
 

@@ -31,11 +31,10 @@ from assay.pipeline.stages import Setup
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from assay.analysis.compare import Comparison
-    from assay.analysis.listwise import Lift
     from assay.data.scores import Scores
     from assay.measures import Measure
     from assay.pipeline.rerankers import Reranker
+    from assay.results.comparison import Comparison, Lift
 
 _BEFORE, _AFTER = "retrieved", "reranked"
 
@@ -209,11 +208,11 @@ def _evaluated(
     scores = [evaluate_run(judged, run, settings) for run in (first, last)]
     found = compare(scores)
     primary = settings.protocol.primary if settings.protocol.primary in found.measures else found.measures[0]
-    limits = ceilings(judged, first, replace(settings))
+    gains = lifts(found, _AFTER, ceilings(judged, first, replace(settings)), primary)
     ms = np.array(list(told.ms.values()) or [np.nan])
     latency = {f"p{p}": float(np.percentile(ms, p)) for p in (50, 95, 99)}
     return RerankerEvaluation(
-        scores[0], scores[1], found, lifts(found, _AFTER, limits, primary), last,
+        scores[0], scores[1], replace(found, lifts=gains), gains, last,
         {**latency, "mean": float(ms.mean()), "std": float(ms.std())}, told.ms,
         {query: len(rows) for query, rows in lists.items()}, told.tokens, told.money, told.faults,
     )  # fmt: skip

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from assay.analysis.comparable import Aligned
-    from assay.analysis.decision import Rules
     from assay.data.scores import Column, Counts, Scores
+    from assay.results.comparison import Rules
 
 _FEW_QUERIES = 50
 _UNJUDGED = 0.2

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from assay.analysis.decision import too_few
 from assay.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from assay.results.comparison import Comparison
 
 _POINTS = 25
 
@@ -166,27 +165,25 @@ def _outcome(net: Band, gain: Gain) -> Literal["pays", "loses", "open", "no_inte
     return "loses" if net.high < 0 else "open"
 
 
-def gain_of(comparison: Mapping[str, Any], *, system: str | None = None, measure: str | None = None) -> Gain:
-    """Take the gain of one system over the baseline, with its interval, from the comparison of a result file.
+def gain_of(comparison: Comparison, *, system: str | None = None, measure: str | None = None) -> Gain:
+    """Take the gain of one system over the baseline, with its interval, from a comparison.
 
     An interval that has a reason, or that stands on too few queries for a verdict, is left out.
     """
-    systems, measures = list(comparison["systems"])[1:], list(comparison["measures"])
-    label = _chosen("measure", measure, measures, default=measures[0])
+    label = _chosen("measure", measure, list(comparison.measures), default=comparison.measures[0])
+    systems = list(comparison.systems[1:])
     name = _chosen("system", system, systems, default=systems[0] if len(systems) == 1 else None)
-    found = next(c for c in comparison["contrasts"] if c["system"] == name and c["measure"] == label)
-    relative = found["relative"]
-    if relative["estimate"] is None:
-        raise UsageError(f"{label} of {comparison['baseline']} is 0, so there is no relative gain")
-    if relative["estimate"] and found["improves"] != (relative["estimate"] > 0):
+    found = comparison.contrast(name, label)
+    relative = found.relative
+    if relative.estimate is None:
+        raise UsageError(f"{label} of {comparison.baseline} is 0, so there is no relative gain")
+    if relative.estimate and found.improves != (relative.estimate > 0):
         raise UsageError(f"{label} is better when it is lower: choose a measure of quality")
-    means = comparison["means"][label]
-    enough = not too_few(found.get("effective_n", relative["n"]))
-    known = enough and not relative["reason"] and relative["low"] != relative["high"]  # of width 0 in earlier files
+    known = not found.too_few and not relative.reason and relative.low != relative.high  # of width 0 in earlier files
     return Gain(
-        Band(relative["estimate"], relative["low"], relative["high"]) if known else Band(relative["estimate"]),
-        means[0]["estimate"], means[comparison["systems"].index(name)]["estimate"], relative["confidence_level"],
-        name, comparison["baseline"], label, comparison["queries"], found["verdict"],
+        Band(relative.estimate, relative.low, relative.high) if known else Band(relative.estimate),
+        comparison.mean(comparison.baseline, label).estimate, comparison.mean(name, label).estimate,
+        relative.confidence_level, name, comparison.baseline, label, comparison.queries, found.verdict,
     )  # fmt: skip
 
 

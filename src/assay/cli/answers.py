@@ -221,17 +221,19 @@ def _emit(
     from assay.analysis.answer_records import answers_part
     from assay.cli.reporting import write_fresh
     from assay.formats.files import write_atomically
-    from assay.formats.results import plain_json, result_dict, to_json
+    from assay.formats.results import to_json
     from assay.report import answers as shown
     from assay.report.document import write
     from assay.report.evaluation import stamp
+    from assay.results.codec import write_json
+    from assay.results.result import make_result
 
     part = answers_part(found)
     if per_sample:
-        write_atomically(per_sample, "\n".join(map(plain_json, part["samples"])) + "\n")
+        write_atomically(per_sample, "".join(write_json(row, indent=None) + "\n" for row in part["samples"]))
         click.echo(f"wrote {per_sample}", err=True)
-    told = list(dict.fromkeys(str(text) for scores in found for text in (*_own(scores, found), *scores.notes)))
-    result = result_dict(found, command=inputs.command_line(), warnings=told, more={"answers": part})
+    told = list(dict.fromkeys(text for scores in found for text in (*_own(scores, found), *scores.notes)))
+    result = make_result(systems=found, command=inputs.command_line(), warnings=told, raw={"answers": part})
     if kind == "json":
         options.emit(to_json(result), output)
     elif kind == "csv":

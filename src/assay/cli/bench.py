@@ -214,10 +214,12 @@ def _report(found: Bench, *, reference: bool, output: str | None, kind: str, lan
     from assay.report.document import write
 
     if kind == "json":
-        from assay.formats.results import plain_result, to_json
+        from assay.formats.results import to_json
+        from assay.results.result import make_result
 
         # Not the command line as it was typed: it may hold an address with a secret in it.
-        result = plain_result(f"assay bench {found.target}", warnings=found.warnings, bench=serving.bench_dict(found))
+        raw = {"bench": serving.bench_dict(found)}
+        result = make_result(command=f"assay bench {found.target}", warnings=found.warnings, raw=raw)
         options.emit(to_json(result), output)
     elif kind == "csv":
         options.emit(write([serving.bench_rows(found)], "csv", lang), output)

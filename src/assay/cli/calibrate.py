@@ -60,10 +60,11 @@ def command(
         from dataclasses import asdict
 
         from assay.formats.results import to_json
+        from assay.results.result import make_result
 
         plain = {**asdict(found), "stamp": found.stamp, "poor": found.poor}
         plain["confusion"] = {**plain["confusion"], "counts": found.confusion.counts.tolist()}
-        options.emit(to_json({"schema": 1, "calibration": plain}), output)
+        options.emit(to_json(make_result(command=inputs.command_line(), seed=seed, raw={"calibration": plain})), output)
         return
     options.emit(write(calibration(found), kind, lang), output)  # type: ignore[arg-type]
 

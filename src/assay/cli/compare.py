@@ -9,13 +9,11 @@ import click
 from assay.cli import inputs, options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.analysis.compare import Comparison
-    from assay.analysis.listwise import Lift, Likeness
     from assay.cli.inputs import Job
     from assay.data.scores import Scores
     from assay.messages import Lang
+    from assay.results.comparison import Comparison
+    from assay.results.result import Result
 
 _HELP = """Compare RUNs with a BASELINE under the same JUDGMENTS, or the systems of result files.
 
@@ -76,8 +74,8 @@ def command(
 ) -> None:  # fmt: skip
     """Compare and print."""
     from assay.analysis.compare import compare
-    from assay.analysis.decision import Rules
     from assay.report import comparison as shown
+    from assay.results.comparison import Rules
 
     rules = Rules(
         n_resamples=rest.pop("resamples"),
@@ -94,10 +92,11 @@ def command(
         systems = job.scores()
     found = compare(systems, list(measures) or None, baseline=baseline, rules=rules, all_pairs=all_pairs)
     descriptions = _descriptions(labels, found)
-    lists, gains = ((), ()) if job is None or brief else _lists(job, found)
+    if job is not None and not brief:
+        found = _with_lists(job, found)
     kind = kind or options.format_for(output, options.FORMATS)
     if report is not None or kind == "json":
-        result = _result(systems, found, lists, gains)
+        result = _result(systems, found)
         _report(job, result, report, lang)
         if kind == "json":
             from assay.formats.results import to_json
@@ -113,9 +112,8 @@ def command(
         options.emit(write([table], "csv", lang, stamp=stamp(systems)), output)
         return
     document = shown.document(
-        found, str(systems[0].protocol), brief=brief, descriptions=descriptions, lists=lists,
-        gains=gains, notes=_notes(systems),
-    )  # fmt: skip
+        found, str(systems[0].protocol), brief=brief, descriptions=descriptions, notes=_notes(systems)
+    )
     if brief and kind in {"latex", "markdown"}:  # a table to be put into a paper or a page; the rest is for the author
         from assay.report.evaluation import stamp
 
@@ -125,8 +123,10 @@ def command(
         options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
 
 
-def _lists(job: Job, found: Comparison) -> tuple[Sequence[Likeness], Sequence[Sequence[Lift]]]:
+def _with_lists(job: Job, found: Comparison) -> Comparison:
     """Set the lists of every run beside the baseline's; runs that only reorder its documents get a ceiling."""
+    from dataclasses import replace
+
     from assay.analysis.evaluate import listed_run
     from assay.analysis.listwise import ceilings, lifts, likeness
 
@@ -134,13 +134,14 @@ def _lists(job: Job, found: Comparison) -> tuple[Sequence[Likeness], Sequence[Se
     given = job.settings.protocol.ties == "given"
     runs = {name: listed_run(run, job.settings.protocol, job.chunks, dedupe=job.dedupe) for name, run in raw.items()}
     base = runs[found.baseline]
-    alike = [likeness(base, runs[name], given=given) for name in found.systems[1:]]
+    alike = tuple(likeness(base, runs[name], given=given) for name in found.systems[1:])
     if not any(one.reranks for one in alike):
-        return alike, ()
+        return replace(found, likeness=alike)
     limits = ceilings(job.judgments, raw[found.baseline], job.settings, chunks=job.chunks, weights=job.weights)
     primary = job.settings.protocol.primary
     chosen = primary if primary in found.measures else found.measures[0]
-    return alike, [lifts(found, one.system, limits, chosen) for one in alike if one.reranks]
+    gains = [lift for one in alike if one.reranks for lift in lifts(found, one.system, limits, chosen)]
+    return replace(found, likeness=alike, lifts=tuple(gains))
 
 
 def _notes(systems: list[Scores]) -> list[str]:
@@ -162,7 +163,7 @@ def _descriptions(place: str | None, found: Comparison) -> dict[str, str] | None
     return descriptions
 
 
-def _report(job: Job | None, result: dict[str, Any], place: str | None, lang: Lang) -> None:
+def _report(job: Job | None, result: Result, place: str | None, lang: Lang) -> None:
     """Write the report; without a job, the systems came from result files and their lists are not at hand."""
     from assay.cli.reporting import write_fresh
 
@@ -172,20 +173,8 @@ def _report(job: Job | None, result: dict[str, Any], place: str | None, lang: La
         write_fresh(result, place, lang)
 
 
-def _result(
-    systems: list[Scores], found: Comparison, lists: Sequence[Likeness], gains: Sequence[Sequence[Lift]]
-) -> dict[str, Any]:
-    from dataclasses import asdict
+def _result(systems: list[Scores], found: Comparison) -> Result:
+    from assay.results.result import make_result
 
-    from assay.formats.results import result_dict
-    from assay.report.comparison import verdict
-
-    told = [str(verdict(found, contrast)) for contrast in found.contrasts]
-    more = {
-        "comparison": asdict(found),
-        "verdicts": told,
-        "lists": [asdict(one) for one in lists],
-        "lifts": [asdict(lift) for group in gains for lift in group],
-    }
-    warnings = [*map(str, found.warnings), *_notes(systems)]
-    return result_dict(systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed, more=more)
+    warnings = [*found.warnings, *_notes(systems)]
+    return make_result(found, systems=systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed)

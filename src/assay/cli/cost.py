@@ -132,13 +132,15 @@ def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, l
 
     found = replace(found, warnings=(*notes, *found.warnings))
     if kind == "json":
-        from assay.formats.results import plain_result, to_json
+        from assay.formats.results import to_json
+        from assay.results.result import make_result
 
         economics = {
             "currency": found.currency, "documents_per_query": found.documents_per_query,
             "queries_per_day": found.queries_per_day, "costs": report.cost_dicts(found), "roi": None,
         }  # fmt: skip
-        options.emit(to_json(plain_result(command_line(), warnings=found.warnings, economics=economics)), output)
+        result = make_result(command=command_line(), warnings=found.warnings, raw={"economics": economics})
+        options.emit(to_json(result), output)
     elif kind == "csv":
         options.emit(write([report.cost_rows(found)], "csv", lang), output)
     else:

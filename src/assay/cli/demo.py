@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assay.analysis.conduct import Conducted
     from assay.demo import Collection
     from assay.messages import Lang
+    from assay.results.result import Result
 
 _HELP = """Compare search systems on the bundled collection: texts about tea in English and Chinese. Works offline.
 
@@ -82,7 +83,7 @@ def _kept() -> tuple[str, ...]:
     return ("bm25", "vectors", "hybrid", "hybrid + minilm")
 
 
-def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[Conducted, str]:
+def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[Conducted, Result]:
     from assay.analysis.conduct import run_experiment
     from assay.cli.run import bar, clear, write_results
     from assay.report.document import Heading, write
@@ -92,9 +93,9 @@ def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[C
         found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=bar())
     finally:
         clear()
-    text = write_results(found, folder)
+    result = write_results(found, folder)
     click.echo(write([Heading(title), *document(found.findings)], "table"))
-    return found, text
+    return found, result
 
 
 def _diagnosis(ladder: Conducted, place: Collection) -> None:
@@ -113,28 +114,28 @@ def _diagnosis(ladder: Conducted, place: Collection) -> None:
     click.echo(write(diagnosis(replace(found, worst=())), "table"))
 
 
-def _answers(ladder: Conducted) -> dict[str, Any]:
+def _answers(ladder: Conducted) -> Result:
     """Evaluate the answers of the best system, which are sentences of the documents."""
     from assay.analysis.answer_records import answers_part
     from assay.analysis.answers import answers
-    from assay.formats.results import result_dict
     from assay.report.answers import document
     from assay.report.document import write
+    from assay.results.result import make_result
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     found = answers(winner.samples, method="words", name=f"answers of {ladder.findings.winner}")
     part = answers_part([found])
     click.echo(write(document(found, part["samples"]), "table"))
-    return result_dict([found], command="assay demo", more={"answers": part})
+    return make_result(systems=[found], command="assay demo", raw={"answers": part})
 
 
-def _report(ladder: Conducted, text: str, answered: dict[str, Any], place: Path, lang: Lang) -> None:
+def _report(ladder: Conducted, result: Result, answered: Result, place: Path, lang: Lang) -> None:
     """Write all of it as a page; without the packages for that, say how to get them."""
     from assay.cli.run import write_report
     from assay.errors import AssayError
 
     try:
-        write_report(ladder, text, str(place), lang, answers=answered)
+        write_report(ladder, result, str(place), lang, answers=answered)
     except AssayError as error:
         click.echo(f"There is no report: {error}", err=True)
         return

@@ -59,9 +59,11 @@ def command(
         from dataclasses import asdict
 
         from assay.formats.results import to_json
+        from assay.results.result import make_result
 
         plain = [{**asdict(one), "protocol": one.protocol.to_dict()} for one in found]
-        options.emit(to_json({"schema": 1, "diagnoses": plain, "warnings": [stamp] if stamp else []}), output)
+        result = make_result(command=inputs.command_line(), warnings=[stamp] if stamp else [], raw={"diagnoses": plain})
+        options.emit(to_json(result), output)
         return
     if kind == "csv":
         options.emit(write([report.finding_rows(found)], "csv", lang, stamp=stamp), output)

@@ -49,9 +49,10 @@ def command(
     kind = kind or options.format_for(output, options.FORMATS)
     said = evaluation.sentences(systems)
     if report is not None or kind == "json":
-        from assay.formats.results import result_dict, to_json
+        from assay.formats.results import to_json
+        from assay.results.result import make_result
 
-        result = result_dict(systems, command=inputs.command_line(), warnings=said[1:])
+        result = make_result(systems=systems, command=inputs.command_line(), warnings=said[1:])
         job.report(result, report, lang)
         if kind == "json":
             options.emit(to_json(result), output)

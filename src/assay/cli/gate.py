@@ -187,7 +187,8 @@ def _json(gates: list[Gate], judged: str) -> str:
     from dataclasses import asdict
 
     from assay.formats.results import to_json
+    from assay.results.result import make_result
 
     plain = [{"system": one.system, "outcome": one.outcome, "checks": list(map(asdict, one.checks))} for one in gates]
     doubts = [*([judged] if judged else []), *(text for one in gates for text in one.warnings)]
-    return to_json({"schema": 1, "gates": plain, "warnings": doubts})
+    return to_json(make_result(command=inputs.command_line(), warnings=doubts, raw={"gates": plain}))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.formats.records import Records
     from assay.messages import Lang
+    from assay.results.result import Result
 
 
 def command_line() -> str:
@@ -75,7 +76,7 @@ class Job:
         """Evaluate every run."""
         return [self.score(run) for run in self.runs()]
 
-    def report(self, result: dict[str, Any], place: str | None, lang: Lang) -> None:
+    def report(self, result: Result, place: str | None, lang: Lang) -> None:
         """Write the report of what came out of this job, if a place for it is given."""
         from assay.cli.reporting import write_fresh
 
@@ -179,7 +180,9 @@ def results(places: tuple[str, ...], *, check: bool = True) -> list[Scores]:
             raise UsageError(f"{path} holds no systems: it is the result of a command that evaluates none")
         if name is not None and len(systems) > 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-        found += [replace(scores, name=name or scores.name, warnings=doubts(scores)) for scores in systems]
+        found += [
+            replace(scores, name=name or scores.name, warnings=scores.warnings or doubts(scores)) for scores in systems
+        ]
     return found
 
 

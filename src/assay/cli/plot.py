@@ -37,7 +37,7 @@ def command(
     runs: tuple[str, ...], queries: str | None, lang: Lang,
 ) -> None:  # fmt: skip
     """Find the chart and draw it."""
-    from assay.analysis.dossier import dossier
+    from assay.analysis.report_data import report_data
     from assay.cli import reporting
     from assay.errors import UnknownName, UsageError
     from assay.report import charts
@@ -48,7 +48,7 @@ def command(
         raise UsageError("say where to write the chart: -o chart.svg")
     loaded = reporting.load(results)
     evidence = reporting.gather(loaded, judgments=judgments, runs=runs, documents=None, queries=queries)
-    found = {chart.name: chart for chart in _charts(report(dossier([result for _, result in loaded], evidence)))}
+    found = {chart.name: chart for chart in _charts(report(report_data([result for _, result in loaded], evidence)))}
     if name is None:
         _list(found, lang)
         return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,14 +14,15 @@ from assay.cli import options, places
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.dossier import Evidence
+    from assay.analysis.report_data import Evidence
     from assay.data.judgments import Judgments
     from assay.data.run import Run
     from assay.messages import Lang
+    from assay.results.result import Result
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".txt": "table"}
 _NAMES = 4  # of systems in a title
-Loaded = tuple[str, dict[str, Any]]
+Loaded = tuple[str, "Result"]
 
 
 def format_of(place: str) -> str:
@@ -30,7 +32,7 @@ def format_of(place: str) -> str:
 
 def load(files: Sequence[str]) -> list[Loaded]:
     """Read result files; NAME=FILE renames the system of a file that has one."""
-    from assay.analysis.dossier import EXTRAS
+    from assay.analysis.report_data import EXTRAS
     from assay.errors import UsageError
     from assay.formats.files import Input
     from assay.formats.results import load_result
@@ -38,38 +40,14 @@ def load(files: Sequence[str]) -> list[Loaded]:
     found = []
     for name, path in map(options.named, files):
         result = load_result(Input.at(path))
-        _check_lists(path, result)
-        systems = result.get("systems") or []
+        systems = result.systems
         if name is not None and len(systems) != 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-        if not systems and not any(part in result for part in EXTRAS):
+        if not systems and not any(part in result.raw for part in EXTRAS):
             raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *EXTRAS))}")
-        found.append((path, _renamed(result, name) if name is not None else result))
+        renamed = result if name is None else replace(result, systems=(replace(systems[0], name=name),))
+        found.append((path, renamed))
     return found
-
-
-def _check_lists(path: str, result: dict[str, Any]) -> None:
-    """Refuse a result whose systems have no names, or whose inputs no paths."""
-    from assay.errors import InputError
-
-    texts = {"systems": ("name",), "inputs": ("role", "path")}
-    for part, names in texts.items():
-        found = result.get(part) or []
-        problem = "" if isinstance(found, list) else f"{part}: expected a list"
-        for number, entry in enumerate(found if not problem else ()):
-            fits = isinstance(entry, dict) and all(isinstance(entry.get(name), str) for name in names)
-            if not fits or not isinstance(entry.get("sha256"), str | None):
-                problem = f"{part}[{number}]: expected an object with {' and '.join(names)}"
-                break
-        if problem:
-            raise InputError(f"the result file is damaged: {problem}", path=path)
-
-
-def _renamed(result: dict[str, Any], name: str) -> dict[str, Any]:
-    rows = result["per_query"]
-    old = result["systems"][0]["name"]
-    named = {part: {name: rows[part][old]} for part in ("values", "status")}
-    return {**result, "systems": [{**result["systems"][0], "name": name}], "per_query": {**rows, **named}}
 
 
 def gather(
@@ -77,7 +55,7 @@ def gather(
     queries: str | None,
 ) -> Evidence:  # fmt: skip
     """Read what lies behind the results: what is given, and unchanged files that the results name in their folders."""
-    from assay.analysis.dossier import Evidence
+    from assay.analysis.report_data import Evidence
     from assay.formats.queries import read_queries
     from assay.pipeline.documents import read_collection
 
@@ -97,7 +75,7 @@ def _judgments(results: Sequence[Loaded], given: str | None) -> Judgments | None
     from assay.errors import AssayError, NotComparable
     from assay.formats.reading import read_judgments
 
-    digests = [result["judgments"] for _, result in results if result.get("judgments")]
+    digests = [result.systems[0].judgments_digest for _, result in results if result.systems]
     if given is not None:
         read = read_judgments(given)
         if digests and read.digest not in digests:
@@ -117,12 +95,10 @@ def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
 
     found: dict[str, Path] = {}
     for file, result in results:
-        for entry in result.get("inputs") or ():
-            if entry.get("role") != role or not entry.get("sha256"):
-                continue
-            for place in _near(file, str(entry["path"])):
-                if Source(entry["path"], place).sha256 == entry["sha256"]:
-                    found.setdefault(entry["path"], place)
+        for entry in result.origin.inputs:
+            for place in _near(file, entry.path) if entry.role == role and entry.sha256 else ():
+                if Source(entry.path, place).sha256 == entry.sha256:
+                    found.setdefault(entry.path, place)
     places.check(*found.values())
     return found
 
@@ -148,9 +124,9 @@ def _written(results: Sequence[Loaded]) -> dict[str, Path]:
 
     found = {}
     for file, result in results:
-        for system in result.get("systems") or () if "experiment" in result else ():
-            for place in _near(file, f"{Path(file).parent.resolve()}/runs/{file_name(system['name'])}.jsonl"):
-                found[system["name"]] = place
+        for system in result.systems if "experiment" in result.raw else ():
+            for place in _near(file, f"{Path(file).parent.resolve()}/runs/{file_name(system.name)}.jsonl"):
+                found[system.name] = place
     return found
 
 
@@ -160,10 +136,11 @@ def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> 
     from assay.formats.reading import read_run
     from assay.messages import say
 
-    files = {s["name"]: s.get("file") for _, result in results for s in result.get("systems") or ()}
+    files = {system.name: system.file for _, result in results for system in result.systems}
     there, written = _unchanged(results, "run"), _written(results)
-    known = {e.get("sha256") for _, result in results for e in result.get("inputs") or ()}
-    lists = {e["path"] for _, result in results for e in result.get("inputs") or () if e.get("role") == "run"}
+    entries = [entry for _, result in results for entry in result.origin.inputs]
+    known = {entry.sha256 for entry in entries}
+    lists = {entry.path for entry in entries if entry.role == "run"}
     found: dict[str, Run] = {}
     for name, path in map(options.named, given):
         system = name or run_name(path)
@@ -173,7 +150,8 @@ def _runs(results: Sequence[Loaded], given: Sequence[str], notes: list[str]) -> 
         source = found[system].source
         if source is not None and source.sha256 not in known:
             notes.append(say("report.run_other", system=system))
-    for system, path in files.items():
+    for system, file in files.items():
+        path = file or ""
         place = there.get(path) or written.get(system)
         if system in found or (place is None and path not in lists):
             continue
@@ -195,12 +173,12 @@ def write(
     """Put the report together and write it."""
     from importlib.metadata import version
 
-    from assay.analysis.dossier import dossier
+    from assay.analysis.report_data import report_data
     from assay.messages import say, tell
     from assay.report.whole import report
 
     files = [Path(path).name if Path(path).suffix == ".json" else path for path, _ in results]
-    pages = report(dossier([result for _, result in results], evidence))
+    pages = report(report_data([result for _, result in results], evidence))
     if (kind or format_of(place)) == "html":
         from assay.report.html import page
 
@@ -220,7 +198,7 @@ def write(
 
 
 def write_fresh(
-    result: dict[str, Any], place: str | None, lang: Lang, *, judgments: Judgments | None = None,
+    result: Result, place: str | None, lang: Lang, *, judgments: Judgments | None = None,
     runs: Mapping[str, Run] | None = None,
 ) -> None:  # fmt: skip
     """Write the report of a result that was computed just now; nothing, if no place is given.
@@ -229,10 +207,10 @@ def write_fresh(
     """
     if place is None:
         return
-    from assay.analysis.dossier import Evidence
+    from assay.analysis.report_data import Evidence
     from assay.messages import say
 
-    names = [system["name"] for system in result.get("systems") or ()] or [result.get("command") or ""]
+    names = [system.name for system in result.systems] or [result.origin.command]
     title = say("page.title", name=", ".join(names[:_NAMES]) + (" ..." if len(names) > _NAMES else ""))
     evidence = Evidence(judgments=judgments, runs=runs or {})
-    write([(result.get("command") or "", result)], evidence, place, title=title, lang=lang)
+    write([(result.origin.command, result)], evidence, place, title=title, lang=lang)

@@ -9,8 +9,6 @@ import click
 from assay.cli import inputs, options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from assay.analysis.reranking import RerankerEvaluation
     from assay.messages import Lang, Said
     from assay.report.document import Block
@@ -89,7 +87,7 @@ def _document(found: RerankerEvaluation, protocol: str) -> list[Block]:
     from assay.report import comparison
     from assay.report.document import Lines
 
-    blocks = comparison.document(found.comparison, protocol, gains=[found.lifts])
+    blocks = comparison.document(found.comparison, protocol)
     return [*blocks, Lines(tuple(_latency(found)))]
 
 
@@ -114,14 +112,10 @@ def _latency(found: RerankerEvaluation) -> list[Said]:
 
 
 def _json(found: RerankerEvaluation) -> str:
-    from dataclasses import asdict
+    from assay.formats.results import to_json
+    from assay.results.result import make_result
 
-    from assay.formats.results import result_dict, to_json
-
-    systems: Sequence[Any] = (found.before, found.after)
     more = {
-        "comparison": asdict(found.comparison),
-        "lifts": [asdict(lift) for lift in found.lifts],
         "reranker": {
             "chosen": dict(found.chosen),
             "latency_ms": dict(found.latency_ms), "ms": dict(found.ms), "candidates": dict(found.candidates),
@@ -129,4 +123,4 @@ def _json(found: RerankerEvaluation) -> str:
             "money_estimated": found.money_estimated, "faults": dict(found.faults),
         },
     }  # fmt: skip
-    return to_json(result_dict(systems, command=inputs.command_line(), more=more))
+    return to_json(make_result(found.comparison, command=inputs.command_line(), raw=more))

@@ -61,12 +61,13 @@ def command(
     )  # fmt: skip
     if kind == "json":
         from assay.cli.inputs import command_line
-        from assay.formats.results import plain_result, to_json
+        from assay.formats.results import to_json
+        from assay.results.result import make_result
 
         daily = None if found.cost_per_query is None else found.cost_per_query * found.queries_per_day
         row = {"method": str(price["method"]), "per_query": found.cost_per_query, "per_day": daily}
         economics = {"currency": price["currency"], "costs": [row], "roi": report.roi_dict(found)}
-        options.emit(to_json(plain_result(command_line(), economics=economics)), output)
+        options.emit(to_json(make_result(command=command_line(), raw={"economics": economics})), output)
         return
     blocks = report.returns(found, method=price["method"], currency=price["currency"], tokens=price["tokens"])
     options.emit(write(blocks, kind, lang), output)  # type: ignore[arg-type]
@@ -75,8 +76,9 @@ def command(
 def _gain(comparison: str | None, rest: dict[str, Any]) -> Gain:
     """Take the gain from the one place that was given."""
     from assay.analysis.roi import Band, Gain, gain_of
-    from assay.errors import InputError, UsageError
-    from assay.formats.results import read_part
+    from assay.errors import UsageError
+    from assay.formats.results import read_record
+    from assay.results.comparison import Comparison
 
     both = rest["before"] is not None and rest["after"] is not None
     if (comparison is not None) + both + (rest["gain"] is not None) != 1:
@@ -85,11 +87,9 @@ def _gain(comparison: str | None, rest: dict[str, Any]) -> Gain:
         if rest["system"] or rest["measure"]:
             raise UsageError("--system and --measure choose from a comparison file: give one")
         return Gain.between(rest["before"], rest["after"]) if both else Gain(Band(rest["gain"]))
-    part = read_part(comparison, "comparison", hint="make one: assay compare ... -o comparison.json")
-    try:
-        return gain_of(part, system=rest["system"], measure=rest["measure"])
-    except (KeyError, TypeError, IndexError, StopIteration) as error:
-        raise InputError(f"the comparison is damaged: {type(error).__name__} {error}", path=comparison) from None
+    hint = "make one: assay compare ... -o comparison.json"
+    part = read_record(comparison, Comparison, "comparison", hint=hint)
+    return gain_of(part, system=rest["system"], measure=rest["measure"])
 
 
 def _price(costs: str | None, rest: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.conduct import Conducted
     from assay.messages import Lang
+    from assay.results.result import Result
 
 _BAR, _LINE = 0.1, 10.0  # seconds between two bars, and between two lines of a log
 _HELP = """Run the experiment of a TOML file: chunk, index, retrieve, rerank, answer, and measure all of it.
@@ -65,10 +66,10 @@ def command(
     finally:
         clear()
     folder = Path(output) if output else found.experiment.output
-    text = write_results(found, folder)
-    show(found, kind, text, lang=lang, brief=brief)
+    result = write_results(found, folder)
+    show(found, kind, result, lang=lang, brief=brief)
     if report is not None:
-        write_report(found, text, report, lang)
+        write_report(found, result, report, lang)
     click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
     if any(not row.done for row in found.findings.rows) or any(system.failed for system in found.findings.systems):
         sys.exit(1)
@@ -101,11 +102,9 @@ def one_thread() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def write_report(found: Conducted, text: str, place: str, lang: Lang, **more: dict[str, Any]) -> None:
+def write_report(found: Conducted, result: Result, place: str, lang: Lang, **more: Result) -> None:
     """Write the report of an experiment with its lists and texts, and of `more` results by their names."""
-    import json
-
-    from assay.analysis.dossier import Evidence
+    from assay.analysis.report_data import Evidence
     from assay.cli.reporting import write
     from assay.formats.queries import read_queries
 
@@ -116,11 +115,12 @@ def write_report(found: Conducted, text: str, place: str, lang: Lang, **more: di
         documents={document.id: document.text for document in found.collection.documents},
         queries=read_queries(found.experiment.folder / found.experiment.data["queries"]),
     )
-    write([(found.experiment.name, json.loads(text)), *more.items()], evidence, place, lang=lang)
+    write([(found.experiment.name, result), *more.items()], evidence, place, lang=lang)
 
 
-def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> None:
+def show(found: Conducted, kind: str, result: Result, *, lang: Lang, brief: bool) -> None:
     """Print the findings."""
+    from assay.formats.results import to_json
     from assay.messages import say, tell
     from assay.report.document import write
     from assay.report.experiment import document
@@ -132,7 +132,7 @@ def show(found: Conducted, kind: str, text: str, *, lang: Lang, brief: bool) -> 
     if found.damaged:
         click.echo(tell(say("experiment.damaged", counts=counts[2]), lang), err=True)
     if kind == "json":
-        click.echo(text, nl=False)
+        click.echo(to_json(result), nl=False)
         return
     click.echo(write(document(found.findings, brief=brief), kind, lang), nl=False)  # type: ignore[arg-type]
     click.echo(tell(say("experiment.work", done=counts[0], reused=counts[1]), lang), err=True)
@@ -172,13 +172,13 @@ def clear() -> None:
         click.echo("\r" + " " * 100 + "\r", err=True, nl=False)
 
 
-def write_results(found: Conducted, folder: Path) -> str:
-    """Write runs, samples and trace, and last the result file; returns its text."""
+def write_results(found: Conducted, folder: Path) -> Result:
+    """Write runs, samples and trace, and last the result file."""
     from assay.errors import InputError
     from assay.formats.files import file_name, write_atomically
-    from assay.formats.results import result_dict, to_json
-    from assay.formats.writing import write_run
+    from assay.formats.writing import write_result, write_run
     from assay.report.experiment import plain
+    from assay.results.result import make_result
 
     try:
         (folder / "runs").mkdir(parents=True, exist_ok=True)
@@ -197,14 +197,12 @@ def write_results(found: Conducted, folder: Path) -> str:
             write_atomically(folder / "samples" / f"{name}.jsonl", _lines(map(_sample, outcome.samples)))
     write_atomically(folder / "trace.jsonl", _lines(_trace(found)))
     findings = found.findings
-    text = to_json(
-        result_dict(
-            findings.systems, command=inputs.command_line(), warnings=list(map(str, findings.warnings)),
-            seed=found.experiment.seed, more={"experiment": plain(findings)},
-        )
+    result = make_result(
+        systems=findings.systems, command=inputs.command_line(), warnings=findings.warnings,
+        seed=found.experiment.seed, raw={"experiment": plain(findings)},
     )  # fmt: skip
-    write_atomically(folder / "result.json", text)
-    return text
+    write_result(result, folder / "result.json")
+    return result
 
 
 def _lines(rows: Any) -> str:

@@ -54,7 +54,8 @@ def command(
     if kind == "json":
         from dataclasses import asdict
 
-        from assay.formats.results import result_dict, to_json
+        from assay.formats.results import to_json
+        from assay.results.result import make_result
 
         more = {
             "sweep": {
@@ -65,8 +66,8 @@ def command(
         }
         options.emit(
             to_json(
-                result_dict(
-                    found.scores, command=inputs.command_line(), warnings=sentences(found.scores)[1:], more=more
+                make_result(
+                    systems=found.scores, command=inputs.command_line(), warnings=sentences(found.scores)[1:], raw=more
                 )
             ),
             output,

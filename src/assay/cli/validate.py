@@ -61,9 +61,12 @@ def command(
     if kind == "json":
         from dataclasses import asdict
 
+        from assay.cli.inputs import command_line
         from assay.formats.results import to_json
+        from assay.results.result import make_result
 
-        options.emit(to_json({"schema": 1, "validation": {**asdict(found), "seed": seed}}), output)
+        result = make_result(command=command_line(), seed=seed, raw={"validation": asdict(found)})
+        options.emit(to_json(result), output)
         return
     from assay.report.document import write
     from assay.report.validation import validation

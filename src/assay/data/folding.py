@@ -12,7 +12,7 @@ from assay.lazy import pl
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.data.ranking import Ties
+    from assay.data.protocol import Ties
     from assay.data.run import Run
 
 

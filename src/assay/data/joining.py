@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from assay.data.judgments import Judgments
     from assay.data.pool import Pool
-    from assay.data.ranking import Ranking, Ties
+    from assay.data.protocol import Ties
+    from assay.data.ranking import Ranking
     from assay.data.run import Run
     from assay.data.segments import Ints
     from assay.data.texts import Words

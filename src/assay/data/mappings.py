@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from assay.data.judgments import Judgments
     from assay.data.pool import Pool
-    from assay.data.ranking import Ranking, Ties
+    from assay.data.protocol import Ties
+    from assay.data.ranking import Ranking
     from assay.data.segments import Ints
 
     Docs = Mapping[str, float]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from assay.data.ranking import Ties
-
+Ties = Literal["docid", "given", "expected"]
 Missing = Literal["zero", "skip"]
 Undefined = Literal["zero", "skip"]
 Fold = Literal["after", "before"]

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from assay.data.record import Record
 from assay.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.segments import Bools, Floats
+    from assay.data.source import Source
 
-STATUSES = ("scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed")
+Status = Literal["scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
 SCORED, MISSING, UNDEFINED, UNJUDGED, ABSTAINED, NOT_APPLICABLE, FAILED = range(len(STATUSES))
 
 Subject = Literal["rankings", "answers", "spans"]
@@ -116,13 +119,14 @@ class Coverage(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Record):
     """Values of one system: one row per query (the union of judged and retrieved ones), one column per measure.
 
     `columns` says what is known about each measure. A cell has a value or NaN, and a status. NaN cells are in no mean;
     a judged query missing from the run has the value 0 and the status `missing` unless the protocol leaves it out.
     Scores from a file know their judgments by digest. `judge` names the language model behind the grades,
-    `calibration` how far it agrees with people, `embedder` whose embeddings stand behind values found by embeddings.
+    `calibration` how far it agrees with people, `embedder` whose embeddings stand behind values found by embeddings,
+    `inputs` the files that went in by what they were for, `file` the one that the system itself was read from.
     """
 
     name: str
@@ -134,13 +138,31 @@ class Scores:
     protocol: Protocol
     weights: Floats | None = None
     judgments: Judgments | str = ""
-    inputs: tuple[dict[str, Any], ...] = ()
+    inputs: tuple[tuple[str, Source], ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
     judge: str = ""
     calibration: str = ""
     embedder: str = ""
+    file: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Say whether both tell the same of the same queries; where the data lies on this machine does not matter."""
+        if not isinstance(other, Scores):
+            return NotImplemented
+        mine, theirs = (
+            (s.name, s.query_ids, s.columns, s.counts, s.protocol, s.judgments_digest, s.warnings, s.notes,
+             dict(s.asked), s.judge, s.calibration, s.embedder, s.file)
+            for s in (self, other)
+        )  # fmt: skip
+        if mine != theirs or (self.weights is None) != (other.weights is None):
+            return False
+        weights = self.weights is None or np.array_equal(self.weights, other.weights)  # type: ignore[arg-type]
+        same = np.array_equal(self.values, other.values, equal_nan=True) and np.array_equal(self.status, other.status)
+        return weights and same
+
+    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

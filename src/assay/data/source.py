@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import file_digest
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -25,3 +23,11 @@ class Source:
             return None
         with self.path.open("rb") as file:
             return file_digest(file, "sha256").hexdigest()
+
+    @property
+    def portable(self) -> str:
+        """The path as it can be handed on: below the current folder, else the name of the file alone."""
+        if self.path is None or not Path(self.label).is_absolute():
+            return self.label
+        below = os.path.relpath(self.label)
+        return Path(self.label).name if below.startswith("..") or Path(below).is_absolute() else below

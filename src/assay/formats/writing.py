@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +14,16 @@ import polars as pl
 from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.files import Input, write_atomically
 from assay.formats.formulas import guard_texts
-from assay.formats.results import read_result as _read_result
-from assay.formats.results import result_dict, to_json
+from assay.formats.results import load_result, to_json
 from assay.formats.trec.reading import JUDGE_LINE
 from assay.formats.trec.scan import FIELD, fields_of
+from assay.results.result import Result, make_result
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from assay.data.judgments import Judgments
+    from assay.data.record import Record
     from assay.data.run import Run
     from assay.data.scores import Scores
 
@@ -83,17 +84,20 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
     _write(place, _encode(frame, kind, "score", place))
 
 
-def write_result(systems: Sequence[Scores] | Scores, place: str | os.PathLike[str], *, command: str = "") -> None:
-    """Write scores as a result file."""
-    many: list[Scores] = list(systems) if isinstance(systems, (list, tuple)) else [systems]  # type: ignore[list-item]
+def write_result(
+    found: Result | Record | Sequence[Record], place: str | os.PathLike[str], *, command: str = ""
+) -> None:
+    """Write what was found out as a result file: scores, one or several, or any other record."""
+    if isinstance(found, (str, os.PathLike)):
+        raise UsageError("the record comes first, then the file: write_result(scores, 'result.json')")
     if Path(place).suffix.lower() != ".json":
         raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
-    write_atomically(place, to_json(result_dict(many, command=command)))
+    write_atomically(place, to_json(found if isinstance(found, Result) else make_result(found, command=command)))
 
 
 def read_result(place: str | os.PathLike[str]) -> list[Scores]:
     """Read the systems of a result file."""
-    return _read_result(Input.at(place))
+    return list(load_result(Input.at(place)).systems)
 
 
 def kind_of(place: str | os.PathLike[str]) -> str:

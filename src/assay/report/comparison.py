@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from assay.analysis.decision import LEAST_QUERIES
 from assay.messages import Said, say
 from assay.report.blocks import Block, Heading, Lines
 from assay.report.intervals import between, told
 from assay.report.tables import Cell, Table
+from assay.results.comparison import LEAST_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.compare import Comparison, Contrast, Mover, Pairs
-    from assay.analysis.listwise import Lift, Likeness
+    from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs
 
 _BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
 _TINY = 0.0001
@@ -320,8 +319,6 @@ def document(
     *,
     brief: bool = False,
     descriptions: Mapping[str, str] | None = None,
-    lists: Sequence[Likeness] = (),
-    gains: Sequence[Sequence[Lift]] = (),
     notes: Sequence[str] = (),
 ) -> list[Block]:
     """Put a comparison together, the most important part first."""
@@ -333,10 +330,10 @@ def document(
         else:
             blocks += [details(comparison, label) for label in comparison.measures]
             blocks.append(Lines(tuple(verdict(comparison, contrast) for contrast in comparison.contrasts)))
-        for found in gains:
+        for found in comparison.lifted():
             blocks += lifts(comparison, found)
-        if lists:
-            blocks.append(likeness(comparison, lists))
+        if comparison.likeness:
+            blocks.append(likeness(comparison, comparison.likeness))
         tables = [movers(comparison, c) for c in comparison.contrasts if c.measure == comparison.measures[0]]
         blocks += [table for table in tables if table is not None]
     rules = comparison.rules

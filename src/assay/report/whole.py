@@ -1,4 +1,4 @@
-"""A whole report: the pages of a dossier in their order."""
+"""A whole report: the pages of a report_data in their order."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assay.report.sections import (
 )
 
 if TYPE_CHECKING:
-    from assay.analysis.dossier import Dossier
+    from assay.analysis.report_data import ReportData
     from assay.report.blocks import Section
 
 
-def report(found: Dossier) -> list[Section]:
+def report(found: ReportData) -> list[Section]:
     """Make all pages that the results have something for."""
     try:
         return _pages(found)
@@ -34,7 +34,7 @@ def report(found: Dossier) -> list[Section]:
         raise InputError(f"a result file is damaged: {type(error).__name__} {error}") from error
 
 
-def _pages(found: Dossier) -> list[Section]:
+def _pages(found: ReportData) -> list[Section]:
     samples = answers.samples(found)
     verdicts = [experiment.verdict(found), answers.verdict(samples), latency.verdict(found), money.verdict(found)]
     pages = [

@@ -1,19 +1,19 @@
-"""What files of schema 1 do not say of their measures, and what was true of them when those files were written.
+"""Files of schema 1, which are read for ever: their plain values laid out as this schema has them.
 
-Schema 1 kept a measure as text. Its files are read for ever, so the facts are kept here as they were, whatever becomes
-of the measures since.
+Schema 1 kept a measure as text. What was true of the measures when those files were written is kept here, whatever
+becomes of them since.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
-from assay.data.scores import Column
-
-if TYPE_CHECKING:
-    from assay.data.scores import Aggregate, Parameter, Subject
+from assay.data.scores import Aggregate, Column, Parameter, Subject
+from assay.errors import InputError
+from assay.results.codec import encode
+from assay.stats.moments import NO_SPREAD
 
 _FORM = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>.*)\))?(?:@(?P<k>[0-9]+))?", re.DOTALL)
 _PAIR = re.compile(r"\s*(\w+)=('[^']*'|\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|[^,]+)(?:,|$)")
@@ -83,6 +83,7 @@ _SHARES = frozenset(
         "ndcg_rel",
     ]
 )
+_LEAST_QUERIES = 10
 _LITERALS = {"true": True, "false": False}
 
 
@@ -120,3 +121,83 @@ def _parameters(text: str) -> dict[str, Parameter]:
             value = written
         found[name] = {f"{key:g}": float(gain) for key, gain in value.items()} if isinstance(value, dict) else value
     return found
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+def upgrade(plain: dict[str, Any], *, path: str | None = None) -> dict[str, Any]:
+    """Lay out the plain values of a file of schema 1 as schema 2; what is damaged stays so, for the codec to find."""
+    try:
+        return _upgrade(plain)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=path) from None
+
+
+def _upgrade(plain: dict[str, Any]) -> dict[str, Any]:
+    judge = plain.get("judge", "")
+    found = {**plain, "schema": 2, "systems": [_system(one, judge) for one in plain.get("systems", [])]}
+    if "comparison" in plain:
+        found["comparison"] = _comparison(plain)
+    if isinstance(plain.get("calibration"), str):  # how far the judge agrees; a calibration itself is a part
+        found["calibrated"] = found.pop("calibration")
+    return found
+
+
+def _system(plain: dict[str, Any], judge: str) -> dict[str, Any]:
+    facts = {}
+    for label, definition in plain["definitions"].items():
+        known = encode(column_of(label, definition, plain["aggregates"].get(label, "mean")))
+        facts[label] = {name: value for name, value in known.items() if name not in {"label", "definition"}}
+    return {"judge": judge, **plain, "measures": facts}
+
+
+def _comparison(plain: dict[str, Any]) -> dict[str, Any]:
+    """A comparison with its lists and lifts; the first files did not tell what a difference can be at most."""
+    before = plain["comparison"]
+    definitions = plain["systems"][0]["definitions"]
+    weighted = before.get("weighted", False)
+    return {
+        **before,
+        "means": {label: [interval(one) for one in found] for label, found in before["means"].items()},
+        "contrasts": [_contrast(one, definitions.get(one["measure"], "")) for one in before["contrasts"]],
+        "weight": before.get("weight") or (_weight(plain) if weighted else None),
+        "likeness": plain.get("lists") or [],
+        "lifts": [_lift(one) for one in plain.get("lifts") or []],
+    }
+
+
+def _contrast(plain: dict[str, Any], definition: str) -> dict[str, Any]:
+    low, high = column_of("", definition).bounds
+    n = plain["difference"]["n"]
+    effective = plain.get("effective_n", float(n))
+    return {
+        "too_few": effective < _LEAST_QUERIES * (1 - 1e-9),
+        "reach": None if low is None or high is None else high - low,
+        "limit": None,
+        "pays": None,
+        **plain,
+        "effective_n": effective,
+        "difference": interval(plain["difference"]),
+        "relative": interval(plain["relative"]),
+    }
+
+
+def _weight(plain: dict[str, Any]) -> dict[str, Any]:
+    """How uneven the weights of a comparison are, which the first files did not tell."""
+    weights = {query: weight for query, weight in plain["per_query"]["weights"].items() if weight}
+    total = sum(weights.values())
+    heaviest = max(weights, key=lambda query: weights[query])
+    squares = sum(weight * weight for weight in weights.values())
+    return {"effective_queries": total * total / squares, "heaviest": heaviest, "share": weights[heaviest] / total}
+
+
+def _lift(plain: dict[str, Any]) -> dict[str, Any]:
+    """A lift; the first files said by the point estimate alone that it pays, which shows nothing."""
+    pays = plain["pays"]
+    return {**plain, "relative": interval(plain["relative"]), "pays": "open" if isinstance(pays, bool) else pays}
+
+
+def interval(plain: dict[str, Any]) -> dict[str, Any]:
+    """An interval; the first files gave values that do not vary one of width 0."""
+    return {**plain, "low": None, "high": None} if plain.get("reason") == NO_SPREAD else plain

@@ -1,1 +1,1 @@
-"""The pages of a report, one module each: parts of a dossier in, blocks out."""
+"""The pages of a report, one module each: parts of a report_data in, blocks out."""

@@ -12,7 +12,7 @@ from assay.report.tables import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.dossier import Dossier
+    from assay.analysis.report_data import ReportData
     from assay.report.blocks import Tone
 
 SUPPORTED, DOUBTFUL = 0.75, 0.5  # from here on a statement counts as supported, and as partly supported
@@ -27,7 +27,7 @@ _STAGES: dict[str, tuple[str, Tone]] = {
 }
 
 
-def samples(found: Dossier) -> dict[str, tuple[Sample, ...]]:
+def samples(found: ReportData) -> dict[str, tuple[Sample, ...]]:
     """All answers by query."""
     made: dict[str, list[Sample]] = {}
     for part in found.extras["answers"]:
@@ -88,7 +88,7 @@ def tone(support: float | None) -> Tone:
     return "good" if support >= SUPPORTED else "warn" if support >= DOUBTFUL else "bad"
 
 
-def section(found: Dossier, known: Mapping[str, tuple[Sample, ...]]) -> Section | None:
+def section(found: ReportData, known: Mapping[str, tuple[Sample, ...]]) -> Section | None:
     """Table of the answers, and by which method they were judged."""
     if not known:
         return None
@@ -140,7 +140,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _TEXT else text[: _TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def _methods(found: Dossier) -> tuple[str, ...]:
+def _methods(found: ReportData) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     agreement: dict[str, str] = {}
     for part in found.extras["answers"]:

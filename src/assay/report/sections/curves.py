@@ -11,13 +11,13 @@ from assay.report.comparison import number
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.dossier import Dossier, Group
+    from assay.analysis.report_data import Group, ReportData
     from assay.analysis.sweep import Curve
 
 _OPEN = 4  # systems whose advice is shown without a click
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """The curves of all groups."""
     blocks = [block for place, group in enumerate(found.groups) for block in _group(group, place)]
     return Section("curves", say("page.curves"), tuple(blocks)) if blocks else None

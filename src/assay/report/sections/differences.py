@@ -17,9 +17,9 @@ from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
     from assay.analysis.comparable import Aligned
-    from assay.analysis.compare import Comparison, Contrast
-    from assay.analysis.dossier import Dossier, Group
+    from assay.analysis.report_data import Group, ReportData
     from assay.data.segments import Floats
+    from assay.results.comparison import Comparison, Contrast
 
 _BARS = 240  # more bars than this cannot be told apart
 _DOTS = 600
@@ -27,7 +27,7 @@ _CELLS = 24
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """Differences on the primary measure, the most interesting system first."""
     blocks = [block for place, group in enumerate(found.groups) for block in _group(group, place)]
     return Section("differences", say("page.differences"), tuple(blocks)) if blocks else None

@@ -23,18 +23,18 @@ from assay.report.tables import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.dossier import Dossier
+    from assay.analysis.report_data import ReportData
 
 Combination = dict[str, Any]
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """The table, the fronts, the stages."""
     blocks = [block for place, part in enumerate(found.extras["experiment"]) for block in _part(part, place)]
     return Section("experiment", say("page.experiment"), tuple(blocks)) if blocks else None
 
 
-def verdict(found: Dossier) -> Verdict | None:
+def verdict(found: ReportData) -> Verdict | None:
     """Name the winner."""
     part = next((part for part in found.extras["experiment"] if part.get("winner")), None)
     if part is None:

@@ -11,18 +11,18 @@ from assay.report.tables import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.analysis.dossier import Dossier
+    from assay.analysis.report_data import ReportData
 
 _PERCENTILES = ("p50", "p95", "p99")
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """All measurements, each with its picture."""
     blocks = [block for place, bench in enumerate(found.extras["bench"]) for block in _bench(bench, place)]
     return Section("latency", say("page.latency"), tuple(blocks)) if blocks else None
 
 
-def verdict(found: Dossier) -> Verdict | None:
+def verdict(found: ReportData) -> Verdict | None:
     """Say how fast the first thing measured is."""
     loads = [(bench, load) for bench in found.extras["bench"] for load in bench.get("loads") or ()]
     if not loads:

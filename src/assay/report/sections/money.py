@@ -11,17 +11,17 @@ from assay.report.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from assay.analysis.dossier import Dossier
+    from assay.analysis.report_data import ReportData
     from assay.report.blocks import Tone
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """Costs side by side, the return, the break-even curve."""
     blocks = [block for place, part in enumerate(found.extras["economics"]) for block in _part(part, place)]
     return Section("money", say("page.money"), tuple(blocks)) if blocks else None
 
 
-def verdict(found: Dossier) -> Verdict | None:
+def verdict(found: ReportData) -> Verdict | None:
     """Say what the investment returns."""
     roi = next((part["roi"] for part in found.extras["economics"] if part.get("roi")), None)
     if roi is None or roi.get("value") is None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Fold, Lines, Section
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.dossier import Dossier, Group
+    from assay.analysis.report_data import Group, ReportData
     from assay.data.scores import Scores
 
 
-def checks(found: Dossier) -> Section:
+def checks(found: ReportData) -> Section:
     """Everything that a careful reader should know about the input."""
     lines: list[str] = []
     for group in found.groups:
@@ -22,7 +22,7 @@ def checks(found: Dossier) -> Section:
         for scores in group.systems:
             lines += [say("doubt.of_one", system=scores.name, text=text) for text in scores.warnings]
     told = {str(line) for line in lines}
-    lines += [text for result in found.results for text in result.get("warnings") or () if str(text) not in told]
+    lines += [text for result in found.results for text in result.warnings if str(text) not in told]
     unique = tuple(dict.fromkeys(lines)) or (say("report.nothing_to_warn"),)
     tables = [_counts(group) for group in found.groups]
     return Section("checks", say("page.checks"), (Lines(unique, listed=True), *tables))
@@ -43,12 +43,12 @@ def _count(scores: Scores, label: str) -> tuple[str, ...]:
     return (*(f"{n:,}" for n in numbers), "" if share is None else f"{share:.1%}")
 
 
-def provenance(found: Dossier) -> Section:
+def provenance(found: ReportData) -> Section:
     """Protocol, definitions, and how to get the same numbers again."""
     blocks: list[Block] = [_results(found)]
-    inputs = [entry for result in found.results for entry in result.get("inputs") or ()]
+    inputs = [entry for result in found.results for entry in result.origin.inputs]
     if inputs:
-        rows = tuple((_text(e, "role"), _text(e, "path"), _text(e, "sha256")) for e in inputs)
+        rows = tuple((entry.role, entry.path, entry.sha256 or "") for entry in inputs)
         headers = (say("column.role"), say("column.file"), "SHA-256")
         blocks.append(Table(headers, tuple(dict.fromkeys(rows)), caption=say("report.inputs"), names=3))
     for group in found.groups:
@@ -61,16 +61,16 @@ def provenance(found: Dossier) -> Section:
     return Section("origin", say("page.origin"), tuple(blocks))
 
 
-def _text(entry: dict[str, Any], key: str) -> str:
-    return str(entry.get(key) or "")
-
-
-def _results(found: Dossier) -> Table:
+def _results(found: ReportData) -> Table:
     rows = tuple(
-        (_text(result, "command"), _text(result, "version"), str(seed) if (seed := result.get("seed")) is not None
-         else "", _text(result, "judgments"))
+        (
+            result.origin.command,
+            result.origin.version,
+            "" if result.origin.seed is None else str(result.origin.seed),
+            result.systems[0].judgments_digest if result.systems else "",
+        )
         for result in found.results
-    )  # fmt: skip
+    )
     headers = (say("column.command"), say("column.version"), say("column.seed"), say("column.judgments_hash"))
     return Table(headers, rows, caption=say("report.results"), names=4)
 

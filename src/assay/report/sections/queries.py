@@ -14,7 +14,7 @@ from assay.report.tables import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.dossier import Dossier, Group
+    from assay.analysis.report_data import Group, ReportData
     from assay.data.scores import Scores
     from assay.report.blocks import Sample, Tone
 
@@ -25,7 +25,7 @@ _LETTERS = 3_000_000  # of document texts in one report
 _DOCUMENT = 1_200
 
 
-def section(found: Dossier, samples: Mapping[str, tuple[Sample, ...]]) -> Section | None:
+def section(found: ReportData, samples: Mapping[str, tuple[Sample, ...]]) -> Section | None:
     """The table of queries of the main group, and the drill-down."""
     group = found.main
     asked = found.evidence.queries.texts() if found.evidence.queries else {}
@@ -101,7 +101,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _drilldown(
-    found: Dossier, group: Group | None, queries: Sequence[str], asked: Mapping[str, str],
+    found: ReportData, group: Group | None, queries: Sequence[str], asked: Mapping[str, str],
     samples: Mapping[str, tuple[Sample, ...]],
 ) -> Drilldown:  # fmt: skip
     systems = () if group is None else group.systems
@@ -135,7 +135,7 @@ def _known(value: float | None) -> float | None:
 
 
 def _lists(
-    found: Dossier, group: Group | None, queries: Sequence[str]
+    found: ReportData, group: Group | None, queries: Sequence[str]
 ) -> tuple[dict[str, tuple[tuple[Entry, ...], ...]], int]:
     """Ranked lists of all systems, as deep as a file of bearable size allows."""
     judgments = found.evidence.judgments
@@ -158,7 +158,7 @@ def _lists(
     return made, depth
 
 
-def _documents(found: Dossier, lists: Mapping[str, Sequence[Sequence[Entry]]]) -> tuple[dict[str, str], int]:
+def _documents(found: ReportData, lists: Mapping[str, Sequence[Sequence[Entry]]]) -> tuple[dict[str, str], int]:
     """Texts of the documents that lists show, until the report is full; and how many were left out or cut."""
     given = found.evidence.documents
     kept: dict[str, str] = {}

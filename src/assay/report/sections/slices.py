@@ -13,12 +13,12 @@ from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from assay.analysis.diagnose import Diagnosis, Slice
-    from assay.analysis.dossier import Dossier
+    from assay.analysis.report_data import ReportData
 
 _OPEN = 3  # systems that are shown without a click
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """Stages of failure and slices of every system."""
     diagnoses = [one for group in found.groups for one in group.diagnoses if one.stages or one.slices]
     blocks: list[Block] = []

@@ -11,15 +11,14 @@ from assay.report.diagnosis import goal
 from assay.report.evaluation import stamp
 from assay.report.intervals import between, told
 from assay.report.tables import Cell, Table
-from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.analysis.compare import Comparison, Contrast
     from assay.analysis.diagnose import Diagnosis, Finding
-    from assay.analysis.dossier import Dossier, Group
+    from assay.analysis.report_data import Group, ReportData
     from assay.messages import Said
+    from assay.results.comparison import Comparison, Contrast
 
 TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "equivalent": "", "inconclusive": "warn",
@@ -29,7 +28,7 @@ TONES: dict[str, Tone] = {
 _OPEN = 40  # rows of targets that are shown without a click
 
 
-def section(found: Dossier, others: Sequence[Verdict]) -> Section:
+def section(found: ReportData, others: Sequence[Verdict]) -> Section:
     """What a manager reads; `others` are the verdicts of the other parts of the results."""
     verdicts = [verdict for group in found.groups for verdict in (headline(group), *_reached(group))]
     blocks: list[Block] = [*verdicts, *others]
@@ -57,7 +56,7 @@ def headline(group: Group) -> Verdict:
     """Say in one sentence what came out."""
     if group.comparison is None:
         first = group.systems[0]
-        mean = mean_interval(first.column(group.primary), weights=first.weights)
+        mean = group.means[first.name][group.primary]
         text = say(
             "report.one_system", system=first.name, measure=group.primary, value=number(first[group.primary]),
             interval=told(mean), n=mean.n,
@@ -125,7 +124,7 @@ def _facts(group: Group) -> Facts:
         against = say("fact.difference", baseline=group.comparison.baseline)
         items.append((against, number(change.estimate, signed=True), more))
     else:
-        mean = mean_interval(first.column(group.primary), weights=first.weights)
+        mean = group.means[first.name][group.primary]
         items.append((group.primary, number(first[group.primary]), between(mean)))
     return Facts(tuple(items))
 

@@ -13,17 +13,18 @@ from assay.report.comparison import number
 from assay.report.intervals import between
 from assay.report.sections.summary import TONES
 from assay.report.tables import Table, plain
-from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
-    from assay.analysis.compare import Comparison
-    from assay.analysis.dossier import Dossier, Group
+    from collections.abc import Mapping
+
+    from assay.analysis.report_data import Group, ReportData
     from assay.data.scores import Scores
     from assay.report.blocks import Tone
+    from assay.results.comparison import Comparison
     from assay.stats.intervals import Interval
 
 
-def section(found: Dossier) -> Section | None:
+def section(found: ReportData) -> Section | None:
     """All groups of systems, one after the other."""
     blocks = [block for place, group in enumerate(found.groups) for block in _group(group, place)]
     return Section("systems", say("page.systems"), tuple(blocks)) if blocks else None
@@ -33,7 +34,7 @@ def _group(group: Group, place: int) -> list[Block]:
     if group.comparison is None:
         told = Lines(tuple(evaluation.sentences(group.systems)[:2]))
         if len(group.systems) == 1:
-            return [_alone(group.systems[0]), told]
+            return [_alone(group.systems[0], group.means[group.systems[0].name]), told]
         pictures = [_means(group, label, place) for label in _pictured(group.systems[0].labels, group.primary)]
         return [evaluation.means(group.systems), *pictures, told]
     found = group.comparison
@@ -49,19 +50,18 @@ def _group(group: Group, place: int) -> list[Block]:
     if found.pairs:
         blocks.append(Fold(say("report.all_pairs"), tuple(shown.matrix(found, pairs) for pairs in found.pairs)))
     blocks.append(Lines(tuple(shown.verdict(found, c) for c in found.contrasts if c.measure == group.primary)))
-    for lifts in group.lifts:
+    for lifts in found.lifted():
         blocks += shown.lifts(found, lifts)
-    if group.likeness:
-        blocks.append(shown.likeness(found, group.likeness))
+    if found.likeness:
+        blocks.append(shown.likeness(found, found.likeness))
     return blocks
 
 
-def _alone(scores: Scores) -> Table:
+def _alone(scores: Scores, means: Mapping[str, Interval]) -> Table:
     """One system: a row for each measure, with the interval of its mean."""
     rows = []
     for label in scores.labels:
-        whole = not scores.about(label).is_mean
-        interval = "" if whole else between(mean_interval(scores.column(label), weights=scores.weights))
+        interval = between(means[label]) if label in means else ""
         shown = evaluation.number(scores[label], whole=scores.about(label).aggregate == "sum")
         rows.append((label, shown, interval, f"{scores.counts[label].queries:,}"))
     headers = (say("column.measure"), scores.name, say("column.interval", level=0.95), say("column.queries"))
@@ -88,11 +88,7 @@ def _chart(found: Comparison, label: str, place: int) -> Chart:
 
 
 def _means(group: Group, label: str, place: int) -> Chart:
-    means = {
-        scores.name: mean_interval(scores.column(label), weights=scores.weights)
-        for scores in group.systems
-        if label in scores.labels
-    }
+    means = {name: found[label] for name, found in group.means.items() if label in found}
     return intervals(f"means-{place}-{label}", say("chart.means", measure=label), label, means)
 
 

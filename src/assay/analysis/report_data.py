@@ -1,22 +1,20 @@
-"""All that a report shows about results, computed once: groups of comparable systems, curves, diagnoses, lists."""
+"""All that a report shows about results: what they hold, and what they lack and can be computed from their scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.compare import Comparison, compare
-from assay.analysis.decision import Rules
+from assay.analysis.compare import compare
 from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
 from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
-from assay.analysis.listwise import Lift, Likeness
 from assay.analysis.settings import Settings
 from assay.analysis.sweep import Choice, Curve, Sweep, sweep
-from assay.errors import InputError, NotComparable, UsageError
-from assay.formats.results import scores_of
+from assay.errors import NotComparable, UsageError
 from assay.measures import parse
 from assay.measures.lists import ranked_lists
+from assay.results.comparison import Comparison
 from assay.stats.intervals import Interval, mean_interval
 from assay.stats.moments import NO_SPREAD
 
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.formats.queries import Queries
+    from assay.results.result import Result
 
 EXTRAS = ("answers", "experiment", "bench", "economics")
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
@@ -50,7 +49,8 @@ class Group:
     """Systems that stand on the same judgments and rules, and what comes of setting them side by side.
 
     `primary` is the measure that the report speaks of first, and `lower` says that lower values of it are better. `why`
-    says why systems were not compared. `lists` has the ranked documents of every system and query.
+    says why systems were not compared. `means` has the means of systems that were not, with their intervals, by system
+    and label. `lists` has the ranked documents of every system and query.
     """
 
     systems: tuple[Scores, ...]
@@ -61,18 +61,17 @@ class Group:
     curves: tuple[Curve, ...] = ()
     sweep: Sweep | None = None
     diagnoses: tuple[Diagnosis, ...] = ()
-    lifts: tuple[tuple[Lift, ...], ...] = ()
-    likeness: tuple[Likeness, ...] = ()
     lists: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
-    results: tuple[dict[str, Any], ...] = ()
+    means: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+    results: tuple[Result, ...] = ()
 
 
 @dataclass(frozen=True)
-class Dossier:
+class ReportData:
     """Groups of systems, and the other parts of the results as they were written, by name."""
 
     groups: tuple[Group, ...]
-    results: tuple[dict[str, Any], ...]
+    results: tuple[Result, ...]
     evidence: Evidence
     extras: Mapping[str, tuple[dict[str, Any], ...]]
 
@@ -82,34 +81,30 @@ class Dossier:
         return self.groups[0] if self.groups else None
 
 
-def dossier(results: Sequence[dict[str, Any]], evidence: Evidence | None = None) -> Dossier:
-    """Put together what a report shows about results, given as the plain values of result files."""
+def report_data(results: Sequence[Result], evidence: Evidence | None = None) -> ReportData:
+    """Put together what a report shows about results; what a result holds is taken as it is."""
     evidence = evidence or Evidence()
-    parts: dict[str, list[tuple[Scores, dict[str, Any]]]] = {}
+    parts: dict[str, list[tuple[Scores, Result]]] = {}
     for result in results:
-        for scores in scores_of(result) if result.get("systems") else ():
-            known = replace(scores, warnings=doubts(scores))
+        for scores in result.systems:
+            known = scores if scores.warnings else replace(scores, warnings=doubts(scores))
             parts.setdefault(f"{scores.judgments_digest} {scores.protocol.rules()}", []).append((known, result))
-    return Dossier(
+    return ReportData(
         groups=tuple(_group(found, evidence) for found in parts.values()),
         results=tuple(results),
         evidence=evidence,
-        extras={name: tuple(r[name] for r in results if isinstance(r.get(name), dict)) for name in EXTRAS},
+        extras={name: tuple(r.raw[name] for r in results if isinstance(r.raw.get(name), dict)) for name in EXTRAS},
     )
 
 
-def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -> Group:
+def _group(found: Sequence[tuple[Scores, Result]], evidence: Evidence) -> Group:
     systems = tuple(scores for scores, _ in found)
     names = [scores.name for scores in systems]
     if len(set(names)) < len(names):
         twice = max(names, key=names.count)
         raise UsageError(f"two systems are called {twice!r}: name them, as in new=FILE")
     results = tuple({id(result): result for _, result in found}.values())
-    before = next((result["comparison"] for result in results if result.get("comparison")), None)
-    try:
-        comparison, why = _compared(systems, before if len(results) == 1 else None, _baseline(systems, results)), ""
-    except (NotComparable, UsageError) as error:
-        comparison, why = None, "" if len(systems) == 1 else str(error)
+    comparison, why = _comparison(systems, results)
     if comparison is not None:
         systems = tuple(next(s for s in systems if s.name == name) for name in comparison.systems)
     runs = [evidence.runs[scores.name] for scores in systems if scores.name in evidence.runs]
@@ -125,11 +120,28 @@ def _group(found: Sequence[tuple[Scores, dict[str, Any]]], evidence: Evidence) -
         sweep=swept,
         curves=swept.curves if swept else _curves(systems),
         diagnoses=tuple(_diagnosis(scores, primary, evidence, judged) for scores in systems if _has_mean(scores)),
-        lifts=_lifts(results, comparison),
-        likeness=_likeness(results),
         lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
+        means=_means(systems) if comparison is None else {},
         results=results,
     )
+
+
+def _comparison(systems: Sequence[Scores], results: Sequence[Result]) -> tuple[Comparison | None, str]:
+    """The comparison that the result holds, or one by the usual rules; or none, and why."""
+    written = results[0].part(Comparison) if len(results) == 1 else None
+    if written is not None:
+        return written, ""
+    try:
+        return (compare(systems, baseline=_baseline(systems, results)) if len(systems) > 1 else None), ""
+    except (NotComparable, UsageError) as error:
+        return None, str(error)
+
+
+def _means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:
+    return {
+        scores.name: {column.label: _point(scores, column.label) for column in scores.columns if column.is_mean}
+        for scores in systems
+    }
 
 
 def _fits(scores: Scores, evidence: Evidence) -> bool:
@@ -137,33 +149,16 @@ def _fits(scores: Scores, evidence: Evidence) -> bool:
     return evidence.judgments is not None and evidence.judgments.digest == scores.judgments_digest
 
 
-def _baseline(systems: Sequence[Scores], results: Sequence[dict[str, Any]]) -> str | None:
+def _baseline(systems: Sequence[Scores], results: Sequence[Result]) -> str | None:
     """The baseline of an experiment, where all systems are its own."""
-    part = results[0].get("experiment") if len(results) == 1 else None
+    part = results[0].raw.get("experiment") if len(results) == 1 else None
     name = part.get("baseline") if isinstance(part, dict) else None
     return name if any(scores.name == name for scores in systems) else None
 
 
-def _compared(
-    systems: Sequence[Scores], before: dict[str, Any] | None, baseline: str | None = None
-) -> Comparison | None:
-    """Compare as the result was compared before, or by the usual rules."""
-    if len(systems) < 2:  # noqa: PLR2004
-        return None
-    if before is None:
-        return compare(systems, baseline=baseline)
-    try:
-        rules = Rules(**before["rules"])
-        return compare(
-            systems, before["measures"], baseline=before["baseline"], rules=rules, all_pairs=bool(before["pairs"])
-        )
-    except _DAMAGE as error:
-        raise InputError(f"the comparison in the result file is damaged: {type(error).__name__} {error}") from None
-
-
-def _deciding(results: Sequence[dict[str, Any]]) -> str:
+def _deciding(results: Sequence[Result]) -> str:
     """The measure that an experiment was decided by; empty where there is none."""
-    parts = [result["experiment"] for result in results if isinstance(result.get("experiment"), dict)]
+    parts = [result.raw["experiment"] for result in results if isinstance(result.raw.get("experiment"), dict)]
     return next((str(part["measure"]) for part in parts if part.get("measure")), "")
 
 
@@ -230,9 +225,9 @@ def _swept(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequenc
     return sweep(judgments, runs, _CUTS, protocol=protocol, weights=weights, dedupe=True)
 
 
-def _written_sweep(systems: Sequence[Scores], results: Sequence[dict[str, Any]]) -> Sweep | None:
+def _written_sweep(systems: Sequence[Scores], results: Sequence[Result]) -> Sweep | None:
     """Take up the sweep that a result holds."""
-    given = next((result["sweep"] for result in results if result.get("sweep")), None)
+    given = next((result.raw["sweep"] for result in results if result.raw.get("sweep")), None)
     if given is None:
         return None
     try:
@@ -276,26 +271,3 @@ def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:
 
 def _point(scores: Scores, label: str) -> Interval:
     return mean_interval(scores.column(label), weights=scores.weights)
-
-
-def _lifts(results: Sequence[dict[str, Any]], comparison: Comparison | None) -> tuple[tuple[Lift, ...], ...]:
-    """Take up the lifts that a result holds; whether a gain pays follows the comparison that the report shows."""
-    groups: dict[str, list[Lift]] = {}
-    try:
-        for result in results if len(results) == 1 and comparison is not None else ():
-            for one in result.get("lifts") or ():
-                assert comparison is not None
-                contrast = comparison.contrast(one["system"], one["measure"])
-                pays = None if one["pays"] is None else contrast.pays
-                lift = Lift(**{**one, "relative": contrast.relative, "pays": pays})
-                groups.setdefault(lift.system, []).append(lift)
-    except _DAMAGE as error:
-        raise InputError(f"the lifts in the result file are damaged: {type(error).__name__} {error}") from None
-    return tuple(map(tuple, groups.values()))
-
-
-def _likeness(results: Sequence[dict[str, Any]]) -> tuple[Likeness, ...]:
-    try:
-        return tuple(Likeness(**one) for one in (results[0].get("lists") or ()) if len(results) == 1)
-    except _DAMAGE as error:
-        raise InputError(f"the lists in the result file are damaged: {type(error).__name__} {error}") from None

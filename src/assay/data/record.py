@@ -1,0 +1,58 @@
+"""What every record of a finding offers: a table to look at, a frame to work with, plain values, and a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assay.lazy import public
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+
+
+class Record:
+    """What a function found out. It shows itself in a notebook, and becomes a frame, plain values or a file."""
+
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """Lay out the main numbers as rows of one table, for a frame."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Copy everything to plain values, as a result file holds them."""
+        found: dict[str, Any] = public("encode")(self)
+        return found
+
+    def to_polars(self) -> pl.DataFrame:
+        """Write the main numbers out as a Polars frame."""
+        import polars as pl
+
+        return pl.DataFrame(list(self.rows()), infer_schema_length=None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Write the main numbers out as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows()))
+
+    def to_latex(self) -> str:
+        """Write the tables for a paper."""
+        return self._show("latex")
+
+    def to_markdown(self) -> str:
+        """Write the tables and sentences for a page."""
+        return self._show("markdown")
+
+    def save(self, place: str | os.PathLike[str]) -> None:
+        """Write a result file (.json), which every command and `assay.read_result` read."""
+        public("write_result")(self, place)
+
+    def _repr_html_(self) -> str:
+        return self._show("html")
+
+    def _show(self, kind: str) -> str:
+        found: str = public("show")(self, kind)
+        return found

@@ -1,0 +1,139 @@
+"""Records to plain values and back: the one way in which anything is stored.
+
+What is written are the fields of a record by their names; a field with `UNSTORED` in its metadata is left out. A text
+that `messages.say` made is stored as its key and values, so that it can be told in any language later; its English
+text stands beside them for readers that do not know the key.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from assay.errors import AssayError, InputError
+from assay.messages import Said, say
+
+if TYPE_CHECKING:
+    from assay.data.scores import Scores
+
+    ScoresBehind = tuple[Scores, ...]
+else:
+    ScoresBehind = Any  # scores stand in a file of their own accord, so that decoding a part does not look into them
+
+T = TypeVar("T")
+
+UNSTORED = {"stored": False}
+_MESSAGE = {"key", "values", "text"}
+_HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
+_PLACE = re.compile(r"(?P<what>.*?) - at `(?P<place>[^`]*)`", re.DOTALL)
+
+
+def encode(value: Any) -> Any:
+    """Copy a record to plain values: objects, lists, texts, numbers, true, false and null."""
+    if isinstance(value, Said):
+        value = {"key": value.key, "values": value.values, "text": str(value)}
+    elif is_dataclass(value) and not isinstance(value, type):
+        stored = [field.name for field in fields(value) if field.metadata.get("stored", True)]
+        value = {name: getattr(value, name) for name in stored}
+    if isinstance(value, Mapping):
+        return {str(key): encode(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} has no place in a result file")
+    return value.item() if hasattr(value, "item") else value  # numbers of numpy's become plain
+
+
+def decode(plain: Any, kind: type[T], *, place: str, path: str | None = None) -> T:
+    """Make a record of plain values; what does not fit is refused with its place below `place` in the file.
+
+    An empty `place` is the file itself.
+    """
+    import msgspec
+
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        raise damage(*_told(error, place), path) from None
+    except AssayError as error:
+        raise damage(place, str(error), path) from None
+
+
+def damage(place: str, what: str, path: str | None) -> InputError:
+    """The error of a file that does not fit together, with the place in it."""
+    return InputError(f"the result file is damaged: {place}: {what}", path=path)
+
+
+def _told(error: Exception, place: str) -> tuple[str, str]:
+    """Where below `place` something does not fit, and what."""
+    found = _PLACE.fullmatch(str(error))
+    what, where = (found["what"], found["place"].removeprefix("$")) if found else (str(error), "")
+    plain = what.replace("`", "")
+    return f"{place}{where}".removeprefix("."), plain[:1].lower() + plain[1:]
+
+
+def read_json(text: str, *, path: str | None = None) -> Any:
+    """Read JSON, with messages as the texts they stand for; no number is infinite, no key stands twice."""
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_refuse_constant,
+            parse_float=_finite if _HUGE.search(text) else None,
+            parse_int=_whole if _HUGE.search(text) else None,
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
+    except RecursionError:
+        raise InputError("not valid JSON: it is nested too deeply", path=path) from None
+    except ValueError as error:
+        raise InputError(f"not valid JSON: {error}", path=path) from None
+
+
+def write_json(value: Any, *, indent: int | None = 1) -> str:
+    """Write plain values as JSON that any file can hold: half a surrogate pair is escaped, NaN is refused."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, indent=indent)
+    return text
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {max(names, key=names.count)!r} stands twice in one object")
+    if found.keys() == _MESSAGE and isinstance(found["text"], str):
+        return _message(found["key"], found["values"], found["text"])
+    return found
+
+
+def _message(key: Any, values: Any, text: str) -> str:
+    """Say a message anew; one of another version that cannot be said is the text it was."""
+    try:
+        return say(key, **values)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        return text
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > 300:  # noqa: PLR2004
+        raise ValueError(f"the number {text[:20]}... is too large")
+    return int(text)

@@ -1,0 +1,263 @@
+"""Systems side by side: their means, the contrast of each with the baseline, and the decision on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assay.data.record import Record
+from assay.errors import AssayError, UnknownName, UsageError
+from assay.lazy import public
+from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.parts import part
+from assay.stats.intervals import Interval
+from assay.stats.multiplicity import Correction
+
+Decision = Literal["better", "worse", "equivalent", "inconclusive"]
+Family = Literal["systems", "all"]
+Payment = Literal["above", "below", "open"]
+
+LEAST_QUERIES = 10  # fewer, or weights that make them worth fewer, give no decision
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a comparison decides.
+
+    A difference below `smallest_effect` does not matter; `family` says which tests are corrected together: all systems
+    of one measure, or everything; `worth` is the relative gain above which a reranker is taken to pay.
+    """
+
+    smallest_effect: float = 0.01
+    alpha: float = 0.05
+    correction: Correction = "holm"
+    family: Family = "systems"
+    interval: Literal["t", "bca"] = "t"
+    n_resamples: int = 10_000
+    seed: int = 0
+    worth: float = 0.15
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 0.5:  # noqa: PLR2004
+            raise UsageError(f"alpha = {self.alpha:g}: expected a number between 0 and 0.5")
+        if self.smallest_effect <= 0:
+            raise UsageError(f"smallest effect {self.smallest_effect:g}: expected a number above 0")
+        if self.seed < 0:
+            raise UsageError(f"seed {self.seed}: expected a whole number from 0 on")
+        if self.n_resamples < 1:
+            raise UsageError(f"{self.n_resamples} resamples: expected 1 or more")
+        if not 0 <= self.worth < math.inf:
+            raise UsageError(f"worth {self.worth:g}: expected a number from 0 on")
+
+    @property
+    def confidence_level(self) -> float:
+        """Level of all intervals."""
+        return 1 - self.alpha
+
+    def needed_queries(self, reach: float) -> int:
+        """How many queries without any difference it takes to call systems equivalent; `reach` is that of `decide`."""
+        if self.smallest_effect >= reach:
+            return LEAST_QUERIES
+        return max(math.ceil(math.log(self.alpha) / math.log1p(-self.smallest_effect / reach)), LEAST_QUERIES)
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A query whose value changed."""
+
+    query_id: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One system against the baseline on one measure.
+
+    `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest true
+    difference that so many queries would detect 80 % of the time. `at_least_smallest` says whether the whole interval
+    lies beyond the smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth
+    as much, `too_few` that they are too few for a verdict. `reach` is the largest difference that a query can have,
+    None for a measure without bounds; where no query differs, `limit` is the mean difference from which on the queries
+    exclude it. `pays` says what is shown about the relative gain and the one from which a reranker pays; None where
+    there is no such gain: the baseline is 0, or less is better.
+    """
+
+    system: str
+    measure: str
+    difference: Interval
+    relative: Interval
+    t_pvalue: float | None
+    pvalue: float
+    exact: bool
+    adjusted: float
+    effect_size: float | None
+    superiority: float | None
+    wins: int
+    ties: int
+    losses: int
+    detectable: float | None
+    effective_n: float
+    too_few: bool
+    reach: float | None
+    limit: float | None
+    verdict: Decision
+    improves: bool
+    at_least_smallest: bool
+    pays: Payment | None
+    gained: tuple[Mover, ...]
+    lost: tuple[Mover, ...]
+
+    @property
+    def unchanged(self) -> bool:
+        """Say whether no query differs."""
+        return not self.wins and not self.losses
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of systems on one measure by the randomised Tukey HSD; systems that share a letter do not differ."""
+
+    measure: str
+    pvalues: tuple[tuple[float, ...], ...]
+    letters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """How uneven query weights are: the number of equal ones that are worth as much, the heaviest query, its share."""
+
+    effective_queries: float
+    heaviest: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How much a system's lists are like the baseline's, averaged over queries.
+
+    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker.
+    """
+
+    system: str
+    overlap: float
+    k: int
+    rbo: float
+    from_candidates: float
+
+    @property
+    def reranks(self) -> bool:
+        """Say whether the system only orders the baseline's documents anew."""
+        return self.from_candidates == 1.0
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Retrieved against reranked on one measure: the lift, and the ceiling that the candidates allow.
+
+    `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` says whether
+    the relative gain is shown to be above the one from which a reranker pays, shown to be below it, or neither; None
+    for measures the rule does not speak of.
+    """
+
+    system: str
+    measure: str
+    before: float
+    after: float
+    relative: Interval
+    ceiling: float | None
+    reached: float | None
+    headroom: float | None
+    pays: Payment | None
+
+
+@part("comparison")
+@dataclass(frozen=True)
+class Comparison(Record):
+    """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for.
+
+    `best` has the best system of each measure. `weight` says how uneven the weights of queries are, where they have
+    some. `likeness` and `lifts` are about the lists behind the scores, where those were at hand. `scores` are what was
+    compared.
+    """
+
+    baseline: str
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    queries: int
+    rules: Rules
+    means: Mapping[str, tuple[Interval, ...]]
+    contrasts: tuple[Contrast, ...]
+    pairs: tuple[Pairs, ...] = ()
+    best: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    weight: Weight | None = None
+    likeness: tuple[Likeness, ...] = ()
+    lifts: tuple[Lift, ...] = ()
+    scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
+
+    def __post_init__(self) -> None:
+        if self.systems[:1] != (self.baseline,) or len(self.best) not in {0, len(self.measures)}:
+            raise ValueError("the baseline is the first of the systems, and each measure has a best one")
+        sizes = {label: len(found) for label, found in self.means.items()}
+        if sizes != dict.fromkeys(self.measures, len(self.systems)):
+            raise ValueError("every system has a mean of every measure")
+        wanted = {(name, label) for name in self.systems if name != self.baseline for label in self.measures}
+        if {(one.system, one.measure) for one in self.contrasts} != wanted:
+            raise ValueError("every system but the baseline has a contrast on every measure")
+        if any(one.measure not in self.measures or len(one.letters) != len(self.systems) for one in self.pairs):
+            raise ValueError("pairs are of the systems and measures that are compared")
+
+    @property
+    def weighted(self) -> bool:
+        """Say whether queries have weights."""
+        return self.weight is not None
+
+    def mean(self, system: str, measure: str) -> Interval:
+        """The mean of one system on one measure, with its interval."""
+        return self.means[measure][self.systems.index(system)]
+
+    def contrast(self, system: str, measure: str) -> Contrast:
+        """Find one system's contrast on one measure, by its label or any of its names."""
+        for found in self.contrasts:
+            if found.system == system and found.measure in {measure, _spelling(measure)}:
+                return found
+        raise UnknownName("contrast", f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts])
+
+    def lifted(self) -> list[tuple[Lift, ...]]:
+        """Lifts of each system that only reorders the baseline's documents."""
+        names = dict.fromkeys(lift.system for lift in self.lifts)
+        return [tuple(lift for lift in self.lifts if lift.system == name) for name in names]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per system and measure; the baseline has no contrast."""
+        return [self._row(name, label) for label in self.measures for name in self.systems]
+
+    def _row(self, system: str, label: str) -> dict[str, Any]:
+        mean = self.mean(system, label)
+        contrast = None if system == self.baseline else self.contrast(system, label)
+        change = None if contrast is None else contrast.difference
+        return {
+            "system": system,
+            "measure": label,
+            "mean": mean.estimate,
+            "low": mean.low,
+            "high": mean.high,
+            "difference": None if change is None else change.estimate,
+            "difference_low": None if change is None else change.low,
+            "difference_high": None if change is None else change.high,
+            "relative": None if contrast is None else contrast.relative.estimate,
+            "pvalue": None if contrast is None else contrast.pvalue,
+            "adjusted": None if contrast is None else contrast.adjusted,
+            "verdict": "" if contrast is None else contrast.verdict,
+        }
+
+
+def _spelling(measure: str) -> str:
+    """The canonical name of a measure; a name that is none stays what it is."""
+    try:
+        return str(public("parse")(measure).text)
+    except AssayError:
+        return measure

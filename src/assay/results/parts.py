@@ -1,0 +1,50 @@
+"""The parts of a result: which record stands under which name in a file."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import assay.results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from assay.data.record import Record
+
+Part = TypeVar("Part", bound="type[Record]")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a part stands in a file: its record, and whether there is a list of them."""
+
+    record: type[Record]
+    many: bool
+
+
+_PARTS: dict[str, Shape] = {}
+
+
+def part(name: str, *, many: bool = False) -> Callable[[Part], Part]:
+    """Let a record be the part of this name of a result; with `many`, a list of them is."""
+
+    def register(record: Part) -> Part:
+        _PARTS[name] = Shape(record, many)
+        return record
+
+    return register
+
+
+def known_parts() -> Mapping[str, Shape]:
+    """All parts that a result may have; a module of this folder that declares one is enough."""
+    for module in pkgutil.iter_modules(assay.results.__path__):
+        importlib.import_module(f"assay.results.{module.name}")
+    return _PARTS
+
+
+def name_of(record: type[Any]) -> str:
+    """The name under which a record stands in a result."""
+    return next(name for name, shape in _PARTS.items() if issubclass(record, shape.record))

@@ -1,0 +1,210 @@
+"""A result: what one command found out, with its systems, its parts and where all of it came from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.data.record import Record
+from assay.data.scores import Scores
+from assay.data.source import Source
+from assay.errors import InputError, NotComparable, UsageError
+from assay.results import schema1, systems
+from assay.results.codec import decode, encode
+from assay.results.parts import known_parts, name_of
+
+SCHEMA = 2
+RAW = (
+    "answers", "experiment", "bench", "economics", "calibration", "validation", "reranker", "gates", "diagnoses",
+    "sweep",
+)  # fmt: skip
+PartRecord = TypeVar("PartRecord", bound=Record)
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """A file that went in: what it was for, its path as it can be handed on, and the hash of its bytes."""
+
+    role: str
+    path: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a result came about: when, by which version and command, from which files, with which models.
+
+    `models` has the models that were really used by what they did, such as judge or embedder.
+    """
+
+    command: str = ""
+    version: str = ""
+    date: str = ""
+    seed: int | None = None
+    inputs: tuple[InputFile, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result(Record):
+    """All that a result file holds: scores of systems, parts by their names, warnings, and the origin of it all."""
+
+    origin: Origin = field(default_factory=Origin)
+    systems: tuple[Scores, ...] = ()
+    parts: Mapping[str, Record | tuple[Record, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+    def part(self, kind: type[PartRecord]) -> PartRecord | None:
+        """The part that is such a record, if there is one."""
+        return next(iter(self.every(kind)), None)
+
+    def every(self, kind: type[PartRecord]) -> tuple[PartRecord, ...]:
+        """All such records: of a part that is a list, one for each system."""
+        listed = [one if isinstance(one, tuple) else (one,) for one in self.parts.values()]
+        return tuple(record for records in listed for record in records if isinstance(record, kind))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per system and measure."""
+        return [
+            {"system": scores.name, "measure": label, "mean": mean, "queries": scores.counts[label].queries}
+            for scores in self.systems
+            for label, mean in scores.mean().items()
+        ]
+
+
+def make_result(
+    found: Record | Sequence[Record] = (),
+    *,
+    systems: Sequence[Scores] = (),
+    command: str = "",
+    warnings: Sequence[str] = (),
+    seed: int | None = None,
+    inputs: Sequence[InputFile] = (),
+    models: Mapping[str, str] | None = None,
+    raw: Mapping[str, Any] | None = None,
+) -> Result:
+    """Put what was found out into a result, with the scores it was found out from and where those came from."""
+    records = [found] if isinstance(found, Record) else list(found)
+    scored = tuple(systems) or tuple(one for one in records if isinstance(one, Scores))
+    scored = scored or next((own for one in records if (own := _scores_behind(one))), ())
+    _check(scored)
+    parts: dict[str, Record | tuple[Record, ...]] = {}
+    shapes = known_parts()
+    for record in (one for one in records if not isinstance(one, Scores)):
+        name = name_of(type(record))
+        before = parts.get(name, ())
+        parts[name] = (*before, record) if shapes[name].many and isinstance(before, tuple) else record
+    origin = Origin(
+        command=_portable_command(command),
+        version=version("assay-eval"),
+        date=_now(),
+        seed=seed,
+        inputs=(*_inputs(scored), *inputs),
+        models={**_models(scored), **(models or {})},
+    )
+    return Result(origin, scored, parts, tuple(warnings), raw or {})
+
+
+def _now() -> str:
+    """The time in UTC; SOURCE_DATE_EPOCH gives another, for files that must be the same each time."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _scores_behind(record: Record) -> tuple[Scores, ...]:
+    own = getattr(record, "scores", ())
+    return own if isinstance(own, tuple) and all(isinstance(one, Scores) for one in own) else ()
+
+
+def _check(scored: Sequence[Scores]) -> None:
+    names = [scores.name for scores in scored]
+    if len(set(names)) < len(names):
+        raise UsageError(f"two systems are called {max(names, key=names.count)!r}: give each a name of its own")
+    if any(scores.protocol.rules() != scored[0].protocol.rules() for scores in scored):
+        raise NotComparable("the systems were evaluated under different rules: write one result file for each")
+    if len({scores.judgments_digest for scores in scored}) > 1:
+        raise NotComparable("the systems were evaluated on different judgments: write one result file for each")
+
+
+def _inputs(scored: Sequence[Scores]) -> list[InputFile]:
+    found: dict[tuple[str, str], InputFile] = {}
+    for scores in scored:
+        for role, source in scores.inputs:
+            found[role, source.portable] = InputFile(role, source.portable, source.sha256)
+    return list(found.values())
+
+
+def _portable_command(command: str) -> str:
+    """A command line without absolute paths."""
+    return " ".join(_portable_word(word) for word in command.split(" "))
+
+
+def _portable_word(word: str) -> str:
+    head, equals, tail = word.rpartition("=")
+    return head + equals + (Source(tail, Path(tail)).portable if tail.startswith("/") else tail)
+
+
+def _models(scored: Sequence[Scores]) -> dict[str, str]:
+    found = {"judge": [s.judge for s in scored if s.judge], "embedder": [s.embedder for s in scored if s.embedder]}
+    return {role: ", ".join(dict.fromkeys(names)) for role, names in found.items() if names}
+
+
+# The file -------------------------------------------------------------------------------------------------------------
+
+
+def encode_result(result: Result) -> dict[str, Any]:
+    """Lay out a result as a file holds it."""
+    origin = encode(result.origin)
+    one = result.systems[0] if len(result.systems) == 1 else None
+    return {
+        "schema": SCHEMA,
+        "version": origin.pop("version"),
+        "date": origin.pop("date"),
+        "command": origin.pop("command"),
+        **origin,
+        **({"metrics": systems.encode_means(one)} if one is not None else {}),
+        **systems.encode_systems(result.systems),
+        "warnings": encode(result.warnings),
+        **{name: encode(found) for name, found in result.parts.items()},
+        **{name: encode(found) for name, found in result.raw.items()},
+    }
+
+
+def decode_result(plain: Any, *, path: str | None = None) -> Result:
+    """Make a result of the plain values of a file, of this schema or an earlier one."""
+    if not isinstance(plain, dict) or "schema" not in plain:
+        raise InputError(
+            "this is not a result file", path=path, hint="make one with: assay evaluate --output FILE.json"
+        )
+    if plain["schema"] == 1:
+        plain = schema1.upgrade(plain, path=path)
+    if plain["schema"] != SCHEMA:
+        raise InputError(
+            f"the file has schema {plain['schema']!r:.20}, this version of assay reads schema {SCHEMA} and earlier",
+            path=path,
+            hint="update assay",
+        )
+    names = {one.name for one in fields(Origin)}
+    origin = decode({name: plain[name] for name in names if name in plain}, Origin, place="", path=path)
+    scored = systems.decode_systems(plain, path=path)
+    parts: dict[str, Record | tuple[Record, ...]] = {}
+    for name, shape in known_parts().items():
+        if plain.get(name) is not None:
+            kind: Any = tuple[shape.record, ...] if shape.many else shape.record  # type: ignore[name-defined]
+            parts[name] = _with_scores(decode(plain[name], kind, place=name, path=path), scored)
+    warnings = decode(plain.get("warnings", []), tuple[str, ...], place="warnings", path=path)
+    return Result(origin, scored, parts, warnings, {name: plain[name] for name in RAW if plain.get(name) is not None})
+
+
+def _with_scores(found: Any, scored: tuple[Scores, ...]) -> Any:
+    """Give a record that knows the scores behind it those of its file."""
+    if isinstance(found, tuple):
+        return tuple(_with_scores(one, scored) for one in found)
+    return replace(found, scores=scored) if "scores" in {one.name for one in fields(found)} else found
