@@ -17,7 +17,7 @@ from assay.pipeline.store import Store, key_of
 from assay.testing import Answer, FakeLLM
 from assay.text.segmentation import segmenter
 
-KEPT = Path(__file__).parent / "data" / "stage-cache"
+KEPT = Path(__file__).parents[1] / "archive" / "stage-cache"
 STAGES = ("chunk", "index", "search", "fuse", "rerank", "generate")
 WORDS = ("tea", "rain", "stone", "river", "paper", "light", "train", "milk", "noon", "hand", "black", "green")
 

@@ -24,7 +24,7 @@ from assay.grounding.embedding import sigmoid
 from assay.grounding.methods import by_words, support_of
 from assay.grounding.recipes import contained, sigmoid_of_similarity, word_overlap
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def sample(answer, *contexts, question=None, **more) -> Sample:

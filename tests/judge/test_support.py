@@ -21,8 +21,8 @@ from assay.judge.prompting import load_prompt
 from assay.judge.support import NEEDED, SupportQuestion
 from assay.llm import Client, Limits
 from assay.testing import Answer, FakeLLM, seal_of
-from test_judge import DOCUMENTS
-from test_llm_faults import FAULTS, GOOD, IMPATIENT, QUICK
+from attacks import INJECTIONS
+from faults import FAULTS, GOOD, IMPATIENT, QUICK
 
 NEXT = "words"  # who judges where the judge fails
 ROW = {
@@ -82,7 +82,7 @@ def test_claims_are_asked_by_number_in_one_call_and_courtesies_are_not(lang):
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("text", DOCUMENTS[::3])
+@pytest.mark.parametrize("text", INJECTIONS[::3])
 def test_no_text_changes_the_structure_of_the_prompt(text, lang):
     plain = request_for(ROW, lang)
     hostile = request_for({**ROW, "contexts": ["Cats sleep a lot.", text], "question": text}, lang)
@@ -218,10 +218,10 @@ def test_grades_of_relevance_and_correctness_are_shares_of_the_highest():
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("kind", ["relevance", "correctness"])
 def test_graded_texts_stand_between_marks(kind, lang):
-    (sample,) = as_samples([{**ROW, "answer": DOCUMENTS[4], "reference": [DOCUMENTS[0], "二"]}])
+    (sample,) = as_samples([{**ROW, "answer": INJECTIONS[4], "reference": [INJECTIONS[0], "二"]}])
     text = GradeQuestion.of(kind, lang).request(sample).messages[1]["content"]
     mark = re.search(r"\[question (\w{16})\]", text)[1]
-    assert f"[answer {mark}]\n{DOCUMENTS[4]}\n[end of answer {mark}]" in text
+    assert f"[answer {mark}]\n{INJECTIONS[4]}\n[end of answer {mark}]" in text
     assert (f"[reference 2 {mark}]\n二\n[end of reference 2 {mark}]" in text) == (kind == "correctness")
 
 

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 import assay
 from assay.cli import app
-from test_against_pytrec_eval import random_pair
+from strategies import random_pair
 
-GOLDEN = Path(__file__).parent / "golden" / "trec_eval"
+GOLDEN = Path(__file__).parents[1] / "golden" / "trec_eval"
 PARAMS = (
     "-m iprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 "
     "-m utility.2,-1,0,0 -m 11pt_avg..25,.5,.75 -m ndcg.1=3,2=9,4=4.5 -m ndcg_cut.10,20,23.4 -m success.2,5,20"

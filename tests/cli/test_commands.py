@@ -305,7 +305,7 @@ def test_the_bundled_runs_are_what_their_script_makes(tmp_path):
     place = collection()
     for path in (place.documents_file, place.queries_file):
         shutil.copy(path, tmp_path)
-    script = Path(__file__).parents[1] / "tools" / "make_demo_runs.py"
+    script = Path(__file__).parents[2] / "tools" / "make_demo_runs.py"
     subprocess.run([sys.executable, str(script), str(tmp_path)], check=True, capture_output=True)
     for path in place.runs:
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.pipeline.experiment import load_experiment
-from test_experiment import QUERIES, cli, names, place, write  # noqa: F401 - place is a fixture
+from experiments import QUERIES, cli, names, write
 
 REWRITES = """
 import pathlib
@@ -25,7 +25,7 @@ PROFILES = {"q1": "green tea from Japan", "q2": "boiling", "q3": "station", "q4"
 
 
 @pytest.fixture
-def home(place, monkeypatch):  # noqa: F811
+def home(place, monkeypatch):
     (place / "rewrites.py").write_text(REWRITES, encoding="utf-8")
     (place / "profile.tsv").write_text(
         "query_id\ttext\n" + "".join(f"{q}\t{PROFILES[q]} {text}\n" for q, text in QUERIES.items()), encoding="utf-8"

@@ -23,7 +23,7 @@ from assay.fusion.methods import METHODS
 from assay.fusion.normalisation import NORMS
 from strategies import distinct_scores, tied_scores
 
-GOLDEN = json.loads((Path(__file__).parent / "golden" / "ranx_fusion.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ranx_fusion.json").read_text(encoding="utf-8"))
 ON_SCORES = [name for name, method in METHODS.items() if method.uses == "scores"]
 ON_RANKS = [name for name, method in METHODS.items() if method.uses == "ranks"]
 # (method, norm) pairs: all that make a difference

@@ -11,7 +11,7 @@ import pytest
 
 import assay
 
-ARCHIVE = Path(__file__).parent / "data" / "schema-1"
+ARCHIVE = Path(__file__).parents[1] / "archive" / "schema-1"
 WITH_SYSTEMS = sorted(path.stem for path in ARCHIVE.glob("*.json") if json.loads(path.read_text()).get("systems"))
 SHOWN = sorted({*WITH_SYSTEMS, "bench", "cost", "roi"})
 

@@ -443,7 +443,7 @@ def test_a_seal_in_the_data_of_an_old_reply_does_not_vouch_for_it(tmp_path):
 @pytest.fixture
 def old(tmp_path):
     """A copy of a cache that the first version left (tools/make_llm_cache.py), and what its server said."""
-    made = Path(__file__).parent / "golden" / "llm_cache"
+    made = Path(__file__).parents[1] / "golden" / "llm_cache"
     shutil.copy(made / "old.sqlite", tmp_path / "old.sqlite")
     return tmp_path / "old.sqlite", json.loads((made / "old.json").read_text(encoding="utf-8"))
 

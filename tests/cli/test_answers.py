@@ -295,7 +295,7 @@ README = [
 
 def test_the_readme_shows_what_is_printed(tmp_path):
     (tmp_path / "samples.jsonl").write_text("".join(json.dumps(sample) + "\n" for sample in README), encoding="utf-8")
-    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     shown = re.search(r"\$ assay (answers samples.jsonl [^\n]*)\n(.*?)```", text, re.DOTALL)
     printed = run(tmp_path, *shown[1].split()).stdout.splitlines()
     for line in shown[2].splitlines():

@@ -19,7 +19,7 @@ from assay.pipeline import prompting
 from assay.pipeline.language_models import Pointwise
 from assay.testing import Answer, FakeLLM
 from attacks import documents
-from test_llm_faults import QUICK
+from faults import QUICK
 
 GRADES = [{"reason": "perfect", "grade": 3}, {"reason": "完全相关", "grade": 3}]
 CORRECT = [{"reason": "exactly right", "grade": 2}, {"reason": "完全正确", "grade": 2}]

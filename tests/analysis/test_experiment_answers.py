@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.testing import FakeLLM
-from test_experiment import DATA, DOCUMENTS, GRADES, QUERIES, cli, place, write  # noqa: F401 - place is a fixture
+from experiments import DATA, DOCUMENTS, GRADES, QUERIES, cli, write
 
 REFERENCES = {"q1": "70 degrees", "q2": "Milk goes well with it.", "q3": "at noon", "q4": "by hand"}
 ANSWERS = {
@@ -35,7 +35,7 @@ GENERATED = '#data\n[chunk]\nmethod = ["none", "sentence"]\nsize = 40\n[retrieve
 
 
 @pytest.fixture
-def home(place):  # noqa: F811
+def home(place):
     (place / "own_answers.py").write_text(OWN, encoding="utf-8")
     lines = (json.dumps({"query_id": k, "text": v, "reference": REFERENCES[k]}) + "\n" for k, v in QUERIES.items())
     (place / "referenced.jsonl").write_text("".join(lines), encoding="utf-8")

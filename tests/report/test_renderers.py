@@ -15,7 +15,7 @@ from assay.report.document import Heading, Lines, write
 from assay.report.tables import Cell, Table, render
 from assay.stats.intervals import Interval
 
-GOLDEN = Path(__file__).parent / "golden" / "report"
+GOLDEN = Path(__file__).parents[1] / "golden" / "report"
 SUFFIX = {"table": "txt", "markdown": "md", "latex": "tex", "csv": "csv"}
 
 

@@ -22,7 +22,7 @@ from assay.grounding.methods import support_of
 from assay.grounding.recipes import word_overlap
 from assay.grounding.standing import FIGURES, standing
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FACTS = "Oolong tea is steeped for three minutes. The river is 1,078 miles long. Anna wrote the letter in May 1990."
 WORDS = "tea river letter minutes Anna long quantum gluon market zebra velvet orbit".split()  # noqa: SIM905
 
