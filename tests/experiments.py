@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
 from typing import TYPE_CHECKING
 
 from assay.pipeline.experiment import load_experiment
@@ -43,12 +41,28 @@ def write(place: Path, body: str, data: str = DATA) -> Path:
     return path
 
 
-def cli(*arguments, cwd, **env):
-    command = [sys.executable, "-m", "assay", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120, env={**os.environ, **env}
-    )
-
-
 def names(path, **options):
     return [one.name for one in load_experiment(path, **options).combinations]
+
+
+def lines(rows):
+    """The text of a JSONL file with these rows."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+SHORT_DOCUMENTS = {"a": "Green tea is steamed.", "b": "Green tea of the old station.", "c": "Black tea wants milk."}
+SHORT_QUERIES = {"q1": "green tea", "q2": "black tea"}
+
+
+def short_experiment(folder, body, *, judged='judgments = "j.qrels"'):
+    """Write an experiment with three documents and two queries; give the path of its file."""
+    (folder / "docs.jsonl").write_text(
+        lines({"doc_id": k, "text": v} for k, v in SHORT_DOCUMENTS.items()), encoding="utf-8"
+    )
+    (folder / "q.jsonl").write_text(
+        lines({"query_id": k, "text": v} for k, v in SHORT_QUERIES.items()), encoding="utf-8"
+    )
+    (folder / "j.qrels").write_text("q1 0 a 2\nq1 0 b 1\nq2 0 c 1\n", encoding="utf-8")
+    path = folder / "e.toml"
+    path.write_text(f'[data]\ndocuments = "docs.jsonl"\nqueries = "q.jsonl"\n{judged}\n{body}', encoding="utf-8")
+    return path

@@ -27,9 +27,9 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "stats": ["tests/stats/test_*.py", "tests/analysis/test_compare.py"],
     "measures": [
-        "tests/measures/test_*.py", "tests/analysis/test_evaluate.py", "tests/analysis/test_rules.py",
-        "tests/cli/test_commands.py",
-        "tests/analysis/test_trec_eval.py", "tests/test_docs.py", "tests/test_public_api.py",
+        "tests/measures/test_*.py", "tests/data/test_*.py", "tests/analysis/test_evaluate.py",
+        "tests/analysis/test_protocols.py", "tests/analysis/test_trec_eval.py", "tests/cli/test_commands.py",
+        "tests/test_docs.py", "tests/test_public_api.py",
     ],
 }  # fmt: skip
 _PATIENCE = 1200  # seconds; a mutant that needs longer runs for ever, and that is noticed

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import statistics
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +16,7 @@ import assay
 from assay.analysis.calibrate import calibrate
 from assay.data.judgments import Judgments
 from assay.data.run import Run
+from commands import run_assay
 
 
 def graded(queries: int = 30, docs: int = 5, noise: float = 0.3, seed: int = 0) -> tuple[Judgments, Judgments]:
@@ -135,12 +134,6 @@ def test_the_order_of_systems_is_compared():
     assert calibrate(judge, human, runs=runs[:2], measures=["ndcg@3"]).ranking is None
 
 
-def run_assay(*words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd
-    )
-
-
 def test_a_calibration_file_takes_the_stamp_away_from_its_own_judge_only(tmp_path):
     judge, human = graded()
     assay.write_judgments(judge, tmp_path / "judged.qrels")
@@ -190,3 +183,24 @@ def test_a_chinese_calibration_is_aligned(tmp_path):
     text = run_assay("calibrate", "judged.qrels", "human.qrels", "--lang", "zh", cwd=tmp_path).stdout
     assert "二次加权 kappa" in text
     assert "人工等级（行）与评审模型等级" in text
+
+
+def test_a_judge_and_people_are_compared_on_the_same_queries():
+    from dataclasses import replace
+
+    from assay.analysis.calibrate import calibrate
+
+    queries = [f"q{i:02}" for i in range(40)]
+    everything = {q: {"a": 1, "b": 0, "c": 0} for q in queries}
+    flipped = {q: {"a": 0, "b": 1, "c": 2} if i >= 20 else docs for i, (q, docs) in enumerate(everything.items())}
+    judge = replace(Judgments.from_dict(flipped), judge="m")
+    human = Judgments.from_dict({q: everything[q] for q in queries[:20]})
+    runs = [
+        Run.from_dict({q: {d: -float(i) for i, d in enumerate(order)} for q in queries}, order)
+        for order in ("abc", "bac", "bca")
+    ]
+    found = calibrate(judge, human, runs=runs, measures=["recip_rank", "num_rel_ret"])
+    assert found.ranking.value == pytest.approx(1.0)
+    assert {row.measure for row in found.systems} == {"reciprocal_rank"}
+    with pytest.raises(assay.InputError, match="no people's grades"):
+        calibrate(human, judge)

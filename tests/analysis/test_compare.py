@@ -7,8 +7,6 @@ import json
 import math
 import random
 import statistics
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +22,7 @@ from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.report import comparison as report
+from commands import run_assay
 
 
 def lists(seed: int, queries: int = 60, skill: float = 0.5) -> dict[str, dict[str, float]]:
@@ -322,12 +321,6 @@ def test_lists_shorter_than_the_cutoff_are_doubted():
 # Commands and renderers ----------------------------------------------------------------------------------------------
 
 
-def run_assay(*words, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd
-    )
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("compare")
@@ -441,3 +434,49 @@ def test_robust03_gives_one_table(shared):
     assert any(row.startswith("pircRBa1") and "0.3101 a " in row for row in rows)
     aligned_runs = aligned([assay.evaluate(place / "qrels.txt.gz", run, ["map"]) for run in runs])
     assert aligned_runs.values.shape == (100, 1, 6)
+
+
+def test_rounding_is_no_difference():
+    """Relevant at ranks 1 and 12, or at 2 and 3: both have an average precision of 7/12, in different bits."""
+    judged = {f"q{i:02}": {"a": 1, "b": 1} for i in range(40)}
+    one = {q: {"a": 20.0, **{f"x{i}": 19.0 - i for i in range(10)}, "b": 1.0} for q in judged}
+    two = {q: {"x": 3.0, "a": 2.0, "b": 1.0} for q in judged}
+    pair = [assay.evaluate(judged, run, ["map"], name=name) for name, run in (("one", one), ("two", two))]
+    assert pair[0]["map"] == pytest.approx(7 / 12)
+    contrast = compare(pair).contrast("two", "map")
+    assert (contrast.wins, contrast.ties, contrast.losses, contrast.pvalue) == (0, 40, 0, 1.0)
+    assert contrast.unchanged
+    assert contrast.difference.estimate == 0
+
+
+def test_measures_are_matched_by_definition(tmp_path):
+    judged = {f"q{i}": {"a": 1} for i in range(6)}
+    run = {q: {"a": 1.0} for q in judged}
+    named = assay.evaluate(judged, run, protocol="trec", name="all")
+    asked = assay.evaluate(judged, run, ["map", "P@10"], name="few")
+    assert set(compare([named, asked]).measures) == {"map", "P_10"}
+    assert set(compare([asked, named]).measures) == {"average_precision", "precision@10"}
+
+
+def test_coverage_of_runs_with_other_queries_does_not_stop_a_comparison(tmp_path):
+    judged = {f"q{i}": {"a": 5} for i in range(6)}
+    one = assay.evaluate(judged, {q: {"a": 1.0} for q in judged}, protocol="llm-graded", min_relevance=1, name="one")
+    two = assay.evaluate(
+        judged, {q: {"a": 1.0} for q in list(judged)[1:]}, protocol="llm-graded", min_relevance=1, name="two"
+    )
+    assert not any("coverage" in label for label in compare([one, two]).measures)
+
+
+def test_settings_of_a_comparison_may_be_given_one_by_one():
+    judged = {f"q{i}": {"a": 1} for i in range(4)}
+    pair = [assay.evaluate(judged, {q: {"a": 1.0} for q in judged}, ["map"], name=name) for name in "ab"]
+    assert compare(pair, alpha=0.01).rules.alpha == 0.01
+    assert compare(pair).contrast("b", "map").measure == "average_precision"
+    for wrong in (
+        lambda: compare(pair, alfa=0.1),
+        lambda: compare(pair[0]),
+        lambda: compare(["a.json"]),
+        lambda: compare(pair, "map"),
+    ):
+        with pytest.raises(assay.UsageError):
+            wrong()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -23,6 +21,7 @@ from assay.report.document import write
 from assay.report.economics import returns
 from assay.report.intervals import between, told
 from assay.stats.intervals import Interval
+from commands import run_assay
 
 NO_SPREAD = "the values do not vary"
 
@@ -45,12 +44,6 @@ def contrast_of(before, after, label: str = "ndcg@10", weights=None, **rules):
 def sentence(before, after, label: str = "ndcg@10", weights=None, lang="en", **rules) -> str:
     found, contrast = contrast_of(before, after, label, weights, **rules)
     return tell(report.verdict(found, contrast), lang)
-
-
-def run_assay(*words, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd
-    )
 
 
 # Equivalent -----------------------------------------------------------------------------------------------------------
@@ -636,3 +629,13 @@ def test_the_colour_of_a_return_follows_its_interval(low, high, tone):
 
     found = Dossier((), (), Evidence(), {"economics": ({"roi": {"value": 0.5, "low": low, "high": high}},)})
     assert verdict(found).tone == tone
+
+
+def test_a_constant_difference_that_is_too_small_is_equivalent():
+    import numpy as np
+
+    from assay.analysis.decision import Rules, decide
+
+    for value, verdict in ((0.005, "equivalent"), (0.02, "better")):
+        change = np.full(600, value)
+        assert decide(change, Rules(), adjusted=0.0001, sign=1.0, weights=None) == verdict

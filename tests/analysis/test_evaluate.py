@@ -11,7 +11,10 @@ import pytest
 
 import assay
 from assay.analysis.protocols import builtin_names, load_protocol
+from assay.analysis.settings import Settings
+from assay.data.judgments import Judgments
 from assay.errors import InputError, UsageError
+from assay.formats.reading import read_judgments, read_run
 
 JUDGMENTS = {"a": {"x": 1}, "b": {"x": 1}, "none": {"x": 0}}
 RUN = {"a": {"x": 2.0, "y": 1.0}, "none": {"x": 1.0}, "extra": {"x": 1.0}}
@@ -382,3 +385,88 @@ def test_commands_that_take_runs_leave_out_documents_named_like_their_query(call
     code, out, error = call(*words.split(), "--ignore-same-id")
     assert code in {0, 1}, error
     assert out != plain
+
+
+def test_a_cutoff_beyond_any_list_is_refused():
+    with pytest.raises(assay.UsageError, match="beyond any list"):
+        Settings.of(Judgments.from_dict({"q": {"a": 1}}), ["ndcg@1000000000000000000000"], "trec")
+
+
+def test_a_query_judged_with_nothing_counts_as_0_and_is_reported(tmp_path):
+    scores = assay.evaluate({"a": {"x": 1}, "b": {}}, {"a": {"x": 1.0}, "b": {"x": 1.0}}, ["recall@5"])
+    assert scores["recall@5"] == 0.5
+    assert scores.counts["recall@5"].undefined == 1
+    (tmp_path / "r.jsonl").write_text(
+        '{"query": "a", "retrieved": ["x"], "relevant": ["x"]}\n{"query": "b", "retrieved": ["x"], "relevant": []}\n'
+    )
+    assert assay.evaluate(tmp_path / "r.jsonl", measures=["recall@5"])["recall@5"] == 0.5
+    assert assay.evaluate(tmp_path / "r.jsonl", measures=["recall@5"], undefined="skip")["recall@5"] == 1.0
+    (tmp_path / "j.json").write_text('{"a": ["x"], "b": []}')
+    assert read_judgments(tmp_path / "j.json").empty == ("b",)
+    assert read_run(tmp_path / "j.json").empty == ("b",)
+
+
+def test_weights_of_nothing_give_no_mean_and_coverage_needs_them_all():
+    judgments, run = {"a": {"x": 1}, "b": {"x": 0}}, {"a": {"x": 1.0}, "b": {"x": 1.0}, "c": {"x": 1.0}}
+    scores = assay.evaluate(judgments, run, ["recall@1"], weights={"a": 0, "b": 1}, undefined="skip")
+    assert math.isnan(scores["recall@1"])
+    with pytest.raises(InputError, match="query 'c' has no weight"):
+        assay.evaluate(judgments, run, ["coverage@1"], weights={"a": 1, "b": 1})
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"ties": "Given"}, {"missing": "skipp"}, {"undefined": "x"}, {"fold": "both"}, {"min_relevance": math.nan}],
+)
+def test_python_options_are_checked_like_those_of_the_command_line(option):
+    with pytest.raises(UsageError, match=next(iter(option))):
+        assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["ndcg@3"], **option)
+
+
+@pytest.mark.parametrize(
+    ("judgments", "match"), [({}, "no judgments"), ({"q": {"a": "x"}}, "grade 'x' of query 'q'"), ({"q": 5}, "must be")]
+)
+def test_bad_dicts_are_refused_by_name(judgments, match):
+    with pytest.raises(InputError, match=match):
+        assay.evaluate(judgments, {"q": {"a": 1.0}}, ["mrr"])
+
+
+def test_scores_are_found_by_what_was_asked_for():
+    scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["map", "nDCG@10", assay.ndcg(gain="exp") @ 5])
+    assert scores["map"] == scores["average_precision"] == scores["nDCG@10"] == 1.0
+    assert scores[assay.ndcg(gain="exp") @ 5] == 1.0
+
+
+WARNINGS = {
+    "1 judged query is missing and counts as 0: b": ({"a": {"x": 1}, "b": {"x": 1}}, {"a": {"x": 1.0}}),
+    "1 query has no relevant document and counts as 0: b": (
+        {"a": {"x": 1}, "b": {"x": 0}},
+        {"a": {"x": 1.0}, "b": {"x": 1.0}},
+    ),
+    "1 query has no judgments and counts nowhere: b": ({"a": {"x": 1}}, {"a": {"x": 1.0}, "b": {"x": 1.0}}),
+    "recall@2 of 1 query hangs on tied scores, broken by document id": (
+        {"a": {"x": 1}},
+        {"a": {"x": 1.0, "y": 1.0, "z": 1.0}},
+    ),
+    "67% of the documents behind average_precision are unjudged and count as not relevant": (
+        {"a": {"x": 1}},
+        {"a": {"x": 3.0, "y": 2.0, "z": 1.0}},
+    ),
+    "no document of the run is judged: do both files use the same document ids? (see: assay check)": (
+        {"a": {"x": 1}},
+        {"a": {"x#1": 1.0}},
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WARNINGS)
+def test_warnings_in_words(text):
+    measures = ["recall@2"] if "recall@2" in text else ["map"]
+    assert text in assay.evaluate(*WARNINGS[text], measures).warnings
+
+
+def test_means_over_fewer_queries_say_so():
+    scores = assay.evaluate(
+        {"a": {"x": 1}, "b": {"x": 0}}, {"a": {"x": 1.0}, "b": {"x": 1.0}}, ["map"], undefined="skip"
+    )
+    assert "average_precision: over 1 of 2 queries" in scores.warnings

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,8 @@ from assay.errors import AssayError, InputError, UsageError
 from assay.pipeline.experiment import load_experiment
 from assay.report.experiment import three_digits
 from assay.testing import Answer, FakeLLM
-from experiments import DATA, DOCUMENTS, GRADES, PLUGIN, QUERIES, cli, names, write
+from commands import run_assay
+from experiments import DATA, DOCUMENTS, GRADES, PLUGIN, QUERIES, names, short_experiment, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +133,7 @@ def test_a_combination_that_fails_is_a_row_with_its_reason_and_the_rest_goes_on(
         place,
         '#data\n[retrieve]\nmethod = "bm25"\n[[rerank]]\nmethod = "none"\n[[rerank]]\nmethod = "own_stages:breaks"\n[[rerank]]\nmethod = "own_stages:length"\n',
     )
-    done = cli("run", "e.toml", cwd=place)
+    done = run_assay("run", "e.toml", cwd=place)
     assert done.returncode == 1
     assert "breaks failed: query q1: " in done.stdout
     assert "raised RuntimeError: no more" in done.stdout
@@ -141,14 +143,14 @@ def test_a_combination_that_fails_is_a_row_with_its_reason_and_the_rest_goes_on(
     assert rows["breaks"]["quality"] == {}
     assert [system["name"] for system in result["systems"]] == ["none", "length"]
     write(place, '#data\n[rerank]\nmethod = "own_stages:breaks"\n')
-    done = cli("run", "e.toml", cwd=place)
+    done = run_assay("run", "e.toml", cwd=place)
     assert done.returncode == 2
     assert "every combination failed" in done.stderr
 
 
 def test_results_hold_runs_samples_and_times_that_other_commands_read(place):
     write(place, "#data" + GRID)
-    done = cli("run", "e.toml", "-o", "out", "--only", "whole*", "--holdout", "0.5", "--lang", "zh", cwd=place)
+    done = run_assay("run", "e.toml", "-o", "out", "--only", "whole*", "--holdout", "0.5", "--lang", "zh", cwd=place)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("系统")
     result = json.loads((place / "out" / "result.json").read_text(encoding="utf-8"))
@@ -159,9 +161,9 @@ def test_results_hold_runs_samples_and_times_that_other_commands_read(place):
     trace = [json.loads(line) for line in (place / "out" / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["stage"] for row in trace} == {"retrieve", "rerank", "generate"}
     assert len(trace) == 4 * (2 * 2 + 2 * 3)
-    assert cli("compare", "out/result.json", cwd=place).returncode == 0
+    assert run_assay("compare", "out/result.json", cwd=place).returncode == 0
     (run,) = (place / "out" / "runs").glob("whole---bm25-????????.jsonl")
-    read = cli("evaluate", "j.qrels", run, "-m", "ndcg@5", "--fold", "before", cwd=place)
+    read = run_assay("evaluate", "j.qrels", run, "-m", "ndcg@5", "--fold", "before", cwd=place)
     assert read.returncode == 0, read.stderr
     assert len((place / "out" / "samples" / run.name).read_text(encoding="utf-8").splitlines()) == 4
 
@@ -265,14 +267,14 @@ def test_answers_that_all_failed_end_in_exit_code_1(place):
     body = '#data\n[generate]\nmethod = "llm"\n[llm]\nurl = "URL"\nmodel = "smollm2-135m"\nbackoff = 0.01\n'
     with FakeLLM(lambda _: Answer.error(400, "no")) as server:
         write(place, body.replace("URL", server.url))
-        done = cli("run", "e.toml", "--brief", cwd=place)
+        done = run_assay("run", "e.toml", "--brief", cwd=place)
     assert done.returncode == 1, done.stdout + done.stderr
     (system,) = json.loads((place / "e-results" / "result.json").read_text(encoding="utf-8"))["systems"]
     counts = system["counts"]["faithfulness"]
     assert counts["queries"] == 0 and counts["failed"] > 0
     with FakeLLM("70 degrees") as server:
         write(place, body.replace("URL", server.url))
-        assert cli("run", "e.toml", "--brief", cwd=place).returncode == 0
+        assert run_assay("run", "e.toml", "--brief", cwd=place).returncode == 0
 
 
 # Bad input --------------------------------------------------------------------------------------------------------
@@ -472,14 +474,14 @@ def test_the_command_reranks_a_run_and_writes_it(place):
         "--reranker",
         "own_stages:length",
     ]
-    done = cli(*base, "-m", "ndcg@10", "--run-output", "new.run", cwd=place)
+    done = run_assay(*base, "-m", "ndcg@10", "--run-output", "new.run", cwd=place)
     assert done.returncode == 0, done.stderr
     assert "What reranked makes of the candidates of retrieved" in done.stdout
     assert "P95" in done.stdout
     assert (place / "new.run").read_text(encoding="utf-8").startswith("q1 Q0 a 1 ")
-    done = cli(*base, "--format", "json", cwd=place)
+    done = run_assay(*base, "--format", "json", cwd=place)
     assert set(json.loads(done.stdout)["reranker"]["latency_ms"]) == {"p50", "p95", "p99", "mean", "std"}
-    done = cli(*base[:-1], "embeding", cwd=place)
+    done = run_assay(*base[:-1], "embeding", cwd=place)
     assert done.returncode == 2
     assert done.stderr.startswith(
         "assay: reranker: rerank.method: unknown method of rerank 'embeding'; did you mean embedding"
@@ -503,7 +505,7 @@ BARE = '#data\n[retrieve]\nmethod = ["bm25", "vectors", "hybrid"]\n[[rerank]]\nm
 
 def test_without_an_embedder_a_fast_one_is_taken_and_named_everywhere(place, wordllama):
     write(place, BARE)
-    done = cli("run", "e.toml", "--brief", cwd=place)
+    done = run_assay("run", "e.toml", "--brief", cwd=place)
     assert done.returncode == 0, done.stderr
     assert "Embedder: wordllama." in done.stdout
     text = (place / "e-results" / "result.json").read_text(encoding="utf-8")
@@ -513,7 +515,7 @@ def test_without_an_embedder_a_fast_one_is_taken_and_named_everywhere(place, wor
     assert chosen == ["wordllama"] * 7  # four retrievers, three rerankers
     found = assay.run_experiment(place / "e.toml")
     assert found.findings.row("vectors").combination.choices["retrieve"].params["embedder"] == "wordllama"
-    assert "向量模型：wordllama。" in cli("run", "e.toml", "--lang", "zh", cwd=place).stdout
+    assert "向量模型：wordllama。" in run_assay("run", "e.toml", "--lang", "zh", cwd=place).stdout
 
 
 def test_naming_the_embedder_that_was_taken_changes_nothing_and_does_nothing_again(place, wordllama):
@@ -541,9 +543,9 @@ def test_the_evaluation_of_a_reranker_names_its_embedder(place, wordllama):
     assert found.chosen == {"method": "embedding", "embedder": "wordllama"}
     (place / "r.run").write_text("".join(f"{q} Q0 {d} 1 1 r\n" for q in QUERIES for d in DOCUMENTS), encoding="utf-8")
     words = ["rerank-eval", "j.qrels", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
-    done = cli(*words, "--reranker", "embedding", cwd=place)
+    done = run_assay(*words, "--reranker", "embedding", cwd=place)
     assert "Embedder: wordllama." in done.stdout
-    told = json.loads(cli(*words, "--reranker", "embedding", "--format", "json", cwd=place).stdout)
+    told = json.loads(run_assay(*words, "--reranker", "embedding", "--format", "json", cwd=place).stdout)
     assert told["reranker"]["chosen"] == {"method": "embedding", "embedder": "wordllama"}
 
 
@@ -559,8 +561,8 @@ def test_tokens_that_no_server_named_are_marked_in_table_trace_and_result(place)
     with FakeLLM(unpriced) as server:
         body = f'[[rerank]]\nname = "far"\nmethod = "endpoint"\nshape = "cohere"\nurl = "{server.url}"\nmodel = "m"\nprice = 2000\n'
         write(place, "#data\n[retrieve]\nmethod = 'bm25'\n" + body)
-        done = cli("run", "e.toml", cwd=place)
-        page = cli("report", "e-results/result.json", "-o", "r.html", cwd=place)
+        done = run_assay("run", "e.toml", cwd=place)
+        page = run_assay("report", "e-results/result.json", "-o", "r.html", cwd=place)
     assert done.returncode == 0, done.stderr
     (line,) = [line.split() for line in done.stdout.splitlines() if line.split()[1:2] == ["rerank"]]
     assert line[-2].startswith("~")
@@ -585,7 +587,7 @@ def test_tokens_that_a_server_named_are_not_marked(place):
     with FakeLLM(counts) as server:
         body = f'[[rerank]]\nmethod = "endpoint"\nshape = "jina"\nurl = "{server.url}"\nmodel = "m"\nprice = 2000\n'
         write(place, "#data\n[retrieve]\nmethod = 'bm25'\n" + body)
-        done = cli("run", "e.toml", cwd=place)
+        done = run_assay("run", "e.toml", cwd=place)
     assert done.returncode == 0, done.stderr
     assert "~" not in done.stdout
 
@@ -603,7 +605,7 @@ def test_the_evaluation_of_a_reranker_marks_estimates(place):
     words = ["rerank-eval", "j.qrels", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
     with FakeLLM(unpriced) as server:
         words += ["--reranker", "endpoint", "--set", f"url={server.url}", "--set", "model=m", "--set", "price=2000"]
-        done = cli(*words, "--set", "shape=cohere", cwd=place)
+        done = run_assay(*words, "--set", "shape=cohere", cwd=place)
     assert "About " in done.stdout
     assert "the server does not say what it counted" in done.stdout
 
@@ -616,7 +618,7 @@ def test_the_page_of_an_experiment_compares_with_the_baseline_of_its_file(place)
         place,
         'baseline = "deep"\n#data\n[[retrieve]]\nname = "flat"\nmethod = "bm25"\ndepth = 1\n[[retrieve]]\nname = "deep"\nmethod = "bm25"\n[evaluate]\nmeasures = ["ndcg@5"]\n',
     )
-    done = cli("run", "e.toml", "--brief", "--report", "r.md", cwd=place)
+    done = run_assay("run", "e.toml", "--brief", "--report", "r.md", cwd=place)
     assert done.returncode == 0, done.stderr
     page = (place / "r.md").read_text(encoding="utf-8")
     assert "against deep" in page and "against flat" not in page
@@ -647,3 +649,18 @@ def test_what_is_loaded_for_the_first_index_is_not_in_its_time(tmp_path):
     )
     found = assay.run_experiment(path, cache=tmp_path / "cache")
     assert found.outcomes[0].index.build_seconds < 0.5
+
+
+def test_of_a_measure_that_should_be_small_the_smallest_wins_and_is_on_the_front(tmp_path):
+    (tmp_path / "two_orders.py").write_text(
+        "def bad(query, texts):\n    return [float(('green' in query) == ('milk' in t)) for t in texts]\n"
+        "def good(query, texts):\n    return [-one for one in bad(query, texts)]\n",
+        encoding="utf-8",
+    )
+    body = '[rerank]\nmethod = ["two_orders:bad", "two_orders:good"]\n[evaluate]\nmeasures = ["unjudged@1"]\n'
+    found = assay.run_experiment(short_experiment(tmp_path, body)).findings
+    assert {row.name: row.quality["unjudged@1"].mean.estimate for row in found.rows} == {"bad": 1.0, "good": 0.0}
+    assert found.winner == "good"
+    assert found.row("good").pareto
+    level = [replace(row, latency_ms={"p95": 1.0}) for row in found.rows]
+    assert [row.pareto for row in _with_front(level, "unjudged@1", -1.0)] == [False, True]

@@ -12,7 +12,8 @@ import pytest
 
 import assay
 from assay.testing import FakeLLM
-from experiments import DATA, DOCUMENTS, GRADES, QUERIES, cli, write
+from commands import run_assay
+from experiments import DATA, DOCUMENTS, GRADES, QUERIES, short_experiment, write
 
 REFERENCES = {"q1": "70 degrees", "q2": "Milk goes well with it.", "q3": "at noon", "q4": "by hand"}
 ANSWERS = {
@@ -76,7 +77,7 @@ def test_any_measure_that_the_samples_allow_is_scored_for_every_combination(home
 
 def test_an_experiment_gives_what_the_command_gives_for_the_answers_it_wrote(home):
     write(home, GENERATED + '[evaluate]\nmethod = "embedding"\nembedder = "own_answers:vectors"\n')
-    assert cli("run", "e.toml", "-o", "out", cwd=home).returncode == 0
+    assert run_assay("run", "e.toml", "-o", "out", cwd=home).returncode == 0
     result = json.loads((home / "out" / "result.json").read_text(encoding="utf-8"))
     import sys
 
@@ -201,14 +202,14 @@ def test_a_method_that_takes_over_in_some_combinations_only_is_told_and_not_comp
     assert second.definitions["faithfulness"] == "faithfulness(method='words')"
     assert done.findings.row("sentence").quality["faithfulness"].pvalue is None
     (home / "out").mkdir()
-    written = cli("run", "e.toml", "-o", "out", cwd=home)
+    written = run_assay("run", "e.toml", "-o", "out", cwd=home)
     assert "words" in written.stdout
 
 
 def test_combinations_without_answers_stand_beside_those_with_some(home):
     for order in ('["none", "extractive"]', '["extractive", "none"]'):
         write(home, f'#data\n[retrieve]\nmethod = "bm25"\n[generate]\nmethod = {order}\n[evaluate]\nmeasures = ["recall@1", "faithfulness"]\n')  # fmt: skip
-        done = cli("run", "e.toml", "--report", "r.html", cwd=home)
+        done = run_assay("run", "e.toml", "--report", "r.html", cwd=home)
         assert done.returncode == 0, done.stderr
         rows = json.loads((home / "e-results" / "result.json").read_text(encoding="utf-8"))["experiment"][
             "combinations"
@@ -219,7 +220,7 @@ def test_combinations_without_answers_stand_beside_those_with_some(home):
 def test_answers_that_all_refuse_have_no_mean_and_break_nothing(home):
     (home / "own_answers.py").write_text("def answer(q, c):\n    return 'I do not know.'\n", encoding="utf-8")
     write(home, GENERATED)
-    done = cli("run", "e.toml", cwd=home)
+    done = run_assay("run", "e.toml", cwd=home)
     assert done.returncode == 0, done.stderr
     assert "4 refused" in done.stdout
 
@@ -235,7 +236,7 @@ def fold_after(rows: list[tuple[str, str]], k: int) -> list[str]:
 def test_one_run_gives_the_whole_table_of_chunkers(home):
     body = '#data\n[chunk]\nmethod = ["none", "sentence", "fixed"]\nsize = 30\n[retrieve]\nmethod = "bm25"\n[generate]\nmethod = "extractive"\n[evaluate]\nprotocol = "chunking"\nembedder = "own_answers:vectors"\n'
     write(home, body)
-    done = cli("run", "e.toml", "-o", "out", "--report", "r.html", cwd=home)
+    done = run_assay("run", "e.toml", "-o", "out", "--report", "r.html", cwd=home)
     assert done.returncode == 0, done.stderr
     result = json.loads((home / "out" / "result.json").read_text(encoding="utf-8"))
     trace = [json.loads(line) for line in (home / "out" / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -269,3 +270,15 @@ def test_one_run_gives_the_whole_table_of_chunkers(home):
     page = (home / "r.html").read_text(encoding="utf-8")
     assert "mean ms" in page
     assert "context_utilisation" in page
+
+
+def test_answers_without_a_value_are_counted_by_what_they_are_and_told(tmp_path):
+    (tmp_path / "few_answers.py").write_text(
+        "def answer(question, contexts):\n"
+        "    return 'Green tea is steamed.' if 'green' in question else 'I do not know.'\n",
+        encoding="utf-8",
+    )
+    found = assay.run_experiment(short_experiment(tmp_path, '[generate]\nmethod = "few_answers:answer"\n')).findings
+    counts = found.systems[0].counts["faithfulness"]
+    assert (counts.queries, counts.abstained, counts.undefined, counts.failed) == (1, 1, 0, 0)
+    assert "faithfulness: over 1 of 2 samples (1 refused)" in found.warnings

@@ -8,7 +8,8 @@ import pytest
 
 import assay
 from assay.pipeline.experiment import load_experiment
-from experiments import QUERIES, cli, names, write
+from commands import run_assay
+from experiments import QUERIES, names, write
 
 REWRITES = """
 import pathlib
@@ -154,7 +155,7 @@ source = "a paper, 3,440 queries"
 
 def test_variants_are_described_and_published_figures_stand_apart_from_measured_ones(home):
     write(home, 'baseline = "profile"\n' + LABELLED)
-    done = cli("run", "e.toml", "--brief", "--report", "r.html", "-o", "out", cwd=home)
+    done = run_assay("run", "e.toml", "--brief", "--report", "r.html", "-o", "out", cwd=home)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0].split()[:2] == ["system", "description"]
@@ -173,7 +174,7 @@ def test_variants_are_described_and_published_figures_stand_apart_from_measured_
     assert "the full system" in page
     asked = (home / "out" / "queries" / "twice.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(asked[0]) == {"query_id": "q1", "text": f"{QUERIES['q1']} {QUERIES['q1']}"}
-    chinese = cli("run", "e.toml", "--brief", "--lang", "zh", cwd=home).stdout
+    chinese = run_assay("run", "e.toml", "--brief", "--lang", "zh", cwd=home).stdout
     assert "已发表的数值，并非此处测得" in chinese
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -18,6 +16,7 @@ from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.messages import tell
 from assay.testing import assert_gate, seal_of
+from commands import run_assay
 
 
 def system(values: list[int], name: str = "new"):
@@ -150,12 +149,6 @@ def test_an_undecided_gate_fails_a_strict_test_only():
 
 
 # The command ---------------------------------------------------------------------------------------------------------
-
-
-def run_assay(*words, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "assay", *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd
-    )
 
 
 @pytest.fixture(scope="module")

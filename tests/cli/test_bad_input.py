@@ -7,6 +7,8 @@ import json
 
 import pytest
 
+from commands import run_assay
+
 GOOD_QRELS = b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"
 GOOD_RUN = b"q1 Q0 d1 1 2.0 r\nq1 Q0 d2 2 1.0 r\nq2 Q0 d1 1 3.0 r\n"
 
@@ -178,3 +180,15 @@ def test_a_failed_write_leaves_the_old_file(call, tmp_path, monkeypatch):
     assert "No space left" in err
     assert (tmp_path / "out.json").read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.run", "out.json", "qrels.txt"]
+
+
+def test_result_files_and_runs_do_not_mix(two_systems):
+    run_assay("evaluate", "qrels.txt", "one.run", "-m", "P@1", "-o", "one.json", cwd=two_systems)
+    for words in (
+        ["compare", "one.json", "two.run"],
+        ["compare", "qrels.txt", "one.json", "two.run"],
+        ["evaluate", "one.json"],
+        ["sweep", "one.json"],
+    ):
+        done = run_assay(*words, cwd=two_systems)
+        assert (done.returncode, "result file" in done.stderr) == (2, True), done.stderr

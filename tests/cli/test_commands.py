@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import assay
 from assay.cli import _COMMANDS, app
 from assay.demo import collection
+from commands import run_assay
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d1 1\nq3 0 d9 1\n"
 RUN = "q1 Q0 d2 1 2.0 r\nq1 Q0 d1 2 1.0 r\nq2 Q0 d1 1 3.0 r\nextra Q0 d1 1 3.0 r\n"
@@ -349,3 +350,18 @@ def test_what_is_left_to_do_at_exit_is_done_and_a_bug_shows_its_traceback():
 def test_every_command_has_help_with_an_example(command):
     got = run(command, "--help").stdout
     assert f"assay {command} " in got or f"assay {command}\n" in got
+
+
+def test_all_systems_are_in_the_csv_of_gate_and_diagnose(two_systems):
+    for words in (
+        ["gate", "qrels.txt", "one.run", "two.run", "--fail-under", "P@1=0.1"],
+        ["diagnose", "qrels.txt", "one.run", "two.run"],
+    ):
+        text = run_assay(*words, "--format", "csv", cwd=two_systems).stdout
+        assert {line.split(",")[0] for line in text.splitlines()[1:]} == {"one", "two"}
+
+
+def test_evaluate_speaks_chinese(demo):
+    done = run_assay("evaluate", demo.judgments, demo.runs[1], "-m", "ndcg@10", "--lang", "zh")
+    assert "50 个已标注查询，协议 trec" in done.stdout
+    assert done.stdout.startswith("系统")

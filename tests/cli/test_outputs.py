@@ -15,7 +15,7 @@ import pytest
 from assay.cli import _COMMANDS, app
 from assay.cli.places import OUTPUT, is_read
 from assay.errors import AssayError, InputError
-from assay.formats.files import FOLDER_SUFFIXES, check_outputs, run_name, write_atomically
+from assay.formats.files import FOLDER_SUFFIXES, check_outputs, file_name, run_name, write_atomically
 
 LEAST = 20  # a walk that finds fewer commands with outputs is broken
 
@@ -341,3 +341,11 @@ def test_commands_name_a_run_with_the_suffix_of_its_tag(call, tmp_path):
     (tmp_path / "final.abc.txt").write_text("q1 Q0 a 1 1 final.abc.txt\n")
     code, out, _ = call("evaluate", "q", "final.abc.txt", "-m", "map")
     assert (code, out.splitlines()[2].split()) == (0, ["final.abc.txt", "1.0000"])
+
+
+def test_names_that_had_to_be_changed_for_a_file_are_still_told_apart():
+    names = ["a/b", "a-b", "a b", "x" * 300, "x" * 301, "茶" * 200, "", "..", "plain=1.5"]
+    files = [file_name(name) for name in names]
+    assert len(set(files)) == len(names)
+    assert all(len(f"{name}.jsonl".encode()) <= 255 and "/" not in name for name in files)
+    assert (file_name("a-b"), file_name("plain=1.5")) == ("a-b", "plain=1.5")

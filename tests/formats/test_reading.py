@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import threading
 
 import pandas as pd
 import polars as pl
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 import assay
 from assay.data.judgments import Judgments
 from assay.data.run import Run
+from assay.errors import InputError
 from assay.formats import decoding
 from assay.formats.documents import read_documents
 from assay.formats.files import system_name
@@ -344,3 +347,69 @@ def test_looking_for_the_key_that_stands_twice_takes_one_pass():
     with pytest.raises(decoding.RepeatedKey, match="key 'query-7' stands twice"):
         decoding._unique([(key, 1) for key in [*keys, Key("query-7")]])
     assert len(compared) < 3 * len(keys)
+
+
+def test_two_blanks_before_the_rank_do_not_shift_the_fields(tmp_path):
+    judged = {"q": {"a": 1, "b": 0}}
+    for gap in (" ", "  "):
+        (tmp_path / "some.run").write_text(
+            "".join(f"q Q0 {doc}{gap}{rank} {score}\n" for doc, rank, score in (("b", 1, 5), ("a", 2, 9)))
+        )
+        assert assay.evaluate(judged, tmp_path / "some.run", ["recip_rank"])["recip_rank"] == 1.0
+        assert assay.read_run(tmp_path / "some.run").to_dict() == {"q": {"b": 5.0, "a": 9.0}}
+
+
+def test_tables_without_a_header_are_id_and_text(tmp_path):
+    from assay.formats.documents import read_documents
+    from assay.formats.queries import read_queries
+
+    (tmp_path / "q.tsv").write_text("0\tHow many?\n1\tWhat is it?\n")
+    assert read_queries(tmp_path / "q.tsv").texts() == {"0": "How many?", "1": "What is it?"}
+    assert read_documents(tmp_path / "q.tsv") == {"0": "How many?", "1": "What is it?"}
+
+
+def test_comments_in_the_middle_name_the_judge_too(tmp_path):
+    (tmp_path / "both.qrels").write_text("q 0 a 1\n# judge: model (p-1)\nq 0 b 2\n")
+    assert assay.read_judgments(tmp_path / "both.qrels").judge == "model (p-1)"
+
+
+def test_a_pipe_is_read_once_and_whole(tmp_path):
+    lines = "".join(f"q{i} Q0 d 1 1 r\n" for i in range(30_000)).encode()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(lines,))
+    writer.start()
+    assert len(read_run(pipe)) == 30_000
+    writer.join()
+
+
+def test_a_run_is_not_taken_for_judgments(tmp_path):
+    (tmp_path / "a.run").write_text("q Q0 d 1 0.5 r\n")
+    (tmp_path / "a.csv").write_text("query_id,doc_id,score,rank\nq,d,0.5,1\n")
+    with pytest.raises(InputError, match="this is a run, not judgments"):
+        read_judgments(tmp_path / "a.run")
+    with pytest.raises(InputError, match="make a run, not judgments"):
+        read_judgments(tmp_path / "a.csv")
+
+
+def test_blanks_inside_ids_are_noticed(tmp_path):
+    (tmp_path / "a.run").write_text("q1 Q0 my doc 1 0.9 tag\n")
+    with pytest.raises(InputError, match=r"a\.run:1: 'doc' stands where the rank should"):
+        read_run(tmp_path / "a.run")
+    (tmp_path / "b.run").write_bytes("q1 Q0 a\u3000b 1 0.9 tag\r\n".encode())
+    assert read_run(tmp_path / "b.run").to_dict() == {"q1": {"a\u3000b": 0.9}}
+
+
+def test_a_line_with_two_blanks_and_a_field_missing_is_noticed(tmp_path):
+    good = "".join(f"q1 Q0 d{i} {i} {-i} r\n" for i in range(9000))
+    (tmp_path / "a.run").write_text(good + "q2  Q0 d1 1 0.5\n")
+    assert read_run(tmp_path / "a.run").to_dict()["q2"] == {"d1": 0.5}
+
+
+def test_repeated_documents_are_named_with_their_lines(tmp_path):
+    (tmp_path / "a.run").write_text("# x\nq Q0 d 1 2 r\nq Q0 e 2 1 r\nq Q0 d 3 0 r\n")
+    with pytest.raises(InputError, match=r"document 'd' is listed twice for query 'q' \(lines 2 and 4\)"):
+        assay.evaluate({"q": {"d": 1}}, tmp_path / "a.run", ["mrr"])
+    (tmp_path / "a.qrels").write_text("q 0 d 1\nq 0 d 0\n")
+    with pytest.raises(InputError, match=r"judged twice for query 'q' \(lines 1 and 2\)"):
+        read_judgments(tmp_path / "a.qrels")

@@ -585,3 +585,12 @@ def test_ten_thousand_kept_answers_need_no_call(tmp_path, stress):
         code, _, err = finish(assay_judge(server, tmp_path, "--pairs", "pairs.jsonl", "-o", "j.qrels"))
         assert (code, len(server.requests)) == (0, many)
         assert f"0 calls, {many:,} answers from the cache" in err
+
+
+def test_strange_names_in_a_prompt_are_refused(tmp_path):
+    from assay.judge.prompting import load_prompt, read_prompt
+
+    with pytest.raises(assay.InputError, match=r"\$price means nothing here"):
+        read_prompt("version: x\n# system\n$rubric $mark\n# user\n$query $document $price\n", "p.md")
+    with pytest.raises(assay.UsageError, match="unknown prompt 'relevanze'; did you mean relevance"):
+        load_prompt("relevanze")

@@ -14,6 +14,7 @@ from assay.data.judgments import Judgments
 from assay.data.mappings import rank_mapping
 from assay.data.run import Run
 from assay.data.texts import Texts
+from assay.errors import InputError, UsageError
 
 
 def value(measure: str, grades: dict[str, float], order: str) -> float:
@@ -147,3 +148,32 @@ def test_a_list_without_documents_is_asked_but_empty():
     assert scores["reciprocal_rank"] == 0.5
     assert scores["coverage@1"] == 0.5
     assert scores.counts["reciprocal_rank"].missing == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"measures": ["err(max_grade=1)"]},
+        {"measures": ["err"], "max_grade": 1},
+        {"protocol": "llm-graded", "min_relevance": 1},
+    ],
+)
+def test_grades_above_the_scale_are_refused(options):
+    grade = 11 if "protocol" in options else 2
+    with pytest.raises(InputError, match="above the scale"):
+        assay.evaluate({"q": {"a": grade}}, {"q": {"a": 1.0}}, **options)
+
+
+def test_err_of_long_scales():
+    assert value("err(max_grade=100)", {"a": 100, "b": 50}, "a b") == pytest.approx(1.0)
+
+
+def test_exponential_gain_of_absurd_grades_is_refused():
+    with pytest.raises(UsageError, match="too large"):
+        value("ndcg(gain='exp')", {"a": 1100}, "a")
+
+
+def test_f1_is_the_harmonic_mean_also_for_gold_groups():
+    records = [{"query": "q", "retrieved": ["x", "b"], "relevant": [["a", "b"], ["c"]]}]
+    scores = assay.evaluate(records, measures=["precision@2", "recall@2", "f1@2"])
+    assert list(scores.mean().values()) == [0.5, 0.5, 0.5]

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import assay
 from assay.analysis.columns import span_values
 from assay.errors import InputError
-from assay.pipeline.gold import chunks_judged, read_gold
+from assay.pipeline.gold import GoldSpan, chunks_judged, inside, read_gold
 from assay.pipeline.records import Chunk, Hits
+from experiments import SHORT_DOCUMENTS, lines, short_experiment
 
 GUIDE = (
     "The word timeout appears in the index of terms. "
@@ -184,3 +185,31 @@ def test_queries_and_documents_that_do_not_exist_are_named(tmp_path):
                     .replace("span_recall@1", "recall@1").replace("span_precision@1", "ndcg@5"), encoding="utf-8")  # fmt: skip
     notes = assay.run_experiment(path).collection.notes
     assert "2 judged documents are not in the collection, such as 'gone.md'" in notes
+
+
+def test_a_gold_span_of_grade_nought_is_not_relevant(tmp_path):
+    rows = [{"query_id": "q1", "doc_id": "a", "start": 0, "end": 5, "grade": 0}, {"query_id": "q1", "doc_id": "b", "start": 0, "end": 5},
+            {"query_id": "q1", "doc_id": "c", "start": 0, "end": 5, "grade": 2}, {"query_id": "q1", "doc_id": "c", "start": 6, "end": 9, "grade": -1}]  # fmt: skip
+    (tmp_path / "gold.jsonl").write_text(lines(rows), encoding="utf-8")
+    found = read_gold(tmp_path / "gold.jsonl", SHORT_DOCUMENTS)
+    assert found == [GoldSpan("q1", "b", 0, 5, 1.0), GoldSpan("q1", "c", 0, 5, 2.0)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 15)), max_size=6), st.integers(0, 30), st.integers(1, 20))
+def test_characters_of_overlapping_spans_count_once(pairs, start, size):
+    chunk = Chunk("d", "d", "x" * size, start, start + size)
+    spans = [GoldSpan("q", "d", a, a + n) for a, n in pairs]
+    signs = {i for a, n in pairs for i in range(a, a + n)}
+    assert inside(chunk, [*spans, GoldSpan("q", "e", 0, 99)]) == len(signs & set(range(start, start + size)))
+
+
+def test_precision_of_overlapping_spans_is_a_share_of_distinct_characters(tmp_path):
+    rows = [
+        {"query_id": "q1", "doc_id": "b", "start": 0, "end": 5},
+        {"query_id": "q1", "doc_id": "b", "start": 0, "end": 9},
+    ]
+    (tmp_path / "gold.jsonl").write_text(lines(rows), encoding="utf-8")
+    body = '[retrieve]\nmethod = "run"\nfile = "old.run"\n[evaluate]\nmeasures = ["span_precision@1"]\n'
+    (tmp_path / "old.run").write_text("q1 Q0 b 1 1 x\n", encoding="utf-8")
+    found = assay.run_experiment(short_experiment(tmp_path, body, judged='gold = "gold.jsonl"'))
+    assert found.findings.systems[0]["span_precision@1"] == pytest.approx(9 / len(SHORT_DOCUMENTS["b"]))

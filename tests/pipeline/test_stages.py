@@ -429,3 +429,24 @@ def test_peak_memory_counts_what_is_given_back():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "(40000000, 1000) True True\n"
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf"), np.float32("nan")])
+def test_a_retriever_with_scores_that_are_no_numbers_is_refused(score):
+    chunks = [Chunk("d0", "d0", "tea", 0, 3), Chunk("d1", "d1", "milk", 0, 4)]
+    for found in ([("d0", 1.0), ("d1", score)], [SimpleNamespace(id="d0", score=score)]):
+        search = Outside(as_search(lambda query, k, found=found: found, "x:y", {}), {})
+        with pytest.raises(InputError, match="expected a finite number"):
+            search.search_in(chunks, Query("q", "t"), 5)
+    exact = Outside(as_search(lambda query, k: [("d0", np.float32(0.5)), ("d1", np.float32(0.75))], "x:y", {}), {})
+    assert exact.search_in(chunks, Query("q", "t"), 5) == ([1, 0], [0.75, 0.5])
+
+
+@pytest.mark.parametrize(("page", "text"), [
+    ("<html><head><title>no</title><body><p>One</p>two", "One\ntwo"),
+    ("<title>no</title><style>p{}</style><p>One</p><script>x()</script>", "One"),
+    ("<head><noscript><body><p>One</p></body>", "One"),
+])  # fmt: skip
+def test_a_page_whose_head_is_never_closed_has_its_text(tmp_path, page, text):
+    (tmp_path / "a.html").write_text(page, encoding="utf-8")
+    assert read_collection(tmp_path / "a.html") == [Document("a.html", text)]

@@ -16,6 +16,7 @@ from assay.errors import InputError
 from assay.pipeline.store import Store, key_of
 from assay.testing import Answer, FakeLLM
 from assay.text.segmentation import segmenter
+from experiments import SHORT_DOCUMENTS, short_experiment
 
 KEPT = Path(__file__).parents[1] / "archive" / "stage-cache"
 STAGES = ("chunk", "index", "search", "fuse", "rerank", "generate")
@@ -452,3 +453,26 @@ def test_the_command_says_in_one_line_what_was_damaged(tmp_path, call):
                 assert figures.findall(again) == figures.findall(out)
             else:
                 assert said == []
+
+
+def test_answers_made_from_the_order_of_a_failed_reranking_are_not_kept_for_the_right_order(tmp_path):
+    broken = True
+
+    def served(received):
+        text = received.text
+        if '"grade"' not in text:
+            return f"station first: {text.find('station') < text.find('steamed')}"
+        if broken and "station" in text:
+            return Answer(body={"choices": []})
+        return json.dumps({"grade": 9 if "station" in text else 1})
+
+    body = '[rerank]\nmethod = "llm-pointwise"\n[generate]\nmethod = "llm"\n[llm]\nurl = "URL"\nmodel = "smollm2-135m"\nbackoff = 0.01\n'
+    with FakeLLM(served) as server:
+        path = short_experiment(tmp_path, body.replace("URL", server.url))
+        assay.run_experiment(path)
+        broken = False
+        again = assay.run_experiment(path)
+        assert assay.run_experiment(path).done == {}
+    sample = next(iter(again.outcomes[0].samples))
+    assert sample.contexts[0].text == SHORT_DOCUMENTS["b"]
+    assert sample.answer == "station first: True"
