@@ -264,17 +264,15 @@ def test_convert(folder):
     assert assay.evaluate("q.csv", "a.jsonl", ["ndcg@10"]).mean() == first
 
 
-def test_the_demo_climbs_the_ladder_says_where_the_results_are_and_ends_with_a_page(tmp_path, monkeypatch):
-    pytest.importorskip("bm25s")
-    monkeypatch.setenv("ASSAY_MODELS", str(tmp_path / "none"))
-    got = run("demo", "--output", str(tmp_path / "out")).stdout
+def test_the_demo_climbs_the_ladder_says_where_the_results_are_and_ends_with_a_page(demo_run):
+    got, out = demo_run
     assert "Left out: the step hybrid + minilm" in got or "hybrid + minilm  0." in got
-    for part in ("bm25 ", "recursive ", "Where it fails", "faithfulness", str(tmp_path / "out")):
+    for part in ("bm25 ", "recursive ", "Where it fails", "faithfulness", str(out)):
         assert part in got
-    result = json.loads((tmp_path / "out" / "ladder" / "result.json").read_text(encoding="utf-8"))
+    result = json.loads((out / "ladder" / "result.json").read_text(encoding="utf-8"))
     assert [row["status"] for row in result["experiment"]["combinations"]][:1] == ["done"]
-    assert (tmp_path / "out" / "chunking" / "result.json").is_file()
-    page = tmp_path / "out" / "report.html"
+    assert (out / "chunking" / "result.json").is_file()
+    page = out / "report.html"
     assert f"The same as a page, with every query: {page}" in got.splitlines()
     text = page.read_text(encoding="utf-8")
     assert "coffee or tea, which gives a bigger kick" in text  # a query
