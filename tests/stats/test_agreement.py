@@ -15,8 +15,7 @@ from sklearn.metrics import confusion_matrix as their_confusion
 
 from assay.errors import InputError, UnknownName, UsageError
 from assay.stats import confusion_matrix, kappa, kendall_tau, krippendorff_alpha, spearman
-from assay.stats.agreement import CONSTANT, NO_PAIRS, ONE_PAIR, UNSTABLE
-from assay.stats.alpha import NO_UNITS
+from assay.stats.agreement import CONSTANT, NO_PAIRS, NO_UNITS, ONE_PAIR, UNSTABLE
 
 NAN = math.nan
 RNG = np.random.default_rng(31)

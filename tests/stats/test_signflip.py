@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError, UnknownName, UsageError
 from assay.stats import sign_flip
-from assay.stats.blocks import map_blocks, stream
-from assay.stats.integers import as_integers
+from assay.stats.resampling import as_integers, map_blocks, stream
 from assay.stats.signflip import _all_flips, _flipped_sums, _random_flips, exact_pvalue
 
 NAN = math.nan

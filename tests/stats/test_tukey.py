@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError, UsageError
 from assay.stats import compact_letters, randomised_tukey, sign_flip
-from assay.stats.letters import letter
-from assay.stats.tukey import _picked, _shuffled
+from assay.stats.tukey import _picked, _shuffled, letter
 
 NAN = math.nan
 
