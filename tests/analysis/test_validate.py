@@ -18,9 +18,9 @@ import assay
 from assay.analysis.validate import validate
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.samples import as_samples, read_samples
-from assay.grounding.methods import support_of
+from assay.grounding import support_of
+from assay.grounding.agreement import FIGURES, describe_agreement
 from assay.grounding.recipes import word_overlap
-from assay.grounding.standing import FIGURES, standing
 
 ROOT = Path(__file__).parents[2]
 FACTS = "Oolong tea is steeped for three minutes. The river is 1,078 miles long. Anna wrote the letter in May 1990."
@@ -306,13 +306,13 @@ def test_every_method_has_a_sentence_in_both_languages():
     from assay.messages import tell
 
     for name in FIGURES:
-        said = standing(name)
+        said = describe_agreement(name)
         assert said.startswith(f"{name}: ") and tell(said, "zh").startswith(f"{name}：")
-    assert standing("embedding", "minilm") == standing("embedding (minilm)")
-    assert standing("embedding", "my-own") is None and standing("guess") is None
+    assert describe_agreement("embedding", "minilm") == describe_agreement("embedding (minilm)")
+    assert describe_agreement("embedding", "my-own") is None and describe_agreement("guess") is None
 
 
 def test_the_document_quotes_the_same_figures():
     text = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
     for name in FIGURES:
-        assert str(standing(name)) in text.replace("\n  ", " "), name
+        assert str(describe_agreement(name)) in text.replace("\n  ", " "), name

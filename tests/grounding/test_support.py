@@ -20,9 +20,10 @@ from assay.data.samples import Context, Sample
 from assay.data.scores import STATUSES
 from assay.errors import UnknownName
 from assay.formats.samples import as_samples, read_samples
+from assay.grounding import support_of
 from assay.grounding.embedding import sigmoid
-from assay.grounding.methods import by_words, support_of
-from assay.grounding.recipes import contained, sigmoid_of_similarity, word_overlap
+from assay.grounding.recipes import sigmoid_of_similarity, verbatim_share, word_overlap
+from assay.grounding.words import by_words
 
 ROOT = Path(__file__).parents[2]
 
@@ -277,7 +278,7 @@ def test_an_answer_that_stands_in_the_context_is_supported(answer):
 CODE = """
 import json, sys
 from assay.formats.samples import as_samples
-from assay.grounding.methods import support_of
+from assay.grounding import support_of
 rows = json.loads(sys.stdin.read())
 print(json.dumps([record.to_dict() for record in support_of(as_samples(rows))], ensure_ascii=True))
 """
@@ -391,8 +392,8 @@ def test_the_sigmoid_recipe_by_hand():
 
 
 def test_containment_by_hand():
-    assert contained("Tea is green. It is hot.", ["I say: Tea is green. Yes."]) == 0.5
-    assert contained(" ", ["x"]) is None
+    assert verbatim_share("Tea is green. It is hot.", ["I say: Tea is green. Yes."]) == 0.5
+    assert verbatim_share(" ", ["x"]) is None
 
 
 # Agreement with people -----------------------------------------------------------------------------------------------

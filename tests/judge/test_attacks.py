@@ -7,8 +7,7 @@ import json
 import pytest
 
 from assay.formats.samples import as_samples
-from assay.grounding.posing import posed
-from assay.grounding.preparing import prepare
+from assay.grounding.preparing import prepare, sample_for
 from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question, vote_of
@@ -43,7 +42,9 @@ def correctness_request(answer: str, lang: str):
 def support_request(context: str, lang: str):
     row = {"id": "1", "question": "What is tea?", "answer": "Tea is grown in Peru.", "contexts": [context]}
     (sample,) = as_samples([row])
-    (asking,) = SupportQuestion(load_prompt("support", lang, needed=NEEDED)).askings(prepare(posed(sample, "answer")))
+    (asking,) = SupportQuestion(load_prompt("support", lang, needed=NEEDED)).askings(
+        prepare(sample_for(sample, "answer"))
+    )
     return asking.request
 
 

@@ -14,8 +14,7 @@ import pytest
 
 import assay
 from assay.formats.samples import as_samples
-from assay.grounding.posing import posed
-from assay.grounding.preparing import prepare
+from assay.grounding.preparing import prepare, sample_for
 from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
 from assay.judge.support import NEEDED, SupportQuestion
@@ -63,7 +62,7 @@ def question(lang: str = "en") -> SupportQuestion:
 
 def request_for(row: dict, lang: str = "en"):
     (sample,) = as_samples([row])
-    (asking,) = question(lang).askings(prepare(posed(sample, "answer")))
+    (asking,) = question(lang).askings(prepare(sample_for(sample, "answer")))
     return asking.request
 
 

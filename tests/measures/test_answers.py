@@ -15,13 +15,12 @@ import assay
 from assay.analysis.answer_stages import stage_of
 from assay.analysis.protocols import read_protocol
 from assay.formats.samples import as_samples
+from assay.grounding.agreement import FIGURES, ORDERS
 from assay.grounding.case import Case
-from assay.grounding.citations import blanked, marks
-from assay.grounding.matrix import Looked, LookedByWords
-from assay.grounding.methods import by_words
+from assay.grounding.citations import blank_marks, marks
+from assay.grounding.matrix import JudgeMatrix, WordsMatrix
 from assay.grounding.record import Blank
-from assay.grounding.relevance import relevance_by_words
-from assay.grounding.standing import FIGURES, ORDERS
+from assay.grounding.words import by_words, relevance_by_words
 from assay.measures import REGISTRY, parse
 from assay.measures.references import common_subsequence
 
@@ -159,7 +158,7 @@ def test_a_part_of_the_matrix_is_what_judging_with_fewer_contexts_gives():
     contexts = [TEA, CAT, SEA, "Green tea is sold in Brazil.", "绿茶产自日本。"]
     answer = f"{TEA} Cats sleep for ten hours. The sea covers Japan. 绿茶产自巴西。"
     (sample,) = as_samples([{"answer": answer, "contexts": contexts, "question": "Where?"}])
-    fast, slow = LookedByWords(sample, by_words(sample)), Looked(sample, by_words(sample), by_words)
+    fast, slow = WordsMatrix(sample, by_words(sample)), JudgeMatrix(sample, by_words(sample), by_words)
     for size in range(6):
         for chosen in itertools.combinations(range(5), size):
             for place in range(4):
@@ -181,7 +180,7 @@ def test_citation_marks_name_contexts(text, expected):
     (sample,) = as_samples([{"answer": text, "contexts": [{"id": f"doc-{x}", "text": x} for x in "abc"]}])
     found = marks(sample.answer, sample.contexts)
     assert [mark.contexts or tuple(None for _ in mark.absent) for mark in found] == expected
-    clean = blanked(text, found)
+    clean = blank_marks(text, found)
     assert len(clean) == len(text)
     assert all(a == b for a, b in zip(clean, text, strict=True) if a != " ")
 

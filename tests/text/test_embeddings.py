@@ -218,7 +218,7 @@ def test_minilm_agrees_with_its_weights_run_by_a_plain_oracle(minilm):
 
 def test_the_whole_method_runs_on_an_embeddings_server():
     from assay.data.samples import Context, Sample
-    from assay.grounding.methods import support_of
+    from assay.grounding import support_of
     from assay.llm import Client
     from assay.testing import FakeLLM
 

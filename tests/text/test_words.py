@@ -108,7 +108,7 @@ def test_the_segmenter_is_optional():
 
 def test_importing_words_loads_no_heavy_library():
     code = (
-        "import sys, assay.text.words, assay.text.lexicon, assay.text.negation, assay.grounding.methods\n"
+        "import sys, assay.text.words, assay.text.lexicon, assay.text.negation, assay.grounding.words\n"
         "print(sorted(set(sys.modules) & {'numpy', 'polars', 'rjieba', 'tokenizers', 'wordllama', 'logging'}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

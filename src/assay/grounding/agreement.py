@@ -43,7 +43,7 @@ ORDERS: dict[str, tuple[Method, ...]] = {
 }
 
 
-def standing(method: str, embedder: str = "") -> Said | None:
+def describe_agreement(method: str, embedder: str = "") -> Said | None:
     """Say how far a method agrees with people and where it is blind; None for a method that nobody validated.
 
     Embeddings are validated one by one: name the embedder, or write it into the method as in `embedding (minilm)`.
