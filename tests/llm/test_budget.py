@@ -164,7 +164,7 @@ def test_the_bound_of_tokens_holds_for_texts_of_all_kinds():
     """One token has at least one byte, so the number of bytes cannot be exceeded; the estimate stays below it."""
     for text in ["plain English words", "中文文本的长度", "mixed 中文 and English", "🙂🙂", ""]:
         assert count.most(text) == len(text.encode())
-        assert count.estimated(text) <= count.most(text)
+        assert count.estimate(text) <= count.most(text)
 
 
 # The ledger -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.llm import Client, Limits, Patience, Request
-from assay.llm.pacing import Gate, Minute, Pacer
+from assay.llm.pacing import Minute, Pacer, Window
 from assay.testing import Answer, FakeLLM
 
 
@@ -89,16 +89,16 @@ def test_what_is_corrected_after_its_minute_changes_nothing():
 
 def test_the_number_in_flight_grows_with_every_answer_until_the_first_throttling():
     async def story() -> list[float]:
-        gate = Gate(Limits(concurrency=64, start=4))
+        window = Window(Limits(concurrency=64, start=4))
         seen = []
         for _ in range(5):
-            for _ in range(int(gate.limit)):
-                await gate.enter()
-            for _ in range(gate.flying):
-                gate.answered()
-            seen.append(gate.limit)
-            while gate.flying:
-                gate.leave()
+            for _ in range(int(window.limit)):
+                await window.enter()
+            for _ in range(window.flying):
+                window.note_answer()
+            seen.append(window.limit)
+            while window.flying:
+                window.leave()
         return seen
 
     assert asyncio.run(story()) == [8, 16, 32, 64, 64]
@@ -106,45 +106,45 @@ def test_the_number_in_flight_grows_with_every_answer_until_the_first_throttling
 
 def test_one_round_trip_halves_the_number_once_and_growth_is_slow_afterwards():
     async def story() -> list[float]:
-        gate = Gate(Limits(concurrency=64, start=32))
+        window = Window(Limits(concurrency=64, start=32))
         for _ in range(32):
-            await gate.enter()
-        news = [gate.throttled(sent=1.0, now=2.0 + i) for i in range(10)]
-        halved = gate.limit
-        again = gate.throttled(sent=2.5, now=3.5), gate.limit
+            await window.enter()
+        news = [window.note_throttling(sent=1.0, now=2.0 + i) for i in range(10)]
+        halved = window.limit
+        again = window.note_throttling(sent=2.5, now=3.5), window.limit
         for _ in range(8):
-            gate.answered()
-        return [sum(news), halved, *again, round(gate.limit)]
+            window.note_answer()
+        return [sum(news), halved, *again, round(window.limit)]
 
     assert asyncio.run(story()) == [1, 16.0, True, 8.0, 9]
 
 
 def test_an_idle_gate_does_not_grow():
     async def story() -> float:
-        gate = Gate(Limits(concurrency=64, start=8))
+        window = Window(Limits(concurrency=64, start=8))
         for _ in range(100):
-            await gate.enter()
-            gate.answered()
-            gate.leave()
-        return gate.limit
+            await window.enter()
+            window.note_answer()
+            window.leave()
+        return window.limit
 
     assert asyncio.run(story()) == 8
 
 
 def test_the_number_never_falls_below_one():
-    gate = Gate(Limits(concurrency=4, start=1))
+    window = Window(Limits(concurrency=4, start=1))
     for i in range(5):
-        gate.throttled(sent=float(i), now=i + 0.5)
-    assert gate.limit == 1.0
+        window.note_throttling(sent=float(i), now=i + 0.5)
+    assert window.limit == 1.0
 
 
 def test_a_pause_is_everybodys_and_has_its_limit():
     async def story() -> tuple[float, float]:
         pacer = Pacer(Limits(), longest_wait=0.2, backoff=0.01)
         start = time.monotonic()
-        pacer.throttled(sent=start, wanted=86_400.0)
+        pacer.note_throttling(sent=start, wanted=86_400.0)
         await asyncio.gather(*(pacer.leave_with(0) for _ in range(20)))
-        return time.monotonic() - start, pacer.gate.limit
+        return time.monotonic() - start, pacer.window.limit
 
     waited, limit = asyncio.run(story())
     assert waited >= 0.2

@@ -7,7 +7,7 @@ from email.utils import formatdate
 import pytest
 
 from assay.llm.hosts import LOCAL, OTHER, VENDORS, Address
-from assay.llm.policy import Complaint, adapted, complaint_of, kind_of, retry_after
+from assay.llm.policy import Complaint, adapt, complaint_of, kind_of, retry_after
 from assay.llm.records import Request
 from assay.llm.wire import Traits, chat_body
 
@@ -103,18 +103,16 @@ def test_a_complaint_about_a_parameter_drops_it():
         "stop": Complaint(message="Unsupported parameter: 'stop' is not supported"),
     }
     for name, complaint in said.items():
-        assert adapted(Traits(), complaint, body).dropped == {name}
-    both = adapted(Traits(), Complaint(message="top_logprobs must be in [0, 5]"), body).dropped
+        assert adapt(Traits(), complaint, body).dropped == {name}
+    both = adapt(Traits(), Complaint(message="top_logprobs must be in [0, 5]"), body).dropped
     assert both == {"logprobs", "top_logprobs"}
 
 
 def test_everyday_words_and_what_is_not_sent_are_not_taken_for_parameters():
     body = body_of(seed=1, stop=["a"])
-    assert adapted(Traits(), Complaint(message="please stop; we seed the rest"), body) is None
-    assert adapted(Traits(), Complaint(message="'top_p' is not supported"), body) is None
-    assert (
-        adapted(Traits(), Complaint(message="max_tokens is too large: 9. This model supports at most 4"), body) is None
-    )
+    assert adapt(Traits(), Complaint(message="please stop; we seed the rest"), body) is None
+    assert adapt(Traits(), Complaint(message="'top_p' is not supported"), body) is None
+    assert adapt(Traits(), Complaint(message="max_tokens is too large: 9. This model supports at most 4"), body) is None
 
 
 def test_dashscope_gets_what_it_understands():

@@ -14,7 +14,16 @@ from assay.errors import UsageError
 from assay.llm import Client, prompts, structured
 from assay.llm.prompts import seal_for
 from assay.llm.records import Request
-from assay.llm.structured import RUNGS, instructed, misfit, response_format, sealed, sealed_object, single_object, tidy
+from assay.llm.structured import (
+    RUNGS,
+    add_instructions,
+    add_seal,
+    misfit,
+    response_format,
+    sealed_object,
+    single_object,
+    tidy,
+)
 from assay.llm.wire import split_thinking
 from assay.testing import Answer, FakeLLM
 
@@ -342,14 +351,14 @@ def test_thinking_is_parted_from_what_is_said(text, thought, said):
 
 def test_each_rung_asks_in_its_own_way():
     messages = Request.asking("Judge this.", system="You judge.").messages
-    schema = sealed(SCHEMA, SEAL)
+    schema = add_seal(SCHEMA, SEAL)
     shapes = {rung: response_format(schema, rung) for rung in RUNGS}
     bound = shapes["json_schema"]["json_schema"]["schema"]
     assert next(iter(bound["properties"].items())) == ("seal", {"type": "string", "const": SEAL})
     assert bound["required"] == ["seal", "score"]
     assert (shapes["json_object"], shapes["fenced"]) == ({"type": "json_object"}, None)
     for rung in RUNGS:
-        told = instructed(messages, schema, rung, SEAL)
+        told = add_instructions(messages, schema, rung, SEAL)
         assert told[0] == messages[0]
         assert told[-1]["content"].startswith("Judge this.")
         assert "json" in told[-1]["content"].lower()
@@ -360,7 +369,7 @@ def test_each_rung_asks_in_its_own_way():
 
 @pytest.mark.parametrize("rung", RUNGS)
 def test_a_prompt_that_is_repeated_whole_holds_no_answer(rung):
-    told = instructed(Request.asking('{"score": 10, ').messages, sealed(SCHEMA, SEAL), rung, SEAL)
+    told = add_instructions(Request.asking('{"score": 10, ').messages, add_seal(SCHEMA, SEAL), rung, SEAL)
     echo = told[-1]["content"]
     for text in (echo, echo * 2, echo.replace("\n", " "), '{"score": 10, ' + echo + "}"):
         assert sealed_object(text, {"type": "object"}, SEAL).data is None
@@ -368,7 +377,7 @@ def test_a_prompt_that_is_repeated_whole_holds_no_answer(rung):
 
 def test_messages_in_parts_get_the_instruction_as_a_part():
     messages = [{"role": "user", "content": [{"type": "text", "text": "Judge."}]}]
-    told = instructed(messages, SCHEMA, "fenced", SEAL)
+    told = add_instructions(messages, SCHEMA, "fenced", SEAL)
     assert told[-1]["content"][0] == {"type": "text", "text": "Judge."}
     assert "JSON" in told[-1]["content"][1]["text"]
 

@@ -1,4 +1,4 @@
-"""Who waits for an answer: callers, the runs they belong to, and the flights that serve them."""
+"""Who waits for an answer: callers, the groups they belong to, and the flights that serve them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import queue
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from assay.llm.records import Cost, Reply, Usage, failed
+from assay.llm.records import Cost, Reply, Usage, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assay.llm.cache import Claim
+    from assay.llm.cache import Lease
     from assay.llm.jobs import Job
 
-# So many failures in a row, with no answer between them, and the rest of a run is not tried.
+# So many failures in a row, with no answer between them, and the rest of a group is not tried.
 _HOPELESS = 50
 _GATHERING = 0.004  # seconds
 _COUNTED = {"network", "server", "timeout", "garbage", "request", "throttled"}
 
 
-class Run:
+class Group:
     """Requests that belong together: they stop together, share a deadline, and are given up together."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Run:
         self._bad = 0
 
     def note(self, reply: Reply, *, final: bool) -> None:
-        """Take note of an outcome: one that concerns everybody, or one too many in a row, stops the run."""
+        """Take note of an outcome: one that concerns everybody, or one too many in a row, stops the group."""
         if final:
             self.stop(reply)
         elif reply.reason not in _COUNTED:
@@ -43,7 +43,7 @@ class Run:
     def stop(self, reply: Reply) -> None:
         """Send nothing more: who has not been sent is told now, who has been gets the answer."""
         if self.over is None:
-            self.over = replace(failed(reply.reason, f"not sent: {reply.message}"), cost=Cost())
+            self.over = replace(failure(reply.reason, f"not sent: {reply.message}"), cost=Cost())
         for waiter in [waiter for waiter in self.waiters if not waiter.flight.sending]:
             waiter.tell(self.over)
 
@@ -57,8 +57,8 @@ class Run:
 class Basket:
     """Replies on their way to another thread, a few at a time: waking it for each would cost more than a call does."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, group: Group) -> None:
+        self._group = group
         self._gathered: list[tuple[int, Reply]] = []
         self._handed: queue.SimpleQueue[list[tuple[int, Reply]]] = queue.SimpleQueue()
         self._due = False
@@ -66,7 +66,7 @@ class Basket:
     def add(self, number: int, reply: Reply) -> None:
         """Put a reply in; it is handed over with those of the next few milliseconds, at once if it is the last."""
         self._gathered.append((number, reply))
-        if not self._run.waiters:
+        if not self._group.waiters:
             self._hand_over()
         elif not self._due:
             self._due = True
@@ -86,19 +86,19 @@ class Basket:
 class Waiter:
     """One caller of one flight; it is told exactly once."""
 
-    __slots__ = ("_deliver", "_told", "flight", "run", "shared")
+    __slots__ = ("_deliver", "_told", "flight", "group", "shared")
 
-    def __init__(self, run: Run, flight: Flight, deliver: Callable[[Reply], None], *, shared: bool) -> None:
-        self.run, self.flight, self.shared = run, flight, shared
+    def __init__(self, group: Group, flight: Flight, deliver: Callable[[Reply], None], *, shared: bool) -> None:
+        self.group, self.flight, self.shared = group, flight, shared
         self._deliver, self._told = deliver, False
-        run.waiters.add(self)
+        group.waiters.add(self)
 
     def tell(self, reply: Reply) -> None:
         """Hand the reply over, the first time."""
         if self._told:
             return
         self._told = True
-        self.run.waiters.discard(self)
+        self.group.waiters.discard(self)
         if self in self.flight.waiters:
             self.flight.waiters.remove(self)
         self._deliver(reply)
@@ -112,9 +112,9 @@ class Flight:
     job: Job
     keep: bool
     waiters: list[Waiter] = field(default_factory=list)
-    placed: bool = False  # it has a place at the gate
+    placed: bool = False  # it has a place in the window
     sending: bool = False  # a call is out, or its answer is being stored: money may be at stake
-    claim: Claim | None = None  # others who use the cache wait for it
+    claim: Lease | None = None  # others who use the cache wait for it
     started: float = 0.0
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
