@@ -15,8 +15,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from assay.data.samples import Context, Sample
-from assay.grounding.contexts import _remembered
-from assay.grounding.methods import support_of
+from assay.grounding import support_of
+from assay.grounding.contexts import _passage_of
 from assay.text.embeddings import choose_embedder
 from assay.text.negation import clauses, denied, denied_han
 from assay.text.numbers import numbers
@@ -64,7 +64,7 @@ def make_samples(count: int, *, chinese: bool) -> list[Sample]:
 def rate(samples: list[Sample], method: Any, embedder: Any = None) -> float:
     turns = []
     for _ in range(5):
-        _remembered.cache_clear()
+        _passage_of.cache_clear()
         start = time.process_time()
         support_of(samples, method, embedder=embedder)
         turns.append(len(samples) / (time.process_time() - start))

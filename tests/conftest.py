@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import fcntl
 import importlib.util
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from commands import run_assay
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -27,6 +31,29 @@ def shared() -> Path:
 def stress() -> bool:
     """Whether the long checks run in full."""
     return STRESS
+
+
+class Demo(NamedTuple):
+    """What `assay demo` printed, and the folder that it wrote."""
+
+    printed: str
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory) -> Demo:
+    """One run of `assay demo`, which takes half a minute: the first worker that asks for it waits, all share it."""
+    pytest.importorskip("bm25s")
+    place = tmp_path_factory.getbasetemp()
+    place = place.parent if "PYTEST_XDIST_WORKER" in os.environ else place
+    printed = place / "demo.txt"
+    with (place / "demo.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not printed.exists():
+            done = run_assay("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
+            assert done.returncode == 0, done.stderr
+            printed.write_text(done.stdout, encoding="utf-8")
+    return Demo(printed.read_text(encoding="utf-8"), place / "demo")
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    import random
 
 DOCS = [f"d{i}" for i in range(14)]
 
@@ -31,3 +36,32 @@ def judged_lists(scores: st.SearchStrategy[dict[str, float]], low: int = -1) -> 
         st.dictionaries(queries, grades(low), min_size=1, max_size=4),
         st.dictionaries(queries, scores, min_size=1, max_size=4),
     )
+
+
+def random_pair(rng: random.Random) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Judgments and a run with ties, float32 collisions, missing and unjudged queries, negative grades and scores."""
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    docs = [f"d{i}" for i in range(rng.choice([3, 8, 30, 80]))]
+    top = rng.choice([1, 1, 2, 3, 5])
+    for number in range(rng.randint(1, 6)):
+        query = f"q{number}"
+        judged = rng.sample(docs, rng.randint(1, len(docs)))
+        low = rng.choice([0, 0, 0, -1, -2])
+        if rng.random() < 0.9:
+            qrels[query] = {doc: rng.randint(low, top) for doc in judged}
+        if query in qrels and (rng.random() < 0.1 or max(qrels[query].values()) < 0):
+            qrels[query] = dict.fromkeys(judged, 0)  # pytrec_eval never returns when all grades are negative
+        if rng.random() < 0.9:
+            listed = rng.sample(docs, rng.randint(1, len(docs)))
+            run[query] = {doc: random_score(rng) for doc in listed}
+    return qrels, run
+
+
+def random_score(rng: random.Random) -> float:
+    kind = rng.random()
+    if kind < 0.4:
+        return float(rng.randint(-3, 3))
+    if kind < 0.6:
+        return 1.0 + rng.randint(0, 5) * 1e-9  # collides in float32 only
+    return rng.gauss(0, 10)

@@ -1,4 +1,4 @@
-"""Make the cache of paid replies that tests/test_llm_cache.py reads: as the first version of Assay left it.
+"""Make the cache of paid replies that tests/llm/test_cache.py reads: as the first version of Assay left it.
 
     PYTHONPATH=<a checkout of 0.1.0 as of commit 3e25d9b>/src python tools/make_llm_cache.py tests/golden/llm_cache
 

@@ -25,11 +25,11 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
-    "stats": ["tests/test_stats_*.py", "tests/test_compare.py"],
+    "stats": ["tests/stats/test_*.py", "tests/analysis/test_compare.py"],
     "measures": [
-        "tests/test_worked_examples.py", "tests/test_measures.py", "tests/test_evaluate.py", "tests/test_rules.py",
-        "tests/test_subtopics_and_lists.py", "tests/test_trec_eval.py", "tests/test_against_pytrec_eval.py",
-        "tests/test_docs.py", "tests/test_public_api.py", "tests/test_cli.py", "tests/test_properties.py",
+        "tests/measures/test_*.py", "tests/data/test_*.py", "tests/analysis/test_evaluate.py",
+        "tests/analysis/test_protocols.py", "tests/analysis/test_trec_eval.py", "tests/cli/test_commands.py",
+        "tests/test_docs.py", "tests/test_public_api.py",
     ],
 }  # fmt: skip
 _PATIENCE = 1200  # seconds; a mutant that needs longer runs for ever, and that is noticed

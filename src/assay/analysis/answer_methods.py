@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, UsageError
+from assay.grounding.agreement import ORDERS
 from assay.grounding.case import Case
-from assay.grounding.matrix import Looked
-from assay.grounding.methods import by_words
-from assay.grounding.posing import posed
+from assay.grounding.embedding import relevance_by_embedding
+from assay.grounding.matrix import JudgeMatrix
+from assay.grounding.preparing import sample_for
 from assay.grounding.record import Blank, Grade
-from assay.grounding.relevance import relevance_by_embedding, relevance_by_words
-from assay.grounding.standing import ORDERS
+from assay.grounding.words import by_words, relevance_by_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,7 +166,7 @@ def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
     """Judge answers by their meaning, many at a time; an embedder that breaks down is a failure of every sample."""
     from assay.grounding.embedding import by_embedding
 
-    ready = [posed(sample, "answer") for sample in samples]
+    ready = [sample_for(sample, "answer") for sample in samples]
     plain = [sample for sample in ready if not isinstance(sample, Blank)]
     try:
         supports = by_embedding(plain, embedder)
@@ -178,7 +178,7 @@ def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
         Case(
             sample,
             "embedding",
-            matrices={"answer": Looked(asked, support, one)},
+            matrices={"answer": JudgeMatrix(asked, support, one)},
             judge=one,
             relevance=_relevance(embedder),
             embedder=embedder,

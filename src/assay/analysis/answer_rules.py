@@ -11,7 +11,7 @@ from assay.analysis.settings import answer_measures, for_answers
 from assay.data.protocol import AnswerMethod
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import InputError, UsageError, excerpt
-from assay.grounding.standing import ORDERS
+from assay.grounding.agreement import ORDERS
 from assay.measures import parse
 from assay.pipeline.measuring import timed
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from assay.data.samples import Context
 from assay.grounding.case import claims
 from assay.grounding.holding import ENOUGH
-from assay.grounding.methods import by_words
-from assay.grounding.posing import posed
+from assay.grounding.preparing import sample_for
 from assay.grounding.record import Blank
+from assay.grounding.words import by_words
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
@@ -68,7 +68,7 @@ def _refused(case: Case) -> Staged:
 
 def _says_the_reference(sample: Sample) -> bool | None:
     """Whether the answer has what the reference says, by its words; None where nothing tells."""
-    ready = posed(sample, "reference")
+    ready = sample_for(sample, "reference")
     if isinstance(ready, Blank) or not sample.answer:
         return None
     found = by_words(replace(ready, contexts=(Context(sample.answer),)))

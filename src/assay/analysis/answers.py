@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.samples import Sample, Samples
     from assay.grounding.case import Case
-    from assay.grounding.posing import Piece
+    from assay.grounding.preparing import Piece
     from assay.grounding.record import Support
     from assay.judge.answers import AnswerJudge
     from assay.llm.progress import Progress
@@ -371,7 +371,7 @@ def _found_by(measure: Measure, case: Case) -> tuple[str | None, str]:
         return (named if named not in {"auto", "mix"} else None), ""
     if measure.name == "correctness":
         return "llm", ""
-    return case.graded_by("relevance") if measure.pieces == {"relevance"} else (case.method, "")
+    return case.grader_of("relevance") if measure.pieces == {"relevance"} else (case.method, "")
 
 
 def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) -> Answers:

@@ -15,8 +15,15 @@ from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.errors import InputError
 from assay.messages import Said, say
-from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
-from assay.stats.alpha import krippendorff_alpha
+from assay.stats.agreement import (
+    Agreement,
+    Confusion,
+    confusion_matrix,
+    kappa,
+    kendall_tau,
+    krippendorff_alpha,
+    spearman,
+)
 from assay.stats.intervals import Interval, mean_interval
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
 

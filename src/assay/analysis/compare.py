@@ -17,13 +17,12 @@ from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_intervals, relative_interval
-from assay.stats.letters import compact_letters
 from assay.stats.moments import NO_SPREAD, Moments, moments, weighing
 from assay.stats.multiplicity import adjust
 from assay.stats.power import detectable_difference
 from assay.stats.signflip import sign_flip
 from assay.stats.ttests import paired_t
-from assay.stats.tukey import randomised_tukey
+from assay.stats.tukey import compact_letters, randomised_tukey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

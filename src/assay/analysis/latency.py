@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.quantiles import quantile_interval
+from assay.stats.intervals import quantile_interval
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats

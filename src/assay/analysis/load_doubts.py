@@ -10,7 +10,7 @@ import numpy as np
 from assay.analysis.latency import SHARES
 from assay.messages import Said, say
 from assay.serving.records import MOST_CALLS
-from assay.stats.quantiles import needed_for_quantile
+from assay.stats.intervals import needed_for_quantile
 
 if TYPE_CHECKING:
     from assay.analysis.latency import Latency, Load

@@ -11,8 +11,8 @@ import numpy as np
 from assay.analysis import labels
 from assay.errors import InputError, NothingJudged, UnknownName, UsageError
 from assay.formats.samples import as_samples
-from assay.grounding.methods import support_of
-from assay.grounding.recipes import contained, word_overlap
+from assay.grounding import support_of
+from assay.grounding.recipes import verbatim_share, word_overlap
 from assay.stats.agreement import Agreement, spearman
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 
@@ -28,7 +28,7 @@ DEFAULT: tuple[Method, ...] = ("words", "embedding", "overlap")
 Kind = Literal["method", "published"]
 LEAST = 10  # rows; fewer say nothing about agreement
 RESAMPLES = 1000
-_RECIPES = {"overlap": word_overlap, "contains": contained}
+_RECIPES = {"overlap": word_overlap, "contains": verbatim_share}
 
 
 @dataclass(frozen=True)

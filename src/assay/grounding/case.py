@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from assay.grounding.citations import Mark, marks
 from assay.grounding.holding import Holding, holding
-from assay.grounding.matrix import Looked, LookedByWords
-from assay.grounding.methods import by_words
-from assay.grounding.posing import Piece, posed
+from assay.grounding.matrix import JudgeMatrix, WordsMatrix
+from assay.grounding.preparing import Piece, sample_for
 from assay.grounding.record import Blank, Grade
+from assay.grounding.words import by_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,12 +47,12 @@ class Case:
     def matrix(self, piece: Piece) -> Matrix | Blank:
         """Support of the answer's or the reference's statements; Blank where there is nothing to judge."""
         if piece not in self._matrices:
-            ready = posed(self.sample, piece)
+            ready = sample_for(self.sample, piece)
             if isinstance(ready, Blank):
                 return ready
             support = self._judge(ready)
             by = self._judge is by_words
-            self._matrices[piece] = LookedByWords(ready, support) if by else Looked(ready, support, self._judge)
+            self._matrices[piece] = WordsMatrix(ready, support) if by else JudgeMatrix(ready, support, self._judge)
         found = self._matrices[piece]
         if found.support.status != "scored":
             return Blank(found.support.status, _reason(found.support, piece))
@@ -68,7 +68,7 @@ class Case:
                 self._why.setdefault(piece, before.reason)
         return self._grades.get(piece, Grade(None, f"{piece} needs a judge"))
 
-    def graded_by(self, piece: Piece) -> tuple[Method, str]:
+    def grader_of(self, piece: Piece) -> tuple[Method, str]:
         """The method that graded the answer, and why the one before it failed."""
         self.grade(piece)
         return self._by.get(piece, self.method), self._why.get(piece, "")

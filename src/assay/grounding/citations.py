@@ -62,7 +62,7 @@ def _named(text: str, by_id: dict[str, int], count: int) -> tuple[tuple[int, ...
     return tuple(dict.fromkeys(places)), tuple(dict.fromkeys(absent))
 
 
-def blanked(answer: str, found: Sequence[Mark]) -> str:
+def blank_marks(answer: str, found: Sequence[Mark]) -> str:
     """Write blanks over the marks, so that they are no part of what is claimed and all offsets stay."""
     parts, last = [], 0
     for mark in found:

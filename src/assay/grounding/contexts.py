@@ -41,7 +41,7 @@ class Passage:
 
 
 @lru_cache(maxsize=256)
-def _remembered(text: str) -> Passage:
+def _passage_of(text: str) -> Passage:
     return Passage(text)
 
 
@@ -49,7 +49,7 @@ class Contexts:
     """All contexts of a sample; contexts that several samples share are analysed once."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.passages = [_remembered(text) if len(text) < _REMEMBERED else Passage(text) for text in texts]
+        self.passages = [_passage_of(text) if len(text) < _REMEMBERED else Passage(text) for text in texts]
         self.rows = [(i, j) for i, found in enumerate(self.passages) for j in range(len(found.bags))]
         self.bags = [words for found in self.passages for words in found.bags]
         self.words: set[str] = set().union(*[found.words for found in self.passages])

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from assay.grounding.claims import Given
-from assay.grounding.preparing import prepare, record, unjudged
-from assay.grounding.words import Finding, lowered
+from assay.grounding.preparing import Match, prepare, record, record_unjudged
+from assay.grounding.record import Grade
+from assay.grounding.words import lower_support
 from assay.text.embeddings import choose_embedder, cosines, embed_all
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ def by_embedding(samples: Sequence[Sample], embedder: Any = "auto") -> list[Supp
     chosen = choose_embedder(embedder, (sample.answer for sample in samples if sample.answer))
     found: list[Support] = []
     for start in range(0, len(ready), _TOGETHER):
-        found += _judged(ready[start : start + _TOGETHER], chosen.embedder, chosen.note)
+        found += _judge(ready[start : start + _TOGETHER], chosen.embedder, chosen.note)
     return found
 
 
-def _judged(ready: Sequence[Prepared], embedder: Embedder, note: str) -> Iterator[Support]:
+def _judge(ready: Sequence[Prepared], embedder: Embedder, note: str) -> Iterator[Support]:
     texts = [_texts(one) if one.status == "scored" else [] for one in ready]
     place = {text: i for i, text in enumerate(dict.fromkeys(text for part in texts for text in part))}
     vectors = embed_all(embedder, list(place))
@@ -43,11 +44,11 @@ def _judged(ready: Sequence[Prepared], embedder: Embedder, note: str) -> Iterato
         places = [place[text] for text in own]
         failed = [vectors.failures[i] for i in places if i in vectors.failures]
         if one.status != "scored":
-            yield unjudged(one, "embedding")
+            yield record_unjudged(one, "embedding")
         elif failed:
-            yield unjudged(one._replace(status="failed", reason=f"embedding: {failed[0]}"), "embedding")
+            yield record_unjudged(one._replace(status="failed", reason=f"embedding: {failed[0]}"), "embedding")
         else:
-            yield record(one, "embedding", _findings(one, vectors.rows[places]), (note,))
+            yield record(one, "embedding", _matches(one, vectors.rows[places]), (note,))
 
 
 def _texts(ready: Prepared) -> list[str]:
@@ -56,18 +57,18 @@ def _texts(ready: Prepared) -> list[str]:
     return [*claims, *map(ready.contexts.text_of, range(len(ready.contexts.rows)))]
 
 
-def _findings(ready: Prepared, rows: NDArray[np.float32]) -> list[Finding | None]:
+def _matches(ready: Prepared, rows: NDArray[np.float32]) -> list[Match | None]:
     count = sum(part.kind == "claim" for part in ready.parts)
     if count == len(rows):
-        return [Finding(0.0, None, ()) if part.kind == "claim" else None for part in ready.parts]
+        return [Match(0.0, None, ()) if part.kind == "claim" else None for part in ready.parts]
     likeness = cosines(rows[:count], rows[count:])
     best = iter(zip(likeness.argmax(axis=1).tolist(), likeness.max(axis=1).tolist(), strict=True))
     given = Given(ready.sample)
-    found: list[Finding | None] = []
+    found: list[Match | None] = []
     for part in ready.parts:
         if part.kind == "claim":
             row, value = next(best)
-            found.append(lowered(part.claim, ready.contexts, row, given, sigmoid(value)))
+            found.append(lower_support(part.claim, ready.contexts, row, given, sigmoid(value)))
         else:
             found.append(None)
     return found
@@ -77,3 +78,12 @@ def sigmoid(x: float, *, slope: float = SLOPE, midpoint: float = MIDPOINT) -> fl
     """1 / (1 + exp(-slope (x - midpoint))), for any x."""
     power = -slope * (x - midpoint)
     return 1 / (1 + math.exp(power)) if power < 0 else math.exp(-power) / (1 + math.exp(-power))
+
+
+def relevance_by_embedding(sample: Sample, embedder: Any) -> Grade:
+    """Cosine similarity of question and answer, not below 0."""
+    texts = [sample.question or "", sample.answer or ""]
+    vectors = embed_all(choose_embedder(embedder, texts).embedder, texts)
+    if vectors.failures:
+        return Grade(None, f"embedding: {next(iter(vectors.failures.values()))}")
+    return Grade(max(0.0, float(cosines(vectors.rows[:1], vectors.rows[1:])[0, 0])))

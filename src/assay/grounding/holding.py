@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.grounding.methods import by_words
-from assay.grounding.posing import posed
+from assay.grounding.preparing import sample_for
 from assay.grounding.record import Blank
+from assay.grounding.words import by_words
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
@@ -54,11 +54,11 @@ def flag(sample: Sample) -> bool | None:
 def _by_gold(sample: Sample) -> bool | None:
     if not sample.gold_ids:
         return False
-    ids = known_ids(sample)
+    ids = ids_of_contexts(sample)
     return None if ids is None else any(not ids.isdisjoint(group) for group in sample.gold_ids)
 
 
-def known_ids(sample: Sample) -> set[str] | None:
+def ids_of_contexts(sample: Sample) -> set[str] | None:
     """Ids of the contexts; None where the sample does not tell them."""
     if sample.context_ids is not None:
         return set(sample.context_ids)
@@ -67,7 +67,7 @@ def known_ids(sample: Sample) -> set[str] | None:
 
 
 def _by_reference(sample: Sample) -> Holding:
-    ready = posed(sample, "reference")
+    ready = sample_for(sample, "reference")
     if isinstance(ready, Blank):
         return Holding(None, "")
     support = by_words(ready)

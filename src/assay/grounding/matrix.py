@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from assay.data.samples import Sample
-    from assay.grounding.preparing import Part
+    from assay.grounding.preparing import Sentence
     from assay.grounding.record import Support
 
 
@@ -30,7 +30,7 @@ class Matrix(Protocol):
         """Support of a statement by some of the contexts together."""
 
 
-class _LookedUp(ABC):
+class _LookupMatrix(ABC):
     """A matrix whose parts are looked up when somebody asks; all contexts together are known, none support nothing."""
 
     def __init__(self, sample: Sample, support: Support) -> None:
@@ -41,13 +41,13 @@ class _LookedUp(ABC):
         chosen = frozenset(contexts)
         if len(chosen) == len(self._sample.contexts or ()):
             return self.support.statements[statement].support or 0.0
-        return self._looked(statement, chosen) if chosen else 0.0
+        return self._look_up(statement, chosen) if chosen else 0.0
 
     @abstractmethod
-    def _looked(self, statement: int, chosen: frozenset[int]) -> float: ...
+    def _look_up(self, statement: int, chosen: frozenset[int]) -> float: ...
 
 
-class Looked(_LookedUp):
+class JudgeMatrix(_LookupMatrix):
     """Looked up by judging the same text with fewer contexts."""
 
     def __init__(self, sample: Sample, support: Support, judge: Callable[[Sample], Support]) -> None:
@@ -55,7 +55,7 @@ class Looked(_LookedUp):
         self._judge = judge
         self._kept: dict[frozenset[int], Support] = {}
 
-    def _looked(self, statement: int, chosen: frozenset[int]) -> float:
+    def _look_up(self, statement: int, chosen: frozenset[int]) -> float:
         if chosen not in self._kept:
             known = self._sample.contexts or ()
             fewer = replace(self._sample, contexts=tuple(known[place] for place in sorted(chosen)))
@@ -63,16 +63,16 @@ class Looked(_LookedUp):
         return self._kept[chosen].statements[statement].support or 0.0
 
 
-class LookedByWords(_LookedUp):
+class WordsMatrix(_LookupMatrix):
     """Looked up by words, statement by statement: the answer is taken apart once."""
 
     def __init__(self, sample: Sample, support: Support) -> None:
         super().__init__(sample, support)
         self._given = Given(sample)
-        self._parts: list[Part] = []
+        self._parts: list[Sentence] = []
         self._kept: dict[frozenset[int], Contexts] = {}
 
-    def _looked(self, statement: int, chosen: frozenset[int]) -> float:
+    def _look_up(self, statement: int, chosen: frozenset[int]) -> float:
         self._parts = self._parts or prepare(self._sample).parts
         if chosen not in self._kept:
             known = self._sample.contexts or ()
@@ -80,7 +80,7 @@ class LookedByWords(_LookedUp):
         return look_up(self._parts[statement].claim, self._kept[chosen], self._given).support
 
 
-class Listed:
+class ListMatrix:
     """A matrix made from a list of the contexts that support each statement, as a judge gives it."""
 
     def __init__(self, support: Support, contexts: Sequence[frozenset[int]]) -> None:

@@ -1,28 +1,39 @@
-"""A sample before and after judging: what there is to judge, which status it has, and the record of the outcome."""
+"""A sample before and after judging: what there is to judge, which status it has, and the record of the outcome.
+
+An answer is taken apart into statements: its sentences, told apart into claims, refusals and courtesies.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from assay.data.samples import Context
+from assay.grounding.citations import blank_marks, marks
+from assay.grounding.claims import Claim
 from assay.grounding.contexts import Contexts
-from assay.grounding.record import Evidence, Statement, Support
-from assay.grounding.statements import statements
+from assay.grounding.record import Blank, Evidence, Statement, Support
+from assay.text.english import COURTEOUS
+from assay.text.refusals import is_courtesy, is_refusal
 from assay.text.segmentation import segmenter
+from assay.text.sentences import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from assay.data.samples import Sample
-    from assay.grounding.claims import Claim
-    from assay.grounding.record import Kind, Method, Status
-    from assay.grounding.words import Finding
+    from assay.grounding.record import Kind, Method, Reason, Status
 
+# What can be found out: support of the answer or of the reference by the contexts, of the answer by the references,
+# and grades of the answer as a whole.
+Piece = Literal["answer", "reference", "check", "relevance", "correctness"]
 _NO_CONTEXTS = Contexts([])
 _LARGEST = 5_000_000  # comparisons of statements with sentences; a sample that needs more would take minutes
+_TELLTALE = frozenset({"insufficient", "unanswerabl", "unabl"})
 
 
-class Part(NamedTuple):
-    """A statement of an answer with its offsets and words."""
+class Sentence(NamedTuple):
+    """A sentence of an answer that states something: its offsets, its kind, its words."""
 
     start: int
     end: int
@@ -34,19 +45,44 @@ class Prepared(NamedTuple):
     """A sample taken apart; a status other than scored says why there is nothing to judge."""
 
     sample: Sample
-    parts: list[Part]
+    parts: list[Sentence]
     contexts: Contexts
     status: Status
     reason: str
 
 
+class Match(NamedTuple):
+    """What a method found for a statement: its support, the row of the nearest sentence, why support is lowered."""
+
+    support: float
+    row: int | None
+    reasons: tuple[Reason, ...]
+
+
+def sample_for(sample: Sample, piece: Piece) -> Sample | Blank:
+    """The sample that has to be judged for a piece, or why there is nothing to judge."""
+    if piece == "answer":
+        found = marks(sample.answer, sample.contexts) if sample.answer and sample.contexts else []
+        return replace(sample, answer=blank_marks(sample.answer or "", found)) if found else sample
+    if "reference" in sample.faults:
+        return Blank("failed", f"reference: {sample.faults['reference']}")
+    if not any(text.strip() for text in sample.references):
+        return Blank("not_applicable", "the sample has no reference")
+    if piece == "check":
+        told = tuple(Context(text) for text in sample.references)
+        clean = {name: fault for name, fault in sample.faults.items() if name != "contexts"}
+        return replace(sample, contexts=told, faults=clean)
+    clean = {name: fault for name, fault in sample.faults.items() if name != "answer"}
+    return replace(sample, answer=next(filter(str.strip, sample.references)), faults=clean)
+
+
 def prepare(sample: Sample) -> Prepared:
     """Take a sample apart and find its status."""
-    parts: list[Part] = []
+    parts: list[Sentence] = []
     contexts = _NO_CONTEXTS
     status, reason = _readable(sample)
     if status == "scored" and sample.answer is not None:
-        parts = [Part(*part) for part in statements(sample.answer)]
+        parts = list(statements(sample.answer))
         status, reason = _judgeable(sample, parts)
     if status == "scored" and sample.contexts:
         contexts = Contexts([context.text for context in sample.contexts])
@@ -72,7 +108,7 @@ def _readable(sample: Sample) -> tuple[Status, str]:
     return "scored", ""
 
 
-def _judgeable(sample: Sample, parts: Sequence[Part]) -> tuple[Status, str]:
+def _judgeable(sample: Sample, parts: Sequence[Sentence]) -> tuple[Status, str]:
     kinds = {part.kind for part in parts}
     if not kinds:
         return "undefined", "the answer has no words"
@@ -84,29 +120,47 @@ def _judgeable(sample: Sample, parts: Sequence[Part]) -> tuple[Status, str]:
     return "scored", "" if sample.contexts else "there are no contexts"
 
 
-def record(ready: Prepared, method: Method, found: Sequence[Finding | None], notes: tuple[str, ...] = ()) -> Support:
+def statements(answer: str) -> Iterator[Sentence]:
+    """Statements of an answer; offsets are of the answer, without the blanks around."""
+    for first, last in sentences(answer):
+        raw = answer[first:last]
+        text = raw.strip()
+        claim = Claim(text)
+        if claim.weight:
+            start = first + len(raw) - len(raw.lstrip())
+            yield Sentence(start, start + len(text), kind_of(text, claim), claim)
+
+
+def kind_of(text: str, claim: Claim) -> Kind:
+    """Say what a statement is."""
+    doubtful = claim.has_not or claim.han or not _TELLTALE.isdisjoint(claim.words)
+    if doubtful and is_refusal(text):
+        return "refusal"
+    polite = claim.tokens[0].lower() in COURTEOUS if claim.tokens else False
+    return "courtesy" if (polite or claim.han) and is_courtesy(text) else "claim"
+
+
+def record(ready: Prepared, method: Method, found: Sequence[Match | None], notes: tuple[str, ...] = ()) -> Support:
     """Write down what was found for each statement; None for those that claim nothing, or that nobody judged."""
-    made = [_statement(ready, part, finding) for part, finding in zip(ready.parts, found, strict=True)]
+    made = [_statement(ready, part, match) for part, match in zip(ready.parts, found, strict=True)]
     if any(part.claim.han for part in ready.parts):
         notes = (*notes, f"Chinese words by {segmenter()}")
     notes = (*ready.sample.notes, *notes)
     return Support(ready.sample.query_id, method, ready.status, ready.reason, tuple(made), notes)
 
 
-def unjudged(ready: Prepared, method: Method) -> Support:
+def record_unjudged(ready: Prepared, method: Method) -> Support:
     """Write down a sample that there is nothing to judge in."""
     return record(ready, method, [None] * len(ready.parts))
 
 
-def _statement(ready: Prepared, part: Part, finding: Finding | None) -> Statement:
+def _statement(ready: Prepared, part: Sentence, match: Match | None) -> Statement:
     answer = ready.sample.answer or ""
     text = answer[part.start : part.end]
-    if finding is None:
+    if match is None:
         return Statement(part.start, part.end, text, part.kind, part.claim.weight)
-    evidence = None if finding.row is None else _evidence(ready, finding.row)
-    return Statement(
-        part.start, part.end, text, part.kind, part.claim.weight, finding.support, evidence, finding.reasons
-    )
+    evidence = None if match.row is None else _evidence(ready, match.row)
+    return Statement(part.start, part.end, text, part.kind, part.claim.weight, match.support, evidence, match.reasons)
 
 
 def _evidence(ready: Prepared, row: int) -> Evidence:

@@ -48,7 +48,7 @@ def sigmoid_of_similarity(
     return sigmoid(float(np.mean(best, dtype=np.float64)), slope=slope, midpoint=midpoint)
 
 
-def contained(answer: str, contexts: Sequence[str]) -> float | None:
+def verbatim_share(answer: str, contexts: Sequence[str]) -> float | None:
     """Share of the answer's sentences that stand in a context word for word."""
     said = _sentence_texts(answer)
     return sum(any(text in context for context in contexts) for text in said) / len(said) if said else None

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from assay.grounding.claims import Given
 from assay.grounding.conflicts import conflicts
 from assay.grounding.coverage import Place, nearest
+from assay.grounding.preparing import Match, prepare, record, record_unjudged
+from assay.grounding.record import Grade
+from assay.text import chinese
+from assay.text.segmentation import han_words
+from assay.text.words import bag, is_strong
 
 if TYPE_CHECKING:
-    from assay.grounding.claims import Claim, Given
+    from assay.data.samples import Sample
+    from assay.grounding.claims import Claim
     from assay.grounding.contexts import Contexts
-    from assay.grounding.record import Reason
+    from assay.grounding.record import Support
 
 
-class Finding(NamedTuple):
-    """What the contexts say about a statement: its support, the row of the nearest sentence, why support is lowered."""
-
-    support: float
-    row: int | None
-    reasons: tuple[Reason, ...]
-
-
-def look_up(claim: Claim, contexts: Contexts, given: Given) -> Finding:
+def look_up(claim: Claim, contexts: Contexts, given: Given) -> Match:
     """Find a statement in the contexts."""
     row = nearest(claim, contexts)
-    return Finding(0.0, None, ()) if row is None else lowered(claim, contexts, row, given)
+    return Match(0.0, None, ()) if row is None else lower_support(claim, contexts, row, given)
 
 
-def lowered(claim: Claim, contexts: Contexts, row: int, given: Given, support: float | None = None) -> Finding:
+def lower_support(claim: Claim, contexts: Contexts, row: int, given: Given, support: float | None = None) -> Match:
     """Lower support, by default that of the words themselves, by every conflict with the nearest sentence."""
     place = Place(claim, contexts, row)
     coverage = place.coverage()
@@ -35,4 +34,27 @@ def lowered(claim: Claim, contexts: Contexts, row: int, given: Given, support: f
     reasons = conflicts(place, given)
     for reason in reasons:
         support *= reason.factor
-    return Finding(support, row, reasons)
+    return Match(support, row, reasons)
+
+
+def by_words(sample: Sample) -> Support:
+    """Judge one answer by its words."""
+    ready = prepare(sample)
+    if ready.status != "scored":
+        return record_unjudged(ready, "words")
+    given = Given(sample)
+    found = [look_up(part.claim, ready.contexts, given) if part.kind == "claim" else None for part in ready.parts]
+    return record(ready, "words", found)
+
+
+def relevance_by_words(sample: Sample) -> Grade:
+    """Share of the question's words, function words removed, that the answer has."""
+    asked = _words(sample.question or "")
+    if not asked:
+        return Grade(None, "the question has no words to look for", "undefined")
+    return Grade(len(asked & _words(sample.answer or "")) / len(asked))
+
+
+def _words(text: str) -> set[str]:
+    latin = {word for word in bag(text) if word and is_strong(word)}
+    return latin | {word for word in han_words(text) if word not in chinese.STOP_WORDS}

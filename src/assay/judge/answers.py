@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.grounding.case import Case
-from assay.grounding.posing import Piece, posed
-from assay.grounding.preparing import prepare
+from assay.grounding.preparing import Piece, prepare, sample_for
 from assay.grounding.record import Blank
 from assay.judge.grading import GradeQuestion, Kind
 from assay.judge.prompting import load_prompt
@@ -98,15 +97,15 @@ class AnswerJudge:
             if piece in SUPPORTS:
                 ready = _ready(sample, piece)
                 if ready is not None:
-                    matrices[piece], reason = self.support.judged(ready, found)
+                    matrices[piece], reason = self.support.read_replies(ready, found)
                     trail += [reason] if reason else []
             elif found:
-                grades[piece] = self.grades[piece].graded(found[0][1])
+                grades[piece] = self.grades[piece].read_grade(found[0][1])
         return Case(sample, "llm", matrices=matrices, grades=grades, trail=tuple(dict.fromkeys(trail)))
 
 
 def _ready(sample: Sample, piece: Piece) -> Prepared | None:
-    found = posed(sample, piece)
+    found = sample_for(sample, piece)
     return None if isinstance(found, Blank) else prepare(found)
 
 

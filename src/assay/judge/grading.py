@@ -88,7 +88,7 @@ class GradeQuestion:
             prompt_version=self.prompt.version,
         )
 
-    def graded(self, reply: Reply) -> Grade:
+    def read_grade(self, reply: Reply) -> Grade:
         """Read a reply: the grade as a share of the highest."""
         data = reply.data if reply.ok and isinstance(reply.data, dict) else {}
         grade = data.get("grade")

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.grounding.claims import Given
 from assay.grounding.contexts import Contexts
-from assay.grounding.matrix import Listed
-from assay.grounding.preparing import record, unjudged
-from assay.grounding.words import Finding, look_up
+from assay.grounding.matrix import ListMatrix
+from assay.grounding.preparing import Match, record, record_unjudged
+from assay.grounding.words import look_up
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.grounding.preparing import Part, Prepared
+    from assay.grounding.preparing import Prepared, Sentence
     from assay.llm.records import Reply
 
 NEEDED = ("question", "contexts", "statements", "count", "numbers", "mark")
@@ -49,7 +49,7 @@ class Asking:
     request: Request
 
 
-class Told(NamedTuple):
+class StatementVerdict(NamedTuple):
     """What the judge said about one statement."""
 
     verdict: str
@@ -106,14 +106,14 @@ class SupportQuestion:
             left -= len(text)
         return kept
 
-    def judged(self, ready: Prepared, replies: Sequence[tuple[Sequence[int], Reply]]) -> tuple[Listed, str]:
+    def read_replies(self, ready: Prepared, replies: Sequence[tuple[Sequence[int], Reply]]) -> tuple[ListMatrix, str]:
         """Put the replies about a sample together: its support, and the reason if it failed."""
         if ready.status != "scored":
-            return _without_list(ready, [None] * len(ready.parts)), ""
+            return _empty_matrix(ready, [None] * len(ready.parts)), ""
         if not replies:
-            zero = Finding(0.0, None, ())
-            return _without_list(ready, [zero if part.kind == "claim" else None for part in ready.parts]), ""
-        told: dict[int, Told] = {}
+            zero = Match(0.0, None, ())
+            return _empty_matrix(ready, [zero if part.kind == "claim" else None for part in ready.parts]), ""
+        told: dict[int, StatementVerdict] = {}
         failures: list[str] = []
         for places, reply in replies:
             found, why = read_verdicts(reply, places, len(ready.sample.contexts or ()))
@@ -122,7 +122,7 @@ class SupportQuestion:
         reason = "; ".join(dict.fromkeys(failures))
         if reason:
             ready = ready._replace(status="failed", reason=reason)
-        return _listed(ready, told, self._notes(ready)), reason
+        return _matrix(ready, told, self._notes(ready)), reason
 
     def _notes(self, ready: Prepared) -> tuple[str, ...]:
         size = sum(len(context.text) for context in ready.sample.contexts or ())
@@ -159,12 +159,14 @@ def _schema(numbers: Sequence[str], contexts: int) -> dict[str, Any]:
     }
 
 
-def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[dict[int, Told], str]:
+def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[dict[int, StatementVerdict], str]:
     """Read what a reply says about statements; of an incomplete one, what it has, and what is missing."""
     data = reply.data if reply.ok or reply.reason == "parse" else None
     if not isinstance(data, dict):
         return {}, f"llm: {reply.reason or 'parse'}: {reply.message}"
-    told = {place: found for place in places if (found := _told(data.get(str(place + 1)), contexts)) is not None}
+    told = {
+        place: found for place in places if (found := _read_verdict(data.get(str(place + 1)), contexts)) is not None
+    }
     missing = [str(place + 1) for place in places if place not in told]
     if missing:
         what = "statement" if len(missing) == 1 else "statements"
@@ -172,7 +174,7 @@ def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[d
     return told, ""
 
 
-def _told(entry: Any, contexts: int) -> Told | None:
+def _read_verdict(entry: Any, contexts: int) -> StatementVerdict | None:
     """Read one verdict; one that is not on the list, or rests on a context that does not exist, is none.
 
     A no rests on no context, whatever it names.
@@ -184,19 +186,19 @@ def _told(entry: Any, contexts: int) -> Told | None:
     there = [n for n in numbers if type(n) is int and 1 <= n <= contexts]
     if len(there) < len(numbers) and entry["verdict"] != "no":
         return None
-    return Told(entry["verdict"], tuple(dict.fromkeys(n - 1 for n in there)), str(entry.get("reason", "")))
+    return StatementVerdict(entry["verdict"], tuple(dict.fromkeys(n - 1 for n in there)), str(entry.get("reason", "")))
 
 
-def _without_list(ready: Prepared, found: Sequence[Finding | None]) -> Listed:
-    support = record(ready, "llm", found) if any(found) else unjudged(ready, "llm")
+def _empty_matrix(ready: Prepared, found: Sequence[Match | None]) -> ListMatrix:
+    support = record(ready, "llm", found) if any(found) else record_unjudged(ready, "llm")
     equal = tuple(replace(part, weight=1.0) for part in support.statements)
-    return Listed(replace(support, statements=equal), [frozenset() for _ in equal])
+    return ListMatrix(replace(support, statements=equal), [frozenset() for _ in equal])
 
 
-def _listed(ready: Prepared, told: Mapping[int, Told], notes: tuple[str, ...]) -> Listed:
+def _matrix(ready: Prepared, told: Mapping[int, StatementVerdict], notes: tuple[str, ...]) -> ListMatrix:
     """Make the record: each statement counts the same, and its evidence is the nearest sentence of what was named."""
     given = Given(ready.sample)
-    found: list[Finding | None] = []
+    found: list[Match | None] = []
     named: list[frozenset[int]] = []
     for place, part in enumerate(ready.parts):
         said = told.get(place)
@@ -205,7 +207,7 @@ def _listed(ready: Prepared, told: Mapping[int, Told], notes: tuple[str, ...]) -
             named.append(frozenset())
             continue
         row = _row(ready, part, said.contexts, given)
-        found.append(Finding(VERDICTS[said.verdict], row, ()))
+        found.append(Match(VERDICTS[said.verdict], row, ()))
         where = said.contexts or (() if row is None else (ready.contexts.rows[row][0],))
         named.append(frozenset(where) if VERDICTS[said.verdict] else frozenset())
     support = record(ready, "llm", found, notes)
@@ -214,10 +216,10 @@ def _listed(ready: Prepared, told: Mapping[int, Told], notes: tuple[str, ...]) -
         replace(part, weight=1.0, note=told[i].reason if i in told else missing if part.kind == "claim" else "")
         for i, part in enumerate(support.statements)
     )
-    return Listed(replace(support, statements=parts), named)
+    return ListMatrix(replace(support, statements=parts), named)
 
 
-def _row(ready: Prepared, part: Part, named: Sequence[int], given: Given) -> int | None:
+def _row(ready: Prepared, part: Sentence, named: Sequence[int], given: Given) -> int | None:
     """Row of the sentence nearest to a statement, in the contexts that the judge named, or in all."""
     if not named:
         return look_up(part.claim, ready.contexts, given).row

@@ -16,7 +16,7 @@ from assay.llm.hosts import OTHER
 from assay.llm.jobs import Chat
 from assay.llm.policy import POLICY
 from assay.llm.progress import Tally
-from assay.llm.records import Cost, Reply, Request, failed, whole
+from assay.llm.records import Cost, Reply, Request, failure, whole
 from assay.llm.wire import Traits
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Messages = Sequence[Mapping[str, Any]]
 
 _FENCED = Traits(rung="fenced")
-_LATE = failed("deadline", "the time of the run is over", cost=Cost())
+_LATE = failure("deadline", "the time of the run is over", cost=Cost())
 
 
 class Completes(Protocol):
@@ -87,7 +87,7 @@ class Adapter:
         if time.monotonic() > end:
             return _LATE
         if self._cache is None:
-            return replace(self._asked(request), key=key, cost=Cost())
+            return replace(self._ask(request), key=key, cost=Cost())
         recall = Chat(request, self.model, OTHER).recall
         with self._cache.claiming() as claimed:
             waits = looks()
@@ -98,17 +98,17 @@ class Adapter:
                 time.sleep(min(next(waits), left))
             if isinstance(state, Reply):
                 return state
-            reply = replace(self._asked(request), key=key, cost=Cost())
+            reply = replace(self._ask(request), key=key, cost=Cost())
             if reply.ok or reply.reason == POLICY["unfit"].reason:
                 self._cache.put(key, reply, host="function", model=self.model).result()
             return reply
 
-    def _asked(self, request: Request) -> Reply:
+    def _ask(self, request: Request) -> Reply:
         job, calls = Chat(request, self.model, OTHER), 0
         while True:
             calls += 1
             sent = job.body(_FENCED)["messages"] if request.schema is not None else job.request.messages
-            answer = self._called(replace(job.request, messages=sent))
+            answer = self._call(replace(job.request, messages=sent))
             if isinstance(answer, Reply):
                 return replace(answer, calls=calls)
             kind, reply = job.read({"choices": [{"message": {"content": answer}, "finish_reason": "stop"}]}, _FENCED)
@@ -116,16 +116,16 @@ class Adapter:
                 return replace(reply, calls=calls, repaired=calls > 1)
             if POLICY[kind].action != "repair" or calls >= POLICY[kind].attempts:
                 return replace(reply, status="failed", reason=POLICY[kind].reason, calls=calls)
-            job = job.repaired(reply)
+            job = job.repair(reply)
 
-    def _called(self, request: Request) -> str | Reply:
+    def _call(self, request: Request) -> str | Reply:
         try:
             answer = self._answer(request)
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything; the run goes on
-            return failed("error", f"{type(error).__name__}: {error}"[:300])
+            return failure("error", f"{type(error).__name__}: {error}"[:300])
         if isinstance(answer, (str, Reply)):
             return whole(answer) if isinstance(answer, str) else answer
-        return failed("error", f"the function gave {type(answer).__name__}, expected text")
+        return failure("error", f"the function gave {type(answer).__name__}, expected text")
 
     def complete_many(
         self,

@@ -54,8 +54,8 @@ class _Get:
 
 
 @dataclass(frozen=True, eq=False)
-class Claim:
-    """A claim of a question, and what becomes of it.
+class Lease:
+    """The right to ask a question: a claim, and what becomes of it.
 
     True: it is ours to ask, and to `put` or `release`. False: another is asking, so wait and try again. Or the JSON of
     the reply that is there by now, unless it is the `doubted` one.
@@ -68,10 +68,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class _Release:
-    claim: Claim
+    claim: Lease
 
 
-_Job = _Put | _Get | Claim | _Release
+_Job = _Put | _Get | Lease | _Release
 
 
 @dataclass
@@ -80,8 +80,8 @@ class _Batch:
 
     puts: list[_Put] = field(default_factory=list)
     gets: list[_Get] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    released: list[Claim] = field(default_factory=list)
+    claims: list[Lease] = field(default_factory=list)
+    released: list[Lease] = field(default_factory=list)
     going: bool = True
     size: int = 0
 
@@ -91,7 +91,7 @@ class _Batch:
             self.puts.append(job)
         elif isinstance(job, _Get):
             self.gets.append(job)
-        elif isinstance(job, Claim):
+        elif isinstance(job, Lease):
             self.claims.append(job)
         else:
             self.released.append(job.claim)
@@ -136,7 +136,7 @@ class Cache:
         self._thread: threading.Thread | None = None
         self._since_look = 0
         self._owner = claims.new_owner()
-        self._held: dict[str, Claim] = {}
+        self._held: dict[str, Lease] = {}
         self._renewed = 0.0
         self._writable = True
         self._claims: sqlite3.Connection | None = None
@@ -165,19 +165,19 @@ class Cache:
         self._damaged |= {key for key, reply in read.items() if reply is None}
         return {key: reply for key, reply in read.items() if reply is not None}
 
-    def claim(self, key: str, *, doubted: str = "") -> tuple[Claim, asyncio.Future[Claimed]]:
+    def claim(self, key: str, *, doubted: str = "") -> tuple[Lease, asyncio.Future[Claimed]]:
         """Claim a question before it is asked; what becomes of it is for a coroutine to wait for."""
         done: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
-        return self._claim(Claim(key, done, doubted)), done
+        return self._claim(Lease(key, done, doubted)), done
 
-    def _claim(self, claim: Claim) -> Claim:
+    def _claim(self, claim: Lease) -> Lease:
         if self.trouble:
             claim.done.set_result(True)
         else:
             self._submit(claim)
         return claim
 
-    def release(self, claim: Claim) -> None:
+    def release(self, claim: Lease) -> None:
         """Release a claim, whatever became of it: what is not held by this very claim stays held."""
         if not self.trouble:
             self._submit(_Release(claim))
@@ -229,7 +229,7 @@ class Cache:
     # On the thread ----------------------------------------------------------------------------------------------------
 
     def _work(self, jobs: _Jobs) -> None:
-        connection = self._connected()
+        connection = self._connect()
         going = True
         while going:
             batch = self._batch(jobs)
@@ -241,7 +241,7 @@ class Cache:
                 file.close()
         self._claims = None
 
-    def _connected(self) -> sqlite3.Connection | None:
+    def _connect(self) -> sqlite3.Connection | None:
         try:
             connection, writable = store.connect_any(self.path, patience=self.patience)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with the file, the run goes on
@@ -301,7 +301,7 @@ class Cache:
         self._damaged |= damaged
         return found
 
-    def _take(self, connection: sqlite3.Connection, jobs: list[Claim]) -> list[Claimed]:
+    def _take(self, connection: sqlite3.Connection, jobs: list[Lease]) -> list[Claimed]:
         """Claim what is free. Looking needs no lock, so those who wait for others do not hold up anybody.
 
         The reply is looked for after the claim: whoever asked before has kept it before releasing the claim.
@@ -312,10 +312,10 @@ class Cache:
         free = dict.fromkeys(job.key for job in jobs)
         try:
             file = self._claims = self._claims or claims.connect(self.path, patience=self.patience, now=now)
-            taken = claims.claimed(file, list(free), now)
+            taken = claims.find_claims(file, list(free), now)
             if len(taken) < len(free):
                 with store.transaction(file):
-                    taken = claims.claimed(file, list(free), now)
+                    taken = claims.find_claims(file, list(free), now)
                     claims.claim(file, free.keys() - taken, self._owner, now)
         except (sqlite3.Error, OSError) as error:
             self._forgo_claims(error)
@@ -398,7 +398,7 @@ class Claims:
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
-        self._made: dict[str, Claim] = {}
+        self._made: dict[str, Lease] = {}
 
     def take(self, keys: Iterable[str], recall: Callable[[Reply], Reply | None]) -> dict[str, Reply | bool]:
         """Claim questions: ours to ask (True), another's (False), or the reply that is there, if `recall` takes it."""
@@ -406,7 +406,7 @@ class Claims:
         doubted = dict.fromkeys(keys, "")
         while doubted:
             for key, text in doubted.items():
-                self._made[key] = Claim(key, Future(), text)  # first: whatever happens now, it is released
+                self._made[key] = Lease(key, Future(), text)  # first: whatever happens now, it is released
                 self._cache._claim(self._made[key])  # noqa: SLF001 - a part of the cache
             states = {key: self._made[key].done.result() for key in doubted}
             doubted = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import UsageError
 from assay.llm import tokens, wire
-from assay.llm.records import Reply, Usage, failed
+from assay.llm.records import Reply, Usage, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ class Call:
     @property
     def weight(self) -> float:
         """Tokens of the body, estimated."""
-        return float(tokens.estimated(json.dumps(self.payload, ensure_ascii=False)))
+        return float(tokens.estimate(json.dumps(self.payload, ensure_ascii=False)))
 
     @property
     def bounds(self) -> tuple[int, int] | None:
@@ -61,11 +61,11 @@ class Call:
         del traits
         found, usage = self.read_answer(answer), usage_of(answer)
         if found is None:
-            return "hollow", failed("empty", "the answer does not hold what was asked for", usage=usage or Usage())
+            return "hollow", failure("empty", "the answer does not hold what was asked for", usage=usage or Usage())
         usage = usage or Usage(int(self.weight), estimated=True)
         return None, Reply("ok", data=found, usage=usage, model=str(answer.get("model") or ""))
 
-    def repaired(self, reply: Reply) -> Call:
+    def repair(self, reply: Reply) -> Call:
         """Nothing to repair."""
         del reply
         return self
@@ -117,11 +117,11 @@ def rerank_call(query: str, documents: Sequence[str], *, model: str, shape: Shap
     if shape == "jina":
         flat["return_documents"] = False
     if shape == "cohere":
-        return Call("/rerank", model, flat, lambda answer: _billed(answer, count))
+        return Call("/rerank", model, flat, lambda answer: _scores_and_bill(answer, count))
     return Call("/rerank", model, flat, lambda answer: _scores(answer, count))
 
 
-def _billed(answer: Mapping[str, Any], count: int) -> dict[str, Any] | None:
+def _scores_and_bill(answer: Mapping[str, Any], count: int) -> dict[str, Any] | None:
     scores = _scores(answer, count)
     return None if scores is None else {"scores": scores, "searches": searches_of(answer)}
 

@@ -41,16 +41,16 @@ def connect(path: Path, *, patience: float, now: float) -> sqlite3.Connection:
     """Open the claims of a cache without those that have ended; raises sqlite3.Error or OSError."""
     place = place_of(path)
     try:
-        return _opened(place, patience, now)
+        return _open(place, patience, now)
     except sqlite3.DatabaseError as error:
         if code_of(error) not in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
             raise
         for ending in ("", "-journal"):
             place.with_name(place.name + ending).unlink(missing_ok=True)
-        return _opened(place, patience, now)
+        return _open(place, patience, now)
 
 
-def _opened(place: Path, patience: float, now: float) -> sqlite3.Connection:
+def _open(place: Path, patience: float, now: float) -> sqlite3.Connection:
     connection = sqlite3.connect(place, timeout=patience, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA synchronous = OFF")
@@ -79,7 +79,7 @@ def new_owner() -> str:
     return f"{_machine()} {pid} {_start_of(pid)} {secrets.token_hex(4)}"
 
 
-def claimed(connection: sqlite3.Connection, keys: Sequence[str], now: float) -> set[str]:
+def find_claims(connection: sqlite3.Connection, keys: Sequence[str], now: float) -> set[str]:
     """Those of the keys that somebody is asking about."""
     living: dict[str, bool] = {}
     found = set()

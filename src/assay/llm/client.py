@@ -15,16 +15,16 @@ from assay.llm import tokens
 from assay.llm.budget import Ledger, Spending
 from assay.llm.cache import Cache
 from assay.llm.claims import looks
-from assay.llm.engine import Patience, Settings
+from assay.llm.engine import Configuration, Patience
 from assay.llm.hosts import Address
 from assay.llm.jobs import Chat, Embed
-from assay.llm.keys import find_key, wrapped
+from assay.llm.keys import find_key, wrap_key
 from assay.llm.pacing import Limits
 from assay.llm.prices import PriceTable
 from assay.llm.progress import Tally
-from assay.llm.records import Cost, Reply, Request, Usage, digest, failed
+from assay.llm.records import Cost, Reply, Request, Usage, digest, failure
 from assay.llm.service import Service, chunks
-from assay.llm.wire import Embedding
+from assay.llm.wire import EmbeddingRequest
 
 if TYPE_CHECKING:
     import os
@@ -85,7 +85,7 @@ class Client:
         limits: Limits | None = None,
         patience: Patience | None = None,
     ) -> None:
-        secret, key = wrapped(key), None
+        secret, key = wrap_key(key), None
         if isinstance(secret, UsageError):
             raise secret
         if not model:
@@ -94,11 +94,11 @@ class Client:
             raise UsageError(f"budget = {budget}: expected an amount of money above 0")
         address = Address.of(base_url)
         self._own_cache = cache is not None and not isinstance(cache, Cache)
-        self._settings = Settings(
+        self._settings = Configuration(
             address=address,
             model=model,
             key=find_key(address, key=secret, file=key_file, env=key_env),
-            headers=_checked_headers(headers or {}),
+            headers=_check_headers(headers or {}),
             cache=cache if isinstance(cache, Cache) or cache is None else Cache(cache),
             prices=prices if isinstance(prices, PriceTable) else PriceTable.load(*([] if prices is None else [prices])),
             limits=limits or Limits(),
@@ -178,7 +178,7 @@ class Client:
         size = len(requests) if total is None and isinstance(requests, Sized) else total
         jobs = ((self._key(request), self._job(request)) for request in requests)
         tally = Tally(size, self._ledger.currency)
-        for number, reply in self._service.served(jobs, deadline):
+        for number, reply in self._service.serve(jobs, deadline):
             tally.count(reply)
             if progress is not None:
                 progress(tally.progress)
@@ -200,23 +200,23 @@ class Client:
         name = model or self.model
         keys = [digest({"host": self.host, "model": name, "text": text, "dimensions": dimensions}) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
-        found = self._service.cached(list(text_of))
+        found = self._service.look_up(list(text_of))
         end = float("inf") if deadline is None else time.monotonic() + deadline
         waits = looks()
         while missing := [key for key in text_of if key not in found]:
-            with self._claimed(missing, found) as ours:
+            with self._claiming(missing, found) as ours:
                 left = None if deadline is None else max(end - time.monotonic(), 0.001)
-                found |= self._embedded({key: text_of[key] for key in ours}, name, dimensions, batch, left)
+                found |= self._ask_vectors({key: text_of[key] for key in ours}, name, dimensions, batch, left)
             left_over = [key for key in missing if key not in found]
             if left_over and time.monotonic() > end:
-                late = failed("deadline", "the time of the run is over", cost=Cost())
+                late = failure("deadline", "the time of the run is over", cost=Cost())
                 found |= {key: replace(late, key=key) for key in left_over}
             elif left_over and not ours:
                 time.sleep(min(next(waits), max(end - time.monotonic(), 0.0)))
         return [found[key] for key in keys]
 
     @contextmanager
-    def _claimed(self, missing: list[str], found: dict[str, Reply]) -> Iterator[list[str]]:
+    def _claiming(self, missing: list[str], found: dict[str, Reply]) -> Iterator[list[str]]:
         """Those of the missing vectors that are ours to ask for; what others have stored meanwhile is found."""
         cache = self._settings.cache
         if cache is None:
@@ -227,7 +227,7 @@ class Client:
             found |= {key: state for key, state in states.items() if isinstance(state, Reply)}
             yield [key for key, state in states.items() if state is True]
 
-    def _embedded(
+    def _ask_vectors(
         self, texts: dict[str, str], model: str, dimensions: int | None, batch: int, deadline: float | None
     ) -> dict[str, Reply]:
         """Ask for vectors; a text that spoils its batch must not spoil the others."""
@@ -236,18 +236,21 @@ class Client:
         for size in dict.fromkeys((batch, 1)):
             groups = [missing[start : start + size] for start in range(0, len(missing), size)]
             jobs = (
-                (digest({"batch": group}), Embed(Embedding(tuple(texts[key] for key in group), model, dimensions)))
+                (
+                    digest({"batch": group}),
+                    Embed(EmbeddingRequest(tuple(texts[key] for key in group), model, dimensions)),
+                )
                 for group in groups
             )
-            for number, reply in self._service.served(jobs, deadline, keep=False):
-                found |= self._parted(reply, groups[number], model)
+            for number, reply in self._service.serve(jobs, deadline, keep=False):
+                found |= self._share(reply, groups[number], model)
             missing = [key for group in groups if len(group) > 1 for key in group if found[key].reason in _SPOILT]
         return found
 
     def call_many(self, calls: Sequence[Call], *, deadline: float | None = None) -> list[Reply]:
         """Send calls of other kinds, such as reranking; a reply for each, in their order, what was read in `data`."""
         jobs = ((digest({"host": self.host, **call.identity}), call) for call in calls)
-        return [reply for _, reply in sorted(self._service.served(jobs, deadline), key=itemgetter(0))]
+        return [reply for _, reply in sorted(self._service.serve(jobs, deadline), key=itemgetter(0))]
 
     def priced(self, reply: Reply) -> float | None:
         """Money that the tokens of a reply cost, also when it came from the cache; None when that is not known."""
@@ -264,13 +267,13 @@ class Client:
         settings = self._settings
         for chunk in chunks(requests):
             jobs = {self._key(request): self._job(request) for request in chunk}
-            cached = self._service.cached(list(jobs))
+            cached = self._service.look_up(list(jobs))
             count += len(chunk)
             for key, job in jobs.items():
                 if key in cached and job.recall(cached[key]) is not None:
                     continue
                 price = settings.prices.price(settings.address, job.model)
-                size, limit = tokens.estimated_prompt(job.request), job.request.max_tokens
+                size, limit = tokens.estimate_prompt(job.request), job.request.max_tokens
                 likely = None if price is None or limit is None else price.most(size, limit)
                 cost = None if cost is None or likely is None else cost + likely
                 bounds = job.all_bounds
@@ -288,7 +291,7 @@ class Client:
     def _job(self, request: Request) -> Chat:
         return Chat(request, request.model or self.model, self._settings.address.vendor)
 
-    def _parted(self, reply: Reply, keys: list[str], model: str) -> dict[str, Reply]:
+    def _share(self, reply: Reply, keys: list[str], model: str) -> dict[str, Reply]:
         """Share the reply of a batch among its texts; tokens and money count at the first."""
         parts = {
             key: replace(reply, data=reply.data[place] if reply.ok else None, key=key)
@@ -317,7 +320,7 @@ class Client:
         self.close()
 
 
-def _checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not (name + value).isascii() or not (name + value).isprintable():
             raise UsageError(f"header {name!r}: only plain characters can be sent")

@@ -14,13 +14,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from assay.llm import claims
+from assay.llm.flights import Flight, Group, Waiter
 from assay.llm.pacing import Pacer
-from assay.llm.policy import POLICY, Complaint, Kind, adapted, complaint_of, kind_of, retry_after
-from assay.llm.records import Cost, Reply, Usage, failed, from_json, whole
-from assay.llm.runs import Flight, Run, Waiter
+from assay.llm.policy import POLICY, Complaint, Kind, adapt, complaint_of, kind_of, retry_after
+from assay.llm.records import Cost, Reply, Usage, failure, from_json, whole
 from assay.llm.structured import NO_OBJECT, NO_SEAL, RUNGS
 from assay.llm.transport import Exchange, Transport
-from assay.llm.wire import Traits, encoded
+from assay.llm.wire import Traits, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Configuration:
     """Everything that a client was told."""
 
     address: Address
@@ -75,7 +75,7 @@ class _Outcome:
 class Engine:
     """Serves requests on an event loop; every method runs there."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: Configuration, ledger: Ledger) -> None:
         self.settings, self.ledger = settings, ledger
         self.calls = 0
         self._closed = False
@@ -88,7 +88,7 @@ class Engine:
         self._traits: dict[str, Traits] = {}
         self._prices: dict[tuple[str, int], Price | None] = {}
 
-    def submit(self, run: Run, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
+    def submit(self, group: Group, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
         """Let a caller wait for a request, which flies once for everybody who asks the same at the same time."""
         if self._closed or key in self._recent:
             deliver(_CLOSED if self._closed else self._recent[key])
@@ -97,17 +97,17 @@ class Engine:
         joined = flight is not None
         if flight is None:
             flight = Flight(key, job, keep)
-        waiter = Waiter(run, flight, deliver, shared=joined)
+        waiter = Waiter(group, flight, deliver, shared=joined)
         flight.waiters.append(waiter)
-        if run.over is not None:
-            waiter.tell(run.over)
+        if group.over is not None:
+            waiter.tell(group.over)
         elif not joined:
             self._flights[key] = flight
             task = asyncio.get_running_loop().create_task(self._fly(flight))
             self._tasks[task] = flight
-            task.add_done_callback(self._landed)
+            task.add_done_callback(self._land)
 
-    def _landed(self, task: asyncio.Task[None]) -> None:
+    def _land(self, task: asyncio.Task[None]) -> None:
         flight = self._tasks.pop(task)
         if self._flights.get(flight.key) is flight:
             del self._flights[flight.key]
@@ -132,12 +132,12 @@ class Engine:
             outcome = await self._claim(flight)
             reply = None if outcome is None else outcome.reply
             if outcome is None or reply is None:
-                outcome = await self._answered(flight)
+                outcome = await self._answer(flight)
                 reply = replace(
                     outcome.reply, calls=flight.calls, cost=None if flight.unpriced else flight.cost,
                     usage=flight.usage, key=flight.key, seconds=flight.seconds,
                     span=(flight.first_sent, time.monotonic()) if flight.first_sent else None,
-                    dropped=tuple(sorted(self._known(flight.job.model).dropped)),
+                    dropped=tuple(sorted(self._traits_of(flight.job.model).dropped)),
                     repaired=outcome.reply.ok and "unfit" in flight.tries,
                 )  # fmt: skip
                 await self._keep(flight, outcome.kind, reply)
@@ -145,7 +145,7 @@ class Engine:
             # As text: a handler that shows local variables must not find the key in them.
             where = "".join(traceback.format_tb(error.__traceback__))
             _log.error("a fault in assay: %s\n%s", type(error).__name__, where)
-            outcome = _Outcome(None, failed("error", f"a fault in assay: {type(error).__name__}"))
+            outcome = _Outcome(None, failure("error", f"a fault in assay: {type(error).__name__}"))
             reply = outcome.reply
         finally:
             self._flights.pop(flight.key, None)
@@ -153,10 +153,10 @@ class Engine:
             if flight.claim is not None and self.settings.cache is not None:
                 self.settings.cache.release(flight.claim)
         stops = outcome.kind is not None and POLICY[outcome.kind].action == "stop"
-        runs = {waiter.run for waiter in flight.waiters}
+        groups = {waiter.group for waiter in flight.waiters}
         flight.tell(reply)
-        for run in runs:
-            run.note(reply, final=stops)
+        for group in groups:
+            group.note(reply, final=stops)
 
     async def _claim(self, flight: Flight) -> _Outcome | None:
         """Make the question ours, so that nobody else who uses the cache pays for it too.
@@ -196,11 +196,11 @@ class Engine:
             if len(self._recent) > _RECENT:
                 self._recent.popitem(last=False)
 
-    async def _answered(self, flight: Flight) -> _Outcome:
+    async def _answer(self, flight: Flight) -> _Outcome:
         job = flight.job
         rung: Rung = ""
         while True:
-            known = self._known(job.model)
+            known = self._traits_of(job.model)
             traits = replace(known, rung=rung) if rung else known
             outcome = await self._call(flight, job, traits)
             if outcome.kind is None:
@@ -210,31 +210,31 @@ class Engine:
             rule = POLICY[outcome.kind]
             tries = flight.tries[outcome.kind] = flight.tries.get(outcome.kind, 0) + 1
             if rule.action in {"stop", "record"} or tries >= rule.attempts:
-                return _ended(outcome)
+                return _fail(outcome)
             if rule.action == "adapt":
                 # Unless another request has learnt it meanwhile.
-                if self._known(job.model) == known and not self._adapt(job, traits, outcome):
-                    return _ended(outcome)
+                if self._traits_of(job.model) == known and not self._adapt(job, traits, outcome):
+                    return _fail(outcome)
                 rung = ""
             elif rule.action == "repair":
                 rung = _next_rung(traits, outcome)
-                job = job.repaired(outcome.reply)
-            elif not await self._rested(flight, outcome, tries):
+                job = job.repair(outcome.reply)
+            elif not await self._rest(flight, outcome, tries):
                 return _late(outcome)
 
     def _lower(self, model: str, rung: Rung) -> None:
         """Remember that the server ignores what is above this rung."""
-        known = self._known(model)
+        known = self._traits_of(model)
         if RUNGS.index(rung) > RUNGS.index(known.rung):
             self._traits[model] = replace(known, rung=rung)
 
     def _adapt(self, job: Job, traits: Traits, outcome: _Outcome) -> bool:
-        new = adapted(traits, outcome.complaint or Complaint(), job.body(traits))
+        new = adapt(traits, outcome.complaint or Complaint(), job.body(traits))
         if new is not None:
             self._traits[job.model] = new
         return new is not None
 
-    async def _rested(self, flight: Flight, outcome: _Outcome, tries: int) -> bool:
+    async def _rest(self, flight: Flight, outcome: _Outcome, tries: int) -> bool:
         """Wait before the next attempt; False when there is no time for it."""
         patience = self.settings.patience
         wait = 0.0  # who is throttled pauses with everybody
@@ -256,29 +256,29 @@ class Engine:
         if isinstance(held, Reply):
             return _Outcome(None, held)
         try:
-            outcome = await self._sent(flight, job, traits, held)
+            outcome = await self._send(flight, job, traits, held)
         except BaseException:
             self.ledger.settle(held, possible=held)
             raise
         if outcome.kind == "throttled":
-            self._pacer.throttled(flight.last_sent, outcome.wait)
+            self._pacer.note_throttling(flight.last_sent, outcome.wait)
         elif outcome.reply.ok or outcome.kind in _ALIVE:
-            self._pacer.answered()
+            self._pacer.note_answer()
         return outcome
 
     async def _place(self, flight: Flight) -> None:
-        """Get a place at the gate, unless the flight has one."""
+        """Get a place in the window, unless the flight has one."""
         if not flight.placed:
-            await self._pacer.gate.enter()
+            await self._pacer.window.enter()
             flight.placed = True
 
     def _leave(self, flight: Flight) -> None:
-        """Give the place at the gate back: before a rest, or when the answer is stored and nothing more is at stake."""
+        """Give the place back: before a rest, or when the answer is stored and nothing more is at stake."""
         if flight.placed:
             flight.placed = flight.sending = False
-            self._pacer.gate.leave()
+            self._pacer.window.leave()
 
-    async def _sent(self, flight: Flight, job: Job, traits: Traits, held: float) -> _Outcome:
+    async def _send(self, flight: Flight, job: Job, traits: Traits, held: float) -> _Outcome:
         spot = await self._pacer.leave_with(job.weight if self._pacer.counts_tokens else 0.0)
         patience = self.settings.patience
         left = flight.started + patience.deadline - time.monotonic() if flight.started else float("inf")
@@ -289,31 +289,31 @@ class Engine:
         flight.started = flight.started or time.monotonic()
         flight.calls += 1
         self.calls += 1
-        exchange = await self._transport.post(job.path, encoded(job.body(traits)), timeout=min(patience.timeout, left))
+        exchange = await self._transport.post(job.path, encode(job.body(traits)), timeout=min(patience.timeout, left))
         flight.last_sent, flight.seconds = exchange.sent, exchange.seconds
         flight.first_sent = flight.first_sent or exchange.sent
-        outcome = self._understood(job, traits, exchange)
+        outcome = self._understand(job, traits, exchange)
         self._settle(flight, job, outcome, held)
         if spot is not None:
             self._pacer.used(spot, _used(outcome, job))
         return outcome
 
-    def _understood(self, job: Job, traits: Traits, exchange: Exchange) -> _Outcome:
+    def _understand(self, job: Job, traits: Traits, exchange: Exchange) -> _Outcome:
         if exchange.failure is not None:
-            return _Outcome(exchange.failure, failed("network", exchange.message))
+            return _Outcome(exchange.failure, failure("network", exchange.message))
         answer = self._json(exchange.body)
         complaint = complaint_of(answer)
         if exchange.status == HTTPStatus.OK and complaint is None:
             if isinstance(answer, list) and getattr(job, "listed", False):
                 answer = {"results": answer}
             if not isinstance(answer, dict):
-                return _Outcome("garbage", failed("garbage", "the answer is not JSON"))
+                return _Outcome("garbage", failure("garbage", "the answer is not JSON"))
             return _Outcome(*job.read(answer, traits))
         complaint = complaint or Complaint()
         kind = kind_of(exchange.status, complaint, self.settings.address.vendor)
         message = f"HTTP {exchange.status}: {complaint.message[:300] or 'no explanation'}"
         wait = retry_after(exchange.headers, time.time())
-        return _Outcome(kind, failed(POLICY[kind].reason, message), wait, complaint)
+        return _Outcome(kind, failure(POLICY[kind].reason, message), wait, complaint)
 
     def _json(self, body: bytes) -> Any:
         text = body.decode("utf-8", errors="replace")
@@ -340,13 +340,13 @@ class Engine:
         most = None if price is None or bounds is None else price.most(*bounds)
         if price is None or most is None:
             what = "its max_tokens is not set" if bounds is None else f"the price of {job.model} is not known"
-            return failed("budget", f"a budget is set, but {what}")
+            return failure("budget", f"a budget is set, but {what}")
         if price.currency != self.ledger.currency:
-            return failed(
+            return failure(
                 "budget", f"the budget is in {self.ledger.currency}, the price of {job.model} in {price.currency}"
             )
         if not await self.ledger.hold(most):
-            return failed("budget", f"the rest of the budget may not suffice: the call can cost {most:.6f}")
+            return failure("budget", f"the rest of the budget may not suffice: the call can cost {most:.6f}")
         return most
 
     def _settle(self, flight: Flight, job: Job, outcome: _Outcome, held: float) -> None:
@@ -368,14 +368,14 @@ class Engine:
         if price is not None:
             flight.cost += Cost(spent, possible, price.currency, estimated=usage.estimated or possible > 0)
 
-    def _known(self, model: str) -> Traits:
+    def _traits_of(self, model: str) -> Traits:
         return self._traits.setdefault(model, Traits())
 
 
-_CLOSED = failed("cancelled", "the client was closed", cost=Cost())
-_GONE = _Outcome(None, failed("cancelled", "nobody waits for it any more"))
-_TOO_LATE = _Outcome(None, failed("deadline", "its time was over before it could be sent again"))
-_STILL_ASKED = _Outcome(None, failed("deadline", "another who uses the cache was asking the same all the time"))
+_CLOSED = failure("cancelled", "the client was closed", cost=Cost())
+_GONE = _Outcome(None, failure("cancelled", "nobody waits for it any more"))
+_TOO_LATE = _Outcome(None, failure("deadline", "its time was over before it could be sent again"))
+_STILL_ASKED = _Outcome(None, failure("deadline", "another who uses the cache was asking the same all the time"))
 # The server works, whatever it thinks of the request.
 _ALIVE = {"filtered", "refused", "truncated", "empty", "unfit", "too_long", "unsupported", "request"}
 
@@ -387,7 +387,7 @@ def _used(outcome: _Outcome, job: Job) -> float:
     return job.weight if outcome.kind is not None and POLICY[outcome.kind].charged else 0.0
 
 
-def _ended(outcome: _Outcome) -> _Outcome:
+def _fail(outcome: _Outcome) -> _Outcome:
     assert outcome.kind is not None
     reason = POLICY[outcome.kind].reason
     return replace(outcome, reply=replace(outcome.reply, status="failed", reason=reason))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.llm import tokens, wire
 from assay.llm.policy import finish_kind
 from assay.llm.prompts import seal_for
-from assay.llm.records import Reply, Request, Usage, failed
+from assay.llm.records import Reply, Request, Usage, failure
 from assay.llm.structured import Found, repairing, sealed_object, single_object
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from assay.llm.hosts import Vendor
     from assay.llm.policy import Kind
-    from assay.llm.wire import Embedding, Traits
+    from assay.llm.wire import EmbeddingRequest, Traits
 
 
 _SHOWN = 4  # bytes of an unfit answer that are shown to its model again, for each token that it may have
@@ -51,7 +51,7 @@ class Job(Protocol):
     def read(self, answer: Mapping[str, Any], traits: Traits) -> tuple[Kind | None, Reply]:
         """Read the answer: the kind of failure, if it is one, and what is known of the reply."""
 
-    def repaired(self, reply: Reply) -> Job:
+    def repair(self, reply: Reply) -> Job:
         """Ask again, showing what was wrong with the answer."""
 
     def recall(self, reply: Reply) -> Reply | None:
@@ -74,7 +74,7 @@ class Chat:
         return "" if self.request.schema is None else seal_for(*tokens.texts(self.request.contents))
 
     @property
-    def _given(self) -> list[str]:
+    def _user_texts(self) -> list[str]:
         """What users gave to be judged: no instructions of the system, no examples of answers, no earlier answers."""
         messages = (self.repairs or self).request.messages
         return tokens.texts([message["content"] for message in messages if message["role"] == "user"])
@@ -82,7 +82,7 @@ class Chat:
     @property
     def weight(self) -> float:
         """Prompt tokens and half of the answer's bound: answers rarely use all of it; `usage` corrects the rest."""
-        return tokens.estimated_prompt(self.request) + (self.request.max_tokens or 1024) / 2
+        return tokens.estimate_prompt(self.request) + (self.request.max_tokens or 1024) / 2
 
     @property
     def bounds(self) -> tuple[int, int] | None:
@@ -105,9 +105,9 @@ class Chat:
 
     def read(self, answer: Mapping[str, Any], traits: Traits) -> tuple[Kind | None, Reply]:
         """Read the answer; a cut one never counts, even if it holds JSON: that may be a quotation."""
-        said = wire.said(answer)
+        said = wire.read_completion(answer)
         if said is None:
-            return "hollow", failed("empty", "the answer has no choices", usage=wire.usage_of(answer) or Usage())
+            return "hollow", failure("empty", "the answer has no choices", usage=wire.usage_of(answer) or Usage())
         schema, found, message = self.request.schema, Found(None, ""), ""
         kind: Kind | None = "refused" if said.refusal else finish_kind(said.finish_reason)
         if kind is None and not said.text:
@@ -116,16 +116,16 @@ class Chat:
             message = said.refusal or _why(kind, said)
         elif schema is not None:
             spellings = self.request.spellings
-            found = sealed_object(said.text, schema, self.seal, given=self._given, spellings=spellings)
+            found = sealed_object(said.text, schema, self.seal, given=self._user_texts, spellings=spellings)
             kind, message = "unfit" if found.why else None, found.why
         return kind, Reply(
             "ok", message=message, text=said.text, reasoning=said.reasoning, data=found.data, model=said.model,
             finish_reason=said.finish_reason, rung=traits.rung if schema is not None else "", logprobs=said.logprobs,
-            usage=said.usage or wire.guessed_usage(self.request, said.reasoning + said.text),
+            usage=said.usage or wire.guess_usage(self.request, said.reasoning + said.text),
             seal="" if found.data is None else self.seal,
         )  # fmt: skip
 
-    def repaired(self, reply: Reply) -> Chat:
+    def repair(self, reply: Reply) -> Chat:
         """Ask again, showing what was wrong with the answer."""
         limit = self.request.max_tokens or _UNLIMITED
         shown = reply.text.encode("utf-8", errors="replace")[: _SHOWN * limit].decode("utf-8", errors="ignore")
@@ -137,11 +137,11 @@ class Chat:
         schema = self.request.schema
         if schema is None or not reply.ok or reply.seal or not reply.text:
             return reply
-        found = single_object(reply.text, schema, given=self._given, spellings=self.request.spellings)
+        found = single_object(reply.text, schema, given=self._user_texts, spellings=self.request.spellings)
         return None if found.why else replace(reply, data=found.data)
 
 
-def _why(kind: Kind, said: wire.Said) -> str:
+def _why(kind: Kind, said: wire.Completion) -> str:
     if kind == "empty":
         return "the model only thought: allow more tokens or switch thinking off" if said.reasoning else "no text"
     if kind == "truncated":
@@ -153,7 +153,7 @@ def _why(kind: Kind, said: wire.Said) -> str:
 class Embed:
     """An embeddings request."""
 
-    request: Embedding
+    request: EmbeddingRequest
     path: str = wire.EMBEDDINGS
 
     @property
@@ -164,7 +164,7 @@ class Embed:
     @property
     def weight(self) -> float:
         """Tokens of the texts."""
-        return sum(map(tokens.estimated, self.request.texts))
+        return sum(map(tokens.estimate, self.request.texts))
 
     @property
     def bounds(self) -> tuple[int, int] | None:
@@ -180,11 +180,11 @@ class Embed:
         del traits
         vectors, usage = wire.vectors_of(answer, len(self.request.texts)), wire.usage_of(answer)
         if vectors is None:
-            return "hollow", failed("empty", "the answer has not one vector for each text", usage=usage or Usage())
+            return "hollow", failure("empty", "the answer has not one vector for each text", usage=usage or Usage())
         usage = usage or Usage(int(self.weight), estimated=True)
         return None, Reply("ok", data=vectors, usage=usage, model=str(answer.get("model") or ""))
 
-    def repaired(self, reply: Reply) -> Embed:
+    def repair(self, reply: Reply) -> Embed:
         """Nothing to repair in a vector."""
         del reply
         return self

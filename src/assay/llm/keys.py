@@ -57,7 +57,7 @@ def _wrong(value: str) -> str:
     return ""
 
 
-def wrapped(key: str | Key | None) -> Key | UsageError | None:
+def wrap_key(key: str | Key | None) -> Key | UsageError | None:
     """Make a key of a text. A mistake is returned: raised here, it would carry the text in the caller's variables."""
     try:
         return Key(key) if isinstance(key, str) else key

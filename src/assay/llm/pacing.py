@@ -89,7 +89,7 @@ class Minute:
             self._total -= gone.amount
 
 
-class Gate:
+class Window:
     """The number of requests in flight: it grows while the server answers and halves when the server asks for less.
 
     Until the first throttling every answer adds one, afterwards a whole round of answers does. Throttlings of requests
@@ -118,12 +118,12 @@ class Gate:
         self.flying -= 1
         self._wake()
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Let the number grow, if it is needed."""
         if self.flying * 2 >= self.limit:
             self.limit = min(self.limit + (1 / self.limit if self._throttled else 1), self.most)
 
-    def throttled(self, sent: float, now: float) -> bool:
+    def note_throttling(self, sent: float, now: float) -> bool:
         """Halve the number, once a round trip; say whether this throttling is news."""
         self._throttled = True
         if sent <= self._halved_at:
@@ -143,7 +143,7 @@ class Pacer:
     """Lets requests leave one by one, as the limits allow and not while everybody pauses."""
 
     def __init__(self, limits: Limits, *, longest_wait: float, backoff: float) -> None:
-        self.gate = Gate(limits)
+        self.window = Window(limits)
         self._requests = None if limits.requests_per_minute is None else Minute(limits.requests_per_minute)
         self._tokens = None if limits.tokens_per_minute is None else Minute(limits.tokens_per_minute)
         self._longest, self._backoff = longest_wait, backoff
@@ -184,15 +184,15 @@ class Pacer:
         self._tokens.correct(spot, tokens)
         self._changed.set()
 
-    def answered(self) -> None:
+    def note_answer(self) -> None:
         """Take note that the server answers."""
         self._in_a_row = 0
-        self.gate.answered()
+        self.window.note_answer()
 
-    def throttled(self, sent: float, wanted: float | None) -> None:
+    def note_throttling(self, sent: float, wanted: float | None) -> None:
         """Make everybody pause: as long as the server wants, within reason, else longer each time."""
         now = time.monotonic()
-        if self.gate.throttled(sent, now):
+        if self.window.note_throttling(sent, now):
             self._in_a_row += 1
         wait = wanted or self.backoff(self._in_a_row)
         self._paused_until = max(self._paused_until, now + min(wait, self._longest))

@@ -140,10 +140,10 @@ def kind_of(status: int, complaint: Complaint, vendor: Vendor) -> Kind:
     if status == HTTPStatus.OK:  # an error dressed as a success: its code may be an HTTP status
         known = {str(code.value): code.value for code in HTTPStatus if code >= HTTPStatus.BAD_REQUEST}
         status = next((known[code] for code in complaint.codes if code in known), 500)
-    return _named_kind(complaint, vendor) or _status_kind(status, complaint)
+    return _kind_by_name(complaint, vendor) or _status_kind(status, complaint)
 
 
-def _named_kind(complaint: Complaint, vendor: Vendor) -> Kind | None:
+def _kind_by_name(complaint: Complaint, vendor: Vendor) -> Kind | None:
     codes, message = set(complaint.codes), complaint.message.lower()
     if codes & _FILTERED:
         return "filtered"
@@ -171,7 +171,7 @@ def finish_kind(finish_reason: str) -> Kind | None:
     return _FINISHED.get(finish_reason.lower())
 
 
-def adapted(traits: Traits, complaint: Complaint, body: Mapping[str, Any]) -> Traits | None:
+def adapt(traits: Traits, complaint: Complaint, body: Mapping[str, Any]) -> Traits | None:
     """Leave out what the complaint names, if the body has it and can do without it."""
     text = complaint.text
     if "enable_thinking" in text and "stream" in text and not traits.no_thinking:
@@ -183,13 +183,13 @@ def adapted(traits: Traits, complaint: Complaint, body: Mapping[str, Any]) -> Tr
     ):
         return replace(traits, rung=RUNGS[RUNGS.index(traits.rung) + 1])
     for name in _DROPPABLE:
-        if name in body and _named(name, complaint):
+        if name in body and _names(name, complaint):
             both = {"logprobs", "top_logprobs"}
             return replace(traits, dropped=traits.dropped | (both if name in both else {name}))
     return None
 
 
-def _named(name: str, complaint: Complaint) -> bool:
+def _names(name: str, complaint: Complaint) -> bool:
     if complaint.param == name:
         return True
     edge = "['\"`]" if name in _MUST_BE_QUOTED else r"\b"

@@ -91,7 +91,7 @@ class PriceTable:
     @classmethod
     def load(cls, *own: str | os.PathLike[str]) -> PriceTable:
         """Read the table that comes with the package, with users' files before it."""
-        return cls((*(_read(Path(path)) for path in own), _packaged()))
+        return cls((*(_read(Path(path)) for path in own), _own_prices()))
 
     def price(self, address: Address, model: str, *, day: Date | None = None) -> Price | None:
         """Find the row in force on a day (today); None when the price is not known, which is not the same as 0.
@@ -120,7 +120,7 @@ class PriceTable:
 
 
 @lru_cache(maxsize=1)
-def _packaged() -> tuple[Price, ...]:
+def _own_prices() -> tuple[Price, ...]:
     return _rows((files("assay.llm") / "prices.toml").read_text(encoding="utf-8"), "prices.toml")
 
 
@@ -148,7 +148,7 @@ def _rows(text: str, place: str) -> tuple[Price, ...]:
 
 
 def _row(entry: dict[str, Any], currency: str) -> Price:
-    _known(entry, _KEYS)
+    _check_keys(entry, _KEYS)
     models = entry.get("model")
     names = [models] if isinstance(models, str) else models
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
@@ -170,7 +170,7 @@ def _row(entry: dict[str, Any], currency: str) -> Price:
 
 
 def _tier(raw: dict[str, Any], model: str) -> Tier:
-    _known(raw, _TIER_KEYS)
+    _check_keys(raw, _TIER_KEYS)
     for name in ("input", "output"):
         value = raw.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
@@ -183,7 +183,7 @@ def _tier(raw: dict[str, Any], model: str) -> Tier:
     )
 
 
-def _known(raw: dict[str, Any], names: tuple[str, ...]) -> None:
+def _check_keys(raw: dict[str, Any], names: tuple[str, ...]) -> None:
     for key in raw:
         if key not in names:
             raise UnknownName("key of a price", key, names)

@@ -40,14 +40,14 @@ class Prompt:
 
     def messages(self, values: Mapping[str, str]) -> list[dict[str, str]]:
         """Fill in the values; what they contain is never read again."""
-        return [{"role": role, "content": "".join(_filled(parts, values))} for role, parts in self._parts.items()]
+        return [{"role": role, "content": "".join(_fill(parts, values))} for role, parts in self._parts.items()]
 
     @cached_property
     def _parts(self) -> dict[str, list[str]]:
-        return {"system": _parted(self.system), "user": _parted(self.user)}
+        return {"system": _split(self.system), "user": _split(self.user)}
 
 
-def _parted(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """Plain text and names in turns, beginning and ending with plain text."""
     parts = [""]
     end = 0
@@ -62,7 +62,7 @@ def _parted(text: str) -> list[str]:
     return parts
 
 
-def _filled(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
+def _fill(parts: list[str], values: Mapping[str, str]) -> Iterator[str]:
     return (values[part] if place % 2 else part for place, part in enumerate(parts))
 
 

@@ -211,7 +211,7 @@ class Reply:
         return self.status == "ok"
 
 
-def failed(reason: Reason, message: str, **known: Any) -> Reply:
+def failure(reason: Reason, message: str, **known: Any) -> Reply:
     """Make a reply that failed."""
     return Reply("failed", reason, message, **known)
 

@@ -1,7 +1,11 @@
-"""The engine's life: it starts with the first request that the cache does not have, and ends when nobody needs it."""
+"""The engine's life: it starts with the first request that the cache does not have, and ends when nobody needs it.
+
+It runs on an event loop with a thread of its own, so that notebooks, other loops and plain scripts can all wait for it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
@@ -11,19 +15,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.llm.engine import Engine
-from assay.llm.loop import LoopThread
-from assay.llm.records import failed
-from assay.llm.runs import Basket, Run
+from assay.llm.flights import Basket, Group
+from assay.llm.records import failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 
     from assay.llm.budget import Ledger
-    from assay.llm.engine import Settings
+    from assay.llm.engine import Configuration
     from assay.llm.jobs import Job
     from assay.llm.records import Reply
 
-    Link = tuple[LoopThread, Engine]
+    Link = tuple["LoopThread", Engine]
     Item = tuple[str, Job, Callable[[Reply], None]]
 
 T = TypeVar("T")
@@ -31,10 +34,61 @@ _CHUNK = 256  # requests looked up in the cache together
 _AHEAD = 1024  # requests that may wait for an answer at the same time
 
 
+class LoopThread:
+    """Runs coroutines and callbacks for other threads until it is stopped."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self._loop.run_forever()
+        self._loop.run_until_complete(_clear())
+        self._loop.close()
+
+    def soon(self, action: Callable[..., object], *arguments: object) -> bool:
+        """Call a function on the loop; False when it has ended."""
+        try:
+            self._loop.call_soon_threadsafe(action, *arguments)
+        except RuntimeError:
+            return False
+        return True
+
+    def wait(self, work: Coroutine[object, object, T]) -> T:
+        """Run a coroutine on the loop and wait for its result here."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Call a function on the loop after a while."""
+        self.soon(self._loop.call_later, seconds, action)
+
+    def stop(self, last: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do one last thing, then end the loop and its thread."""
+
+        async def end() -> None:
+            try:
+                await last()
+            finally:
+                self._loop.stop()
+
+        if self.soon(lambda: self._loop.create_task(end())) and threading.current_thread() is not self._thread:
+            self._thread.join()
+
+
+async def _clear() -> None:
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+    await asyncio.get_running_loop().shutdown_default_executor()
+
+
 class Service:
     """Answers requests from the cache or by an engine on a thread of its own; threads and forks may share it."""
 
-    def __init__(self, settings: Settings, ledger: Ledger) -> None:
+    def __init__(self, settings: Configuration, ledger: Ledger) -> None:
         self.settings, self.ledger = settings, ledger
         self._past_calls = 0
         self._start()
@@ -50,22 +104,22 @@ class Service:
         """HTTP calls so far."""
         return self._past_calls + (0 if self._link is None else self._link[1].calls)
 
-    def cached(self, keys: Sequence[str]) -> dict[str, Reply]:
+    def look_up(self, keys: Sequence[str]) -> dict[str, Reply]:
         """Look replies up in the cache."""
         return {} if self.settings.cache is None else self.settings.cache.get_many(keys)
 
-    def served(
+    def serve(
         self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True
     ) -> Iterator[tuple[int, Reply]]:
         """Give the replies to jobs with their keys, numbered, as they come."""
-        run = Run()
-        basket = Basket(run)
+        group = Group()
+        basket = Basket(group)
         end = None if deadline is None else time.monotonic() + deadline
         link: Link | None = None
         number = waiting = 0
         try:
             for chunk in chunks(jobs):
-                found = self.cached([key for key, _ in chunk]) if keep else {}
+                found = self.look_up([key for key, _ in chunk]) if keep else {}
                 new: list[Item] = []
                 for key, job in chunk:
                     kept = job.recall(found[key]) if key in found else None
@@ -75,8 +129,8 @@ class Service:
                         new.append((key, job, partial(basket.add, number)))
                     number += 1
                 if new:
-                    link = link or self._linked(run, end)
-                    _submit(link, run, new, keep=keep)
+                    link = link or self._link_for(group, end)
+                    _submit(link, group, new, keep=keep)
                     waiting += len(new)
                 while waiting > _AHEAD:
                     some = basket.take()
@@ -90,12 +144,12 @@ class Service:
             if self.settings.cache is not None:
                 self.settings.cache.tell_damage()
             if link is not None:
-                link[0].soon(run.end, failed("cancelled", "the caller went away"))
+                link[0].soon(group.end, failure("cancelled", "the caller went away"))
 
-    def _linked(self, run: Run, end: float | None) -> Link:
+    def _link_for(self, group: Group, end: float | None) -> Link:
         link = self._running()
         if end is not None:
-            late = partial(run.end, failed("deadline", "the time of the run is over"))
+            late = partial(group.end, failure("deadline", "the time of the run is over"))
             link[0].later(max(end - time.monotonic(), 0.0), late)
         return link
 
@@ -107,9 +161,9 @@ class Service:
         with self._lock:
             if self._link is None:
                 thread = LoopThread("assay-llm")
-                self._link = thread, thread.wait(_started(self.settings, self.ledger))
+                self._link = thread, thread.wait(_start_engine(self.settings, self.ledger))
                 # Also when the client is forgotten, or the program ends: what is under way is paid for.
-                self._end = weakref.finalize(self, _ended, os.getpid(), *self._link)
+                self._end = weakref.finalize(self, _end_engine, os.getpid(), *self._link)
             return self._link
 
     def close(self) -> None:
@@ -123,11 +177,11 @@ class Service:
             self._past_calls += link[1].calls
 
 
-async def _started(settings: Settings, ledger: Ledger) -> Engine:
+async def _start_engine(settings: Configuration, ledger: Ledger) -> Engine:
     return Engine(settings, ledger)
 
 
-def _ended(pid: int, thread: LoopThread, engine: Engine) -> None:
+def _end_engine(pid: int, thread: LoopThread, engine: Engine) -> None:
     if pid == os.getpid():
         thread.stop(engine.close)
 
@@ -136,16 +190,16 @@ def _nothing() -> None:
     """Nothing to end."""
 
 
-def _submit(link: Link, run: Run, items: list[Item], *, keep: bool) -> None:
+def _submit(link: Link, group: Group, items: list[Item], *, keep: bool) -> None:
     thread, engine = link
 
     def submit_all() -> None:
         for key, job, deliver in items:
-            engine.submit(run, key, job, deliver, keep=keep)
+            engine.submit(group, key, job, deliver, keep=keep)
 
     if not thread.soon(submit_all):
         for _, _, deliver in items:
-            deliver(failed("cancelled", "the client was closed"))
+            deliver(failure("cancelled", "the client was closed"))
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:

@@ -75,11 +75,11 @@ def connect_bare(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
 def connect_reading(path: Path, *, patience: float) -> sqlite3.Connection:
     """Open a file that cannot be written; raises as `connect` does."""
     try:
-        return _checked(connect_bare(path), path, patience)
+        return _check_layout(connect_bare(path), path, patience)
     except sqlite3.Error as error:
         if not unwritable(error):
             raise
-        return _checked(connect_bare(path, immutable=True), path, patience)  # in WAL mode reading writes, too
+        return _check_layout(connect_bare(path, immutable=True), path, patience)  # in WAL mode reading writes, too
 
 
 def connect_any(path: Path, *, patience: float) -> tuple[sqlite3.Connection, bool]:
@@ -105,7 +105,7 @@ def code_of(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _checked(connection: sqlite3.Connection, path: Path, patience: float) -> sqlite3.Connection:
+def _check_layout(connection: sqlite3.Connection, path: Path, patience: float) -> sqlite3.Connection:
     try:
         connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
         _check(connection, path)

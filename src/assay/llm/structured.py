@@ -59,7 +59,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 # Asking ---------------------------------------------------------------------------------------------------------------
 
 
-def sealed(schema: Mapping[str, Any], seal: str) -> dict[str, Any]:
+def add_seal(schema: Mapping[str, Any], seal: str) -> dict[str, Any]:
     """Add the seal to what a schema asks for, as a constant: a server that binds the model to it writes it by itself.
 
     It comes first, before anything that the model makes up.
@@ -75,7 +75,7 @@ def response_format(schema: Mapping[str, Any], rung: Rung) -> dict[str, Any] | N
     return {"type": "json_object"} if rung == "json_object" else None
 
 
-def instructed(
+def add_instructions(
     messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any], rung: Rung, seal: str
 ) -> list[Mapping[str, Any]]:
     """Add to the last message what the rung needs: the seal, and the schema where the server is not bound to it.
@@ -85,12 +85,12 @@ def instructed(
     """
     first = _FIRST % seal
     if rung == "json_schema":
-        return _extended(messages, f"Answer in JSON. {first}")
+        return _extend(messages, f"Answer in JSON. {first}")
     text = json.dumps(schema, ensure_ascii=False)
-    return _extended(messages, f"{(_ASK if rung == 'json_object' else _FENCED) % first}\n{text}")
+    return _extend(messages, f"{(_ASK if rung == 'json_object' else _FENCED) % first}\n{text}")
 
 
-def _extended(messages: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
+def _extend(messages: Sequence[Mapping[str, Any]], text: str) -> list[Mapping[str, Any]]:
     last = messages[-1]
     content = last["content"]
     longer = f"{content}\n\n{text}" if isinstance(content, str) else [*content, {"type": "text", "text": text}]
@@ -135,9 +135,9 @@ def sealed_object(
         return Found(None, why)
     value = found[0]
     data = {name: part for name, part in value.items() if name != SEAL}
-    if _doubled(value):
+    if _has_a_name_twice(value):
         return Found(None, "a name occurs twice in one object")
-    if _copied_whole(data, schema, given):
+    if _is_copied_whole(data, schema, given):
         return Found(None, "it repeats an object of the question instead of answering it")
     data = tidy(data, schema, spellings)
     return Found(data, misfit(data, schema))
@@ -158,7 +158,7 @@ def single_object(
     if len(fitting) != 1:
         return Found(None, "it contains more than one answer" if fitting else NO_OBJECT)
     start, end, value = fitting[0]
-    if _doubled(value) or _copied(text[start:end], value, given):
+    if _has_a_name_twice(value) or _is_copied(text[start:end], value, given):
         return Found(None, "it does not show that it is an answer to this question")
     return Found(tidy(value, schema, spellings), "")
 
@@ -199,11 +199,11 @@ def _parts(value: Any) -> Iterator[Any]:
         left += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
 
 
-def _doubled(value: Any) -> bool:
+def _has_a_name_twice(value: Any) -> bool:
     return any(isinstance(part, _Doubled) for part in _parts(value))
 
 
-def _copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Sequence[str]) -> bool:
+def _is_copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Sequence[str]) -> bool:
     """Say whether a sealed object stands in what was given.
 
     Only one with free words beside a verdict can be known for a copy: numbers, words of a list and bare labels are the
@@ -232,7 +232,7 @@ def _has_words(value: Any, schema: Mapping[str, Any]) -> bool:
     return isinstance(value, list) and isinstance(items, dict) and any(_has_words(part, items) for part in value)
 
 
-def _copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool:
+def _is_copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool:
     """Say whether an object, or one inside it, stands in what was given, word for word or with other parts beside it.
 
     Numbers alone prove nothing: an example in a prompt may have the same grade. Words do.

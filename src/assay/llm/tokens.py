@@ -17,7 +17,7 @@ _AROUND_A_MESSAGE = 8  # marks of the chat template
 _INSTRUCTIONS = 400  # bytes that are added to ask for JSON with its seal
 
 
-def estimated(text: str) -> int:
+def estimate(text: str) -> int:
     """Estimate the tokens of a text; English and Chinese within a fifth or so."""
     size = len(text)
     signs = (len(text.encode("utf-8", errors="replace")) - size) / 2  # a Chinese character has three bytes
@@ -29,9 +29,9 @@ def most(text: str) -> int:
     return len(text.encode("utf-8", errors="replace"))
 
 
-def estimated_prompt(request: Request) -> int:
+def estimate_prompt(request: Request) -> int:
     """Estimate the tokens of a whole request."""
-    return sum(estimated(part) + _AROUND_A_MESSAGE for part in _parts(request))
+    return sum(estimate(part) + _AROUND_A_MESSAGE for part in _parts(request))
 
 
 def most_prompt(request: Request) -> int:

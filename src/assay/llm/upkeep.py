@@ -61,7 +61,7 @@ class Stats:
 
 def stats(path: str | os.PathLike[str]) -> Stats:
     """Count what is in a cache."""
-    with _opened(path) as file:
+    with _open(path) as file:
         total, oldest, newest = file.execute("SELECT count(*), min(created), max(created) FROM replies").fetchone()
         shares = file.execute(
             "SELECT host, model, count(*), sum(reason != ''), sum(length(CAST(value AS BLOB))) FROM replies"
@@ -79,7 +79,7 @@ def prune(
     model: str | None = None,
 ) -> int:
     """Remove failed replies, those of a model, those older than some days, the oldest beyond a size; says how many."""
-    with _opened(path) as file:
+    with _open(path) as file:
         file.execute("BEGIN IMMEDIATE")
         gone = 0
         if failed:
@@ -107,7 +107,7 @@ def verify(path: str | os.PathLike[str]) -> list[str]:
     """Say what is wrong with a cache: damaged pages, damaged or unreadable replies; nothing when it is sound."""
     found: list[str] = []
     try:
-        with _opened(path) as file:
+        with _open(path) as file:
             found += _damaged_pages(file)
             for row in file.execute(_ALL):
                 wrong = _wrong(row)
@@ -127,7 +127,7 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
     place = Path(path)
     _restore_length(place)
     try:
-        with _opened(place) as file:
+        with _open(place) as file:
             before = file.execute("SELECT count(*) FROM replies").fetchone()[0]
             bad = [row[0] for row in file.execute(_ALL) if _wrong(row)]
             file.executemany("DELETE FROM replies WHERE id = ?", [(number,) for number in bad])
@@ -166,10 +166,10 @@ def _rescue(place: Path) -> tuple[int, int]:
     """
     new, old = place.with_name(place.name + ".new"), _free_name(place)
     kept = lost = 0
-    with _telling(place), closing(_locked(place)) as source:
+    with _telling(place), closing(_lock(place)) as source:
         try:
             _unlink(new)
-            with _opened(new, make=True) as target:
+            with _open(new, make=True) as target:
                 target.execute("BEGIN IMMEDIATE")
                 for row in _readable(source):
                     if row is None or _wrong(row):
@@ -199,7 +199,7 @@ def _unlink(new: Path) -> None:
         new.with_name(new.name + ending).unlink(missing_ok=True)
 
 
-def _locked(place: Path) -> sqlite3.Connection:
+def _lock(place: Path) -> sqlite3.Connection:
     """Open a damaged file so that nobody else can write it; one that is no database at all nobody can."""
     file = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None)
     try:
@@ -269,7 +269,7 @@ def _telling(place: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[sqlite3.Connection]:
+def _open(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[sqlite3.Connection]:
     place = Path(path)
     if not make and not place.is_file():
         raise InputError("there is no cache here", path=str(place))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.llm import tokens
 from assay.llm.records import Request, Rung, TokenLogprob, Usage
-from assay.llm.structured import instructed, response_format, sealed
+from assay.llm.structured import add_instructions, add_seal, response_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Traits:
 
 
 @dataclass(frozen=True)
-class Embedding:
+class EmbeddingRequest:
     """Texts to be turned into vectors."""
 
     texts: tuple[str, ...]
@@ -42,8 +42,8 @@ def chat_body(request: Request, model: str, *, vendor: Vendor, traits: Traits, s
     """Write the body of a chat call; `seal` binds a structured answer to it."""
     body: dict[str, Any] = {"model": request.model or model, "messages": request.messages}
     if request.schema is not None:
-        schema = sealed(request.schema, seal)
-        body["messages"] = instructed(request.messages, schema, traits.rung, seal)
+        schema = add_seal(request.schema, seal)
+        body["messages"] = add_instructions(request.messages, schema, traits.rung, seal)
         body["response_format"] = response_format(schema, traits.rung)
     body["temperature"] = request.temperature
     body[traits.max_tokens] = request.max_tokens
@@ -65,19 +65,19 @@ def _thinking(vendor: Vendor, *, wanted: bool | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def embedding_body(request: Embedding, traits: Traits) -> dict[str, Any]:
+def embedding_body(request: EmbeddingRequest, traits: Traits) -> dict[str, Any]:
     """Write the body of an embeddings call."""
     body = {"model": request.model, "input": list(request.texts), "dimensions": request.dimensions}
     return {name: value for name, value in body.items() if value is not None and name not in traits.dropped}
 
 
-def encoded(body: Mapping[str, Any]) -> bytes:
+def encode(body: Mapping[str, Any]) -> bytes:
     """Write a body as bytes; half surrogate pairs, which no server takes, become question marks."""
     return _ENCODER.encode(body).encode("utf-8", errors="replace")
 
 
 @dataclass(frozen=True)
-class Said:
+class Completion:
     """The parts of a chat answer that matter."""
 
     text: str
@@ -89,7 +89,7 @@ class Said:
     logprobs: tuple[TokenLogprob, ...] | None
 
 
-def said(answer: Mapping[str, Any]) -> Said | None:
+def read_completion(answer: Mapping[str, Any]) -> Completion | None:
     """Read a chat answer; None when there is no choice in it."""
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -100,7 +100,7 @@ def said(answer: Mapping[str, Any]) -> Said | None:
         return None
     inline, text = split_thinking(_text(message.get("content")))
     thoughts = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
-    return Said(
+    return Completion(
         text=text,
         reasoning=thoughts or inline,
         refusal=_text(message.get("refusal")),
@@ -144,7 +144,8 @@ def usage_of(answer: Mapping[str, Any]) -> Usage | None:
         prompt,
         completion,
         min(
-            _detail(raw, "prompt_tokens_details", "cached_tokens") or _known(raw.get("prompt_cache_hit_tokens")), prompt
+            _detail(raw, "prompt_tokens_details", "cached_tokens") or _count_or_0(raw.get("prompt_cache_hit_tokens")),
+            prompt,
         ),
         _detail(raw, "completion_tokens_details", "reasoning_tokens"),
     )
@@ -154,18 +155,18 @@ def _count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _known(value: Any) -> int:
+def _count_or_0(value: Any) -> int:
     return value if _count(value) else 0
 
 
 def _detail(raw: Mapping[str, Any], group: str, name: str) -> int:
     details = raw.get(group)
-    return _known(details.get(name)) if isinstance(details, dict) else 0
+    return _count_or_0(details.get(name)) if isinstance(details, dict) else 0
 
 
-def guessed_usage(request: Request, text: str) -> Usage:
+def guess_usage(request: Request, text: str) -> Usage:
     """Estimate the tokens of a call whose server does not count."""
-    return Usage(tokens.estimated_prompt(request), tokens.estimated(text), estimated=True)
+    return Usage(tokens.estimate_prompt(request), tokens.estimate(text), estimated=True)
 
 
 def _logprobs(raw: Any) -> tuple[TokenLogprob, ...] | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from assay.grounding.case import Case
     from assay.grounding.matrix import Matrix
-    from assay.grounding.posing import Piece
+    from assay.grounding.preparing import Piece
 
 # "auto" and "mix" stand for whatever method judged the sample; the last three are recipes of their own.
 Method = Literal["auto", "mix", "llm", "embedding", "words"]
@@ -78,7 +78,7 @@ def _recipe(case: Case, name: str, *, slope: float, midpoint: float) -> float | 
         if name == "sigmoid":
             value = recipes.sigmoid_of_similarity(answer, texts, embedder=case.embedder, slope=slope, midpoint=midpoint)
         else:
-            value = (recipes.word_overlap if name == "overlap" else recipes.contained)(answer, texts)
+            value = (recipes.word_overlap if name == "overlap" else recipes.verbatim_share)(answer, texts)
     except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
         return Blank("failed", f"embedding: {error if isinstance(error, AssayError) else _named(error)}")
     return Blank("undefined", "the answer has no words") if value is None else value

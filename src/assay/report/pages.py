@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from assay.data.protocol import POSITIVE
-from assay.grounding.standing import ORDERS
+from assay.grounding.agreement import ORDERS
 from assay.measures import ALIASES, REGISTRY, parse
 from assay.measures.registry import SHARED_PARAMETERS
 from assay.report.diagnosis import goal

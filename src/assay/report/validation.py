@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.grounding.standing import standing
+from assay.grounding.agreement import describe_agreement
 from assay.messages import ends, say
 from assay.report.blocks import Block, Heading, Lines
 from assay.report.intervals import why
@@ -33,7 +33,7 @@ def validation(found: Validation) -> list[Block]:
         lines.append(say("validate.no_positive"))
     lines += [say("validate.left_out", n=count, reason=reason) for reason, count in found.left_out.items()]
     blocks += [Lines((*lines, *found.notes), listed=True)]
-    known = [standing(score.name) for score in found.scores if score.kind == "method"]
+    known = [describe_agreement(score.name) for score in found.scores if score.kind == "method"]
     return [*blocks, Lines(tuple(line for line in known if line), listed=True)]
 
 

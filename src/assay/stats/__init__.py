@@ -1,22 +1,35 @@
 """Statistics: arrays in, frozen records out; randomness only through `rng`, a seed."""
 
-from assay.stats.agreement import Agreement, Confusion, confusion_matrix, kappa, kendall_tau, spearman
-from assay.stats.alpha import krippendorff_alpha
+from assay.stats.agreement import (
+    Agreement,
+    Confusion,
+    confusion_matrix,
+    kappa,
+    kendall_tau,
+    krippendorff_alpha,
+    spearman,
+)
 from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
-from assay.stats.intervals import Interval, mean_interval, mean_intervals, proportion_interval, relative_interval
-from assay.stats.letters import compact_letters
+from assay.stats.intervals import (
+    Interval,
+    mean_interval,
+    mean_intervals,
+    needed_for_quantile,
+    proportion_interval,
+    quantile_interval,
+    relative_interval,
+)
 from assay.stats.moments import Moments, Weighing, moments, weighing
 from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, holm
 from assay.stats.power import Power, detectable_difference, paired_power, sample_size
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
-from assay.stats.quantiles import needed_for_quantile, quantile_interval
 from assay.stats.signflip import SignFlip, sign_flip
 from assay.stats.signs import McNemar, SignTest, mcnemar, sign_test, wilcoxon
 from assay.stats.ttests import Equivalence, TTest, equivalence, paired_t
-from assay.stats.tukey import Tukey, randomised_tukey
+from assay.stats.tukey import Tukey, compact_letters, randomised_tukey
 
 __all__ = [
     "Agreement",

@@ -1,4 +1,4 @@
-"""Agreement of two raters: confusion matrix, weighted kappa, rank correlations, with bootstrap intervals on request."""
+"""Agreement of raters: confusion matrix, weighted kappa, rank correlations, alpha; bootstrap intervals on request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.errors import UsageError
 from assay.stats.bootstrap import SAME_RESAMPLES, apart, percentile_limits
-from assay.stats.inputs import Floats, Ints, check_choice, check_share, vector, whole
+from assay.stats.inputs import Floats, Ints, check_choice, check_share, table, vector, whole
 from assay.stats.intervals import Interval
 from assay.stats.moments import near_1
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Weighting = Literal["quadratic", "linear", "none"]
+Level = Literal["ordinal", "interval", "nominal"]
 
 NO_PAIRS = "no pair has both values"
+NO_UNITS = "no unit has two values to compare"
 ONE_PAIR = "one pair alone has no order"
 CONSTANT = "the values do not vary"
 UNSTABLE = "more than one resample in ten has no variation"
@@ -88,6 +90,58 @@ def kappa(
     return with_interval(statistic, labels, method, reason, (confidence_level, n_resamples, rng))
 
 
+def krippendorff_alpha(
+    ratings: ArrayLike,
+    *,
+    level: Level = "ordinal",
+    groups: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    n_resamples: int = 0,
+    rng: int = 0,
+) -> Agreement:
+    """Krippendorff's alpha: 1 - observed/expected disagreement of any number of raters, values missing (2011).
+
+    `ratings` has a row per unit and a column per rater, NaN where there is no rating; units with fewer than two ratings
+    are left out. Undefined when all ratings are one and the same. `groups` name the group of each unit; the interval
+    draws groups whole.
+    """
+    check_choice(level, Level, "level")
+    rows = table(ratings, "ratings", dimensions=2)
+    pairable = np.sum(~np.isnan(rows), axis=1) > 1
+    values = np.unique(rows[pairable])
+    values = values[~np.isnan(values)]
+    counts: Floats = np.sum(rows[pairable][:, :, None] == values, axis=1, dtype=np.float64)
+
+    def statistic(repeats: Ints) -> float | None:
+        return _alpha(counts, values, repeats, level)
+
+    reason = CONSTANT if pairable.any() else NO_UNITS
+    labels = number_groups(groups, pairable)
+    method = f"alpha ({level})"
+    return with_interval(statistic, labels, method, reason, (confidence_level, n_resamples, rng))
+
+
+def _alpha(counts: Floats, values: Floats, repeats: Ints, level: Level) -> float | None:
+    """Alpha of units with so many ratings of each value, each unit counted so many times."""
+    share = repeats / (counts.sum(axis=1) - 1)
+    coincidences = (counts * share[:, None]).T @ counts - np.diag(share @ counts)
+    margins = coincidences.sum(axis=0)
+    distance = _distance(values, margins, level)
+    expected = float(margins @ distance @ margins)
+    if not expected:
+        return None
+    return 1 - float(margins.sum() - 1) * float((coincidences * distance).sum()) / expected
+
+
+def _distance(values: Floats, margins: Floats, level: Level) -> Floats:
+    """Squared distance of two values: 1, their difference, or how many ratings lie between them (half of their own)."""
+    if level == "nominal":
+        return 1 - np.eye(len(values))
+    place = near_1(values) if level == "interval" else np.cumsum(margins) - margins / 2
+    apart: Floats = (place[:, None] - place) ** 2
+    return apart
+
+
 def kendall_tau(
     first: ArrayLike,
     second: ArrayLike,
@@ -136,10 +190,10 @@ def pairs(first: ArrayLike, second: ArrayLike, groups: ArrayLike | None) -> tupl
     if len(a) != len(b):
         raise UsageError(f"paired values need one length, not {len(a)} and {len(b)}")
     present = ~(np.isnan(a) | np.isnan(b))
-    return a[present], b[present], numbered(groups, present)
+    return a[present], b[present], number_groups(groups, present)
 
 
-def numbered(groups: ArrayLike | None, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
+def number_groups(groups: ArrayLike | None, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
     """Number the groups of the rows that are present from 0 on; without groups each row is one."""
     if groups is None:
         return np.arange(int(present.sum()))

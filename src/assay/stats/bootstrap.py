@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.blocks import map_blocks, stream
 from assay.stats.inputs import EQUAL, Floats, Ints, whole
+from assay.stats.resampling import map_blocks, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable

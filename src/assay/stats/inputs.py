@@ -44,7 +44,7 @@ def vector(values: ArrayLike, name: str = "values") -> Floats:
     return table(values, name, dimensions=1)
 
 
-def checked_weights(weights: ArrayLike | None, n: int) -> Floats | None:
+def relative_weights(weights: ArrayLike | None, n: int) -> Floats | None:
     """Weights divided by the largest one, or None for equal weights."""
     if weights is None:
         return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.inputs import EQUAL, Floats, Ints, checked_weights, vector
+from assay.stats.inputs import EQUAL, Floats, Ints, relative_weights, vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,7 +53,7 @@ class Weighing:
 def weighing(weights: ArrayLike) -> Weighing:
     """Weigh up weights; `heaviest` is the place of the largest, of equals the first, and `n` counts those above 0."""
     found = vector(weights, "weights")
-    scaled = checked_weights(found, len(found))
+    scaled = relative_weights(found, len(found))
     shares = np.ones(len(found)) if scaled is None else scaled
     shares /= exact_sum(shares)
     heaviest = int(np.argmax(shares))
@@ -68,7 +68,7 @@ def effective_number(shares: Floats) -> float:
 def sample(values: ArrayLike, weights: ArrayLike | None = None) -> tuple[Floats, Floats | None]:
     """Keep values that are present and have a weight; the shares of the weights sum to 1, None if all are equal."""
     x = vector(values)
-    w = checked_weights(weights, len(x))
+    w = relative_weights(weights, len(x))
     present = ~np.isnan(x)
     if w is None:
         return x[present], None

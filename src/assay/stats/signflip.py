@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.blocks import map_blocks, stream
 from assay.stats.inputs import (
     EQUAL,
     Alternative,
@@ -16,12 +15,12 @@ from assay.stats.inputs import (
     Floats,
     Ints,
     check_choice,
-    checked_weights,
+    relative_weights,
     table,
     whole,
 )
-from assay.stats.integers import as_integers
 from assay.stats.moments import exact_sum, scale_of
+from assay.stats.resampling import as_integers, map_blocks, stream
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,7 +70,7 @@ def sign_flip(
     check_choice(alternative, Alternative, "alternative")
     n_resamples, rng = whole(n_resamples, "n_resamples", least=1), whole(rng, "rng", least=0)
     values = table(differences, "differences", dimensions=2)
-    n, estimate, weighted = _weighted(values, checked_weights(weights, len(values)))
+    n, estimate, weighted = _weighted(values, relative_weights(weights, len(values)))
     observed = _observe(as_integers(weighted, np.abs(weighted))[0], alternative)
     exact = np.sum(observed.values != 0, axis=0) <= EXACT_UP_TO
     pvalue, adjusted = np.ones(len(n)), np.zeros(len(n))

@@ -1,30 +1,32 @@
-"""Randomised Tukey HSD: all pairs of treatments, the family-wise error held, labels permuted within each row."""
+"""Randomised Tukey HSD: all pairs of treatments, the family-wise error held; and the letters that show its outcome."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from itertools import permutations
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.blocks import map_blocks, stream
 from assay.stats.inputs import (
     EQUAL,
     Bools,
     Floats,
     Ints,
     check_share,
-    checked_weights,
+    relative_weights,
     table,
     whole,
 )
-from assay.stats.integers import as_integers
 from assay.stats.moments import exact_sum, scale_of
+from assay.stats.resampling import as_integers, map_blocks, stream
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 _BLOCK = 128  # resamples
@@ -73,7 +75,7 @@ def randomised_tukey(
     cube = table(values, "values", dimensions=3)
     if cube.shape[1] < _LEAST:
         raise UsageError(f"Tukey's test needs at least {_LEAST} treatments, not {cube.shape[1]}")
-    sample = _complete(cube, checked_weights(weights, len(cube)))
+    sample = _complete(cube, relative_weights(weights, len(cube)))
     reach = sample.above.max(axis=1, keepdims=True)
     integers, exponent = as_integers(sample.above, reach)
     ranges = np.sort(_ranges(integers, n_resamples, rng, threads), axis=0)
@@ -184,3 +186,48 @@ def _critical(ranges: Floats, alpha: float) -> Floats:
         return np.full(ranges.shape[1], np.nan)
     found: Floats = ranges[len(ranges) - 1 - allowed]
     return found
+
+
+def compact_letters(significant: ArrayLike, order: Sequence[int] | None = None) -> list[str]:
+    """Letters of each treatment ("a", "ab", "b" ...), in the order of the matrix; "a" starts at the first of `order`.
+
+    This is the compact letter display: two treatments share a letter exactly when `significant` is false for them.
+    Letters go from a to z and on with a1 to z1, a2 ..., so a string of them can always be read back (Piepho 2004:
+    insert and absorb).
+    """
+    matrix = np.asarray(significant, dtype=bool)
+    n = len(matrix)
+    if matrix.shape != (n, n) or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
+        raise UsageError("the matrix of significant differences must be square and symmetric, false on its diagonal")
+    places = list(range(n)) if order is None else list(order)
+    if sorted(places) != list(range(n)):
+        raise UsageError(f"order must name each of the {n} treatments once")
+    ranked = matrix[np.ix_(places, places)]
+    groups = sorted(sorted(group) for group in _groups(ranked))
+    found = [""] * n
+    for number, group in enumerate(groups):
+        for place in group:
+            found[places[place]] += letter(number)
+    return found
+
+
+def letter(number: int) -> str:
+    """Name the letter: 0 is a, 25 z, 26 a1, 51 z1, 52 a2."""
+    turn, place = divmod(number, len(ascii_lowercase))
+    return ascii_lowercase[place] + (str(turn) if turn else "")
+
+
+def _groups(significant: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> set[frozenset[int]]:
+    """Largest sets without a significant pair: start with one set of all, part every pair, drop subsets."""
+    groups = {frozenset(range(len(significant)))} if len(significant) else set()
+    for i, j in np.argwhere(np.triu(significant)).tolist():
+        split = {group for group in groups if i in group and j in group}
+        parts = {group - {one} for group in split for one in (i, j)}
+        kept = groups - split
+        # A part can only lie within another part or within a group that was kept.
+        groups = kept | {
+            part
+            for part in parts
+            if not any(part < other for other in parts) and not any(part <= other for other in kept)
+        }
+    return groups

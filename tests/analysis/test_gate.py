@@ -1,0 +1,381 @@
+"""Gates: what passes, what fails, what stays open, and how a pipeline learns of it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import assay
+from assay.analysis.gate import NotWorse, Threshold, gate, read_rules, target_rules
+from assay.data.judgments import Judgments
+from assay.data.run import Run
+from assay.messages import tell
+from assay.testing import assert_gate, seal_of
+from commands import run_assay
+
+
+def system(values: list[int], name: str = "new"):
+    """Scores whose reciprocal rank is 1 where the value is 1, else 0."""
+    judged = {f"q{i:02}": {"a": 1} for i in range(len(values))}
+    run = {f"q{i:02}": {"a" if value else "x": 1.0} for i, value in enumerate(values)}
+    return assay.evaluate(judged, run, ["recip_rank", "unjudged@1"], name=name)
+
+
+def outcome(scores, rule) -> str:
+    return gate(scores, [rule]).outcome
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"at_least": 0.5}, "passed"), ({"at_least": 0.5, "strict": True}, "failed"), ({"at_least": 0.51}, "failed"),
+        ({"at_least": 0.49, "strict": True}, "passed"), ({"at_most": 0.5}, "passed"), ({"at_most": 0.49}, "failed"),
+        ({"at_most": 0.5, "strict": True}, "failed"),
+    ],
+)  # fmt: skip
+def test_thresholds_hold_the_mean(rule, expected):
+    assert outcome(system([1, 0] * 10), Threshold("reciprocal_rank", **rule)) == expected
+
+
+def test_a_sure_threshold_holds_the_whole_interval():
+    values = np.array([1, 0] * 20, dtype=float)
+    low, high = stats.t.interval(0.9, 39, values.mean(), stats.sem(values))
+    scores = system([1, 0] * 20)
+    for goal, expected in (
+        (low - 1e-6, "passed"),
+        (low + 1e-6, "inconclusive"),
+        (high - 1e-6, "inconclusive"),
+        (high + 1e-6, "failed"),
+    ):
+        assert outcome(scores, Threshold("reciprocal_rank", at_least=goal, sure=True)) == expected
+        turned = {"passed": "failed", "failed": "passed"}.get(expected, expected)
+        assert outcome(scores, Threshold("reciprocal_rank", at_most=goal, sure=True)) == turned
+
+
+def test_not_worse_is_a_test_of_non_inferiority():
+    before, after = [1, 0, 1, 1] * 10, [1, 1, 1, 0] * 9 + [1, 0, 0, 0]
+    change = np.array(after, dtype=float) - np.array(before)
+    low, high = stats.t.interval(0.9, 39, change.mean(), stats.sem(change))
+    base = system(before, "old")
+    for margin, expected in ((-low + 1e-6, "passed"), (-low - 1e-6, "inconclusive")):
+        assert outcome(system(after), NotWorse("reciprocal_rank", base, margin)) == expected
+    worse = system([0] * 30 + after[30:])
+    assert outcome(worse, NotWorse("reciprocal_rank", base, 0.01)) == "failed"
+    assert high > -0.01
+
+
+def test_equal_values_are_not_worse_even_without_a_margin():
+    base = system([1, 0, 1], "old")
+    assert outcome(system([1, 0, 1]), NotWorse("reciprocal_rank", base, 0.0)) == "passed"
+    assert outcome(system([0, 0, 0]), NotWorse("reciprocal_rank", system([1, 1, 1], "old"), 0.01)) == "failed"
+
+
+def test_where_lower_is_better_a_rise_is_worse():
+    base, new = system([1] * 40, "old"), system([0] * 40)
+    assert outcome(new, NotWorse("unjudged@1", base, 0.01)) == "failed"
+    assert outcome(base, NotWorse("unjudged@1", new, 0.01)) == "passed"
+
+
+def test_the_worst_outcome_is_the_gates():
+    scores, base = system([1, 0] * 3), system([0, 1] * 3, "old")
+    passed, failed = Threshold("reciprocal_rank", at_least=0.1), Threshold("reciprocal_rank", at_least=0.9)
+    unsure = NotWorse("reciprocal_rank", base, 0.01)
+    assert gate(scores, [passed, unsure]).outcome == "inconclusive"
+    assert gate(scores, [passed, unsure, failed]).outcome == "failed"
+    assert gate(scores, [passed]).outcome == "passed"
+    with pytest.raises(assay.UsageError, match="no rule"):
+        gate(scores, [])
+
+
+def test_comparing_with_other_judgments_is_refused():
+    other = assay.evaluate({"z": {"a": 1}}, {"z": {"a": 1.0}}, ["recip_rank"], name="old")
+    with pytest.raises(assay.NotComparable, match="different judgments"):
+        gate(system([1, 0]), [NotWorse("reciprocal_rank", other)])
+
+
+def test_targets_become_rules():
+    scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, protocol="rerank")
+    rules = target_rules(scores.protocol.targets, scores)
+    assert (rules[0].measure, rules[0].at_least, rules[0].strict) == ("ndcg@10", 0.85, True)
+    assert {rule.measure for rule in rules} == {"ndcg@10", "reciprocal_rank", "recall@5", "precision@5", "recall@50"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"measure": "x"}, "one of at_least, at_most, not_worse_than"),
+        ({"at_least": 0.5}, "a rule needs a measure"),
+        ({"measure": "x", "at_least": 1, "at_most": 2}, "one of at_least"),
+        ({"measure": "x", "atleast": 1}, "did you mean at_least"),
+        ({"measure": "x", "at_least": "high"}, "at_least = 'high'"),
+        ({"measure": "x", "at_least": True}, "at_least = True"),
+        ({"measure": 3, "at_least": 0.5}, "measure = 3"),
+        ({"measure": "x", "at_least": 0.5, "strict": 1}, "strict = 1"),
+    ],
+)
+def test_wrong_rules_are_named(entry, message):
+    with pytest.raises(assay.InputError, match=message):
+        read_rules({"rule": [entry]}, "gate.toml", lambda _: None)
+
+
+def test_a_file_without_rules_is_refused():
+    for raw in ({}, {"rule": []}, {"rule": "x"}):
+        with pytest.raises(assay.InputError, match="no rules"):
+            read_rules(raw, "gate.toml", lambda _: None)
+
+
+def test_a_gate_inside_a_test_names_what_failed(tmp_path):
+    new, old = system([1, 0] * 20), system([1, 1, 1, 0] * 10, "old")
+    assert assert_gate(new, at_least={"reciprocal_rank": 0.5}).outcome == "passed"
+    with pytest.raises(AssertionError, match=r"new: reciprocal_rank is 0\.5000, not >= 0\.6"):
+        assert_gate(new, at_least={"reciprocal_rank": 0.6}, at_most={"reciprocal_rank": 0.9})
+    assay.write_result(old, tmp_path / "old.json")
+    with pytest.raises(AssertionError, match=r"worse by over 0\.01"):
+        assert_gate(new, not_worse_than=tmp_path / "old.json", measures=["reciprocal_rank"])
+    assert assert_gate(old, not_worse_than=new, measures=["reciprocal_rank"]).outcome == "passed"
+
+
+def test_an_undecided_gate_fails_a_strict_test_only():
+    new, old = system([1, 0] * 3), system([0, 1] * 3, "old")
+    with pytest.warns(UserWarning, match="or not"):
+        assert assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"]).outcome == "inconclusive"
+    with pytest.raises(AssertionError, match="or not"):
+        assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"], strict=True)
+
+
+# The command ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gate")
+    judged = {f"q{i:02}": {"a": 1} for i in range(40)}
+    assay.write_judgments(Judgments.from_dict(judged), folder / "qrels.txt")
+    for name, good in (("old", 20), ("new", 30), ("bad", 5)):
+        run = {q: {"a" if i < good else "x": 1.0} for i, q in enumerate(judged)}
+        assay.write_run(Run.from_dict(run, name), folder / f"{name}.run")
+        assay.write_result(assay.evaluate(judged, run, ["recip_rank"], name=name), folder / f"{name}.json")
+    (folder / "gate.toml").write_text(
+        '[[rule]]\nmeasure = "reciprocal_rank"\nat_least = 0.7\n\n[[rule]]\nmeasure = "reciprocal_rank"\nnot_worse_than = "old.json"\nmargin = 0.02\n'
+    )
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["new.json", "--fail-under", "reciprocal_rank=0.75"], 0),
+        (["new.json", "--fail-under", "reciprocal_rank=0.76"], 1),
+        (["new.json", "--fail-over", "reciprocal_rank=0.5"], 1),
+        (["new.json", "--not-worse-than", "old.json"], 0),
+        (["bad.json", "--not-worse-than", "old.json"], 1),
+        (["qrels.txt", "new.run", "--not-worse-than", "old.run", "-m", "recip_rank"], 0),
+        (["qrels.txt", "bad.run", "--not-worse-than", "old.json", "-m", "recip_rank"], 1),
+        (["new.json", "--rules", "gate.toml"], 0),
+        (["bad.json", "--rules", "gate.toml"], 1),
+        (["new.json", "--fail-under", "reciprocal_rank=0.7", "--sure"], 0),
+        (["new.json", "--fail-under", "reciprocal_rank=0.7", "--sure", "--strict"], 1),
+        (["new.json"], 2),
+        (["new.json", "--fail-under", "reciprocal_rank"], 2),
+        (["new.json", "--fail-under", "ndcg@10=0.5"], 2),
+        (["new.json", "--not-worse-than", "old.run"], 2),
+        (["new.json", "--targets"], 2),
+        (["new.json", "--rules", "nowhere.toml"], 2),
+        (["new.json", "--not-worse-than", "old.json", "--margin", "-1"], 2),
+    ],
+)
+def test_exit_codes(files, words, code):
+    done = run_assay("gate", *words, cwd=files)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_junit_holds_every_rule(files, tmp_path):
+    run_assay(
+        "gate",
+        "bad.json",
+        "--rules",
+        "gate.toml",
+        "--fail-under",
+        "reciprocal_rank=0.1",
+        "--junit",
+        tmp_path / "gate.xml",
+        cwd=files,
+    )
+    suite = ET.parse(tmp_path / "gate.xml").getroot().find("testsuite")
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
+        "bad",
+        "3",
+        "2",
+        "0",
+    )
+    cases = suite.findall("testcase")
+    assert [case.find("failure") is not None for case in cases] == [False, True, True]
+    assert "not >= 0.7" in cases[1].find("failure").get("message")
+
+
+def test_an_open_rule_is_skipped_or_fails_where_strict(files, tmp_path):
+    words = ["gate", "new.json", "--fail-under", "reciprocal_rank=0.7", "--sure", "--junit", tmp_path / "gate.xml"]
+    done = run_assay(*words, cwd=files)
+    assert "--strict makes it fail" in done.stdout
+    assert ET.parse(tmp_path / "gate.xml").getroot().find("testsuite/testcase/skipped") is not None
+    run_assay(*words, "--strict", cwd=files)
+    assert ET.parse(tmp_path / "gate.xml").getroot().find("testsuite/testcase/failure") is not None
+
+
+def test_json_and_markdown_say_the_same(files):
+    data = json.loads(run_assay("gate", "new.json", "--rules", "gate.toml", "--format", "json", cwd=files).stdout)
+    assert data["gates"][0]["outcome"] == "passed"
+    assert [check["outcome"] for check in data["gates"][0]["checks"]] == ["passed", "passed"]
+    text = run_assay(
+        "gate", "new.json", "--rules", "gate.toml", "--format", "markdown", "--lang", "zh", cwd=files
+    ).stdout
+    assert text.startswith("## new 的质量门：通过")
+    assert "| reciprocal_rank >= 0.7 | 通过 |" in text
+
+
+def test_the_method_behind_a_measure_of_answers_stands_in_its_row():
+    rows = [{"question": "q", "answer": "Cats sleep.", "contexts": ["Cats sleep."]}]
+    scores = assay.answers(rows, ["faithfulness", "exact_match"], method="words")
+    (check,) = assay.gate(scores, [assay.Threshold("faithfulness", at_least=0.5)]).checks
+    assert str(check.message) == "faithfulness [words] is 1.0000 (>= 0.5)"
+
+
+# Coverage ------------------------------------------------------------------------------------------------------------
+
+SAMPLES = [
+    {
+        "id": str(i),
+        "question": "When?",
+        "answer": f"It opened in {1880 + i}.",
+        "contexts": [f"It opened in {1880 + i}."],
+    }
+    for i in range(40)
+]
+
+
+def judged(answered: int, *, broken: int = 0, rows=SAMPLES, method="auto", name="new"):
+    """Scores of a judge who finds everything supported and answers the first calls only; some samples are unreadable."""
+    calls = itertools.count()  # calls come from several threads
+
+    def judge(messages):
+        if next(calls) >= answered:
+            raise RuntimeError("dead")
+        return json.dumps({"seal": seal_of(messages), "1": {"reason": "x", "verdict": "yes", "contexts": [1]}})
+
+    bad = [{**row, "contexts": 7} for row in rows[len(rows) - broken :]]
+    return assay.answers(
+        [*rows[: len(rows) - broken], *bad],
+        ["faithfulness"],
+        judge=judge,
+        method=method,
+        embedder="wordllama",
+        name=name,
+    )
+
+
+def test_a_measure_over_part_of_the_samples_fails():
+    scores = judged(4)
+    assert scores["faithfulness"] == 1.0
+    (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
+    assert (check.outcome, check.value) == ("failed", 1.0)
+    assert str(check.message) == (
+        "faithfulness [llm] is 1.0000 over 4 of 40 samples that should count (10.0%, 100.0% needed): 36 judged by words"
+    )
+    assert tell(check.message, "zh") == (
+        "faithfulness [llm] 为 1.0000，应计入的 40 个样本只有 4 个有值（10.0%，需 100.0%）：36 个由 words 评判"
+    )
+
+
+@pytest.mark.parametrize(
+    ("least", "expected"), [(0.1, "passed"), (0.1 + 1e-9, "failed"), (0.0, "passed"), (1.0, "failed")]
+)
+def test_the_share_that_needs_a_value_can_be_told(least, expected):
+    assert outcome(judged(4), Threshold("faithfulness", at_least=0.5, min_coverage=least)) == expected
+
+
+def test_failed_samples_count_against_a_measure_and_refusals_do_not():
+    scores = judged(40, broken=1)
+    assert outcome(scores, Threshold("faithfulness", at_least=0.5)) == "failed"
+    assert outcome(scores, Threshold("faithfulness", at_least=0.5, min_coverage=39 / 40)) == "passed"
+    refusing = [{**row, "answer": "I don't know."} if i % 2 else row for i, row in enumerate(SAMPLES)]
+    unasked = [{**row, "contexts": None} if i % 3 == 0 else row for i, row in enumerate(refusing)]
+    for rows in (refusing, unasked):
+        scores = assay.answers(rows, ["faithfulness"], method="words")
+        assert scores.counts["faithfulness"].queries < 40
+        assert outcome(scores, Threshold("faithfulness", at_least=0.5)) == "passed"
+
+
+def test_a_missing_answer_counts_against_a_measure_that_gives_it_no_value():
+    rows = [*SAMPLES[:39], {**SAMPLES[39], "answer": ""}]
+    scores = assay.answers(
+        [{**row, "reference": "It opened in 1880."} for row in rows], ["faithfulness", "exact_match"], method="words"
+    )
+    (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
+    assert "39 of 40 samples" in check.message and check.message.endswith(": 1 without an answer")
+    assert outcome(scores, Threshold("exact_match", at_most=1.0)) == "passed"  # it counts as 0 there
+    assert outcome(scores, Threshold("exact_match", at_least=1 / 40, strict=True)) == "failed"
+
+
+def test_a_measure_without_a_single_value_fails_and_says_why():
+    scores = judged(0, method="llm")
+    (check,) = gate(scores, [Threshold("faithfulness", at_least=0.5)]).checks
+    assert (check.outcome, check.value) == ("failed", None)
+    assert (
+        str(check.message) == "faithfulness [llm] has no value: 0 of 40 samples that should count have one: 40 failed"
+    )
+
+
+def test_queries_missing_from_a_run_count_against_it_where_they_are_left_out():
+    judged_ = {f"q{i}": {"a": 1} for i in range(10)}
+    run = {f"q{i}": {"a": 1.0} for i in range(4)} | {"extra": {"a": 1.0}}
+    for rule, expected in (("skip", "failed"), ("zero", "passed")):
+        scores = assay.evaluate(judged_, run, ["rr"], missing=rule)
+        found = gate(scores, [Threshold("rr", at_least=0.3)])
+        assert found.outcome == expected
+    (check,) = gate(assay.evaluate(judged_, run, ["rr"], missing="skip"), [Threshold("rr", at_least=0.3)]).checks
+    assert str(check.message) == (
+        "rr is 1.0000 over 4 of 10 queries that should count (40.0%, 100.0% needed): 6 missing from the run"
+    )
+
+
+@pytest.mark.parametrize("few", ["new", "old"])
+def test_a_comparison_over_part_of_the_samples_fails(few):
+    new, old = judged(4 if few == "new" else 40), judged(4 if few == "old" else 40, name="old")
+    (check,) = gate(new, [NotWorse("faithfulness", old)]).checks
+    assert check.outcome == "failed"
+    assert "over 4 of 40 samples" in check.message and ("old" in check.message) == (few == "old")
+    assert outcome(new, NotWorse("faithfulness", old, min_coverage=0.1)) == "passed"
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
+def test_a_share_is_between_0_and_1(least):
+    with pytest.raises(assay.UsageError, match="min_coverage"):
+        gate(judged(40), [Threshold("faithfulness", at_least=0.5, min_coverage=least)])
+
+
+def test_the_command_and_its_rules_know_the_share(tmp_path):
+    assay.write_result(judged(4), tmp_path / "r.json")
+    rule = ["gate", "r.json", "--fail-under", "faithfulness=0.5"]
+    assert run_assay(*rule, cwd=tmp_path).returncode == 1
+    assert run_assay(*rule, "--min-coverage", "0.1", cwd=tmp_path).returncode == 0
+    text = '[[rule]]\nmeasure = "faithfulness"\nat_least = 0.5\n'
+    (tmp_path / "all.toml").write_text(text)
+    (tmp_path / "few.toml").write_text(text + "min_coverage = 0.1\n")
+    assert run_assay("gate", "r.json", "--rules", "all.toml", cwd=tmp_path).returncode == 1
+    assert run_assay("gate", "r.json", "--rules", "few.toml", cwd=tmp_path).returncode == 0
+    lost = run_assay("gate", "r.json", "--rules", "all.toml", "--min-coverage", "0.1", cwd=tmp_path)
+    assert (lost.returncode, "set it there" in lost.stderr) == (2, True)
+    data = json.loads(run_assay(*rule, "--format", "json", cwd=tmp_path).stdout)
+    assert data["gates"][0]["checks"][0]["outcome"] == "failed"
+
+
+def test_a_test_suite_fails_over_part_of_the_samples(tmp_path):
+    with pytest.raises(AssertionError, match="4 of 40 samples"):
+        assert_gate(judged(4), at_least={"faithfulness": 0.5})
+    assert_gate(judged(4), at_least={"faithfulness": 0.5}, min_coverage=0.1)
