@@ -7,7 +7,7 @@ import json
 import pytest
 
 import assay
-from assay.analysis.diagnose import diagnose, diagnose_scores, findings
+from assay.analysis.diagnose import check_targets, diagnose, diagnose_scores
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
@@ -59,11 +59,11 @@ def test_values_below_a_threshold_get_status_and_advice_in_both_languages():
 
 def status(value: float, **target) -> str:
     scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["ndcg@10"], protocol="rerank")
-    return {f.target.measure: f.status for f in findings(scores, {"latency_p95": value})}["latency_p95"]
+    return {f.target.measure: f.status for f in check_targets(scores, {"latency_p95": value})}["latency_p95"]
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(299.9, "excellent"), (300, "ok"), (499, "ok"), (500, "low"), (900, "low")]
+    ("value", "expected"), [(299.9, "excellent"), (300, "ok"), (499, "ok"), (500, "high"), (900, "high")]
 )
 def test_targets_of_small_quantities_are_strict(value, expected):
     assert status(value) == expected
@@ -71,7 +71,7 @@ def test_targets_of_small_quantities_are_strict(value, expected):
 
 def test_what_was_not_measured_has_no_status_of_success():
     scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["ndcg@10"], protocol="rerank")
-    found = {f.target.measure: (f.status, f.value) for f in findings(scores)}
+    found = {f.target.measure: (f.status, f.value) for f in check_targets(scores)}
     assert found["latency_p95"] == ("unmeasured", None)
     assert found["ndcg@10"] == ("excellent", 1.0)
 
@@ -149,7 +149,7 @@ def test_a_result_file_is_diagnosed_without_lists(case, tmp_path):
     found = diagnose_scores(scores)
     assert found.stages == {}
     assert {one.query_id for one in found.worst[:2]} == {"absent", "lost"}
-    assert [f.status for f in found.findings] == [f.status for f in findings(scores)]
+    assert [f.status for f in found.targets] == [f.status for f in check_targets(scores)]
 
 
 def test_folded_chunks_show_documents(tmp_path):

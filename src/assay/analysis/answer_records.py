@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.answer_stages import STAGES
 from assay.analysis.doubts import agreement
+from assay.results.diagnosis import WeakStatement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,17 +16,6 @@ if TYPE_CHECKING:
     from assay.grounding.record import Statement
 
 _WEAKEST = 8
-
-
-@dataclass(frozen=True)
-class Weak:
-    """A statement with little support: what the contexts have instead, and why it was lowered."""
-
-    query_id: str
-    support: float
-    statement: str
-    evidence: str
-    reason: str
 
 
 def answers_part(systems: Sequence[Answers]) -> dict[str, Any]:
@@ -100,7 +89,7 @@ def stages_in(samples: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
     return {name: ids for name, ids in found.items() if ids}
 
 
-def weakest_in(samples: Sequence[Mapping[str, Any]]) -> tuple[Weak, ...]:
+def weakest_in(samples: Sequence[Mapping[str, Any]]) -> tuple[WeakStatement, ...]:
     """The statements with the least support."""
     found = []
     for row in samples:
@@ -108,7 +97,9 @@ def weakest_in(samples: Sequence[Mapping[str, Any]]) -> tuple[Weak, ...]:
         for part in parts if row.get("status", "scored") == "scored" else ():
             text = (row.get("answer") or "")[part["start"] : part["end"]]
             found.append(
-                Weak(str(row["query_id"]), part["support"], text, part.get("evidence") or "", part.get("reason") or "")
+                WeakStatement(
+                    str(row["query_id"]), part["support"], text, part.get("evidence") or "", part.get("reason") or ""
+                )
             )
     low = [weak for weak in found if weak.support < 1]
     return tuple(sorted(low, key=lambda weak: (weak.support, weak.query_id))[:_WEAKEST])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -16,13 +16,12 @@ from assay.analysis.settings import Settings
 from assay.data.scores import UNDEFINED
 from assay.errors import UsageError
 from assay.messages import say
-from assay.stats.intervals import Interval, mean_interval
+from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
+from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.answer_records import Weak
-    from assay.analysis.explain import Listed
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol, Target
     from assay.data.ranking import Ranking
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.data.segments import Floats
     from assay.formats.queries import Queries
+    from assay.results.diagnosis import RankedDocument
 
-Status = Literal["excellent", "ok", "low", "unmeasured"]
-Stage = Literal["missing", "not_retrieved", "below_k", "partly", "complete", "no_relevant"]
-STAGES: tuple[Stage, ...] = ("missing", "not_retrieved", "below_k", "partly", "complete", "no_relevant")
 FAILED = frozenset({"missing", "not_retrieved", "below_k"})
 
 _WORST = 10
@@ -42,63 +39,10 @@ _BINS = 3
 _DISTINCT = 8
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A target and whether it was reached; `advice` is empty where it was."""
-
-    target: Target
-    value: float | None
-    status: Status
-    advice: str
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Queries that share a value of an attribute: their mean, and how many of them failed."""
-
-    attribute: str
-    value: str
-    queries: int
-    mean: Interval
-    failed: int
-
-
-@dataclass(frozen=True)
-class Worst:
-    """One of the worst queries: what stands above its first relevant document (or on top, if it has none)."""
-
-    query_id: str
-    value: float
-    stage: Stage | None
-    first_relevant: int | None
-    relevant: int | None
-    above: tuple[Listed, ...]
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """All that is known about why one system's numbers are what they are."""
-
-    system: str
-    measure: str
-    k: int
-    queries: int
-    protocol: Protocol
-    findings: tuple[Finding, ...]
-    stages: dict[Stage, tuple[str, ...]]
-    slices: tuple[Slice, ...]
-    worst: tuple[Worst, ...]
-    judge: str = ""
-    limits: dict[str, float] = field(default_factory=dict)
-    answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    weakest: tuple[Weak, ...] = ()
-
-
-def findings(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
+def check_targets(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[TargetCheck, ...]:
     """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
     known = {**scores.mean(), **(measured or {})}
-    return tuple(_finding(target, known.get(target.measure)) for target in scores.protocol.targets)
+    return tuple(_check_target(target, known.get(target.measure)) for target in scores.protocol.targets)
 
 
 def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
@@ -113,15 +57,15 @@ def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
     return found
 
 
-def _finding(target: Target, value: float | None) -> Finding:
+def _check_target(target: Target, value: float | None) -> TargetCheck:
     if value is None or value != value:  # noqa: PLR0124
-        return Finding(target, None, "unmeasured", "")
+        return TargetCheck(target, None, "unmeasured", "")
     if target.excellent is not None and target.reached(value, target.excellent):
-        return Finding(target, value, "excellent", "")
+        return TargetCheck(target, value, "excellent", "")
     if target.reached(value, target.target):
-        return Finding(target, value, "ok", "")
+        return TargetCheck(target, value, "ok", "")
     advice = say("text.either", en=target.advice, zh=target.advice_zh or target.advice) if target.advice else ""
-    return Finding(target, value, "low", advice)
+    return TargetCheck(target, value, "high" if target.below else "low", advice)
 
 
 def diagnose(
@@ -158,7 +102,7 @@ def diagnose(
         k=depth,
         queries=scores.judged,
         protocol=settings.protocol,
-        findings=findings(scores, measured),
+        targets=check_targets(scores, measured),
         stages=_grouped(stage),
         slices=_slices(scores, label, queries, stage),
         worst=tuple(
@@ -175,6 +119,7 @@ def diagnose(
         ),
         judge="" if calibration else judgments.judge,
         limits=_limits(ranking, settings),
+        scores=(replace(scores, name=run.name),),
     )
 
 
@@ -202,13 +147,14 @@ def diagnose_scores(
         k=cutoff_of(scores, label),
         queries=scores.judged,
         protocol=scores.protocol,
-        findings=findings(scores, measured),
+        targets=check_targets(scores, measured),
         stages={},
         slices=_slices(scores, label, queries, {}),
         worst=tuple(worst),
         judge=scores.judge if scores.uncalibrated else "",
         answers=stages_in(samples),
         weakest=weakest_in(samples),
+        scores=(scores,),
     )
 
 
@@ -238,7 +184,7 @@ def _lowest(scores: Scores, label: str) -> list[tuple[int, str]]:
     return [(row, scores.query_ids[row]) for row in order.tolist()]
 
 
-def _stages(ranking: Ranking, threshold: float, k: int) -> dict[str, Stage]:
+def _stages(ranking: Ranking, threshold: float, k: int) -> dict[str, RetrievalStage]:
     """Say of every judged query how far its relevant documents got."""
     relevant = ranking.relevant(threshold)
     total = ranking.num_relevant(threshold)
@@ -251,12 +197,12 @@ def _stages(ranking: Ranking, threshold: float, k: int) -> dict[str, Stage]:
         ("partly", top < np.minimum(total, k)),
     ]
     codes = np.select([mask for _, mask in rules], list(range(len(rules))), default=len(rules))
-    names: list[Stage] = [*(name for name, _ in rules), "complete"]  # type: ignore[list-item]
+    names: list[RetrievalStage] = [*(name for name, _ in rules), "complete"]  # type: ignore[list-item]
     return {query: names[codes[i]] for i, query in enumerate(ranking.query_ids) if ranking.judged[i]}
 
 
-def _grouped(stage: Mapping[str, Stage]) -> dict[Stage, tuple[str, ...]]:
-    return {name: tuple(query for query, found in stage.items() if found == name) for name in STAGES}
+def _grouped(stage: Mapping[str, RetrievalStage]) -> dict[RetrievalStage, tuple[str, ...]]:
+    return {name: tuple(query for query, found in stage.items() if found == name) for name in RETRIEVAL_STAGES}
 
 
 def _first_relevant(ranking: Ranking, threshold: float) -> list[int | None]:
@@ -267,7 +213,9 @@ def _first_relevant(ranking: Ranking, threshold: float) -> list[int | None]:
     return first
 
 
-def _lists(judgments: Judgments, run: Run, protocol: Protocol, queries: Sequence[str]) -> dict[str, list[Listed]]:
+def _lists(
+    judgments: Judgments, run: Run, protocol: Protocol, queries: Sequence[str]
+) -> dict[str, list[RankedDocument]]:
     """Ranked lists of some queries."""
     rows = run.frame.filter(pl.col("query_id").is_in(list(queries))).select("query_id", "doc_id", "score")
     docs: dict[str, list[tuple[str, float]]] = {}
@@ -281,13 +229,15 @@ def _lists(judgments: Judgments, run: Run, protocol: Protocol, queries: Sequence
     }
 
 
-def _above(listed: Sequence[Listed], threshold: float) -> tuple[Listed, ...]:
+def _above(listed: Sequence[RankedDocument], threshold: float) -> tuple[RankedDocument, ...]:
     """The first few documents above the first relevant one."""
     unwanted = itertools.takewhile(lambda doc: doc.grade is None or doc.grade < max(threshold, 0.0), listed)
     return tuple(itertools.islice(unwanted, _ABOVE))
 
 
-def _slices(scores: Scores, label: str, queries: Queries | None, stage: Mapping[str, Stage]) -> tuple[Slice, ...]:
+def _slices(
+    scores: Scores, label: str, queries: Queries | None, stage: Mapping[str, RetrievalStage]
+) -> tuple[Slice, ...]:
     """Mean of the measure for every value of every attribute, the weakest first within an attribute."""
     if queries is None:
         return ()

@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import InputError, UsageError, excerpt
 from assay.measures.gains import gains
 from assay.measures.scale import needed_max_grade
+from assay.results.diagnosis import RankedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay.data.judgments import Judgments
     from assay.measures import Measure
-
-
-@dataclass(frozen=True)
-class Listed:
-    """One document of a ranked list; `grade` is None when it was not judged."""
-
-    rank: int
-    doc_id: str
-    score: float
-    grade: float | None
 
 
 @dataclass(frozen=True)
@@ -46,8 +37,8 @@ class Explanation:
 class _Case:
     """What a calculation works on."""
 
-    listed: list[Listed]
-    top: list[Listed]
+    listed: list[RankedDocument]
+    top: list[RankedDocument]
     grades: dict[str, float]
     k: int | None
     params: dict[str, Any]
@@ -60,13 +51,13 @@ class _Case:
     def relevant(self) -> int:
         return sum(grade >= self.threshold for grade in self.grades.values())
 
-    def is_relevant(self, doc: Listed) -> bool:
+    def is_relevant(self, doc: RankedDocument) -> bool:
         return doc.grade is not None and doc.grade >= self.threshold
 
 
 def rank_list(
     judgments: Judgments, query_id: str, docs: list[tuple[str, float]], *, given: bool, single: bool
-) -> list[Listed]:
+) -> list[RankedDocument]:
     """Order one query's documents: by falling score, then by falling document id (or as given)."""
     if query_id not in judgments.by_query:
         known = ", ".join(judgments.query_ids[:3])
@@ -78,10 +69,10 @@ def rank_list(
         docs = [(doc, float(np.float32(score))) for doc, score in docs]
     ordered = sorted(docs, key=lambda item: item[0], reverse=True) if not given else docs
     ordered = sorted(ordered, key=lambda item: -item[1])
-    return [Listed(i, doc, score, grades.get(doc)) for i, (doc, score) in enumerate(ordered, 1)]
+    return [RankedDocument(i, doc, score, grades.get(doc)) for i, (doc, score) in enumerate(ordered, 1)]
 
 
-def explain(judgments: Judgments, query_id: str, listed: list[Listed], measure: Measure) -> Explanation:
+def explain(judgments: Judgments, query_id: str, listed: list[RankedDocument], measure: Measure) -> Explanation:
     """Work out a measure for one query step by step."""
     work = _WORK.get(measure.name)
     if work is None:
@@ -90,7 +81,7 @@ def explain(judgments: Judgments, query_id: str, listed: list[Listed], measure: 
         raise UsageError(f"{measure.name} needs a cutoff: write {measure.name}@10")
     if dict(measure.params).get("judged_only"):
         kept = [doc for doc in listed if doc.grade is not None and doc.grade >= 0]
-        listed = [Listed(i, doc.doc_id, doc.score, doc.grade) for i, doc in enumerate(kept, 1)]
+        listed = [RankedDocument(i, doc.doc_id, doc.score, doc.grade) for i, doc in enumerate(kept, 1)]
     top = listed if measure.k is None else listed[: measure.k]
     case = _Case(listed, top, judgments.by_query[query_id], measure.k, measure.arguments)
     columns, cells, steps, value = work(case)

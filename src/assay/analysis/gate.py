@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.comparable import aligned, label_of
 from assay.errors import InputError, UnknownName, UsageError
 from assay.messages import Said, ends, say
+from assay.results.gate import Gate, Outcome, RuleCheck
 from assay.stats.bounded import upper_bound
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, mean_interval
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from assay.data.protocol import Target
     from assay.data.scores import Column, Scores
 
-Outcome = Literal["passed", "failed", "inconclusive"]
 MARGIN = 0.01
 ALPHA = 0.05
+_WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive")
 
 
 @dataclass(frozen=True)
@@ -60,33 +61,6 @@ class NotWorse:
 Rule = Threshold | NotWorse
 
 
-@dataclass(frozen=True)
-class Check:
-    """One rule's outcome, with the number it stands on; None where there is none."""
-
-    name: str
-    measure: str
-    outcome: Outcome
-    value: float | None
-    interval: Interval | None
-    message: Said
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Outcomes of all rules for one system."""
-
-    system: str
-    checks: tuple[Check, ...]
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def outcome(self) -> Outcome:
-        """The worst outcome of any rule."""
-        found = {check.outcome for check in self.checks}
-        return "failed" if "failed" in found else "inconclusive" if "inconclusive" in found else "passed"
-
-
 def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
     """Hold one system's scores against rules."""
     for rule in rules:
@@ -101,10 +75,12 @@ def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
     checks = [_threshold(scores, rule) if isinstance(rule, Threshold) else _not_worse(scores, rule) for rule in rules]
     bases = {rule.baseline.name: rule.baseline for rule in rules if isinstance(rule, NotWorse)}
     doubts = [*scores.warnings, *(say("doubt.of_one", system=n, text=t) for n, b in bases.items() for t in b.warnings)]
-    return Gate(scores.name, tuple(checks), tuple(doubts))
+    outcomes = {check.outcome for check in checks}
+    worst: Outcome = next((one for one in _WORST_FIRST if one in outcomes), "passed")
+    return Gate(scores.name, worst, tuple(checks), tuple(doubts), (scores,))
 
 
-def _threshold(scores: Scores, rule: Threshold) -> Check:
+def _threshold(scores: Scores, rule: Threshold) -> RuleCheck:
     label = label_of(scores, rule.measure)
     value = scores[label]
     below = rule.at_most is not None
@@ -114,7 +90,7 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
     shown = _with_method(rule.measure, scores.about(label))
     gap = _gap(scores, label, rule.min_coverage, shown)
     if gap is not None and goal is not None:
-        return Check(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
+        return RuleCheck(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
     if goal is None or math.isnan(value):
         raise UsageError(f"{rule.measure}: there is no {'value' if goal is not None else 'threshold'} to check")
     interval = None
@@ -123,7 +99,7 @@ def _threshold(scores: Scores, rule: Threshold) -> Check:
         interval = _interval(scores, label, rule.alpha)
         outcome = _sure(interval, goal, below=below, strict=rule.strict)
     message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
-    return Check(name, rule.measure, outcome, value, interval, message)
+    return RuleCheck(name, rule.measure, outcome, value, interval, message)
 
 
 def _gap(scores: Scores, label: str, least: float, shown: str) -> Said | None:
@@ -175,7 +151,7 @@ def _sure(interval: Interval, goal: float, *, below: bool, strict: bool) -> Outc
     return "inconclusive" if _reaches(best, goal, below=below, strict=strict) else "failed"
 
 
-def _not_worse(scores: Scores, rule: NotWorse) -> Check:
+def _not_worse(scores: Scores, rule: NotWorse) -> RuleCheck:
     """Non-inferiority: pass when the difference is surely above -margin, fail when it is surely not."""
     if not rule.margin >= 0:
         raise UsageError(f"margin {rule.margin:g}: expected a number from 0 on")
@@ -184,7 +160,7 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
     gap = _gap(scores, label, rule.min_coverage, rule.measure) or _gap_before(scores, label, rule)
     if gap is not None:
         value = scores[label]
-        return Check(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
+        return RuleCheck(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
     pair = [replace(rule.baseline, name=f"{rule.baseline.name} (baseline)"), scores]
     data = aligned(pair, [label])
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
@@ -198,7 +174,7 @@ def _not_worse(scores: Scores, rule: NotWorse) -> Check:
         f"gate.{kind}", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
         margin=rule.margin, interval=ends(interval.low, interval.high, "+.4f"), n=interval.n,
     )  # fmt: skip
-    return Check(name, rule.measure, outcome, interval.estimate, interval, message)
+    return RuleCheck(name, rule.measure, outcome, interval.estimate, interval, message)
 
 
 def _gap_before(scores: Scores, label: str, rule: NotWorse) -> Said | None:
@@ -241,7 +217,7 @@ _KEYS = ("measure", "at_least", "at_most", "strict", "sure", "not_worse_than", "
 
 
 def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[Rule]:
-    """Check the rules of a TOML file; `baseline` reads the scores that a rule compares with."""
+    """RuleCheck the rules of a TOML file; `baseline` reads the scores that a rule compares with."""
     entries = raw.get("rule") if isinstance(raw, dict) else None
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise InputError("no rules", path=place, hint='expected [[rule]] with measure = "ndcg@10", at_least = 0.85')

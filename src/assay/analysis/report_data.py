@@ -6,17 +6,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.compare import compare
-from assay.analysis.diagnose import Diagnosis, chosen, diagnose, diagnose_scores
+from assay.analysis.diagnose import chosen, diagnose, diagnose_scores
 from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
 from assay.analysis.settings import Settings
-from assay.analysis.sweep import Choice, Curve, Sweep, sweep
+from assay.analysis.sweep import sweep
 from assay.errors import NotComparable, UsageError
 from assay.measures import parse
 from assay.measures.lists import ranked_lists
 from assay.results.comparison import Comparison
+from assay.results.diagnosis import Diagnosis
+from assay.results.sweep import Curve, Sweep
 from assay.stats.intervals import Interval, mean_interval
-from assay.stats.moments import NO_SPREAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +110,7 @@ def _group(found: Sequence[tuple[Scores, Result]], evidence: Evidence) -> Group:
         systems = tuple(next(s for s in systems if s.name == name) for name in comparison.systems)
     runs = [evidence.runs[scores.name] for scores in systems if scores.name in evidence.runs]
     judged = evidence.judgments if _fits(systems[0], evidence) else None
-    swept = _swept(systems, judged, runs) or _written_sweep(systems, results)
+    swept = next((part for result in results if (part := result.part(Sweep))), None) or _sweep(systems, judged, runs)
     primary = _primary(systems, comparison, _deciding(results))
     return Group(
         systems=systems,
@@ -119,7 +120,7 @@ def _group(found: Sequence[tuple[Scores, Result]], evidence: Evidence) -> Group:
         why=why,
         sweep=swept,
         curves=swept.curves if swept else _curves(systems),
-        diagnoses=tuple(_diagnosis(scores, primary, evidence, judged) for scores in systems if _has_mean(scores)),
+        diagnoses=_diagnoses(systems, results, primary, evidence, judged),
         lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
         means=_means(systems) if comparison is None else {},
         results=results,
@@ -187,6 +188,22 @@ def _settings(scores: Scores) -> Settings:
     return Settings(protocol, bound)
 
 
+def _diagnoses(
+    systems: Sequence[Scores],
+    results: Sequence[Result],
+    primary: str,
+    evidence: Evidence,
+    judgments: Judgments | None,
+) -> tuple[Diagnosis, ...]:
+    """The diagnoses that results hold, and of other systems those that their scores and lists allow."""
+    written = {one.system: one for result in results for one in result.every(Diagnosis)}
+    return tuple(
+        written.get(scores.name) or _diagnosis(scores, primary, evidence, judgments)
+        for scores in systems
+        if _has_mean(scores)
+    )
+
+
 def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
     """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
     if primary in scores.labels and scores.about(primary).is_mean:
@@ -215,7 +232,7 @@ def _lists(run: Run, scores: Scores, judgments: Judgments) -> Mapping[str, list[
     return ranked_lists(listed, _DEPTH, given=protocol.ties == "given" or protocol.fold is not None)
 
 
-def _swept(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequence[Run]) -> Sweep | None:
+def _sweep(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequence[Run]) -> Sweep | None:
     """Sweep over k with the lists, where all of them are at hand."""
     first = systems[0]
     if judgments is None or len(runs) < len(systems) or first.protocol.fold is not None or judgments.groups != "none":
@@ -223,36 +240,6 @@ def _swept(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequenc
     weights = None if first.weights is None else dict(zip(first.query_ids, map(float, first.weights), strict=True))
     protocol = replace(first.protocol, required=())
     return sweep(judgments, runs, _CUTS, protocol=protocol, weights=weights, dedupe=True)
-
-
-def _written_sweep(systems: Sequence[Scores], results: Sequence[Result]) -> Sweep | None:
-    """Take up the sweep that a result holds."""
-    given = next((result.raw["sweep"] for result in results if result.raw.get("sweep")), None)
-    if given is None:
-        return None
-    try:
-        curves = tuple(
-            Curve(c["system"], c["measure"], tuple(c["k"]), tuple(map(_interval, c["points"]))) for c in given["curves"]
-        )
-        return Sweep(
-            k=curves[0].k,
-            measures=tuple(dict.fromkeys(curve.measure for curve in curves)),
-            systems=tuple(dict.fromkeys(curve.system for curve in curves)),
-            curves=curves,
-            choices=tuple(Choice(**one) for one in given["choices"]),
-            recall_target=given["recall_target"],
-            queries=systems[0].judged,
-            confidence_level=curves[0].points[0].confidence_level,
-            scores=tuple(systems),
-        )
-    except _DAMAGE:
-        return None
-
-
-def _interval(plain: dict[str, Any]) -> Interval:
-    """Take up an interval; files of earlier versions give values that do not vary one of width 0."""
-    found = Interval(**plain)
-    return replace(found, low=None, high=None) if found.reason == NO_SPREAD else found
 
 
 def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:

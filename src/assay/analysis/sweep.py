@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.errors import UsageError
 from assay.measures import parse
+from assay.results.sweep import Curve, CutoffChoice, Sweep
 from assay.stats.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
@@ -27,50 +27,6 @@ MEASURES = ("precision", "recall", "f1", "ndcg")
 RECALL_TARGET = 0.70
 _ANSWERS = (3, 5)
 _SURVEYS = (10, 20)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One measure of one system over k, with the band of its mean at each k."""
-
-    system: str
-    measure: str
-    k: tuple[int, ...]
-    points: tuple[Interval, ...]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The k to choose for one system, by purpose; None where no k that was tried will do.
-
-    `f1` has the highest F1, `recall` is the smallest k that reaches the recall target. For question answering the k
-    from 3 to 5 with the highest precision, for surveys from 10 to 20 with the highest recall; the smaller of equals.
-    """
-
-    system: str
-    f1: int
-    recall: int | None
-    answers: int | None
-    survey: int | None
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """Curves of all systems and the choices they suggest."""
-
-    k: tuple[int, ...]
-    measures: tuple[str, ...]
-    systems: tuple[str, ...]
-    curves: tuple[Curve, ...]
-    choices: tuple[Choice, ...]
-    recall_target: float
-    queries: int
-    confidence_level: float
-    scores: tuple[Scores, ...]
-
-    def curve(self, system: str, measure: str) -> Curve:
-        """Find one curve."""
-        return next(curve for curve in self.curves if (curve.system, curve.measure) == (system, measure))
 
 
 def sweep(
@@ -144,11 +100,11 @@ def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interva
     return mean_intervals(columns, weights=scores.weights, confidence_level=level)
 
 
-def _choice(system: str, curves: Sequence[Curve], recall_target: float) -> Choice:
+def _choice(system: str, curves: Sequence[Curve], recall_target: float) -> CutoffChoice:
     mine = {curve.measure: curve for curve in curves if curve.system == system}
     recall = mine["recall"]
     enough = [k for k, point in zip(recall.k, recall.points, strict=True) if (point.estimate or 0.0) >= recall_target]
-    return Choice(
+    return CutoffChoice(
         system,
         f1=_highest(mine["f1"], (1, max(recall.k))) or recall.k[0],
         recall=min(enough, default=None),

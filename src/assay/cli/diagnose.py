@@ -9,9 +9,9 @@ import click
 from assay.cli import inputs, options
 
 if TYPE_CHECKING:
-    from assay.analysis.diagnose import Diagnosis
     from assay.formats.queries import Queries
     from assay.messages import Lang
+    from assay.results.diagnosis import Diagnosis
 
 _HELP = """Hold the numbers of RUNs against the protocol's targets, and show where and for which queries they fail.
 
@@ -56,13 +56,12 @@ def command(
     stamp = say("doubt.uncalibrated", judge=judge) if judge else ""
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
-        from dataclasses import asdict
-
         from assay.formats.results import to_json
         from assay.results.result import make_result
 
-        plain = [{**asdict(one), "protocol": one.protocol.to_dict()} for one in found]
-        result = make_result(command=inputs.command_line(), warnings=[stamp] if stamp else [], raw={"diagnoses": plain})
+        told = [stamp] if stamp else []
+        systems = [scores for one in found for scores in one.scores]
+        result = make_result(found, systems=systems, command=inputs.command_line(), warnings=told)
         options.emit(to_json(result), output)
         return
     if kind == "csv":

@@ -11,9 +11,10 @@ import click
 from assay.cli import inputs, options, places
 
 if TYPE_CHECKING:
-    from assay.analysis.gate import Gate, Rule
+    from assay.analysis.gate import Rule
     from assay.data.scores import Scores
     from assay.messages import Lang
+    from assay.results.gate import Gate
 
 _HELP = """Let a change pass only if the numbers of a RESULT (or of RUNs under JUDGMENTS) are good enough.
 
@@ -72,7 +73,7 @@ def command(
     kind = kind or options.format_for(output, options.FORMATS)
     judged = stamp(systems)
     if kind == "json":
-        options.emit(_json(gates, judged), output)
+        options.emit(_json(gates, systems, judged), output)
     else:
         options.emit(write(report.gates(gates, strict=strict), kind, lang, stamp=judged), output)  # type: ignore[arg-type]
     if junit:
@@ -183,12 +184,9 @@ def _baseline(place: str, scores: Scores, score: Any) -> Scores:
     return same[0]
 
 
-def _json(gates: list[Gate], judged: str) -> str:
-    from dataclasses import asdict
-
+def _json(gates: list[Gate], systems: list[Scores], judged: str) -> str:
     from assay.formats.results import to_json
     from assay.results.result import make_result
 
-    plain = [{"system": one.system, "outcome": one.outcome, "checks": list(map(asdict, one.checks))} for one in gates]
-    doubts = [*([judged] if judged else []), *(text for one in gates for text in one.warnings)]
-    return to_json(make_result(command=inputs.command_line(), warnings=doubts, raw={"gates": plain}))
+    warnings = dict.fromkeys([*([judged] if judged else []), *(text for one in gates for text in one.warnings)])
+    return to_json(make_result(gates, systems=systems, command=inputs.command_line(), warnings=list(warnings)))

@@ -52,26 +52,11 @@ def command(
     kind = kind or options.format_for(output, options.FORMATS)
     judged = stamp(found.scores)
     if kind == "json":
-        from dataclasses import asdict
-
         from assay.formats.results import to_json
         from assay.results.result import make_result
 
-        more = {
-            "sweep": {
-                "curves": list(map(asdict, found.curves)),
-                "choices": list(map(asdict, found.choices)),
-                "recall_target": found.recall_target,
-            }
-        }
-        options.emit(
-            to_json(
-                make_result(
-                    systems=found.scores, command=inputs.command_line(), warnings=sentences(found.scores)[1:], raw=more
-                )
-            ),
-            output,
-        )
+        told = sentences(found.scores)[1:]
+        options.emit(to_json(make_result(found, command=inputs.command_line(), warnings=told)), output)
     elif kind == "csv":
         options.emit(write([report.sweep_points(found)], "csv", lang, stamp=judged), output)
     else:

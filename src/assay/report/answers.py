@@ -15,10 +15,10 @@ from assay.report.tables import Table, width
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.answer_records import Weak
     from assay.analysis.answers import Answers
     from assay.data.scores import Counts, Scores
     from assay.messages import Lang
+    from assay.results.diagnosis import WeakStatement
 
 _EXAMPLES = 4
 _TEXT = 46
@@ -112,7 +112,7 @@ def stages(found: Mapping[str, tuple[str, ...]]) -> list[Block]:
     return [Table(headers, rows, caption=say("answers.stages"), texts=(3,)), Lines(advice)]
 
 
-def weakest(found: Sequence[Weak]) -> list[Block]:
+def weakest(found: Sequence[WeakStatement]) -> list[Block]:
     """Statements with the least support beside what the contexts have."""
     if not found:
         return []

@@ -15,10 +15,10 @@ from assay.report.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.analysis.diagnose import Diagnosis, Finding, Worst
-    from assay.analysis.gate import Gate
-    from assay.analysis.sweep import Choice, Sweep
     from assay.data.protocol import Target
+    from assay.results.diagnosis import Diagnosis, TargetCheck, Worst
+    from assay.results.gate import Gate
+    from assay.results.sweep import CutoffChoice, Sweep
 
 _EXAMPLES = 4
 _TEXT = 40
@@ -41,13 +41,13 @@ def diagnosis(found: Diagnosis) -> list[Block]:
 
 
 def _targets(found: Diagnosis) -> list[Block]:
-    if not found.findings and found.answers:
+    if not found.targets and found.answers:
         return []
-    if not found.findings:
+    if not found.targets:
         return [Lines((say("diagnose.no_targets", protocol=found.protocol.name),))]
-    rows = tuple(_finding(finding) for finding in found.findings)
+    rows = tuple(_finding(finding) for finding in found.targets)
     headers = tuple(say(f"column.{name}") for name in ("measure", "value", "target", "excellent", "status", "advice"))
-    low = [finding for finding in found.findings if finding.status == "low"]
+    low = [finding for finding in found.targets if finding.missed]
     ends = [
         say("diagnose.limit", measure=finding.target.measure, limit=found.limits[finding.target.measure])
         for finding in low
@@ -58,13 +58,12 @@ def _targets(found: Diagnosis) -> list[Block]:
     return [Table(headers, rows, caption=say("diagnose.targets"), texts=(4, 5)), Lines(tuple(ends))]
 
 
-def _finding(finding: Finding) -> tuple[str, ...]:
+def _finding(finding: TargetCheck) -> tuple[str, ...]:
     target = finding.target
-    status = "high" if finding.status == "low" and target.below else finding.status
     value = "" if finding.value is None else f"{finding.value:.4f}" if not target.unit else f"{finding.value:g}"
     return (
         target.measure, value, goal(target, target.target), goal(target, target.excellent),
-        say(f"status.{status}"), finding.advice,
+        say(f"status.{finding.status}"), finding.advice,
     )  # fmt: skip
 
 
@@ -154,7 +153,7 @@ def sweep(found: Sweep, protocol: str) -> list[Block]:
     return blocks
 
 
-def choice_lines(found: Sweep, choice: Choice) -> list[Said]:
+def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     """Say which k one system should have."""
     system = choice.system
     lines = [say("sweep.f1", system=system, k=choice.f1)]
@@ -213,6 +212,6 @@ def finding_rows(found: Sequence[Diagnosis]) -> Table:
             _exact(finding.target.excellent), finding.status, finding.advice,
         )
         for one in found
-        for finding in one.findings
+        for finding in one.targets
     )  # fmt: skip
     return Table(("system", "measure", "value", "target", "excellent", "status", "advice"), rows, names=2, texts=(5, 6))

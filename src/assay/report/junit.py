@@ -10,7 +10,7 @@ from assay.errors import clean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.analysis.gate import Check, Gate
+    from assay.results.gate import Gate, RuleCheck
 
 
 def junit(gates: Sequence[Gate], *, strict: bool) -> str:
@@ -30,11 +30,11 @@ def _suite(gate: Gate, *, strict: bool) -> str:
     return f"{head}{cases}{notes}  </testsuite>\n"
 
 
-def _fails(check: Check, *, strict: bool) -> bool:
+def _fails(check: RuleCheck, *, strict: bool) -> bool:
     return check.outcome == "failed" or (check.outcome == "inconclusive" and strict)
 
 
-def _case(system: str, check: Check, *, strict: bool) -> str:
+def _case(system: str, check: RuleCheck, *, strict: bool) -> str:
     name, message = quoteattr(clean(check.name)), clean(str(check.message))
     head = f"    <testcase classname={quoteattr(clean(system))} name={name}"
     if check.outcome == "passed":

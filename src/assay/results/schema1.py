@@ -137,8 +137,7 @@ def upgrade(plain: dict[str, Any], *, path: str | None = None) -> dict[str, Any]
 def _upgrade(plain: dict[str, Any]) -> dict[str, Any]:
     judge = plain.get("judge", "")
     found = {**plain, "schema": 2, "systems": [_system(one, judge) for one in plain.get("systems", [])]}
-    if "comparison" in plain:
-        found["comparison"] = _comparison(plain)
+    found |= {name: lay_out(plain) for name, lay_out in _PARTS.items() if plain.get(name)}
     if isinstance(plain.get("calibration"), str):  # how far the judge agrees; a calibration itself is a part
         found["calibrated"] = found.pop("calibration")
     return found
@@ -165,6 +164,52 @@ def _comparison(plain: dict[str, Any]) -> dict[str, Any]:
         "likeness": plain.get("lists") or [],
         "lifts": [_lift(one) for one in plain.get("lifts") or []],
     }
+
+
+def _sweep(plain: dict[str, Any]) -> dict[str, Any]:
+    """A sweep, which told its systems, measures and k by its curves alone."""
+    before = plain["sweep"]
+    curves = [{**one, "points": [interval(point) for point in one["points"]]} for one in before["curves"]]
+    system = plain["systems"][0]
+    return {
+        **before,
+        "curves": curves,
+        "k": curves[0]["k"],
+        "measures": list(dict.fromkeys(one["measure"] for one in curves)),
+        "systems": list(dict.fromkeys(one["system"] for one in curves)),
+        "queries": max(counts["queries"] for counts in system["counts"].values()),
+        "confidence_level": curves[0]["points"][0]["confidence_level"],
+    }
+
+
+def _diagnoses(plain: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            **one,
+            "targets": [_target(finding) for finding in one["findings"]],
+            "slices": [{**part, "mean": interval(part["mean"])} for part in one["slices"]],
+        }
+        for one in plain["diagnoses"]
+    ]
+
+
+def _target(plain: dict[str, Any]) -> dict[str, Any]:
+    """A target; files of schema 1 called a value that should be small and is not "low" too."""
+    high = plain["status"] == "low" and plain["target"].get("below", False)
+    return {**plain, "status": "high"} if high else plain
+
+
+def _gates(plain: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            **one,
+            "checks": [
+                {**check, "interval": None if check["interval"] is None else interval(check["interval"])}
+                for check in one["checks"]
+            ],
+        }
+        for one in plain["gates"]
+    ]
 
 
 def _contrast(plain: dict[str, Any], definition: str) -> dict[str, Any]:
@@ -201,3 +246,6 @@ def _lift(plain: dict[str, Any]) -> dict[str, Any]:
 def interval(plain: dict[str, Any]) -> dict[str, Any]:
     """An interval; the first files gave values that do not vary one of width 0."""
     return {**plain, "low": None, "high": None} if plain.get("reason") == NO_SPREAD else plain
+
+
+_PARTS = {"comparison": _comparison, "sweep": _sweep, "diagnoses": _diagnoses, "gates": _gates}

@@ -15,8 +15,8 @@ from assay.messages import Said
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.gate import Gate
     from assay.data.scores import Scores
+    from assay.results.gate import Gate
 
 
 def assert_gate(

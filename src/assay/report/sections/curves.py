@@ -12,7 +12,7 @@ from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from assay.analysis.report_data import Group, ReportData
-    from assay.analysis.sweep import Curve
+    from assay.results.sweep import Curve
 
 _OPEN = 4  # systems whose advice is shown without a click
 

@@ -12,8 +12,8 @@ from assay.report.intervals import between
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.diagnose import Diagnosis, Slice
     from assay.analysis.report_data import ReportData
+    from assay.results.diagnosis import Diagnosis, Slice
 
 _OPEN = 3  # systems that are shown without a click
 

@@ -15,10 +15,10 @@ from assay.report.tables import Cell, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.analysis.diagnose import Diagnosis, Finding
     from assay.analysis.report_data import Group, ReportData
     from assay.messages import Said
     from assay.results.comparison import Comparison, Contrast
+    from assay.results.diagnosis import Diagnosis, TargetCheck
 
 TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "equivalent": "", "inconclusive": "warn",
@@ -44,7 +44,7 @@ def _group(group: Group, *, alone: bool) -> list[Block]:
     judged = stamp(group.systems)
     if judged:
         blocks.append(Verdict(judged, "warn"))
-    with_targets = [one for one in group.diagnoses if any(f.status != "unmeasured" for f in one.findings)]
+    with_targets = [one for one in group.diagnoses if any(f.status != "unmeasured" for f in one.targets)]
     if with_targets:
         blocks += [targets(with_targets), Lines(_unmeasured(with_targets))]
     elif alone:
@@ -71,8 +71,8 @@ def _reached(group: Group) -> list[Verdict]:
     best = group.systems[0].name
     if group.comparison is not None:
         best = group.comparison.best[group.comparison.measures.index(group.primary)]
-    found = next((one.findings for one in group.diagnoses if one.system == best), ())
-    known = [finding.status != "low" for finding in found if finding.status != "unmeasured"]
+    found = next((one.targets for one in group.diagnoses if one.system == best), ())
+    known = [not finding.missed for finding in found if finding.status != "unmeasured"]
     if not known:
         return []
     text = say("report.targets_reached", system=best, reached=sum(known), n=len(known))
@@ -131,7 +131,7 @@ def _facts(group: Group) -> Facts:
 
 def targets(found: Sequence[Diagnosis]) -> Block:
     """Hold every system against the targets of its protocol; what matters most stands first."""
-    known = [(one.system, f) for one in found for f in one.findings if f.status != "unmeasured"]
+    known = [(one.system, f) for one in found for f in one.targets if f.status != "unmeasured"]
     many = len(found) > 1
     excellent = any(f.target.excellent is not None for _, f in known)
     names = ["measure", "value", "status", "target", *(["excellent"] if excellent else []), "advice"]
@@ -144,14 +144,13 @@ def targets(found: Sequence[Diagnosis]) -> Block:
 
 def _unmeasured(found: Sequence[Diagnosis]) -> tuple[str, ...]:
     """Name the targets that nothing was measured for."""
-    names = [f.target.measure for one in found for f in one.findings if f.status == "unmeasured"]
+    names = [f.target.measure for one in found for f in one.targets if f.status == "unmeasured"]
     return (say("report.unmeasured", names=list(dict.fromkeys(names))),) if names else ()
 
 
-def _finding(finding: Finding, *, excellent: bool) -> tuple[str | Cell, ...]:
+def _finding(finding: TargetCheck, *, excellent: bool) -> tuple[str | Cell, ...]:
     target = finding.target
-    status = "high" if finding.status == "low" and target.below else finding.status
     value = "" if finding.value is None else f"{finding.value:.4f}" if not target.unit else f"{finding.value:g}"
     best = (goal(target, target.excellent),) if excellent else ()
-    shown = Cell(say(f"status.{status}"), tone=TONES[status])
+    shown = Cell(say(f"status.{finding.status}"), tone=TONES[finding.status])
     return (target.measure, value, shown, goal(target, target.target), *best, finding.advice)

@@ -1,0 +1,121 @@
+"""Why one system's numbers are what they are: targets, stages, slices, the worst queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from assay.data.protocol import Protocol, Target
+from assay.data.record import Record
+from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.parts import part
+from assay.stats.intervals import Interval
+
+TargetStatus = Literal["excellent", "ok", "low", "high", "unmeasured"]
+RetrievalStage = Literal["missing", "not_retrieved", "below_k", "partly", "complete", "no_relevant"]
+RETRIEVAL_STAGES: tuple[RetrievalStage, ...] = get_args(RetrievalStage)
+
+
+@dataclass(frozen=True)
+class TargetCheck:
+    """A target and whether it was reached; `advice` is empty where it was."""
+
+    target: Target
+    value: float | None
+    status: TargetStatus
+    advice: str
+
+    @property
+    def missed(self) -> bool:
+        """Say whether the value was measured and does not reach the target."""
+        return self.status in {"low", "high"}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Queries that share a value of an attribute: their mean, and how many of them failed."""
+
+    attribute: str
+    value: str
+    queries: int
+    mean: Interval
+    failed: int
+
+
+@dataclass(frozen=True)
+class RankedDocument:
+    """One document of a ranked list; `grade` is None when it was not judged."""
+
+    rank: int
+    doc_id: str
+    score: float
+    grade: float | None
+
+
+@dataclass(frozen=True)
+class Worst:
+    """One of the worst queries: what stands above its first relevant document (or on top, if it has none)."""
+
+    query_id: str
+    value: float
+    stage: RetrievalStage | None
+    first_relevant: int | None
+    relevant: int | None
+    above: tuple[RankedDocument, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class WeakStatement:
+    """A statement with little support: what the contexts have instead, and why it was lowered."""
+
+    query_id: str
+    support: float
+    statement: str
+    evidence: str
+    reason: str
+
+
+@part("diagnoses", many=True)
+@dataclass(frozen=True)
+class Diagnosis(Record):
+    """All that is known about why one system's numbers are what they are.
+
+    `stages` has the queries by how far their relevant documents got, `limits` the highest mean that any system could
+    have. Of answers, `answers` has the samples by the stage at which they went wrong, `weakest` the statements with the
+    least support. `judge` is named where its grades are not calibrated.
+    """
+
+    system: str
+    measure: str
+    k: int
+    queries: int
+    protocol: Protocol
+    targets: tuple[TargetCheck, ...]
+    stages: Mapping[RetrievalStage, tuple[str, ...]]
+    slices: tuple[Slice, ...]
+    worst: tuple[Worst, ...]
+    judge: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    answers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    weakest: tuple[WeakStatement, ...] = ()
+    scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
+
+    def __post_init__(self) -> None:
+        if self.stages and set(self.stages) != set(RETRIEVAL_STAGES):
+            raise ValueError("queries are told by all stages or none")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per target."""
+        return [
+            {
+                "system": self.system,
+                "measure": check.target.measure,
+                "value": check.value,
+                "target": check.target.target,
+                "excellent": check.target.excellent,
+                "status": check.status,
+            }
+            for check in self.targets
+        ]

@@ -1,0 +1,49 @@
+"""Whether a change may pass: the outcome of every rule for one system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assay.data.record import Record
+from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.parts import part
+from assay.stats.intervals import Interval
+
+Outcome = Literal["passed", "failed", "inconclusive"]
+
+
+@dataclass(frozen=True)
+class RuleCheck:
+    """One rule's outcome, with the number it stands on; None where there is none."""
+
+    name: str
+    measure: str
+    outcome: Outcome
+    value: float | None
+    interval: Interval | None
+    message: str
+
+
+@part("gates", many=True)
+@dataclass(frozen=True)
+class Gate(Record):
+    """Outcomes of all rules for one system, and the worst of them."""
+
+    system: str
+    outcome: Outcome
+    checks: tuple[RuleCheck, ...]
+    warnings: tuple[str, ...] = ()
+    scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
+
+    @property
+    def passed(self) -> bool:
+        """Say whether no rule failed; one that cannot be decided lets a change pass."""
+        return self.outcome != "failed"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per rule."""
+        return [
+            {"system": self.system, "rule": check.name, "outcome": check.outcome, "value": check.value}
+            for check in self.checks
+        ]

@@ -1,0 +1,80 @@
+"""Measures against k: curves with bands, and the k to choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.data.record import Record
+from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.parts import part
+from assay.stats.intervals import Interval
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One measure of one system over k, with the band of its mean at each k."""
+
+    system: str
+    measure: str
+    k: tuple[int, ...]
+    points: tuple[Interval, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.k) != len(self.points) or not self.k:
+            raise ValueError("a curve has one point for each k")
+
+
+@dataclass(frozen=True)
+class CutoffChoice:
+    """The k to choose for one system, by purpose; None where no k that was tried will do.
+
+    `f1` has the highest F1, `recall` is the smallest k that reaches the recall target. For question answering the k
+    from 3 to 5 with the highest precision, for surveys from 10 to 20 with the highest recall; the smaller of equals.
+    """
+
+    system: str
+    f1: int
+    recall: int | None
+    answers: int | None
+    survey: int | None
+
+
+@part("sweep")
+@dataclass(frozen=True)
+class Sweep(Record):
+    """Curves of all systems and the choices they suggest; `scores` are the values at every k."""
+
+    k: tuple[int, ...]
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    curves: tuple[Curve, ...]
+    choices: tuple[CutoffChoice, ...]
+    recall_target: float
+    queries: int
+    confidence_level: float
+    scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
+
+    def __post_init__(self) -> None:
+        drawn = {(curve.system, curve.measure) for curve in self.curves}
+        if any((system, measure) not in drawn for system in self.systems for measure in self.measures):
+            raise ValueError("every system has a curve of every measure")
+
+    def curve(self, system: str, measure: str) -> Curve:
+        """Find one curve."""
+        return next(curve for curve in self.curves if (curve.system, curve.measure) == (system, measure))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per system, measure and k."""
+        return [
+            {
+                "system": curve.system,
+                "measure": curve.measure,
+                "k": k,
+                "mean": point.estimate,
+                "low": point.low,
+                "high": point.high,
+            }
+            for curve in self.curves
+            for k, point in zip(curve.k, curve.points, strict=True)
+        ]
