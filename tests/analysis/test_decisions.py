@@ -598,10 +598,10 @@ def test_a_return_pays_only_where_the_comparison_calls_the_system_better():
     assert returned(base, better).outcome == "pays"
     found = returned(base, better, verdict="inconclusive")
     assert (found.outcome, found.net.low > 0) == ("open", True)
-    text = write(returns(found, method="b", currency="$"), "table").replace("\n", " ")
+    text = write(returns(replace(found, method="b", currency="$")), "table").replace("\n", " ")
     assert "the comparison does not show that b is better" in text
     assert "It pays" not in text and "holds both" not in text
-    assert "比较并未证实 b 更好" in write(returns(found, method="b", currency="$"), "table", "zh")
+    assert "比较并未证实 b 更好" in write(returns(replace(found, method="b", currency="$")), "table", "zh")
 
 
 def test_a_return_on_few_queries_or_an_unsure_baseline_has_no_interval():
@@ -618,7 +618,7 @@ def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     found, _ = contrast_of([0.4] * 20, [0.5] * 20)
     got = roi(gain_of(found), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
     assert (got.outcome, got.roi.low, got.roi.high) == ("no_interval", None, None)
-    text = write(returns(got, method="b", currency="$"), "table")
+    text = write(returns(replace(got, method="b", currency="$")), "table")
     assert "The comparison gives no interval of the gain that can be relied on" in text
     assert "[never, never]" not in text
 
@@ -631,7 +631,8 @@ def test_the_colour_of_a_return_follows_its_interval(low, high, tone):
     from assay.analysis.report_data import Evidence, ReportData
     from assay.report.sections.money import verdict
 
-    found = ReportData((), (), Evidence(), {"economics": ({"roi": {"value": 0.5, "low": low, "high": high}},)})
+    part = {"currency": "USD", "costs": [], "roi": {"value": 0.5, "low": low, "high": high}}
+    found = ReportData((), (decode_result({"schema": 1, "economics": part}),), Evidence(), {})
     assert verdict(found).tone == tone
 
 

@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.analysis.economics import REFERENCES, Method, cost, measured_throughput, money
-from assay.analysis.roi import Band, Gain, gain_of, roi
+from assay.analysis.economics import REFERENCES, PricedMethod, cost, fastest_load, money
+from assay.analysis.roi import gain_of, roi
 from assay.errors import InputError, UnknownName, UsageError
 from assay.llm.prices import PriceTable
+from assay.results.bench import Bench
+from assay.results.money import Band, Gain
+from assay.results.result import decode_result
 
 DAY = date(2026, 11, 16)
 
 
-def one(method: Method, **volumes):
+def one(method: PricedMethod, **volumes):
     return cost([method], day=DAY, **volumes).costs[1]
 
 
@@ -25,7 +28,7 @@ def one(method: Method, **volumes):
 
 
 def test_fifty_documents_of_800_tokens_cost_a_hundred_dollars_a_day():
-    found = one(Method("cross-encoder", price=0.025, tokens=800), documents_per_query=50, queries_per_day=100_000)
+    found = one(PricedMethod("cross-encoder", price=0.025, tokens=800), documents_per_query=50, queries_per_day=100_000)
     assert found.per_query == pytest.approx(0.001, rel=1e-12)
     assert found.per_day == pytest.approx(100.0, rel=1e-12)
 
@@ -56,16 +59,16 @@ def test_the_return_of_the_worked_example():
 
 
 def test_a_price_per_search_is_paid_for_every_call_of_a_query():
-    once = one(Method("service", price_per_search=0.002), queries_per_day=1000)
+    once = one(PricedMethod("service", price_per_search=0.002), queries_per_day=1000)
     assert (once.per_query, once.per_day) == (0.002, 2.0)
-    many = one(Method("service", price_per_search=0.002, calls=3, tokens=500), queries_per_day=1000)
+    many = one(PricedMethod("service", price_per_search=0.002, calls=3, tokens=500), queries_per_day=1000)
     assert (many.per_query, many.per_day) == (pytest.approx(0.006), pytest.approx(6.0))
     assert (str(once.basis), str(many.basis)) == ("$0.002 a search", "$0.002 a search, 3 of them a query")
 
 
 def test_every_100_documents_of_a_call_are_a_search():
     def searches(documents, **known):
-        found = one(Method("service", price_per_search=1.0, **known), documents_per_query=documents)
+        found = one(PricedMethod("service", price_per_search=1.0, **known), documents_per_query=documents)
         return found.per_query
 
     assert [searches(count) for count in (1, 100, 101, 200, 250)] == [1, 1, 2, 2, 3]
@@ -82,7 +85,7 @@ def test_the_keys_that_a_method_may_have_are_all_named(call):
 def test_a_price_per_search_excludes_other_ways():
     for other in ({"price": 1.0, "tokens": 10}, {"machine": 1.0, "throughput": 2}, {"per_query": 0.1}):
         with pytest.raises(UsageError, match="not several of them"):
-            Method("x", price_per_search=0.002, **other)
+            PricedMethod("x", price_per_search=0.002, **other)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_a_price_per_search_excludes_other_ways():
     ],
 )
 def test_an_unknown_cost_says_what_is_missing(method, reason):
-    found = one(Method("x", **method))
+    found = one(PricedMethod("x", **method))
     assert (found.per_query, found.per_day, str(found.basis)) == (None, None, reason)
 
 
@@ -109,7 +112,7 @@ def test_the_command_takes_a_price_per_search_and_says_what_is_missing(call, tmp
     assert next(row for row in rows if row[0] == "x")[-1].strip() == "unknown: output_price is missing"
     (tmp_path / "c.toml").write_text("[method.c]\nprice_per_search = 0.002\n")
     code, _, _ = call("cost", "c.toml", "-o", "c.json")
-    costs = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["economics"]["costs"]
+    costs = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["cost"]["costs"]
     assert (costs[1]["per_query"], costs[1]["per_day"], costs[1]["price_per_search"]) == (0.002, 200.0, 0.002)
     code, out, _ = call("cost", "--method", "x,price=1,tokens=1000,output_tokens=5", "--lang", "zh")
     assert "未知：缺少 output_price" in out
@@ -119,7 +122,7 @@ def test_the_command_takes_a_price_per_search_and_says_what_is_missing(call, tmp
 
 
 def test_a_machine_costs_its_hour_by_the_queries_of_an_hour():
-    found = one(Method("own", machine=1.8, throughput=5), queries_per_day=1_000_000)
+    found = one(PricedMethod("own", machine=1.8, throughput=5), queries_per_day=1_000_000)
     assert found.per_query == pytest.approx(1.8 / 18_000)  # five a second are 18,000 an hour
     assert found.per_day == pytest.approx(100.0)
     assert found.machines == 3  # 1,000,000 / 432,000
@@ -127,36 +130,36 @@ def test_a_machine_costs_its_hour_by_the_queries_of_an_hour():
 
 
 def test_a_machine_that_is_just_full_is_one():
-    assert one(Method("own", machine=1.0, throughput=1), queries_per_day=86_400).machines == 1
+    assert one(PricedMethod("own", machine=1.0, throughput=1), queries_per_day=86_400).machines == 1
 
 
 def test_output_tokens_cost_their_own_price():
-    found = one(Method("m", price=0.4, output_price=1.2, tokens=1000, output_tokens=200), documents_per_query=50)
+    found = one(PricedMethod("m", price=0.4, output_price=1.2, tokens=1000, output_tokens=200), documents_per_query=50)
     assert found.per_query == pytest.approx((50_000 * 0.4 + 200 * 1.2) / 1e6)
 
 
 def test_a_models_price_is_looked_up():
-    found = one(Method("m", model="qwen-plus", tokens=1000, output_tokens=200), documents_per_query=50)
+    found = one(PricedMethod("m", model="qwen-plus", tokens=1000, output_tokens=200), documents_per_query=50)
     assert found.per_query == pytest.approx((50_000 * 0.40 + 200 * 1.20) / 1e6)
     assert "dashscope" in found.basis and "2026-11-01" in found.basis
-    named = Method("m", model="qwen-plus", url="https://dashscope.aliyuncs.com/compatible-mode/v1", tokens=1000)
+    named = PricedMethod("m", model="qwen-plus", url="https://dashscope.aliyuncs.com/compatible-mode/v1", tokens=1000)
     assert one(named, documents_per_query=50).per_query == pytest.approx(0.02)
 
 
 @pytest.mark.parametrize(("calls", "price"), [(50, 1.2), (1, 2.4)])
 def test_prices_by_the_length_of_a_prompt_go_by_calls(calls, price):
-    found = one(Method("m", model="qwen3-max", tokens=1000, calls=calls), documents_per_query=50)
+    found = one(PricedMethod("m", model="qwen3-max", tokens=1000, calls=calls), documents_per_query=50)
     assert found.per_query == pytest.approx(50_000 * price / 1e6)
 
 
 def test_an_unknown_price_is_an_unknown_cost_and_never_nothing():
     for method in (
-        Method("a", model="nobody-knows-it", tokens=1000),
-        Method("b", tokens=1000),
-        Method("c", price=1.0, tokens=10, output_tokens=5),
-        Method("d", model="qwen-plus", url="https://example.com/v1", tokens=10),
-        Method("e", model="qwen-flash", tokens=300_000),
-        Method("f", model="qwen3-8b", tokens=10),  # costs nothing only on one's own machine, whose hours it takes
+        PricedMethod("a", model="nobody-knows-it", tokens=1000),
+        PricedMethod("b", tokens=1000),
+        PricedMethod("c", price=1.0, tokens=10, output_tokens=5),
+        PricedMethod("d", model="qwen-plus", url="https://example.com/v1", tokens=10),
+        PricedMethod("e", model="qwen-flash", tokens=300_000),
+        PricedMethod("f", model="qwen3-8b", tokens=10),  # costs nothing only on one's own machine, whose hours it takes
     ):
         found = cost([method], day=DAY)
         assert (found.costs[1].per_query, found.costs[1].per_day) == (None, None), method.name
@@ -165,7 +168,7 @@ def test_an_unknown_price_is_an_unknown_cost_and_never_nothing():
 
 def test_a_price_in_another_currency_is_refused():
     with pytest.raises(UsageError, match="the price is in USD, not in CNY"):
-        cost([Method("m", model="qwen-plus", tokens=10)], currency="CNY", day=DAY)
+        cost([PricedMethod("m", model="qwen-plus", tokens=10)], currency="CNY", day=DAY)
 
 
 def test_a_model_that_several_vendors_sell_needs_an_address(tmp_path):
@@ -175,7 +178,7 @@ def test_a_model_that_several_vendors_sell_needs_an_address(tmp_path):
     ]
     place.write_text(f"price = [{', '.join(rows)}]\n")
     with pytest.raises(UsageError, match="several vendors have both"):
-        cost([Method("m", model="both", tokens=10)], prices=PriceTable.load(place), day=DAY)
+        cost([PricedMethod("m", model="both", tokens=10)], prices=PriceTable.load(place), day=DAY)
 
 
 @pytest.mark.parametrize(
@@ -189,12 +192,12 @@ def test_a_model_that_several_vendors_sell_needs_an_address(tmp_path):
 )  # fmt: skip
 def test_methods_that_make_no_sense_are_refused(given, expected):
     with pytest.raises(UsageError, match=expected):
-        cost([Method.of("m", given)])
+        cost([PricedMethod.of("m", given)])
 
 
 def test_names_and_volumes_are_checked():
     with pytest.raises(UsageError, match="two methods are called"):
-        cost([Method("m", per_query=1), Method("m", per_query=2)])
+        cost([PricedMethod("m", per_query=1), PricedMethod("m", per_query=2)])
     with pytest.raises(UsageError, match="queries_per_day"):
         cost(queries_per_day=0)
     with pytest.raises(UnknownName, match="did you mean LLM listwise"):
@@ -207,24 +210,22 @@ LOADS = [
 ]
 
 
+def bench_of(loads):
+    return decode_result({"schema": 1, "bench": {"loads": loads}}).part(Bench)
+
+
 def test_throughput_comes_from_the_load_with_as_many_candidates():
-    assert measured_throughput({"loads": LOADS}, documents=50) == (150.0, 4)
-    assert measured_throughput({"loads": LOADS}, documents=50, threads=1) == (40.0, 1)
+    assert fastest_load(bench_of(LOADS), documents=50) == (150.0, 4)
+    assert fastest_load(bench_of(LOADS), documents=50, threads=1) == (40.0, 1)
     with pytest.raises(UsageError, match="with 20, 50 candidates, not with 100"):
-        measured_throughput({"loads": LOADS}, documents=100)
+        fastest_load(bench_of(LOADS), documents=100)
     with pytest.raises(UsageError, match="not measured with 8 threads"):
-        measured_throughput({"loads": LOADS}, documents=50, threads=8)
+        fastest_load(bench_of(LOADS), documents=50, threads=8)
     with pytest.raises(UsageError, match="no closed loop"):
-        measured_throughput({"loads": [{**LOADS[0], "kind": "open"}]}, documents=20)
-    for damaged in (
-        {},
-        {"loads": 5},
-        {"loads": [{"kind": "closed"}]},
-        {"loads": ["x"]},
-        {"loads": [{**LOADS[0], "throughput_qps": "x"}]},
-    ):
+        fastest_load(bench_of([{**LOADS[0], "kind": "open"}]), documents=20)
+    for damaged in (5, [{"kind": "closed"}], ["x"], [{**LOADS[0], "throughput_qps": "x"}]):
         with pytest.raises(InputError, match="damaged"):
-            measured_throughput(damaged, documents=20, threads=1)
+            bench_of(damaged)
 
 
 @pytest.mark.parametrize(
@@ -355,15 +356,15 @@ def test_the_gain_and_its_interval_come_from_a_comparison_file(call, compared):
     before, after = compared
     words = ("roi", "c.json", "--cost-per-query", "0.001", "--queries-per-day", "1000", "--revenue-per-query", "0.01")
     assert call(*words, "-o", "roi.json")[0] == 0
-    economics = json.loads(Path("roi.json").read_text())["economics"]
+    roi = json.loads(Path("roi.json").read_text())["roi"]
     expected = delta_interval(before, after)
-    gain = economics["roi"]["gain"]["relative"]
+    gain = roi["gain"]["relative"]
     assert (gain["value"], gain["low"], gain["high"]) == pytest.approx(expected)
-    assert economics["roi"]["value"] == pytest.approx((10 * expected[0] - 1) / 1)
-    assert economics["roi"]["low"] == pytest.approx(10 * expected[1] - 1)
-    assert economics["roi"]["high"] == pytest.approx(10 * expected[2] - 1)
-    assert economics["costs"] == [{"method": "reranking", "per_query": 0.001, "per_day": pytest.approx(1.0)}]
-    assert set(economics["roi"]["curve"][0]) >= {"queries_per_day", "net_per_day"}
+    assert roi["roi"]["value"] == pytest.approx((10 * expected[0] - 1) / 1)
+    assert roi["roi"]["low"] == pytest.approx(10 * expected[1] - 1)
+    assert roi["roi"]["high"] == pytest.approx(10 * expected[2] - 1)
+    assert (roi["method"]["text"], roi["cost_per_query"], roi["cost"]) == ("reranking", 0.001, pytest.approx(1.0))
+    assert set(roi["curve"][0]) >= {"queries_per_day", "net_per_day"}
 
 
 def delta_interval(before, after):
@@ -382,9 +383,9 @@ def test_costs_flow_from_file_to_file(call, compared):
     words = ("cost", "--method", "ce,price=0.025,tokens=800", "--method", "what,tokens=5", "--queries-per-day", "1000")
     assert call(*words, "-o", "cost.json")[0] == 0
     data = json.loads(Path("cost.json").read_text())
-    assert (data["schema"], data["economics"]["currency"]) == (2, "USD")
-    rows = data["economics"]["costs"]
-    assert [(row["method"], row["per_query"], row["per_day"]) for row in rows] == [
+    assert (data["schema"], data["cost"]["currency"]) == (2, "USD")
+    rows = data["cost"]["costs"]
+    assert [(text_of(row["method"]), row["per_query"], row["per_day"]) for row in rows] == [
         ("no reranking", 0.0, 0.0), ("ce", pytest.approx(0.001), pytest.approx(1.0)), ("what", None, None),
     ]  # fmt: skip
     code, out, _ = call("roi", "c.json", "--costs", "cost.json", "--method", "ce", "--revenue-per-query", "0.01")
@@ -399,7 +400,7 @@ def test_a_bench_file_gives_the_throughput(call, tmp_path):
     (tmp_path / "bench.json").write_text(json.dumps({"schema": 1, "bench": {"loads": LOADS}}))
     code, out, _ = call("cost", "--method", "own,machine=1.2,bench=bench.json", "--format", "json")
     assert code == 0
-    row = json.loads(out)["economics"]["costs"][1]
+    row = json.loads(out)["cost"]["costs"][1]
     assert row["per_query"] == pytest.approx(1.2 / 3600 / 150)
 
 
@@ -472,3 +473,8 @@ def test_tables_exist_in_both_languages(call, compared, kind, lang):
 
 def test_the_published_methods_are_named_once():
     assert len({method.name for method in REFERENCES}) == 3
+
+
+def text_of(stored):
+    """A text as a file holds it, which is a message where it can be told in another language."""
+    return stored if isinstance(stored, str) else stored["text"]

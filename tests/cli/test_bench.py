@@ -67,7 +67,7 @@ def test_the_result_file_has_the_agreed_shape(call, tmp_path):
     assert set(load) >= {"seconds", "errors", "throughput_qps", "latency_ms", "histogram"}
     for name in ("p50", "p95", "p99"):
         ends = load["latency_ms"][name]
-        assert ends["low"] <= ends["value"] <= ends["high"]
+        assert ends["low"] <= ends["estimate"] <= ends["high"]
     assert load["latency_ms"]["mean"] > 0
     assert sum(load["histogram"]["counts"]) == 400
     assert load["throughput_qps"] == pytest.approx(400 / load["seconds"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.latency import Load, summarised
+from assay.analysis.latency import summarise
 from assay.analysis.load_doubts import load_doubts
 from assay.analysis.stage_targets import PREFIX, stage_target
 from assay.errors import UsageError
 from assay.messages import Said, say
+from assay.results.bench import Bench, Load
 from assay.serving.endpoints import Endpoint
 from assay.serving.loops import run
 from assay.serving.records import Plan
@@ -27,18 +28,6 @@ CANDIDATES = (20, 50, 100, 200)
 _MOST_CALLS_READY = 1000
 _MOST_TEXTS_READY = 2_000_000  # in the lists of all of them
 _AT_ONCE = 64  # calls at once of an open loop on something that has workers of its own
-
-
-@dataclass(frozen=True)
-class Bench:
-    """A target under one load after another."""
-
-    target: str
-    loads: tuple[Load, ...]
-    warnings: tuple[Said, ...]
-    confidence_level: float
-    texts: str = ""
-    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +87,7 @@ def bench(
         progress = None if watch is None else watch(step)
         timing = run(step.plan, found, calls, clock=clock, progress=progress)
         timings.append(timing)
-        loads.append(summarised(timing, candidates=step.candidates, confidence_level=confidence_level))
+        loads.append(summarise(timing, candidates=step.candidates, confidence_level=confidence_level))
         if timing.interrupted:
             break
     warnings = _merged(loads, [load_doubts(*pair) for pair in zip(loads, timings, strict=True)])

@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import UnknownName, UsageError
 from assay.messages import Said, say
+from assay.results.money import Costs, MethodCost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
     from assay.llm.prices import Price, PriceTable
+    from assay.results.bench import Bench
 
 _MILLION = 1_000_000
 _HOUR, _DAY = 3600, 86_400
@@ -22,7 +24,7 @@ _A_SEARCH = 100  # documents that a service bills as one search
 
 
 @dataclass(frozen=True)
-class Method:
+class PricedMethod:
     """A way to rerank, and what is known of its cost.
 
     By tokens: `price` per million (and `output_price`), or the `model` whose price is looked up (on the server at
@@ -66,7 +68,7 @@ class Method:
             raise UsageError(f"{self.name}: a price needs tokens, the number of tokens of a document")
 
     @classmethod
-    def of(cls, name: str, given: Mapping[str, Any], *, also: Sequence[str] = ()) -> Method:
+    def of(cls, name: str, given: Mapping[str, Any], *, also: Sequence[str] = ()) -> PricedMethod:
         """Make a method of named values; `also` are keys that the caller has taken out, for whoever misspells one."""
         known = [entry.name for entry in fields(cls) if entry.name != "name"]
         for key in given:
@@ -78,47 +80,14 @@ class Method:
 
 # Published for 50 documents a query.
 REFERENCES = (
-    Method("cross-encoder", price=0.025, tokens=800),
-    Method("LLM pointwise", price=0.5, tokens=1000),
-    Method("LLM listwise", price=1.0, tokens=1000),
+    PricedMethod("cross-encoder", price=0.025, tokens=800),
+    PricedMethod("LLM pointwise", price=0.5, tokens=1000),
+    PricedMethod("LLM listwise", price=1.0, tokens=1000),
 )
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Money for one method; None where it is not known, which is not the same as 0."""
-
-    method: str
-    per_query: float | None
-    per_day: float | None
-    basis: str
-    price: float | None = None
-    tokens: float | None = None
-    machines: int | None = None
-    always_on_per_day: float | None = None
-    price_per_search: float | None = None
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Methods side by side, the first of them no reranking at all."""
-
-    currency: str
-    documents_per_query: float
-    queries_per_day: float
-    costs: tuple[Cost, ...]
-    warnings: tuple[Said, ...] = ()
-
-    def of(self, method: str) -> Cost:
-        """Find a method's cost."""
-        for found in self.costs:
-            if found.method == method:
-                return found
-        raise UnknownName("method", method, [found.method for found in self.costs])
-
-
 def cost(
-    methods: Sequence[Method] = (),
+    methods: Sequence[PricedMethod] = (),
     *,
     queries_per_day: float = 100_000,
     documents_per_query: float = 50,
@@ -135,7 +104,7 @@ def cost(
     if len(set(names)) < len(names):
         raise UsageError(f"two methods are called {max(names, key=names.count)!r}: give each a name of its own")
     job = _Job(queries_per_day, documents_per_query, currency, prices, day)
-    rows = [Cost(say("cost.none"), 0.0, 0.0, "")]
+    rows = [MethodCost(say("cost.none"), 0.0, 0.0, "")]
     rows += [job.cost(method) for method in methods]
     if reference:
         rows += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
@@ -151,9 +120,9 @@ class _Job:
         self.queries, self.documents, self.currency, self.prices, self.day = queries, documents, currency, prices, day
         self.warnings: list[Said] = []
 
-    def cost(self, method: Method) -> Cost:
+    def cost(self, method: PricedMethod) -> MethodCost:
         if method.per_query is not None:
-            return Cost(method.name, method.per_query, method.per_query * self.queries, say("cost.fixed"))
+            return MethodCost(method.name, method.per_query, method.per_query * self.queries, say("cost.fixed"))
         if method.machine is not None:
             return self._by_machine(method)
         if method.price_per_search is not None:
@@ -164,7 +133,9 @@ class _Job:
             self.warnings.append(say("cost.no_price_given", method=method.name))
         return self.by_price(method, method.price, method.output_price, say("cost.given"))
 
-    def by_price(self, method: Method, price: float | None, output_price: float | None, basis: Said) -> Cost:
+    def by_price(
+        self, method: PricedMethod, price: float | None, output_price: float | None, basis: Said
+    ) -> MethodCost:
         """Tokens times their price; unknown, with the reason, when a price that is needed is not known."""
         asked = (method.tokens or 0.0) * self.documents
         if price is None:
@@ -173,9 +144,9 @@ class _Job:
             lacks = say("cost.lacks_output_of", model=method.model) if method.model else say("cost.lacks_output_price")
             return _unknown(method, lacks, price)
         money = (asked * price + method.output_tokens * (output_price or 0.0)) / _MILLION
-        return Cost(method.name, money, money * self.queries, basis, price, method.tokens)
+        return MethodCost(method.name, money, money * self.queries, basis, price, method.tokens)
 
-    def _by_model(self, method: Method) -> Cost:
+    def _by_model(self, method: PricedMethod) -> MethodCost:
         row = self._row(method)
         if row is None:
             self.warnings.append(say("cost.no_price", method=method.name, model=method.model))
@@ -191,7 +162,7 @@ class _Job:
         basis = say("cost.listed", model=method.model, vendor=row.vendor or row.host, date=row.date.isoformat())
         return self.by_price(method, tier.input, tier.output, basis)
 
-    def _row(self, method: Method) -> Price | None:
+    def _row(self, method: PricedMethod) -> Price | None:
         from assay.llm.hosts import Address
         from assay.llm.prices import PriceTable
 
@@ -204,14 +175,14 @@ class _Job:
             raise UsageError(f"{method.name}: several vendors have {method.model} ({vendors}): say which by url")
         return rows[0] if rows else None
 
-    def _by_search(self, method: Method, price: float) -> Cost:
+    def _by_search(self, method: PricedMethod, price: float) -> MethodCost:
         shown = money(price, self.currency)
         searches = method.calls * max(1, math.ceil(self.documents / method.calls / _A_SEARCH - 1e-9))
         each = price * searches
         basis = say("cost.search", money=shown)
         if searches != 1:
             basis = say("cost.searches", money=shown, calls=searches)
-        return Cost(
+        return MethodCost(
             method.name,
             each,
             each * self.queries,
@@ -220,7 +191,7 @@ class _Job:
             price_per_search=method.price_per_search,
         )
 
-    def _by_machine(self, method: Method) -> Cost:
+    def _by_machine(self, method: PricedMethod) -> MethodCost:
         assert method.machine is not None and method.throughput is not None
         per_query = method.machine / (_HOUR * method.throughput)
         busy = self.queries / (_DAY * method.throughput)
@@ -231,41 +202,35 @@ class _Job:
                 share=busy / machines)
         )  # fmt: skip
         basis = say("cost.machine", hour=money(method.machine, self.currency), qps=method.throughput)
-        return Cost(method.name, per_query, per_query * self.queries, basis, machines=machines, always_on_per_day=daily)
+        each = (per_query, per_query * self.queries)
+        return MethodCost(method.name, *each, basis, machines=machines, always_on_per_day=daily)
 
 
-def _unknown(method: Method, reason: Said, price: float | None = None) -> Cost:
-    return Cost(method.name, None, None, reason, price, method.tokens)
+def _unknown(method: PricedMethod, reason: Said, price: float | None = None) -> MethodCost:
+    return MethodCost(method.name, None, None, reason, price, method.tokens)
 
 
-def measured_throughput(
-    bench: Mapping[str, Any], *, documents: float, threads: int | None = None, place: str = "the file"
+def fastest_load(
+    bench: Bench, *, documents: float, threads: int | None = None, place: str = "the file"
 ) -> tuple[float, int]:
     """Queries a second in the part of a bench result that has so many candidates, and how many threads it took.
 
     Of several loads the one with the highest throughput counts, unless `threads` says which.
     """
-    try:
-        return _fastest(bench, documents, threads, place)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the measurement is damaged: {type(error).__name__} {error}", path=place) from None
-
-
-def _fastest(bench: Mapping[str, Any], documents: float, threads: int | None, place: str) -> tuple[float, int]:
-    loads = [load for load in bench["loads"] if load["count"] and load["kind"] == "closed"]
+    loads = [load for load in bench.loads if load.count and load.kind == "closed"]
     if not loads:
         raise UsageError(f"{place} holds no closed loop with successful calls: its throughput is not known")
-    sizes = sorted({load["candidates"] for load in loads if load["candidates"] is not None})
+    sizes = sorted({load.candidates for load in loads if load.candidates is not None})
     if sizes and documents not in sizes:
         shown = ", ".join(map(str, sizes))
         raise UsageError(f"{place} was measured with {shown} candidates, not with {documents:g} documents a query")
-    fitting = [load for load in loads if not sizes or load["candidates"] == documents]
+    fitting = [load for load in loads if not sizes or load.candidates == documents]
     if threads is not None:
-        fitting = [load for load in fitting if load["threads"] == threads]
+        fitting = [load for load in fitting if load.threads == threads]
         if not fitting:
             raise UsageError(f"{place} was not measured with {threads} threads")
-    best = max(fitting, key=lambda load: float(load["throughput_qps"]))
-    return float(best["throughput_qps"]), int(best["threads"])
+    best = max(fitting, key=lambda load: load.throughput_qps)
+    return best.throughput_qps, best.threads
 
 
 _SIGNS = {"USD": "$", "CNY": "¥", "EUR": "€", "GBP": "£"}

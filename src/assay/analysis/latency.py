@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.results.bench import Histogram, Latency, Load
 from assay.stats.intervals import quantile_interval
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
-    from assay.serving.records import Kind, Timing
-    from assay.stats.intervals import Interval
+    from assay.serving.records import Timing
 
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 _MS = 1000.0
@@ -21,49 +20,7 @@ _BINS = 24
 _LEAST = 1e-6  # milliseconds: a logarithmic scale has no 0
 
 
-@dataclass(frozen=True)
-class Latency:
-    """Milliseconds of the calls of one load: percentiles with intervals, mean and standard deviation (ddof 0)."""
-
-    p50: Interval
-    p95: Interval
-    p99: Interval
-    mean: float
-    std: float
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Counts between edges in milliseconds, evenly spaced on a logarithmic scale."""
-
-    edges: tuple[float, ...]
-    counts: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Load:
-    """What was measured under one load.
-
-    `latency_ms` counts from the moment a call was due, `service_ms` from the moment it began: in an open loop the
-    difference is the time in the queue. `count` are the calls that worked; the others are in `errors` by kind.
-    """
-
-    kind: Kind
-    threads: int
-    candidates: int | None
-    rate: float | None
-    seconds: float
-    count: int
-    errors: dict[str, int]
-    examples: dict[str, str]
-    throughput_qps: float
-    latency_ms: Latency | None
-    service_ms: Latency | None
-    histogram: Histogram | None
-    interrupted: bool = False
-
-
-def summarised(timing: Timing, *, candidates: int | None = None, confidence_level: float = 0.95) -> Load:
+def summarise(timing: Timing, *, candidates: int | None = None, confidence_level: float = 0.95) -> Load:
     """Turn the times of all calls into percentiles, throughput and counts."""
     due, begun, ended = (np.array(part) for part in (timing.due, timing.begun, timing.ended))
     waited = (ended - due) * _MS

@@ -13,8 +13,8 @@ from assay.serving.records import MOST_CALLS
 from assay.stats.intervals import needed_for_quantile
 
 if TYPE_CHECKING:
-    from assay.analysis.latency import Latency, Load
     from assay.data.segments import Floats
+    from assay.results.bench import Latency, Load
     from assay.serving.records import Timing
 
 _ALIKE = 0.3  # correlation of one call with the next from which intervals are too narrow to go without a word

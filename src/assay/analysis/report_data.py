@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.analysis.compare import compare
 from assay.analysis.diagnose import chosen, diagnose, diagnose_scores
@@ -11,6 +11,7 @@ from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
 from assay.analysis.settings import Settings
 from assay.analysis.sweep import sweep
+from assay.data.record import Record
 from assay.errors import NotComparable, UsageError
 from assay.measures import parse
 from assay.measures.lists import ranked_lists
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from assay.formats.queries import Queries
     from assay.results.result import Result
 
-EXTRAS = ("answers", "experiment", "bench", "economics")
+PartRecord = TypeVar("PartRecord", bound=Record)
+EXTRAS = ("answers", "experiment")
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CUTS = (1, 3, 5, 10, 20)
 _DEPTH = 100  # how far down a document's place in the baseline's list is looked for
@@ -75,6 +77,10 @@ class ReportData:
     results: tuple[Result, ...]
     evidence: Evidence
     extras: Mapping[str, tuple[dict[str, Any], ...]]
+
+    def every(self, kind: type[PartRecord]) -> tuple[PartRecord, ...]:
+        """All such records that the results hold."""
+        return tuple(record for result in self.results for record in result.every(kind))
 
     @property
     def main(self) -> Group | None:

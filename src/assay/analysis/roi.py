@@ -3,83 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from assay.errors import UnknownName, UsageError
+from assay.results.money import Band, Gain, NetAt, Roi
 
 if TYPE_CHECKING:
     from assay.results.comparison import Comparison
 
 _POINTS = 25
-
-
-@dataclass(frozen=True)
-class Band:
-    """A value with the ends that come from the interval of the gain, where it has one."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True)
-class Gain:
-    """A relative gain in quality and where it comes from."""
-
-    relative: Band
-    before: float | None = None
-    after: float | None = None
-    confidence_level: float | None = None
-    system: str = ""
-    baseline: str = ""
-    measure: str = ""
-    queries: int = 0
-    verdict: str = ""
-
-    @classmethod
-    def between(cls, before: float, after: float) -> Gain:
-        """Take the gain from quality before and after."""
-        if not before > 0:
-            raise UsageError(f"quality before is {before!r}: a relative gain needs a number above 0")
-        return cls(Band(after / before - 1), before, after)
-
-
-@dataclass(frozen=True)
-class Point:
-    """Net money a day at a volume."""
-
-    queries_per_day: float
-    net_per_day: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class Roi:
-    """Return on investment: (more revenue - more cost) / more cost, and where it turns.
-
-    `break_even_queries_per_day` is None when no volume pays and 0 when every volume does; `break_even_price` is the
-    extra cost of a query that would just be earned, None when nothing is earned.
-    """
-
-    gain: Gain
-    queries_per_day: float
-    revenue_per_query: float
-    cost_per_query: float | None
-    fixed_per_day: float
-    elasticity: float
-    revenue: Band
-    cost: float | None
-    net: Band
-    roi: Band
-    break_even_queries_per_day: Band
-    break_even_price: Band
-    break_even_gain: float | None
-    curve: tuple[Point, ...]
-    outcome: Literal["pays", "loses", "open", "no_interval", "no_cost"]
 
 
 def roi(
@@ -90,10 +24,14 @@ def roi(
     revenue_per_query: float,
     fixed_per_day: float = 0.0,
     elasticity: float = 1.0,
+    method: str = "",
+    currency: str = "USD",
+    tokens: float | None = None,
 ) -> Roi:
     """Weigh a relative gain in quality against its extra cost; the interval of the gain goes into every number.
 
-    Revenue rises by `elasticity` per cent when quality rises by one per cent; 1 is the plain formula.
+    Revenue rises by `elasticity` per cent when quality rises by one per cent; 1 is the plain formula. `method` names
+    what costs it, `tokens` how many tokens that reads for a query.
     """
     given = gain if isinstance(gain, Gain) else Gain(Band(gain))
     if given.relative.value is None or not math.isfinite(given.relative.value):
@@ -116,6 +54,7 @@ def roi(
     return Roi(
         given, queries_per_day, revenue_per_query, cost_per_query, fixed_per_day, elasticity, revenue, total, net, back,
         volume, price, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
+        method, currency, tokens,
     )  # fmt: skip
 
 
@@ -141,7 +80,7 @@ def _volume(worth: Band, cost: float | None, fixed: float) -> Band:
     return Band(found.value, found.high, found.low)
 
 
-def _curve(worth: Band, cost: float | None, fixed: float, queries: float) -> tuple[Point, ...]:
+def _curve(worth: Band, cost: float | None, fixed: float, queries: float) -> tuple[NetAt, ...]:
     if cost is None or worth.value is None:
         return ()
     points = []
@@ -150,7 +89,7 @@ def _curve(worth: Band, cost: float | None, fixed: float, queries: float) -> tup
             None if part is None else volume * (part - cost) - fixed for part in (worth.value, worth.low, worth.high)
         ]
         assert net[0] is not None
-        points.append(Point(volume, net[0], net[1], net[2]))
+        points.append(NetAt(volume, net[0], net[1], net[2]))
     return tuple(points)
 
 

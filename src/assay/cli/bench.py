@@ -12,8 +12,9 @@ from assay.cli import options
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from assay.analysis.bench import Bench, Step
+    from assay.analysis.bench import Step
     from assay.messages import Lang
+    from assay.results.bench import Bench
     from assay.serving.endpoints import Secret
 
 _HELP = """Measure latency and throughput of TARGET: a function (MODULE:FUNCTION), a reranker of assay run
@@ -218,8 +219,7 @@ def _report(found: Bench, *, reference: bool, output: str | None, kind: str, lan
         from assay.results.result import make_result
 
         # Not the command line as it was typed: it may hold an address with a secret in it.
-        raw = {"bench": serving.bench_dict(found)}
-        result = make_result(command=f"assay bench {found.target}", warnings=found.warnings, raw=raw)
+        result = make_result(found, command=f"assay bench {found.target}", warnings=found.warnings)
         options.emit(to_json(result), output)
     elif kind == "csv":
         options.emit(write([serving.bench_rows(found)], "csv", lang), output)

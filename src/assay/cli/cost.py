@@ -9,8 +9,9 @@ import click
 from assay.cli import options, places
 
 if TYPE_CHECKING:
-    from assay.analysis.economics import Costs, Method
+    from assay.analysis.economics import PricedMethod
     from assay.messages import Lang, Said
+    from assay.results.money import Costs
 
 _HELP = """Set methods of reranking side by side: money per query and per day.
 
@@ -101,25 +102,26 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
     return name, values
 
 
-def _method(name: str, values: dict[str, Any], documents: float, notes: list[Said]) -> Method:
+def _method(name: str, values: dict[str, Any], documents: float, notes: list[Said]) -> PricedMethod:
     """Make a method; a bench file gives its throughput."""
-    from assay.analysis.economics import Method, measured_throughput
+    from assay.analysis.economics import PricedMethod, fastest_load
     from assay.errors import UsageError
-    from assay.formats.results import read_part
+    from assay.formats.results import read_record
     from assay.messages import say
+    from assay.results.bench import Bench
 
     place, threads = values.pop("bench", None), values.pop("threads", None)
     if place is not None:
         if "throughput" in values:
             raise UsageError(f"{name}: give throughput or a bench file, not both")
-        measured = read_part(str(place), "bench", hint="make one: assay bench ... -o FILE.json")
+        measured = read_record(str(place), Bench, "bench", hint="make one: assay bench ... -o FILE.json")
         many = None if threads is None else int(threads)
-        qps, used = measured_throughput(measured, documents=documents, threads=many, place=str(place))
+        qps, used = fastest_load(measured, documents=documents, threads=many, place=str(place))
         values["throughput"] = qps
         notes.append(say("cost.measured", method=name, qps=qps, place=str(place), threads=used))
     elif threads is not None:
         raise UsageError(f"{name}: threads says which load of a bench file counts: give bench=FILE too")
-    return Method.of(name, values, also=("bench", "threads"))
+    return PricedMethod.of(name, values, also=("bench", "threads"))
 
 
 def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, lang: Lang) -> None:
@@ -135,12 +137,7 @@ def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, l
         from assay.formats.results import to_json
         from assay.results.result import make_result
 
-        economics = {
-            "currency": found.currency, "documents_per_query": found.documents_per_query,
-            "queries_per_day": found.queries_per_day, "costs": report.cost_dicts(found), "roi": None,
-        }  # fmt: skip
-        result = make_result(command=command_line(), warnings=found.warnings, raw={"economics": economics})
-        options.emit(to_json(result), output)
+        options.emit(to_json(make_result(found, command=command_line(), warnings=found.warnings)), output)
     elif kind == "csv":
         options.emit(write([report.cost_rows(found)], "csv", lang), output)
     else:

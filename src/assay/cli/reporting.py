@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.results.result import Result
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+SHOWN = ("answers", "experiment", "bench", "cost", "roi")  # what a report shows of a result without systems
 _NAMES = 4  # of systems in a title
 Loaded = tuple[str, "Result"]
 
@@ -32,7 +33,6 @@ def format_of(place: str) -> str:
 
 def load(files: Sequence[str]) -> list[Loaded]:
     """Read result files; NAME=FILE renames the system of a file that has one."""
-    from assay.analysis.report_data import EXTRAS
     from assay.errors import UsageError
     from assay.formats.files import Input
     from assay.formats.results import load_result
@@ -43,8 +43,8 @@ def load(files: Sequence[str]) -> list[Loaded]:
         systems = result.systems
         if name is not None and len(systems) != 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-        if not systems and not any(part in result.raw for part in EXTRAS):
-            raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *EXTRAS))}")
+        if not systems and not any(part in result.raw or part in result.parts for part in SHOWN):
+            raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *SHOWN))}")
         renamed = result if name is None else replace(result, systems=(replace(systems[0], name=name),))
         found.append((path, renamed))
     return found

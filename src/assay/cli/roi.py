@@ -9,8 +9,8 @@ import click
 from assay.cli import options
 
 if TYPE_CHECKING:
-    from assay.analysis.roi import Gain
     from assay.messages import Lang
+    from assay.results.money import Gain
 
 _HELP = """Weigh a gain in quality against what it costs: ROI = (more revenue - more cost) / more cost, where revenue
 rises in proportion to quality. A COMPARISON file (assay compare ... -o comparison.json) brings the interval of the gain
@@ -57,28 +57,25 @@ def command(
     found = roi(
         gain, cost_per_query=price["per_query"], queries_per_day=price["queries_per_day"],
         revenue_per_query=rest["revenue_per_query"], fixed_per_day=rest["fixed_per_day"],
-        elasticity=rest["elasticity"],
+        elasticity=rest["elasticity"], method=price["method"], currency=price["currency"], tokens=price["tokens"],
     )  # fmt: skip
     if kind == "json":
         from assay.cli.inputs import command_line
         from assay.formats.results import to_json
         from assay.results.result import make_result
 
-        daily = None if found.cost_per_query is None else found.cost_per_query * found.queries_per_day
-        row = {"method": str(price["method"]), "per_query": found.cost_per_query, "per_day": daily}
-        economics = {"currency": price["currency"], "costs": [row], "roi": report.roi_dict(found)}
-        options.emit(to_json(make_result(command=command_line(), raw={"economics": economics})), output)
+        options.emit(to_json(make_result(found, command=command_line())), output)
         return
-    blocks = report.returns(found, method=price["method"], currency=price["currency"], tokens=price["tokens"])
-    options.emit(write(blocks, kind, lang), output)  # type: ignore[arg-type]
+    options.emit(write(report.returns(found), kind, lang), output)  # type: ignore[arg-type]
 
 
 def _gain(comparison: str | None, rest: dict[str, Any]) -> Gain:
     """Take the gain from the one place that was given."""
-    from assay.analysis.roi import Band, Gain, gain_of
+    from assay.analysis.roi import gain_of
     from assay.errors import UsageError
     from assay.formats.results import read_record
     from assay.results.comparison import Comparison
+    from assay.results.money import Band, Gain
 
     both = rest["before"] is not None and rest["after"] is not None
     if (comparison is not None) + both + (rest["gain"] is not None) != 1:
@@ -94,9 +91,10 @@ def _gain(comparison: str | None, rest: dict[str, Any]) -> Gain:
 
 def _price(costs: str | None, rest: dict[str, Any]) -> dict[str, Any]:
     """Find the extra cost of a query, with the volume and the currency it was computed for."""
-    from assay.errors import InputError, UnknownName, UsageError
-    from assay.formats.results import read_part
+    from assay.errors import UnknownName, UsageError
+    from assay.formats.results import read_record
     from assay.messages import say
+    from assay.results.money import Costs
 
     if (costs is None) == (rest["cost_per_query"] is None):
         raise UsageError("give the extra cost one way: --cost-per-query, or --costs FILE of assay cost")
@@ -105,22 +103,18 @@ def _price(costs: str | None, rest: dict[str, Any]) -> dict[str, Any]:
         per = rest["cost_per_query"]
         return {"method": say("roi.step"), "per_query": per, "queries_per_day": volume, "tokens": None,
                 "currency": currency or "USD"}  # fmt: skip
-    part = read_part(costs, "economics", hint="make one: assay cost ... -o FILE.json")
-    try:
-        rows = {row["method"]: row for row in part["costs"][1:]}
-        names = list(rows)
-        name = rest["method"] or (names[0] if len(names) == 1 else None)
-        if name is None:
-            raise UsageError(f"{costs} holds several methods: choose one with --method ({', '.join(names)})")
-        if name not in rows:
-            raise UnknownName("method", name, names, hint=f"{costs} holds {', '.join(names)}")
-        if currency is not None and currency != part["currency"]:
-            raise UsageError(f"{costs} is in {part['currency']}, not in {currency}")
-        tokens = rows[name].get("tokens")
-        return {
-            "method": name, "per_query": rows[name]["per_query"],
-            "queries_per_day": part["queries_per_day"] if volume is None else volume,
-            "tokens": None if tokens is None else tokens * part["documents_per_query"], "currency": part["currency"],
-        }  # fmt: skip
-    except (KeyError, TypeError) as error:
-        raise InputError(f"the costs are damaged: {type(error).__name__} {error}", path=costs) from None
+    part = read_record(costs, Costs, "cost", hint="make one: assay cost ... -o FILE.json")
+    names = [one.method for one in part.costs[1:]]
+    name = rest["method"] or (names[0] if len(names) == 1 else None)
+    if name is None:
+        raise UsageError(f"{costs} holds several methods: choose one with --method ({', '.join(names)})")
+    if name not in names:
+        raise UnknownName("method", name, names, hint=f"{costs} holds {', '.join(names)}")
+    if currency is not None and currency != part.currency:
+        raise UsageError(f"{costs} is in {part.currency}, not in {currency}")
+    tokens = part.of(name).tokens
+    return {
+        "method": name, "per_query": part.of(name).per_query,
+        "queries_per_day": part.queries_per_day if volume is None else volume,
+        "tokens": None if tokens is None else tokens * part.documents_per_query, "currency": part.currency,
+    }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.economics import money
@@ -11,9 +10,8 @@ from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.economics import Costs
-    from assay.analysis.roi import Band, Roi
     from assay.data.protocol import Protocol
+    from assay.results.money import Band, Costs, Roi
 
 
 def costs(found: Costs, protocol: Protocol) -> list[Block]:
@@ -51,13 +49,9 @@ def cost_rows(found: Costs) -> Table:
     return Table(headers, rows, texts=(6,))
 
 
-def cost_dicts(found: Costs) -> list[dict[str, Any]]:
-    """Lay out costs for a result file."""
-    return [{**asdict(one), "method": str(one.method), "basis": str(one.basis)} for one in found.costs]
-
-
-def returns(found: Roi, *, method: str, currency: str, tokens: float | None = None) -> list[Block]:
+def returns(found: Roi) -> list[Block]:
     """The calculation line by line, then what it rests on."""
+    currency = found.currency
     ends = found.gain.confidence_level
     headers = ["", say("column.value"), *([say("column.interval", level=ends)] if ends is not None else [])]
     rows = [
@@ -75,8 +69,8 @@ def returns(found: Roi, *, method: str, currency: str, tokens: float | None = No
         (say("roi.even_gain"), "" if found.break_even_gain is None else f"{found.break_even_gain:+.2%}", ""),
     ]
     table = Table(tuple(headers), tuple(row[: len(headers)] for row in rows))
-    title = say("roi.title", method=method, queries=found.queries_per_day)
-    return [Heading(title), Lines((_source(found),)), table, Lines(tuple(_notes(found, currency, tokens)))]
+    title = say("roi.title", method=found.method, queries=found.queries_per_day)
+    return [Heading(title), Lines((_source(found),)), table, Lines(tuple(_notes(found)))]
 
 
 def _row(name: Said, band: Band, show: Any) -> tuple[str, str, str]:
@@ -117,7 +111,7 @@ def _source(found: Roi) -> Said:
     return say("roi.from_gain", gain=gain.relative.value)
 
 
-def _notes(found: Roi, currency: str, tokens: float | None) -> list[Said]:
+def _notes(found: Roi) -> list[Said]:
     unknown = found.outcome == "no_interval" and found.gain.measure
     unproven = found.outcome == "open" and found.net.low is not None and found.net.low > 0
     key = "roi.no_interval_in_file" if unknown else "roi.unproven" if unproven else f"roi.{found.outcome}"
@@ -127,23 +121,6 @@ def _notes(found: Roi, currency: str, tokens: float | None) -> list[Said]:
     if found.gain.verdict in {"inconclusive", "equivalent"}:
         notes.append(say("roi.not_shown", verdict=say(f"verdict.{found.gain.verdict}")))
     even = found.break_even_price.value
-    if tokens and even is not None:
-        notes.append(say("roi.price_per_million", money=money(even / tokens * 1e6, currency)))
+    if found.tokens and even is not None:
+        notes.append(say("roi.price_per_million", money=money(even / found.tokens * 1e6, found.currency)))
     return [*notes, say("roi.assumes", elasticity=found.elasticity)]
-
-
-def roi_dict(found: Roi) -> dict[str, Any]:
-    """Lay out a return for a result file."""
-    volume, price = found.break_even_queries_per_day, found.break_even_price
-    return {
-        "value": found.roi.value, "low": found.roi.low, "high": found.roi.high,
-        "break_even_queries_per_day": volume.value, "break_even_price": price.value,
-        "break_even_gain": found.break_even_gain,
-        "break_even_queries_per_day_interval": [volume.low, volume.high],
-        "break_even_price_interval": [price.low, price.high],
-        "gain": asdict(found.gain), "revenue_per_day": asdict(found.revenue), "cost_per_day": found.cost,
-        "net_per_day": asdict(found.net), "queries_per_day": found.queries_per_day,
-        "revenue_per_query": found.revenue_per_query, "cost_per_query": found.cost_per_query,
-        "fixed_per_day": found.fixed_per_day, "elasticity": found.elasticity, "outcome": found.outcome,
-        "curve": [asdict(point) for point in found.curve],
-    }  # fmt: skip

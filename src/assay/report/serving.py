@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.bench import Bench
-    from assay.analysis.latency import Latency, Load
     from assay.data.protocol import Protocol, Target
+    from assay.results.bench import Bench, Latency, Load
     from assay.stats.intervals import Interval
 
 # Published for rerankers: milliseconds P50/P95/P99 by candidates; queries a second of models on 1 and 4 threads and
@@ -154,35 +153,3 @@ def bench_rows(found: Bench) -> Table:
 
 def _ends(of: Interval) -> list[float | None]:
     return [of.estimate, of.low, of.high]
-
-
-def bench_dict(found: Bench) -> dict[str, Any]:
-    """Lay out a measurement for a result file."""
-    return {
-        "target": found.target,
-        "confidence_level": found.confidence_level,
-        "interrupted": found.interrupted,
-        "loads": [_load_dict(load) for load in found.loads],
-        "warnings": [str(text) for text in found.warnings],
-    }
-
-
-def _load_dict(load: Load) -> dict[str, Any]:
-    histogram = load.histogram
-    return {
-        "kind": load.kind, "threads": load.threads, "candidates": load.candidates, "rate": load.rate,
-        "seconds": load.seconds, "count": load.count, "errors": load.errors, "throughput_qps": load.throughput_qps,
-        "latency_ms": _latency_dict(load.latency_ms), "service_ms": _latency_dict(load.service_ms),
-        "histogram": None if histogram is None else {"edges": histogram.edges, "counts": histogram.counts},
-        "interrupted": load.interrupted,
-    }  # fmt: skip
-
-
-def _latency_dict(of: Latency | None) -> dict[str, Any] | None:
-    if of is None:
-        return None
-    ends = {
-        name: dict(zip(("value", "low", "high"), _ends(getattr(of, name)), strict=True))
-        for name in ("p50", "p95", "p99")
-    }
-    return {**ends, "mean": of.mean, "std": of.std}

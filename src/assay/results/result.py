@@ -20,7 +20,7 @@ from assay.results.parts import known_parts, name_of
 
 SCHEMA = 2
 RAW = (
-    "answers", "experiment", "bench", "economics", "calibration", "validation", "reranker",
+    "answers", "experiment", "calibration", "validation", "reranker",
 )  # fmt: skip
 PartRecord = TypeVar("PartRecord", bound=Record)
 

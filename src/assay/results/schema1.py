@@ -138,6 +138,7 @@ def _upgrade(plain: dict[str, Any]) -> dict[str, Any]:
     judge = plain.get("judge", "")
     found = {**plain, "schema": 2, "systems": [_system(one, judge) for one in plain.get("systems", [])]}
     found |= {name: lay_out(plain) for name, lay_out in _PARTS.items() if plain.get(name)}
+    found |= _economics(plain) if plain.get("economics") else {}
     if isinstance(plain.get("calibration"), str):  # how far the judge agrees; a calibration itself is a part
         found["calibrated"] = found.pop("calibration")
     return found
@@ -248,4 +249,67 @@ def interval(plain: dict[str, Any]) -> dict[str, Any]:
     return {**plain, "low": None, "high": None} if plain.get("reason") == NO_SPREAD else plain
 
 
-_PARTS = {"comparison": _comparison, "sweep": _sweep, "diagnoses": _diagnoses, "gates": _gates}
+def _bench(plain: dict[str, Any]) -> dict[str, Any]:
+    before = plain["bench"]
+    level = before.get("confidence_level", 0.95)
+    return {"target": "", "texts": "", **before, "loads": [_load(one, level) for one in before["loads"]]}
+
+
+def _load(plain: dict[str, Any], level: float) -> dict[str, Any]:
+    unsaid: dict[str, Any] = {"candidates": None, "rate": None, "seconds": 0.0, "histogram": None}
+    times = {name: _latency(plain.get(name), plain["count"], level) for name in ("latency_ms", "service_ms")}
+    return {**unsaid, "errors": {}, "examples": {}, **plain, **times}
+
+
+def _latency(plain: dict[str, Any] | None, n: int, level: float) -> dict[str, Any] | None:
+    """Percentiles of a load, which files of schema 1 have as a value and two ends."""
+    if plain is None:
+        return None
+    named = {name: plain[name] for name in ("p50", "p95", "p99")}
+    return {
+        **plain,
+        **{
+            name: {
+                "estimate": one["value"], "low": one["low"], "high": one["high"], "confidence_level": level,
+                "method": "order statistics", "n": n,
+            }
+            for name, one in named.items()
+        },
+    }  # fmt: skip
+
+
+def _economics(plain: dict[str, Any]) -> dict[str, Any]:
+    """Costs and a return, which stood under one name; the costs of a return were those of its one method."""
+    before = plain["economics"]
+    if before.get("roi") is None:
+        return {"cost": {"documents_per_query": 0.0, "queries_per_day": 0.0, **before}}
+    return {"roi": _roi(before["roi"], before)}
+
+
+def _roi(plain: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    def band(name: str) -> dict[str, Any]:
+        low, high = plain.get(f"{name}_interval") or (None, None)
+        return {"value": plain.get(name), "low": low, "high": high}
+
+    cost = (part.get("costs") or [{}])[0]
+    unsaid = {"queries_per_day": 0.0, "revenue_per_query": 0.0, "cost_per_query": None, "fixed_per_day": 0.0}
+    return {
+        **unsaid,
+        "elasticity": 1.0,
+        "outcome": "pays",
+        "break_even_gain": None,
+        **plain,
+        "gain": plain.get("gain") or {"relative": {"value": None}},
+        "revenue": plain.get("revenue_per_day") or {"value": None},
+        "cost": plain.get("cost_per_day"),
+        "net": plain.get("net_per_day") or {"value": None},
+        "roi": {name: plain.get(name) for name in ("value", "low", "high")},
+        "break_even_queries_per_day": band("break_even_queries_per_day"),
+        "break_even_price": band("break_even_price"),
+        "curve": plain.get("curve") or [],
+        "method": cost.get("method", ""),
+        "currency": part.get("currency", ""),
+    }
+
+
+_PARTS = {"comparison": _comparison, "sweep": _sweep, "diagnoses": _diagnoses, "gates": _gates, "bench": _bench}

@@ -1,0 +1,146 @@
+"""Money: what methods cost, and whether better results pay for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assay.data.record import Record
+from assay.errors import UnknownName, UsageError
+from assay.results.parts import part
+
+
+@dataclass(frozen=True)
+class MethodCost:
+    """Money for one method; None where it is not known, which is not the same as 0."""
+
+    method: str
+    per_query: float | None
+    per_day: float | None
+    basis: str = ""
+    price: float | None = None
+    tokens: float | None = None
+    machines: int | None = None
+    always_on_per_day: float | None = None
+    price_per_search: float | None = None
+
+
+@part("cost")
+@dataclass(frozen=True)
+class Costs(Record):
+    """Methods side by side, the first of them no reranking at all."""
+
+    currency: str
+    documents_per_query: float
+    queries_per_day: float
+    costs: tuple[MethodCost, ...]
+    warnings: tuple[str, ...] = ()
+
+    def of(self, method: str) -> MethodCost:
+        """Find a method's cost."""
+        for found in self.costs:
+            if found.method == method:
+                return found
+        raise UnknownName("method", method, [found.method for found in self.costs])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per method."""
+        return [
+            {
+                "method": str(one.method),
+                "price": one.price,
+                "tokens": one.tokens,
+                "per_query": one.per_query,
+                "per_day": one.per_day,
+                "always_on_per_day": one.always_on_per_day,
+                "currency": self.currency,
+            }
+            for one in self.costs
+        ]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A value with the ends that come from the interval of the gain, where it has one."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A relative gain in quality and where it comes from."""
+
+    relative: Band
+    before: float | None = None
+    after: float | None = None
+    confidence_level: float | None = None
+    system: str = ""
+    baseline: str = ""
+    measure: str = ""
+    queries: int = 0
+    verdict: str = ""
+
+    @classmethod
+    def between(cls, before: float, after: float) -> Gain:
+        """Take the gain from quality before and after."""
+        if not before > 0:
+            raise UsageError(f"quality before is {before!r}: a relative gain needs a number above 0")
+        return cls(Band(after / before - 1), before, after)
+
+
+@dataclass(frozen=True)
+class NetAt:
+    """Net money a day at a volume."""
+
+    queries_per_day: float
+    net_per_day: float
+    low: float | None = None
+    high: float | None = None
+
+
+@part("roi")
+@dataclass(frozen=True)
+class Roi(Record):
+    """Return on investment: (more revenue - more cost) / more cost, and where it turns.
+
+    `break_even_queries_per_day` is None when no volume pays and 0 when every volume does; `break_even_price` is the
+    extra cost of a query that would just be earned, None when nothing is earned. `tokens` is how many of them the
+    method reads for a query, where it is paid by tokens.
+    """
+
+    gain: Gain
+    queries_per_day: float
+    revenue_per_query: float
+    cost_per_query: float | None
+    fixed_per_day: float
+    elasticity: float
+    revenue: Band
+    cost: float | None
+    net: Band
+    roi: Band
+    break_even_queries_per_day: Band
+    break_even_price: Band
+    break_even_gain: float | None
+    curve: tuple[NetAt, ...]
+    outcome: Literal["pays", "loses", "open", "no_interval", "no_cost"]
+    method: str = ""
+    currency: str = "USD"
+    tokens: float | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per number, with the ends that the interval of the gain gives it."""
+        bands = {
+            "gain": self.gain.relative,
+            "revenue_per_day": self.revenue,
+            "cost_per_day": Band(self.cost),
+            "net_per_day": self.net,
+            "roi": self.roi,
+            "break_even_queries_per_day": self.break_even_queries_per_day,
+            "break_even_price": self.break_even_price,
+            "break_even_gain": Band(self.break_even_gain),
+        }
+        return [
+            {"quantity": name, "value": band.value, "low": band.low, "high": band.high} for name, band in bands.items()
+        ]
