@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assay.analysis.roi import roi
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
-    from assay.analysis.validate import Validation, validate
+    from assay.analysis.validate import validate
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
     from assay.results.comparison import Comparison, Rules
+    from assay.results.trust import Validation
 
 _HOMES = {
     "Answers": "assay.analysis.answers",
@@ -65,7 +66,7 @@ _HOMES = {
     "roi": "assay.analysis.roi",
     "evaluate_reranker": "assay.analysis.reranking",
     "tune_fusion": "assay.analysis.tuning",
-    "Validation": "assay.analysis.validate",
+    "Validation": "assay.results.trust",
     "validate": "assay.analysis.validate",
     "Judgments": "assay.data.judgments",
     "Protocol": "assay.data.protocol",

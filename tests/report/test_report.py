@@ -510,7 +510,7 @@ def test_documents_of_a_report_may_be_a_folder_of_files(demo, tmp_path):
 
 
 def test_a_result_without_anything_to_show_is_refused(tmp_path):
-    (tmp_path / "v.json").write_text('{"schema": 1, "validation": {}}')
+    (tmp_path / "v.json").write_text('{"schema": 1, "warnings": []}')
     with pytest.raises(UsageError, match="holds nothing that a report shows"):
         run("report", tmp_path / "v.json", "-o", tmp_path / "v.html")
 

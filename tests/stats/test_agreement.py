@@ -81,8 +81,8 @@ def test_the_confusion_matrix_is_that_of_scikit_learn():
     assert np.array_equal(found.counts, their_confusion(FIRST, SECOND))
     assert (found.values, found.n) == ((0, 1, 2, 3), 60)
     small = confusion_matrix([0.5, 2, 2, NAN, 1], [2, 2, 0.5, 2, NAN])
-    assert (small.values, small.counts.tolist(), small.n) == ((0.5, 2), [[0, 1], [1, 1]], 3)
-    assert confusion_matrix([], []).counts.shape == (0, 0)
+    assert (small.values, small.counts, small.n) == ((0.5, 2), ((0, 1), (1, 1)), 3)
+    assert confusion_matrix([], []).counts == ()
 
 
 @pytest.mark.parametrize(

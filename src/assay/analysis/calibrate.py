@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,17 +14,16 @@ from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.errors import InputError
 from assay.messages import Said, say
+from assay.results.trust import Bias, Calibration, Corrected, Noise
 from assay.stats.agreement import (
-    Agreement,
-    Confusion,
     confusion_matrix,
     kappa,
     kendall_tau,
     krippendorff_alpha,
     spearman,
 )
-from assay.stats.intervals import Interval, mean_interval
-from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
+from assay.stats.intervals import mean_interval
+from assay.stats.prediction_powered import prediction_powered_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,73 +32,11 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.data.segments import Floats
+    from assay.stats.agreement import Agreement
 
 LEAST, ENOUGH = 50, 100
 POOR = 0.4  # below this kappa, a judge's grades are too far from people's to stand in for them
 _RESAMPLES = 2000
-
-
-@dataclass(frozen=True)
-class Bias:
-    """How far the judge is from the people at one of their grades, on average."""
-
-    grade: float
-    pairs: int
-    mean: Interval
-
-
-@dataclass(frozen=True)
-class Noise:
-    """How much a judge differs from itself: pairs asked several times, the share with different grades, mean spread."""
-
-    judge: str
-    pairs: int
-    differing: float
-    deviation: float
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """A system's mean over the labelled queries by people and by the judge, and over all queries, corrected."""
-
-    system: str
-    measure: str
-    labelled: int
-    queries: int
-    human: float | None
-    judge: float | None
-    corrected: PredictionPowered
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Everything that was found out about a judge on pairs that people graded too."""
-
-    judge: str
-    pairs: int
-    queries: int
-    exact: float
-    kappa: Agreement
-    alpha: Agreement
-    spearman: Agreement
-    confusion: Confusion
-    bias: Interval
-    biases: tuple[Bias, ...]
-    noise: tuple[Noise, ...]
-    ranking: Agreement | None
-    systems: tuple[Corrected, ...]
-    warnings: tuple[Said, ...]
-
-    @property
-    def poor(self) -> bool:
-        """Say whether the judge is too far from people to stand in for them."""
-        return self.kappa.value is None or bool(self.kappa.value < POOR)
-
-    @property
-    def stamp(self) -> str:
-        """What stands beside numbers made with this judge."""
-        value = "" if self.kappa.value is None else f"kappa {self.kappa.value:.2f} "
-        return f"{value}on {self.pairs} labels"
 
 
 def calibrate(
@@ -133,12 +69,13 @@ def calibrate(
         return evaluate_run(judgments, run, settings)
 
     corrected = _systems(judged, human, runs, scored)
+    agreement = kappa(ours, theirs, **options)  # type: ignore[arg-type]
     return Calibration(
         judge=judged.judge or "judge",
         pairs=len(theirs),
         queries=len(set(queries)),
         exact=float(np.mean(ours == theirs)),
-        kappa=kappa(ours, theirs, **options),  # type: ignore[arg-type]
+        kappa=agreement,
         alpha=krippendorff_alpha(np.stack([ours, theirs], axis=1), **options),  # type: ignore[arg-type]
         spearman=spearman(ours, theirs, **options),  # type: ignore[arg-type]
         confusion=confusion_matrix(theirs, ours),
@@ -151,7 +88,15 @@ def calibrate(
         ranking=_ranking(corrected),
         systems=corrected,
         warnings=_warnings(theirs, ours, queries),
+        stamp=_stamp(agreement, len(theirs)),
+        poor=agreement.value is None or bool(agreement.value < POOR),
     )
+
+
+def _stamp(agreement: Agreement, pairs: int) -> str:
+    """What stands beside numbers made with this judge."""
+    value = "" if agreement.value is None else f"kappa {agreement.value:.2f} "
+    return f"{value}on {pairs} labels"
 
 
 def _check(judged: Judgments, human: Judgments) -> None:

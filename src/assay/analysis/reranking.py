@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -27,42 +27,15 @@ from assay.pipeline.ordering import check_answered, descending, fresh_score, res
 from assay.pipeline.records import Hits, together
 from assay.pipeline.rerankers import Own
 from assay.pipeline.stages import Setup
+from assay.results.reranker import RerankerEvaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from assay.data.scores import Scores
     from assay.measures import Measure
     from assay.pipeline.rerankers import Reranker
-    from assay.results.comparison import Comparison, Lift
 
 _BEFORE, _AFTER = "retrieved", "reranked"
-
-
-@dataclass(frozen=True)
-class RerankerEvaluation:
-    """Scores before and after, their comparison, the lift of each measure under its ceiling, and the latency.
-
-    `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them, but for those whose replies came
-    from a cache: their time is not known. `candidates` is how many texts were scored for each. `money` is None when
-    the price is not known; `estimated` and `money_estimated` say that a server did not tell what it counted. `chosen`
-    has the method and the parameters of a built-in reranker, as they were used.
-    """
-
-    before: Scores
-    after: Scores
-    comparison: Comparison
-    lifts: tuple[Lift, ...]
-    run: Run
-    latency_ms: Mapping[str, float]
-    ms: Mapping[str, float]
-    candidates: Mapping[str, int]
-    tokens: int
-    money: float | None
-    faults: Mapping[str, int]
-    chosen: Mapping[str, Any] = field(default_factory=dict)
-    estimated: bool = False
-    money_estimated: bool = False
 
 
 def evaluate_reranker(
@@ -212,7 +185,13 @@ def _evaluated(
     ms = np.array(list(told.ms.values()) or [np.nan])
     latency = {f"p{p}": float(np.percentile(ms, p)) for p in (50, 95, 99)}
     return RerankerEvaluation(
-        scores[0], scores[1], replace(found, lifts=gains), gains, last,
-        {**latency, "mean": float(ms.mean()), "std": float(ms.std())}, told.ms,
-        {query: len(rows) for query, rows in lists.items()}, told.tokens, told.money, told.faults,
-    )  # fmt: skip
+        {**latency, "mean": float(ms.mean()), "std": float(ms.std())},
+        told.ms,
+        {query: len(rows) for query, rows in lists.items()},
+        told.tokens,
+        told.money,
+        told.faults,
+        comparison=replace(found, lifts=gains),
+        run=last,
+        scores=tuple(scores),
+    )

@@ -13,7 +13,8 @@ from assay.errors import InputError, NothingJudged, UnknownName, UsageError
 from assay.formats.samples import as_samples
 from assay.grounding import support_of
 from assay.grounding.recipes import verbatim_share, word_overlap
-from assay.stats.agreement import Agreement, spearman
+from assay.results.trust import ScoreAgreement, Validation
+from assay.stats.agreement import spearman
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 
 if TYPE_CHECKING:
@@ -25,51 +26,15 @@ if TYPE_CHECKING:
 Method = Literal["words", "embedding", "overlap", "contains"]
 METHODS: tuple[Method, ...] = get_args(Method)
 DEFAULT: tuple[Method, ...] = ("words", "embedding", "overlap")
-Kind = Literal["method", "published"]
 LEAST = 10  # rows; fewer say nothing about agreement
 RESAMPLES = 1000
 _RECIPES = {"overlap": word_overlap, "contains": verbatim_share}
 
 
 @dataclass(frozen=True)
-class Agreed:
-    """How far one score agrees with people on the rows that have every score.
-
-    `scored` rows of the file have this score. `threshold` is the one given, or the best on these rows; without a given
-    one, balanced accuracy is cross-fitted. `difference` is the AUROC of the first score less that of this one.
-    """
-
-    name: str
-    kind: Kind
-    scored: int
-    spearman: Agreement
-    auroc: Agreement | None
-    accuracy: Agreement | None
-    threshold: float | None
-    difference: Agreement | None
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Scores beside what people said about the same answers."""
-
-    name: str
-    human: str
-    positive: str | float | None
-    threshold: float | None
-    rows: int
-    compared: int
-    positives: int | None
-    groups: int
-    scores: tuple[Agreed, ...]
-    left_out: Mapping[str, int]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Column:
     name: str
-    kind: Kind
+    kind: Literal["method", "published"]
     values: Floats
 
 
@@ -115,7 +80,7 @@ def validate(
         positives=None if truth is None else int(truth[kept].sum()),
         groups=len(set(grouped.tolist())),
         scores=tuple(
-            _agreed(column, found[0], kept=kept, said=said, truth=truth, threshold=threshold, options=options)
+            _agreement(column, found[0], kept=kept, said=said, truth=truth, threshold=threshold, options=options)
             for column in found
         ),
         left_out=dict(sorted(left_out.items())),
@@ -182,17 +147,17 @@ def _kept(samples: Samples, columns: Sequence[_Column], said: Floats, left_out: 
     return kept
 
 
-def _agreed(
+def _agreement(
     column: _Column, first: _Column, *, kept: Any, said: Floats, truth: Floats | None, threshold: float | None,
     options: dict[str, Any],
-) -> Agreed:  # fmt: skip
+) -> ScoreAgreement:  # fmt: skip
     values, scored = column.values[kept], int((~np.isnan(column.values)).sum())
     rho = spearman(values, said[kept], **options)
     if truth is None:
-        return Agreed(column.name, column.kind, scored, rho, None, None, None, None)
+        return ScoreAgreement(column.name, column.kind, scored, rho, None, None, None, None)
     yes = truth[kept]
     difference = None if column is first else auroc_difference(first.values[kept], values, labels=yes, **options)
-    return Agreed(
+    return ScoreAgreement(
         column.name,
         column.kind,
         scored,

@@ -57,14 +57,11 @@ def command(
     )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
-        from dataclasses import asdict
-
         from assay.formats.results import to_json
         from assay.results.result import make_result
 
-        plain = {**asdict(found), "stamp": found.stamp, "poor": found.poor}
-        plain["confusion"] = {**plain["confusion"], "counts": found.confusion.counts.tolist()}
-        options.emit(to_json(make_result(command=inputs.command_line(), seed=seed, raw={"calibration": plain})), output)
+        result = make_result(found, command=inputs.command_line(), seed=seed, warnings=found.warnings)
+        options.emit(to_json(result), output)
         return
     options.emit(write(calibration(found), kind, lang), output)  # type: ignore[arg-type]
 

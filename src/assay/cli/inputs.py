@@ -141,12 +141,12 @@ def _calibration(place: str, judgments: Judgments) -> str:
     from assay.errors import NotComparable
     from assay.formats.results import read_calibration
 
-    judge, stamp, poor = read_calibration(place)
-    if judge != judgments.judge:
-        raise NotComparable(f"{place} is about {judge}, the judgments were made by {judgments.judge or 'people'}")
-    if poor:
-        click.echo(f"{place}: {stamp} is too low to lift the stamp of an uncalibrated judge", err=True)
-    return "" if poor else stamp
+    found = read_calibration(place)
+    if found.judge != judgments.judge:
+        raise NotComparable(f"{place} is about {found.judge}, the judgments were made by {judgments.judge or 'people'}")
+    if found.poor:
+        click.echo(f"{place}: {found.stamp} is too low to lift the stamp of an uncalibrated judge", err=True)
+    return "" if found.poor else found.stamp
 
 
 def is_result(place: str) -> bool:

@@ -9,9 +9,9 @@ import click
 from assay.cli import inputs, options
 
 if TYPE_CHECKING:
-    from assay.analysis.reranking import RerankerEvaluation
     from assay.messages import Lang, Said
     from assay.report.document import Block
+    from assay.results.reranker import RerankerEvaluation
 
 _HELP = """Rerank the lists of RUN and compare them with what they were: quality, ceiling, latency. No index is needed.
 A reranker written as module:callable is imported, from the current folder first: its code runs.
@@ -115,12 +115,4 @@ def _json(found: RerankerEvaluation) -> str:
     from assay.formats.results import to_json
     from assay.results.result import make_result
 
-    more = {
-        "reranker": {
-            "chosen": dict(found.chosen),
-            "latency_ms": dict(found.latency_ms), "ms": dict(found.ms), "candidates": dict(found.candidates),
-            "tokens": found.tokens, "money": found.money, "estimated": found.estimated,
-            "money_estimated": found.money_estimated, "faults": dict(found.faults),
-        },
-    }  # fmt: skip
-    return to_json(make_result(found.comparison, command=inputs.command_line(), raw=more))
+    return to_json(make_result(found, command=inputs.command_line()))

@@ -59,14 +59,11 @@ def command(
     )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)
     if kind == "json":
-        from dataclasses import asdict
-
         from assay.cli.inputs import command_line
         from assay.formats.results import to_json
         from assay.results.result import make_result
 
-        result = make_result(command=command_line(), seed=seed, raw={"validation": asdict(found)})
-        options.emit(to_json(result), output)
+        options.emit(to_json(make_result(found, command=command_line(), seed=seed)), output)
         return
     from assay.report.document import write
     from assay.report.validation import validation

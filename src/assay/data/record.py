@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 class Record:
     """What a function found out. It shows itself in a notebook, and becomes a frame, plain values or a file."""
 
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def to_rows(self) -> Sequence[Mapping[str, Any]]:
         """Lay out the main numbers as rows of one table, for a frame."""
         raise NotImplementedError
+
+    def beside(self) -> tuple[Record, ...]:
+        """Other records that belong into the same file."""
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Copy everything to plain values, as a result file holds them."""
@@ -30,13 +34,13 @@ class Record:
         """Write the main numbers out as a Polars frame."""
         import polars as pl
 
-        return pl.DataFrame(list(self.rows()), infer_schema_length=None)
+        return pl.DataFrame(list(self.to_rows()), infer_schema_length=None)
 
     def to_pandas(self) -> pd.DataFrame:
         """Write the main numbers out as a pandas frame."""
         import pandas as pd
 
-        return pd.DataFrame(list(self.rows()))
+        return pd.DataFrame(list(self.to_rows()))
 
     def to_latex(self) -> str:
         """Write the tables for a paper."""

@@ -9,6 +9,7 @@ from assay.errors import InputError
 from assay.formats.files import Input
 from assay.results.codec import read_json, write_json
 from assay.results.result import Result, decode_result, encode_result
+from assay.results.trust import Calibration
 
 if TYPE_CHECKING:
     import os
@@ -35,25 +36,16 @@ def read_record(place: str | os.PathLike[str], kind: type[PartRecord], name: str
     return found
 
 
-def read_part(place: str, name: str, *, hint: str) -> dict[str, Any]:
-    """Read one part of a result file as plain values."""
-    found = load_result(Input.at(place)).raw.get(name)
-    if not isinstance(found, dict):
-        raise InputError(f"there is no {name} in it", path=place, hint=hint)
-    return found
-
-
 def optional_part(place: str, name: str) -> dict[str, Any]:
     """Read what a command found out beyond the values, such as `answers`; nothing if the file has none."""
     part = load_result(Input.at(place)).raw.get(name, {})
     return part if isinstance(part, dict) else {}
 
 
-def read_calibration(place: str) -> tuple[str, str, bool]:
-    """Read which judge a calibration is about, how far it agrees with people, and whether that is too little."""
+def read_calibration(place: str) -> Calibration:
+    """Read what is known about how far a judge agrees with people."""
     hint = "make one: assay calibrate ... -o FILE"
     try:
-        data = read_part(place, "calibration", hint=hint)
-        return str(data["judge"]), str(data["stamp"]), bool(data["poor"])
-    except (KeyError, InputError):
+        return read_record(place, Calibration, "calibration", hint=hint)
+    except InputError:
         raise InputError("this is not a calibration", path=place, hint=hint) from None

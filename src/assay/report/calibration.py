@@ -11,7 +11,7 @@ from assay.report.intervals import between
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.calibrate import Calibration
+    from assay.results.trust import Calibration
     from assay.stats.agreement import Agreement
 
 

@@ -11,7 +11,7 @@ from assay.report.intervals import why
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from assay.analysis.validate import Agreed, Validation
+    from assay.results.trust import ScoreAgreement, Validation
     from assay.stats.agreement import Agreement
 
 
@@ -46,7 +46,7 @@ def _table(found: Validation) -> Table:
     return Table(tuple(headers), tuple(_row(score, best) for score in found.scores))
 
 
-def _row(score: Agreed, best: float) -> tuple[str | Cell, ...]:
+def _row(score: ScoreAgreement, best: float) -> tuple[str | Cell, ...]:
     row: list[str | Cell] = [_name(score), *_value(score.spearman, best if score.auroc is None else None)]
     if score.auroc is not None and score.accuracy is not None:
         row += [*_value(score.auroc, best), *_value(score.accuracy), f"{score.threshold:.3g}"]
@@ -61,7 +61,7 @@ def _differences(found: Validation) -> Table:
     return Table(headers, rows, caption=say("validate.difference", name=found.scores[0].name))
 
 
-def _name(score: Agreed) -> str:
+def _name(score: ScoreAgreement) -> str:
     return score.name if score.kind == "method" else say("validate.published", name=score.name.rpartition(".")[2])
 
 

@@ -73,7 +73,7 @@ class Bench(Record):
     texts: str = ""
     interrupted: bool = False
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per load."""
         return [self._row(load) for load in self.loads]
 

@@ -231,7 +231,7 @@ class Comparison(Record):
         names = dict.fromkeys(lift.system for lift in self.lifts)
         return [tuple(lift for lift in self.lifts if lift.system == name) for name in names]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per system and measure; the baseline has no contrast."""
         return [self._row(name, label) for label in self.measures for name in self.systems]
 

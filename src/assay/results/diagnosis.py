@@ -106,7 +106,7 @@ class Diagnosis(Record):
         if self.stages and set(self.stages) != set(RETRIEVAL_STAGES):
             raise ValueError("queries are told by all stages or none")
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per target."""
         return [
             {

@@ -41,7 +41,7 @@ class Gate(Record):
         """Say whether no rule failed; one that cannot be decided lets a change pass."""
         return self.outcome != "failed"
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per rule."""
         return [
             {"system": self.system, "rule": check.name, "outcome": check.outcome, "value": check.value}

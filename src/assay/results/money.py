@@ -43,7 +43,7 @@ class Costs(Record):
                 return found
         raise UnknownName("method", method, [found.method for found in self.costs])
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per method."""
         return [
             {
@@ -129,7 +129,7 @@ class Roi(Record):
     currency: str = "USD"
     tokens: float | None = None
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per number, with the ends that the interval of the gain gives it."""
         bands = {
             "gain": self.gain.relative,

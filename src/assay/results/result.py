@@ -15,13 +15,11 @@ from assay.data.scores import Scores
 from assay.data.source import Source
 from assay.errors import InputError, NotComparable, UsageError
 from assay.results import schema1, systems
-from assay.results.codec import decode, encode
+from assay.results.codec import UNSTORED, decode, encode
 from assay.results.parts import known_parts, name_of
 
 SCHEMA = 2
-RAW = (
-    "answers", "experiment", "calibration", "validation", "reranker",
-)  # fmt: skip
+RAW = ("answers", "experiment")
 PartRecord = TypeVar("PartRecord", bound=Record)
 
 
@@ -68,7 +66,7 @@ class Result(Record):
         listed = [one if isinstance(one, tuple) else (one,) for one in self.parts.values()]
         return tuple(record for records in listed for record in records if isinstance(record, kind))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per system and measure."""
         return [
             {"system": scores.name, "measure": label, "mean": mean, "queries": scores.counts[label].queries}
@@ -89,7 +87,8 @@ def make_result(
     raw: Mapping[str, Any] | None = None,
 ) -> Result:
     """Put what was found out into a result, with the scores it was found out from and where those came from."""
-    records = [found] if isinstance(found, Record) else list(found)
+    given = [found] if isinstance(found, Record) else list(found)
+    records = [record for one in given for record in (one, *one.beside())]
     scored = tuple(systems) or tuple(one for one in records if isinstance(one, Scores))
     scored = scored or next((own for one in records if (own := _scores_behind(one))), ())
     _check(scored)
@@ -206,4 +205,5 @@ def _with_scores(found: Any, scored: tuple[Scores, ...]) -> Any:
     """Give a record that knows the scores behind it those of its file."""
     if isinstance(found, tuple):
         return tuple(_with_scores(one, scored) for one in found)
-    return replace(found, scores=scored) if "scores" in {one.name for one in fields(found)} else found
+    behind = [one for one in fields(found) if one.name == "scores" and one.metadata == UNSTORED]
+    return replace(found, scores=scored) if behind else found

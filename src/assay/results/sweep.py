@@ -64,7 +64,7 @@ class Sweep(Record):
         """Find one curve."""
         return next(curve for curve in self.curves if (curve.system, curve.measure) == (system, measure))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Any]]:
         """One row per system, measure and k."""
         return [
             {

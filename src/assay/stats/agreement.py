@@ -42,12 +42,12 @@ class Agreement:
     reason: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Confusion:
-    """`counts[i, j]` pairs have `values[i]` from the first rater and `values[j]` from the second."""
+    """`counts[i][j]` pairs have `values[i]` from the first rater and `values[j]` from the second."""
 
     values: tuple[float, ...]
-    counts: Ints
+    counts: tuple[tuple[int, ...], ...]
     n: int
 
 
@@ -56,7 +56,7 @@ def confusion_matrix(first: ArrayLike, second: ArrayLike) -> Confusion:
     a, b, _ = pairs(first, second, None)
     values, cells = _cells(a, b)
     counts = np.bincount(cells, minlength=len(values) ** 2).reshape(len(values), len(values))
-    return Confusion(tuple(values.tolist()), counts, len(a))
+    return Confusion(tuple(values.tolist()), tuple(map(tuple, counts.tolist())), len(a))
 
 
 def kappa(

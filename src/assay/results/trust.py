@@ -1,0 +1,126 @@
+"""How far judges and methods are to be trusted: what they said beside what people said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from assay.data.record import Record
+from assay.results.parts import part
+from assay.stats.agreement import Agreement, Confusion
+from assay.stats.intervals import Interval
+from assay.stats.prediction_powered import PredictionPowered
+
+
+@dataclass(frozen=True)
+class Bias:
+    """How far the judge is from the people at one of their grades, on average."""
+
+    grade: float
+    pairs: int
+    mean: Interval
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How much a judge differs from itself: pairs asked several times, the share with different grades, mean spread."""
+
+    judge: str
+    pairs: int
+    differing: float
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A system's mean over the labelled queries by people and by the judge, and over all queries, corrected."""
+
+    system: str
+    measure: str
+    labelled: int
+    queries: int
+    human: float | None
+    judge: float | None
+    corrected: PredictionPowered
+
+
+@part("calibration")
+@dataclass(frozen=True)
+class Calibration(Record):
+    """Everything that was found out about a judge on pairs that people graded too.
+
+    `stamp` says in a few words how far it agrees with people, `poor` that this is too little to stand in for them.
+    """
+
+    judge: str
+    pairs: int
+    queries: int
+    exact: float
+    kappa: Agreement
+    alpha: Agreement
+    spearman: Agreement
+    confusion: Confusion
+    bias: Interval
+    biases: tuple[Bias, ...]
+    noise: tuple[Noise, ...]
+    ranking: Agreement | None
+    systems: tuple[Corrected, ...]
+    warnings: tuple[str, ...]
+    stamp: str
+    poor: bool
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per coefficient."""
+        found = {"kappa": self.kappa, "alpha": self.alpha, "spearman": self.spearman, "ranking": self.ranking}
+        return [_agreement(name, one) for name, one in found.items() if one is not None]
+
+
+@dataclass(frozen=True)
+class ScoreAgreement:
+    """How far one score agrees with people on the rows that have every score.
+
+    `scored` rows of the file have this score. `threshold` is the one given, or the best on these rows; without a given
+    one, balanced accuracy is cross-fitted. `difference` is the AUROC of the first score less that of this one.
+    """
+
+    name: str
+    kind: Literal["method", "published"]
+    scored: int
+    spearman: Agreement
+    auroc: Agreement | None
+    accuracy: Agreement | None
+    threshold: float | None
+    difference: Agreement | None
+
+
+@part("validation")
+@dataclass(frozen=True)
+class Validation(Record):
+    """Scores beside what people said about the same answers."""
+
+    name: str
+    human: str
+    positive: str | float | None
+    threshold: float | None
+    rows: int
+    compared: int
+    positives: int | None
+    groups: int
+    scores: tuple[ScoreAgreement, ...]
+    left_out: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per score and coefficient."""
+        return [
+            {"score": score.name, **_agreement(name, found)}
+            for score in self.scores
+            for name, found in (("spearman", score.spearman), ("auroc", score.auroc), ("accuracy", score.accuracy))
+            if found is not None
+        ]
+
+
+def _agreement(name: str, found: Agreement) -> dict[str, Any]:
+    low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
+    return {"coefficient": name, "value": found.value, "low": low, "high": high, "n": found.n}
