@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.data.scores import STATUSES, UNDEFINED, Column, Counts
 from assay.errors import UsageError
-from assay.pipeline.gold import covered, inside
+from assay.pipeline.gold import coverage, inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ def span_values(
 
 
 def _recall(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) -> float:
-    enough = [got >= share * (span.end - span.start) for span, got in zip(spans, covered(spans, top), strict=True)]
+    enough = [got >= share * (span.end - span.start) for span, got in zip(spans, coverage(spans, top), strict=True)]
     return sum(enough) / len(enough)
 
 

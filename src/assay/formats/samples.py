@@ -108,7 +108,7 @@ def _json_rows(source: Input) -> list[dict[str, Any]]:
     """Rows of a list of objects, of an object that wraps one, or of an object of columns."""
     data = read_json(source)
     if isinstance(data, dict):
-        data = _unwrapped(data)
+        data = _unwrap(data)
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         return data
     raise InputError(
@@ -116,7 +116,7 @@ def _json_rows(source: Input) -> list[dict[str, Any]]:
     )
 
 
-def _unwrapped(data: dict[str, Any]) -> Any:
+def _unwrap(data: dict[str, Any]) -> Any:
     inside = [value for key, value in data.items() if key.lower() in _WRAPPERS and isinstance(value, list)]
     if len(inside) == 1:
         return inside[0]
@@ -272,7 +272,7 @@ class _Reader:
             if raw is None:
                 return None
             try:
-                return read(cells.unpacked(raw) if self.flat else raw, notes)
+                return read(cells.unpack(raw) if self.flat else raw, notes)
             except cells.Fault as error:
                 faults[field] = str(error)
                 return None
