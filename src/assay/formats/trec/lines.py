@@ -1,8 +1,6 @@
 """Parsing lines of clean TREC files with numpy: no text is made of what nobody will look at.
 
-The blanks of a line are guessed to lie where the fields of the first line would put them and looked at there: that
-takes half the time of searching every byte. A guess is proven, not trusted: a line has its six fields where five blanks
-were seen one after the other and the lines together have no more than five each.
+Blanks are guessed to lie where the first line has them, and the guess is proved: see docs/internals-trec.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reading clean TREC files: judgments at once, a run in pieces, the first of them while other modules are imported.
 
-A piece is a few megabytes and ends where a query ends. Small pieces stay in the processor's cache and in memory that
-was used before: that takes less time than one scan of the whole, which need not fit into memory either.
+A piece is a few megabytes and ends where a query ends: it stays in the processor's cache, and the whole need not fit
+into memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TREC judgments (qrels) and runs: fields between any number of blanks, comments, either line end.
 
-A clean file is parsed by numpy or scanned by Polars. Anything else (uneven blanks, carriage returns, a value that is no
-number) goes through a slower reader that knows the number of every line.
+A clean file is parsed by numpy or scanned by Polars; anything else goes through a slower reader that knows the number
+of every line.
 """
 
 from __future__ import annotations
