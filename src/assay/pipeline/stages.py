@@ -235,13 +235,13 @@ def check(stage: Stage, name: str, given: Mapping[str, Any]) -> None:
         types = tuple(kind for word in words for kind in _TYPES.get(word.partition("[")[0], (object,)))
         wrong = not isinstance(value, types) or (isinstance(value, bool) and bool not in types and object not in types)
         if wrong:
-            raise UsageError(f"{key} = {excerpt(value)}: expected {_wanted(words)}")
+            raise UsageError(f"{key} = {excerpt(value)}: expected {_type_names(words)}")
     lacking = [key for key, one in known.items() if one.default is inspect.Parameter.empty and key not in given]
     if lacking:
         raise UsageError(f"{name} needs {lacking[0]}")
 
 
-def _wanted(words: list[str]) -> str:
+def _type_names(words: list[str]) -> str:
     names = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false", "dict": "a table"}
     return " or ".join(names[word.partition("[")[0]] for word in words if word.partition("[")[0] in names)
 
