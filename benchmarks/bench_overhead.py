@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.serving.loops import run
-from assay.serving.records import Plan
+from assay.serving.records import LoadPlan
 from assay.serving.targets import target_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 def loaded(thing: Any, calls: int, **plan: Any) -> Timing:
     target = target_of(thing)
-    return run(Plan(runs=calls, warmup=0, **plan), target, target.prepare([("", [])]))
+    return run(LoadPlan(runs=calls, warmup=0, **plan), target, target.prepare([("", [])]))
 
 
 def overhead(name: str, bare: Callable[[], object], measured: Callable[[], object], calls: int) -> None:

@@ -18,7 +18,7 @@ from assay.data.samples import Context, Sample
 from assay.grounding import support_of
 from assay.grounding.contexts import _passage_of
 from assay.text.embeddings import choose_embedder
-from assay.text.negation import clauses, denied, denied_han
+from assay.text.negation import clauses, denied_pairs, denied_words
 from assay.text.numbers import numbers
 from assay.text.refusals import is_refusal
 from assay.text.segmentation import han_words
@@ -78,7 +78,18 @@ PIECES = r"""
 HOSTILE = [piece.replace(r"\s", " ").replace(r"\n", "\n").replace(r"\0", "\0") for piece in PIECES.split()]
 FUNCTIONS: dict[str, Callable[[str], object]] = {
     function.__name__: function
-    for function in (sentences, tokens, bag, numbers, language, clauses, denied, denied_han, han_words, is_refusal)
+    for function in (
+        sentences,
+        tokens,
+        bag,
+        numbers,
+        language,
+        clauses,
+        denied_words,
+        denied_pairs,
+        han_words,
+        is_refusal,
+    )
 }
 
 

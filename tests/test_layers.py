@@ -1,13 +1,15 @@
-"""Imports point down only; the picture is in the docstring of `LAYERS`."""
+"""Imports point down only, as docs/architecture.md draws it."""
 
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "assay"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "assay"
 
 # Parts of one layer do not import each other. `demo` only knows where its files are.
 LAYERS = [
@@ -66,6 +68,14 @@ def test_imports_point_down(path):
 def test_every_part_has_a_place():
     parts = {module_name(path).split(".")[1] for path in MODULES if "." in module_name(path)}
     assert parts == set(LEVEL)
+
+
+def test_the_picture_of_the_layers_is_drawn_for_contributors():
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    drawn = text.partition("## Layers")[2].split("```")[1].strip().splitlines()
+    assert [set(line.split()) for line in reversed(drawn)] == LAYERS
+    described = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", text, re.MULTILINE)
+    assert {part.strip("`") for row in described for part in row.split(", ")} == set(LEVEL) - {"__main__"}
 
 
 def test_there_are_no_import_cycles():

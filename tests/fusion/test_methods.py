@@ -30,7 +30,7 @@ ON_RANKS = [name for name, method in METHODS.items() if method.uses == "ranks"]
 WAYS = [(m, n) for m in ON_SCORES for n in NORMS] + [(m, None) for m in ON_RANKS]
 
 
-def ranked(docs: dict[str, float]) -> list[str]:
+def rank_lists(docs: dict[str, float]) -> list[str]:
     """Order of one list: score descending, then document id descending."""
     return sorted(sorted(docs, reverse=True), key=lambda doc: -docs[doc])
 
@@ -54,7 +54,7 @@ def some_runs(seed: int, *, runs: int = 3, queries: int = 24) -> list[dict[str, 
 
 def normalised(docs: dict[str, float], norm: str, candidates: set[str]) -> dict[str, float]:  # noqa: PLR0911
     low, high, n, c = min(docs.values()), max(docs.values()), len(docs), len(candidates)
-    rank = {doc: i for i, doc in enumerate(ranked(docs), 1)}
+    rank = {doc: i for i, doc in enumerate(rank_lists(docs), 1)}
     if norm == "none":
         return docs
     if norm == "min-max":
@@ -98,7 +98,7 @@ def by_scores(
 
 def by_ranks(method: str, lists: list[dict[str, float]], weights: list[float]) -> dict[str, float]:
     candidates = {doc for docs in lists for doc in docs}
-    ranks = [{doc: i for i, doc in enumerate(ranked(docs), 1)} for docs in lists]
+    ranks = [{doc: i for i, doc in enumerate(rank_lists(docs), 1)} for docs in lists]
     if method == "condorcet":
         return {d: sum(wins(d, e, ranks, weights) for e in candidates) for d in candidates}
     found = {}
@@ -145,7 +145,7 @@ def test_methods_agree_with_plain_python(method, norm, stress):
             else:
                 want = by_ranks(method, lists, given_weights)
             assert got[query] == pytest.approx(want, abs=1e-12)
-            assert list(got[query]) == ranked(got[query])
+            assert list(got[query]) == rank_lists(got[query])
 
 
 @pytest.mark.parametrize("case", GOLDEN["fused"])
@@ -228,7 +228,7 @@ def test_one_run_alone_keeps_its_order(method, norm):
     run = some_runs(1, queries=80)[0]
     weights = [0.3] if method == "weighted" else None
     fused = assay.fuse([run], method, norm=norm, weights=weights).to_dict()
-    assert {query: list(docs) for query, docs in fused.items()} == {query: ranked(run[query]) for query in run}
+    assert {query: list(docs) for query, docs in fused.items()} == {query: rank_lists(run[query]) for query in run}
 
 
 def test_log_isr_of_one_run_alone_needs_nu():

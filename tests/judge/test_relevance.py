@@ -20,7 +20,7 @@ import assay
 from assay.data.judgments import Judgments
 from assay.formats.documents import read_documents, read_pairs
 from assay.judge.panel import judge, verdict
-from assay.judge.pooling import pairs_of, pool, unjudged
+from assay.judge.pooling import leave_out_judged, pairs_of, pool
 from assay.judge.prompting import load_prompt, read_prompt
 from assay.judge.relevance import NEEDED, Pair, Question, Vote, expected_grade, vote_of
 from assay.judge.rubric import load_rubric
@@ -252,7 +252,7 @@ def test_texts_that_are_missing_are_named():
 def test_known_pairs_are_not_judged_again():
     known = Judgments.from_dict({"q": {"a": 0, "b": -1}})
     pairs = [Pair("q", doc, "", "") for doc in "abc"]
-    assert [pair.doc_id for pair in unjudged(pairs, known)] == ["b", "c"]
+    assert [pair.doc_id for pair in leave_out_judged(pairs, known)] == ["b", "c"]
 
 
 def test_documents_and_pairs_are_read(tmp_path):

@@ -18,11 +18,11 @@ from assay.pipeline.experiment import make
 from assay.pipeline.generators import LanguageModel
 from assay.pipeline.grid import choices_of
 from assay.pipeline.language_models import Listwise, Pointwise, permutation, windows
-from assay.pipeline.measuring import note_wait, timed
+from assay.pipeline.measuring import note_wait, time_work
 from assay.pipeline.ordering import check_answered
-from assay.pipeline.prompting import asked, load_prompt
+from assay.pipeline.prompting import fill_prompt, load_prompt
 from assay.pipeline.records import Scored
-from assay.pipeline.rerankers import CrossEncoder, Endpoint, Own
+from assay.pipeline.rerankers import CrossEncoder, EndpointReranker, OwnReranker
 from assay.pipeline.stages import Setup
 from assay.pipeline.watched import Watched
 from assay.testing import Answer, FakeLLM
@@ -124,7 +124,7 @@ def test_an_endpoint_of_each_shape_gives_its_scores_in_the_order_of_the_texts(sh
         url = root + path
         base, known = rerank_base(url, shape)
         with Client(base, "m", patience=QUICK) as client:
-            found = Endpoint(client, model="m", shape=known, price=2.0).score("q", TEXTS)
+            found = EndpointReranker(client, model="m", shape=known, price=2.0).score("q", TEXTS)
         assert server.requests[0].path == path
         body = server.requests[0].body
         assert body["input" if shape == "dashscope" else "query"]
@@ -157,7 +157,7 @@ PASSING = [
 def test_an_endpoint_that_fails_once_is_asked_again(fault):
     with FakeLLM(reranks) as server, Client(server.url, "m", patience=QUICK) as client:
         server.queue(fault)
-        found = Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
+        found = EndpointReranker(client, model="m", shape="vllm").score("q", TEXTS)
         assert list(found.scores) == [0.2, 0.9, -0.5]
         assert len(server.requests) >= 2
 
@@ -173,7 +173,7 @@ def test_an_endpoint_that_keeps_failing_is_an_error_with_its_reason(fault, reaso
         Client(server.url, "m", patience=QUICK) as client,
         pytest.raises(InputError, match=told),
     ):
-        Endpoint(client, model="m", shape="vllm").score("q", TEXTS)
+        EndpointReranker(client, model="m", shape="vllm").score("q", TEXTS)
 
 
 def tei(received):
@@ -222,7 +222,7 @@ def test_a_server_of_text_embeddings_inference_is_asked_in_its_own_shape(shape):
 def test_what_text_embeddings_inference_complains_of_is_told(fault, reason, calls):
     with FakeLLM(fault) as server, Client(server_root(server), "m", patience=QUICK) as client:
         with pytest.raises(InputError, match=rf"the reranker failed \({reason}\): .*{fault.body['error']}"):
-            Endpoint(client, model="m", shape="tei").score("q", TEXTS)
+            EndpointReranker(client, model="m", shape="tei").score("q", TEXTS)
         assert len(server.requests) == calls
 
 
@@ -235,7 +235,7 @@ def test_a_busy_server_of_text_embeddings_inference_is_asked_again():
                 headers={"Retry-After": "0"},
             )
         )
-        assert list(Endpoint(client, model="m", shape="tei").score("q", TEXTS).scores) == [3.0, 3.0, 5.0]
+        assert list(EndpointReranker(client, model="m", shape="tei").score("q", TEXTS).scores) == [3.0, 3.0, 5.0]
 
 
 def test_an_address_that_names_text_embeddings_inference_has_its_shape():
@@ -406,7 +406,7 @@ def test_a_prompt_of_ones_own_must_use_the_names(tmp_path):
     good.write_text("version: mine-1\n\n# system\n\nBe kind.\n\n# user\n\n$query\n$passages\n", encoding="utf-8")
     prompt = load_prompt("answer", good, ("query", "passages"))
     assert prompt.version.startswith("mine-1+")
-    assert asked(prompt, query="$passages", passages="p")[1]["content"] == "$passages\np"
+    assert fill_prompt(prompt, query="$passages", passages="p")[1]["content"] == "$passages\np"
     good.write_text("version: mine-1\n\n# system\n\nBe kind.\n\n# user\n\n$query\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"must use \$query, \$passages"):
         load_prompt("answer", good, ("query", "passages"))
@@ -421,11 +421,14 @@ class Predicts:
 
 
 def test_a_users_reranker_may_be_a_function_or_an_object_that_predicts_pairs():
-    assert list(Own(lambda query, texts: [len(text) for text in texts]).score("q", ["a", "bbb"]).scores) == [1.0, 3.0]
-    assert list(Own(Predicts()).score("q", ["a", "bbb"]).scores) == [1.0, 3.0]
+    assert list(OwnReranker(lambda query, texts: [len(text) for text in texts]).score("q", ["a", "bbb"]).scores) == [
+        1.0,
+        3.0,
+    ]
+    assert list(OwnReranker(Predicts()).score("q", ["a", "bbb"]).scores) == [1.0, 3.0]
     for wrong in ([1.0], [1.0, float("nan")], "words", None):
         with pytest.raises(InputError, match="gave"):
-            Own(lambda query, texts, wrong=wrong: wrong).score("q", ["a", "b"])
+            OwnReranker(lambda query, texts, wrong=wrong: wrong).score("q", ["a", "b"])
 
 
 def test_a_users_reranker_that_raises_is_named_in_one_line():
@@ -433,11 +436,11 @@ def test_a_users_reranker_that_raises_is_named_in_one_line():
         raise ValueError(f"no idea about {query} and {len(texts)} texts")
 
     with pytest.raises(InputError, match="broken raised ValueError: no idea about q and 2 texts"):
-        Own(broken).score("q", ["a", "b"])
+        OwnReranker(broken).score("q", ["a", "b"])
 
 
 def scores_by_endpoint(client):
-    return Endpoint(client, model="m", shape="jina").score("q", TEXTS)
+    return EndpointReranker(client, model="m", shape="jina").score("q", TEXTS)
 
 
 def scores_by_grades(client):
@@ -475,7 +478,7 @@ def test_the_latency_of_a_server_is_that_of_its_calls_without_keeping_the_replie
         Watched(server.url, "m", cache=Cache(tmp_path / "c"), patience=Patience()) as client,
     ):
         start = time.perf_counter()
-        done = timed(partial(work, client))
+        done = time_work(partial(work, client))
         wall = 1000 * (time.perf_counter() - start)
     assert done.account.replies
     assert 99 <= done.ms <= wall - 290
@@ -486,4 +489,4 @@ def test_calls_at_the_same_time_count_once_and_gaps_between_them_not_at_all():
         note_wait(10.0, [(0.0, 1.0), None, (0.5, 2.0), (5.0, 6.0), (5.2, 5.4)])
         note_wait(1.0, [None])  # nothing is known of its calls
 
-    assert timed(work).account.aside == 7.0
+    assert time_work(work).account.aside == 7.0

@@ -21,16 +21,16 @@ from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import make
 from assay.pipeline.external import Outside, as_search
 from assay.pipeline.generators import Extractive
-from assay.pipeline.gold import GoldSpan, chunks_judged, covered
+from assay.pipeline.gold import GoldSpan, chunks_judged, coverage
 from assay.pipeline.grid import choices_of
 from assay.pipeline.hybrid import Hybrid
-from assay.pipeline.ordering import descending, reordered
+from assay.pipeline.ordering import descending, reorder
 from assay.pipeline.records import Chunk, Document, Hits, Query, Scored
 from assay.pipeline.retrieval import best
 from assay.pipeline.stages import Setup
 from assay.pipeline.store import Store, key_of
 from assay.pipeline.terms import words
-from assay.pipeline.vectors import Exact, Vectors
+from assay.pipeline.vectors import Exact, VectorIndexer
 
 TEXT = "Green tea is steamed. Black tea is oxidised!\n\nOolong lies between. 乌龙茶用沸水冲泡。绿茶不可。 " * 4
 
@@ -227,7 +227,7 @@ def test_bm25_scores_are_those_of_the_formula():
 
 def test_an_index_that_was_saved_finds_the_same(tmp_path):
     chunks = chunks_of(["green tea", "black tea", "milk", "oolong 乌龙茶"])
-    for part in (Bm25(), Vectors(Letters()), Vectors(Letters(), search="usearch")):
+    for part in (Bm25(), VectorIndexer(Letters()), VectorIndexer(Letters(), search="usearch")):
         index = part.build(chunks)
         folder = tmp_path / part.identity["method"] / part.identity.get("search", "")
         folder.mkdir(parents=True)
@@ -258,7 +258,7 @@ def test_many_queries_are_compared_some_at_a_time(monkeypatch):
 
 def test_vectors_are_ranked_by_cosine():
     texts = ["green tea", "black tea", "milk", "zebra"]
-    numbers, scores = Vectors(Letters()).build(chunks_of(texts)).search(Query("q", "tea green"), 3)
+    numbers, scores = VectorIndexer(Letters()).build(chunks_of(texts)).search(Query("q", "tea green"), 3)
     rows = Letters().embed([*texts, "tea green"])
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     cosines = rows[:4] @ rows[4]
@@ -277,7 +277,7 @@ def test_approximate_search_finds_nearly_all_that_exact_search_does():
             return np.array([rows[int(text)] for text in texts])
 
     chunks = chunks_of([str(i) for i in range(2000)])
-    exact, near = (Vectors(Fixed(), search=search).build(chunks) for search in ("exact", "usearch"))
+    exact, near = (VectorIndexer(Fixed(), search=search).build(chunks) for search in ("exact", "usearch"))
     shares = []
     for i in range(0, 2000, 100):
         wanted, found = exact.search(Query("q", str(i)), 10)[0], near.search(Query("q", str(i)), 10)[0]
@@ -294,7 +294,7 @@ def test_hybrid_gives_what_fusing_two_runs_gives(told):
         numbers = rng.permutation(30)[:20].tolist()
         lists.append((numbers, sorted(rng.normal(size=20).tolist(), reverse=True)))
     fusion = Fusion.of(method, norm, weights, ("bm25", "vectors"), params=params)
-    numbers, scores = Hybrid((Bm25(), Vectors(Letters())), fusion).fuse(lists, 40)
+    numbers, scores = Hybrid((Bm25(), VectorIndexer(Letters())), fusion).fuse(lists, 40)
     runs = [{"q": {f"{n:03d}": s for n, s in zip(*one, strict=True)}} for one in lists]
     fused = assay.fuse(runs, method, norm=norm, weights=weights, top=40, **params).to_dict()["q"]
     assert {f"{n:03d}": s for n, s in zip(numbers, scores, strict=True)} == pytest.approx(fused)
@@ -361,7 +361,7 @@ def test_a_users_function_may_give_ids_pairs_or_dicts_and_strangers_are_refused(
 
 def test_a_reranked_list_keeps_the_old_order_among_equals_and_below_what_was_scored():
     hits = Hits((7, 8, 9, 10, 11), (5.0, 4.0, 3.0, 2.0, 1.0))
-    found = reordered(hits, Scored([1.0, None, 3.0, 1.0]), 2.5)
+    found = reorder(hits, Scored([1.0, None, 3.0, 1.0]), 2.5)
     assert found.chunks == (9, 7, 10, 8, 11)
     assert list(found.scores) == [3.0, 1.0, 1.0, 0.0, -1.0]
     told = descending(found.scores)
@@ -375,7 +375,7 @@ def test_gold_spans_are_mapped_to_chunks_by_their_characters():
     spans = [GoldSpan("q", "d", 8, 22), GoldSpan("q", "e", 0, 5)]
     assert chunks_judged(spans, chunks).to_dict() == {"q": {"d#1": 1.0}}
     assert chunks_judged(spans, chunks, share=0.2).to_dict() == {"q": {"d#0": 1.0, "d#1": 1.0, "d#2": 1.0}}
-    assert covered(spans, [chunks[0], chunks[1], chunks[1]]) == [12, 0]
+    assert coverage(spans, [chunks[0], chunks[1], chunks[1]]) == [12, 0]
 
 
 def test_extractive_answers_are_sentences_of_the_contexts():
@@ -423,8 +423,8 @@ def test_peak_memory_counts_what_is_given_back():
     # In a process of its own: in a used one, memory that was given back before may be taken again unnoticed.
     code = (
         "import numpy as np\n"
-        "from assay.pipeline.measuring import measured\n"
-        "found, seconds, peak = measured(lambda: (len(np.ones(40_000_000, dtype=np.uint8)), len(np.ones(1000))))\n"
+        "from assay.pipeline.measuring import measure_work\n"
+        "found, seconds, peak = measure_work(lambda: (len(np.ones(40_000_000, dtype=np.uint8)), len(np.ones(1000))))\n"
         "print(found, seconds > 0, 30_000_000 < peak < 200_000_000)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

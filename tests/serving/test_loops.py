@@ -14,7 +14,7 @@ import pytest
 from assay.analysis.bench import bench
 from assay.analysis.latency import summarised
 from assay.errors import UsageError
-from assay.serving.records import Clock, Plan, Timing
+from assay.serving.records import Clock, LoadPlan, Timing
 
 
 class FakeTime:
@@ -102,12 +102,12 @@ def test_calls_that_are_never_begun_are_counted(now):
 def test_arrivals_at_random_have_the_rate_that_was_asked_for():
     from assay.serving.schedule import arrivals
 
-    found = arrivals(Plan(runs=20_000, rate=200.0, arrivals="poisson", seed=4))
+    found = arrivals(LoadPlan(runs=20_000, rate=200.0, arrivals="poisson", seed=4))
     gaps = np.diff(found)
     assert gaps.mean() == pytest.approx(1 / 200, rel=0.05)
     assert gaps.std() == pytest.approx(1 / 200, rel=0.05)  # of an exponential distribution it equals the mean
-    assert found == arrivals(Plan(runs=20_000, rate=200.0, arrivals="poisson", seed=4))
-    assert arrivals(Plan(runs=4, rate=2.0)) == [0.0, 0.5, 1.0, 1.5]
+    assert found == arrivals(LoadPlan(runs=20_000, rate=200.0, arrivals="poisson", seed=4))
+    assert arrivals(LoadPlan(runs=4, rate=2.0)) == [0.0, 0.5, 1.0, 1.5]
 
 
 def test_a_load_ends_after_its_seconds(now):
@@ -303,7 +303,7 @@ def test_calls_that_resemble_their_neighbours_are_named(now):
 
 def test_a_load_generator_that_lags_is_named():
     due = tuple(i / 10 for i in range(100))
-    timing = Timing(Plan(rate=10.0), due, tuple(t + 0.005 for t in due), tuple(t + 0.02 for t in due), 10.0)
+    timing = Timing(LoadPlan(rate=10.0), due, tuple(t + 0.005 for t in due), tuple(t + 0.02 for t in due), 10.0)
     from assay.analysis.load_doubts import load_doubts
 
     told = load_doubts(summarised(timing), timing)

@@ -18,7 +18,7 @@ from assay.llm.keys import Key
 from assay.serving.endpoints import Endpoint, Secret
 from assay.serving.functions import Function
 from assay.serving.loops import run
-from assay.serving.records import CallFailed, Plan
+from assay.serving.records import CallFailed, LoadPlan
 from assay.serving.targets import target_of
 
 # What a function is called with ---------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_what_is_measured_is_never_less_than_what_the_target_itself_recorded():
         own.append(time.perf_counter() - start)
 
     function = Function.of(target)
-    timing = run(Plan(runs=50, warmup=0), function, function.prepare([]))
+    timing = run(LoadPlan(runs=50, warmup=0), function, function.prepare([]))
     measured = np.array(timing.ended) - np.array(timing.begun)
     assert len(measured) == 50
     assert (measured >= np.array(own)).all()

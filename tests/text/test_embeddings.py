@@ -16,8 +16,8 @@ from assay.errors import InputError, UnknownName, UsageError
 from assay.text import weights
 from assay.text.embeddings import Embedder, choose_embedder, cosines, embed_all
 from assay.text.minilm import MiniLM, batches, gelu
+from assay.text.model_files import read_tensors
 from assay.text.static import load_wordllama, wordllama_folder
-from assay.text.tensors import read_tensors
 from assay.text.weights import find_minilm, get_model, models_folder
 
 HIDDEN, HEADS, LAYERS, INNER, WORDS = 8, 2, 2, 16, 12
@@ -373,7 +373,7 @@ def test_a_folder_of_weights_can_be_named(tiny):
 
 
 def test_without_tokenizers_the_error_names_the_cure():
-    code = "import sys\nsys.modules['tokenizers'] = None\nfrom assay.text.tokens import load_tokenizer\nload_tokenizer('x')"
+    code = "import sys\nsys.modules['tokenizers'] = None\nfrom assay.text.model_files import load_tokenizer\nload_tokenizer('x')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'assay-eval[text]'" in done.stderr
 

@@ -13,7 +13,7 @@ from assay.data.samples import Context, Sample, Samples
 from assay.errors import InputError, UsageError, excerpt
 from assay.grounding.agreement import ORDERS
 from assay.measures import parse
-from assay.pipeline.measuring import timed
+from assay.pipeline.measuring import time_work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,7 +82,7 @@ class AnswerRules:
 
     def score(self, samples: Samples, name: str) -> tuple[Answers, Account]:
         """Score the answers of one combination, and say what that took."""
-        done = timed(lambda: evaluated(self.plan(samples, name)))
+        done = time_work(lambda: evaluated(self.plan(samples, name)))
         return done.found, done.account
 
 

@@ -13,14 +13,14 @@ from assay.messages import Said, say
 from assay.results.bench import Bench, Load
 from assay.serving.endpoints import Endpoint
 from assay.serving.loops import run
-from assay.serving.records import Plan
+from assay.serving.records import LoadPlan
 from assay.serving.targets import target_of
 from assay.stats.inputs import check_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from assay.serving.records import Arrivals, Clock, Passing, Target
+    from assay.serving.records import Arrivals, Clock, LoadTarget, Passing
 
     Watch = Callable[["Step"], Callable[[int, float], None]]
 
@@ -37,7 +37,7 @@ class Step:
     number: int
     of: int
     candidates: int | None
-    plan: Plan
+    plan: LoadPlan
 
 
 def bench(
@@ -77,7 +77,7 @@ def bench(
     )  # fmt: skip
     check_share(confidence_level, "confidence_level")
     runs = 100 if runs is None and seconds is None else runs
-    plan = Plan(runs=runs, seconds=seconds, arrivals=arrivals, warmup=warmup, timeout=timeout, seed=seed)
+    plan = LoadPlan(runs=runs, seconds=seconds, arrivals=arrivals, warmup=warmup, timeout=timeout, seed=seed)
     sizes = _sizes(found, candidates)
     steps = _steps(plan, sizes, _threads(found, threads, rate), _listed(rate))
     texts, source = _texts(found, queries, documents)
@@ -115,7 +115,7 @@ def _listed(given: Any) -> list[Any]:
     return [None] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def _sizes(target: Target, candidates: int | Sequence[int] | None) -> list[int | None]:
+def _sizes(target: LoadTarget, candidates: int | Sequence[int] | None) -> list[int | None]:
     if target.takes != "candidates":
         if candidates is not None:
             raise UsageError(f"{target.label} takes no documents, so there are no candidate sizes to choose")
@@ -126,14 +126,14 @@ def _sizes(target: Target, candidates: int | Sequence[int] | None) -> list[int |
     return sizes
 
 
-def _threads(target: Target, threads: int | Sequence[int] | None, rate: Any) -> list[int]:
+def _threads(target: LoadTarget, threads: int | Sequence[int] | None, rate: Any) -> list[int]:
     if threads is not None:
         return _listed(threads)
     elsewhere = target.is_async or isinstance(target, Endpoint)
     return [_AT_ONCE if rate is not None and elsewhere else 1]
 
 
-def _steps(plan: Plan, sizes: list[int | None], threads: list[int], rates: list[float | None]) -> list[Step]:
+def _steps(plan: LoadPlan, sizes: list[int | None], threads: list[int], rates: list[float | None]) -> list[Step]:
     combined = [(size, many, rate) for size in sizes for many in threads for rate in rates]
     return [
         Step(number, len(combined), size, replace(plan, threads=many, rate=rate))
@@ -142,7 +142,7 @@ def _steps(plan: Plan, sizes: list[int | None], threads: list[int], rates: list[
 
 
 def _texts(
-    target: Target, queries: Sequence[str] | None, documents: Sequence[str] | None
+    target: LoadTarget, queries: Sequence[str] | None, documents: Sequence[str] | None
 ) -> tuple[tuple[list[str], list[str]], str]:
     """Find queries and documents: those given, else the bundled ones."""
     if target.takes == "nothing":

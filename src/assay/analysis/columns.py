@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.data.scores import STATUSES, UNDEFINED, Column, Counts
 from assay.errors import UsageError
-from assay.pipeline.gold import covered, inside
+from assay.pipeline.gold import coverage, inside
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.pipeline.gold import GoldSpan
     from assay.pipeline.records import Chunk
-    from assay.pipeline.runner import Outcome
+    from assay.pipeline.runner import Trial
 
 _SPAN = re.compile(r"(span_recall|span_precision)@(\d+)")
 
@@ -75,7 +75,7 @@ def span_column(text: str) -> Column:
 
 
 def span_values(
-    text: str, outcome: Outcome, queries: Sequence[str], spans: Sequence[GoldSpan], share: float
+    text: str, outcome: Trial, queries: Sequence[str], spans: Sequence[GoldSpan], share: float
 ) -> dict[str, tuple[float | None, str]]:
     """Values of a span measure for each query.
 
@@ -101,7 +101,7 @@ def span_values(
 
 
 def _recall(spans: Sequence[GoldSpan], top: Sequence[Chunk], share: float) -> float:
-    enough = [got >= share * (span.end - span.start) for span, got in zip(spans, covered(spans, top), strict=True)]
+    enough = [got >= share * (span.end - span.start) for span, got in zip(spans, coverage(spans, top), strict=True)]
     return sum(enough) / len(enough)
 
 

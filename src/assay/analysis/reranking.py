@@ -22,10 +22,10 @@ from assay.formats.queries import read_queries
 from assay.formats.reading import as_judgments, as_run
 from assay.pipeline.experiment import make
 from assay.pipeline.grid import choices_of
-from assay.pipeline.measuring import timed
-from assay.pipeline.ordering import check_answered, descending, fresh_score, rescored
+from assay.pipeline.measuring import time_work
+from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score
 from assay.pipeline.records import Hits, together
-from assay.pipeline.rerankers import Own
+from assay.pipeline.rerankers import OwnReranker
 from assay.pipeline.stages import Setup
 from assay.results.reranker import RerankerEvaluation
 
@@ -90,7 +90,7 @@ def as_reranker(thing: Any, setup: Setup) -> Reranker:
         if made is None:
             raise UsageError("the reranker none changes nothing: name another")
         return made
-    return Own(thing)
+    return OwnReranker(thing)
 
 
 def _candidates(
@@ -144,11 +144,11 @@ class _Told:
             if query not in self._queries:
                 raise InputError(f"query {excerpt(query)} has no text")
             score = partial(fresh_score, self._scorer, self._queries[query], texts)
-            done = timed(score)
+            done = time_work(score)
             if not found and not done.remote:
-                done = timed(score)
+                done = time_work(score)
             told.append(done.found)
-            hits = rescored(Hits(tuple(range(len(rows))), tuple(score for _, score in rows)), done)
+            hits = apply_scores(Hits(tuple(range(len(rows))), tuple(score for _, score in rows)), done)
             if not hits.cached:
                 self.ms[query] = hits.ms
             self.tokens += hits.tokens

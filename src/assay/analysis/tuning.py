@@ -15,7 +15,7 @@ from assay.analysis.settings import Settings, need_subtopics
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.reading import as_judgments
-from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, named_runs, ranked, without_idle
+from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, name_runs, rank_lists, without_idle
 from assay.fusion.methods import method_of, methods_with
 from assay.fusion.overlay import lay_out
 
@@ -100,7 +100,7 @@ def tune_fusion(
     settings = Settings.of(judged, [measure], protocol, min_relevance=min_relevance, ties=given_order)
     if next(iter(settings.measures.values())).spec.lower_is_better:
         raise UsageError(f"{measure} should be small: tune on a measure that should be large")
-    given = named_runs(runs)
+    given = name_runs(runs)
     names = [run.name for run in given]
     start = _start(method, norm, weights, names, unlisted=unlisted, params=params)
     check_sizes(depth=depth, top=top, ties=ties)
@@ -229,7 +229,7 @@ class _Search:
             lists, working, _ = without_idle(self.lists, fusion)
             if lists.names not in self.laid:
                 self.laid[lists.names] = list(lists.overlays())
-            frame, _ = ranked(lists, working, self.laid[lists.names], self.top)
+            frame, _ = rank_lists(lists, working, self.laid[lists.names], self.top)
             self.seen[key] = self.part.value(Run(frame))
         return self.seen[key]
 

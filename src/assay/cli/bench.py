@@ -36,7 +36,7 @@ assay bench --runs 20 -- grep -c '{query}' documents.jsonl
 """
 
 
-class _Words(click.Command):
+class _BenchCommand(click.Command):
     """A command that leaves alone what follows `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -46,7 +46,7 @@ class _Words(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(name="bench", help=_HELP, cls=_Words)
+@click.command(name="bench", help=_HELP, cls=_BenchCommand)
 @click.argument("target", required=False)
 @click.option("--runs", type=click.IntRange(min=1), help="Calls of each load.  [default: 100, unless --seconds]")
 @click.option("--seconds", type=float, help="Length of each load, instead of a number of calls.")

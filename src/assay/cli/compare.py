@@ -9,7 +9,7 @@ import click
 from assay.cli import inputs, options
 
 if TYPE_CHECKING:
-    from assay.cli.inputs import Job
+    from assay.cli.inputs import Inputs
     from assay.data.scores import Scores
     from assay.messages import Lang
     from assay.results.comparison import Comparison
@@ -123,7 +123,7 @@ def command(
         options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
 
 
-def _with_lists(job: Job, found: Comparison) -> Comparison:
+def _with_lists(job: Inputs, found: Comparison) -> Comparison:
     """Set the lists of every run beside the baseline's; runs that only reorder its documents get a ceiling."""
     from dataclasses import replace
 
@@ -163,7 +163,7 @@ def _descriptions(place: str | None, found: Comparison) -> dict[str, str] | None
     return descriptions
 
 
-def _report(job: Job | None, result: Result, place: str | None, lang: Lang) -> None:
+def _report(job: Inputs | None, result: Result, place: str | None, lang: Lang) -> None:
     """Write the report; without a job, the systems came from result files and their lists are not at hand."""
     from assay.cli.reporting import write_fresh
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.analysis.conduct import Conducted
-    from assay.demo import Collection
+    from assay.demo import Bundle
     from assay.messages import Lang
     from assay.results.result import Result
 
@@ -98,7 +98,7 @@ def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[C
     return found, result
 
 
-def _diagnosis(ladder: Conducted, place: Collection) -> None:
+def _diagnosis(ladder: Conducted, place: Bundle) -> None:
     from dataclasses import replace
 
     from assay.analysis.diagnose import diagnose
@@ -142,7 +142,7 @@ def _report(ladder: Conducted, result: Result, answered: Result, place: Path, la
     click.echo(f"The same as a page, with every query: {place}")
 
 
-def _runs_only(place: Collection) -> None:
+def _runs_only(place: Bundle) -> None:
     """What works without any further package: evaluate and compare the bundled runs."""
     from assay.analysis.compare import compare
     from assay.analysis.evaluate import evaluate_run

@@ -30,7 +30,7 @@ def command_line() -> str:
 
 
 @dataclass(frozen=True)
-class Job:
+class Inputs:
     """Judgments that were read, runs to be read, and the settings under which they are evaluated."""
 
     judgments: Judgments
@@ -99,7 +99,7 @@ def prepare(
     calibration: str | None = None,
     brief: bool = False,
     **overrides: Any,
-) -> Job:
+) -> Inputs:
     """Read the judgments and settle what is computed; with `brief`, a protocol's few main measures by default."""
     if runs:
         from assay.formats.trec.pieces import read_ahead
@@ -122,7 +122,7 @@ def prepare(
     )
     if records is not None and records.unnamed and overrides.get("ties") is None:
         overrides["ties"] = "given"
-    return Job(
+    return Inputs(
         judgments=read,
         settings=Settings.of(read, measures, protocol, **overrides),
         places=tuple(_named_once(runs)),
@@ -200,7 +200,7 @@ def read_runs(places: tuple[str, ...], kind: str | None = None) -> list[Run]:
     return [read_run(path, kind=None if kind == "beir" else kind, name=name) for name, path in _named_once(places)]
 
 
-def score_at(job: Job, place: str) -> Scores:
+def score_at(job: Inputs, place: str) -> Scores:
     """Evaluate one more run under the settings of a job."""
     from assay.formats.files import run_name
     from assay.formats.reading import open_run

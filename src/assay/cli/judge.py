@@ -109,7 +109,7 @@ def _pairs(runs: tuple[str, ...], rest: dict[str, Any]) -> list[Pair]:
     from assay.formats.documents import read_documents, read_pairs
     from assay.formats.queries import read_queries
     from assay.formats.reading import read_judgments
-    from assay.judge.pooling import pairs_of, pool, unjudged
+    from assay.judge.pooling import leave_out_judged, pairs_of, pool
     from assay.judge.relevance import Pair
 
     if bool(runs) == bool(rest["pairs"]):
@@ -122,7 +122,7 @@ def _pairs(runs: tuple[str, ...], rest: dict[str, Any]) -> list[Pair]:
         ids = pool(inputs.read_runs(runs), rest["depth"])
         found = pairs_of(ids, read_queries(rest["queries"]).texts(), read_documents(rest["documents"]))
     if rest["known"]:
-        found = unjudged(found, read_judgments(rest["known"]))
+        found = leave_out_judged(found, read_judgments(rest["known"]))
     if not found:
         raise UsageError("there is nothing to judge")
     return found

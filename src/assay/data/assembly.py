@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Hits:
+class JudgedRows:
     """Judged documents found in a run, one row each, in no particular order."""
 
     query: Ints
@@ -33,7 +33,7 @@ def assemble(
     index: dict[str, int],
     in_run: Bools,
     retrieved: Ints,
-    hits: Hits,
+    hits: JudgedRows,
     *,
     listed: tuple[Ints, Ints] | None,
     expected: bool,
@@ -68,7 +68,7 @@ def assemble(
     )
 
 
-def _in_order(hits: Hits) -> Ints | slice:
+def _in_order(hits: JudgedRows) -> Ints | slice:
     """Order hits by query and rank; most runs come so already."""
     fresh, higher = np.diff(hits.query), np.diff(hits.rank)
     ordered = bool(((fresh > 0) | ((fresh == 0) & (higher > 0))).all())

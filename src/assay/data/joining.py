@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.data import segments
-from assay.data.assembly import Hits, assemble
+from assay.data.assembly import JudgedRows, assemble
 from assay.data.rows import Rows, Unclean
 from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
@@ -62,7 +62,7 @@ def rank_run(
     }
     number = np.fromiter((index[query] for query in run_queries), dtype=np.int64, count=len(run_queries))
     lengths = np.zeros(len(index), dtype=np.int64)
-    retrieved = _joined([part.retrieved for part in parts])
+    retrieved = _join([part.retrieved for part in parts])
     lengths[number] = retrieved
     in_run = np.zeros(len(index), dtype=bool)
     in_run[number] = True
@@ -90,22 +90,22 @@ class _Part:
     tie_last: Ints
 
 
-def _joined(arrays: Sequence[Ints]) -> Ints:
+def _join(arrays: Sequence[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
-def _hits(parts: list[_Part], number: Ints) -> tuple[Hits, Ints | None]:
+def _hits(parts: list[_Part], number: Ints) -> tuple[JudgedRows, Ints | None]:
     """Put the judged rows of all parts together; of folded chunks, also the position of every row."""
     before = np.cumsum([0, *(len(part.queries) for part in parts)])
-    segment = _joined([part.segment + first for part, first in zip(parts, before[:-1], strict=True)])
-    rank = _joined([part.rank for part in parts])
+    segment = _join([part.segment + first for part, first in zip(parts, before[:-1], strict=True)])
+    rank = _join([part.rank for part in parts])
     position, positions = rank, None
     each = [(part.positions, part.row) for part in parts if part.positions is not None]
     if each:
-        position, positions = _joined([every[row] for every, row in each]), _joined([every for every, _ in each])
-    pool = _joined([part.pool for part in parts])
-    first, last = _joined([part.tie_first for part in parts]), _joined([part.tie_last for part in parts])
-    return Hits(number[segment], rank, position, pool, first, last), positions
+        position, positions = _join([every[row] for every, row in each]), _join([every for every, _ in each])
+    pool = _join([part.pool for part in parts])
+    first, last = _join([part.tie_first for part in parts]), _join([part.tie_last for part in parts])
+    return JudgedRows(number[segment], rank, position, pool, first, last), positions
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,11 @@ class _Join:
 
     def _part(self, rows: Rows) -> _Part:
         """Bring rows into rank order and find the judged ones."""
-        rows = self._ranked(rows)
-        found, pool, suspects = self._judged(rows)
+        rows = self._rank(rows)
+        found, pool, suspects = self._find_judged(rows)
         if len(suspects):
             rows = self._without_repeats(rows, suspects)
-            found, pool, suspects = self._judged(rows)
+            found, pool, suspects = self._find_judged(rows)
         if len(suspects):
             found, pool = _by_text(rows, self.judgments.pool)
         segment = rows.segment(found)
@@ -161,7 +161,7 @@ class _Join:
             tie_last=last - start + 1,
         )
 
-    def _ranked(self, rows: Rows) -> Rows:
+    def _rank(self, rows: Rows) -> Rows:
         """Return the rows by falling score, moving them only where they are not."""
         if not np.isfinite(rows.score).all():
             _refuse_score(self.run, rows)
@@ -169,9 +169,9 @@ class _Join:
             rows = replace(rows, score=rows.score.astype(np.float32))
         rising = rows.score[1:] > rows.score[:-1]
         rising[rows.starts[1:] - 1] = False
-        return rows.ranked() if rows.apart or rising.any() else rows
+        return rows.by_rank() if rows.apart or rising.any() else rows
 
-    def _judged(self, rows: Rows) -> tuple[Ints, Ints, Ints]:
+    def _find_judged(self, rows: Rows) -> tuple[Ints, Ints, Ints]:
         """Find judged rows with their numbers in the pool, by hashes; and the rows among which text must decide."""
         judged = self.judgments.pool
         wanted, place = judged.of_queries(rows.names)

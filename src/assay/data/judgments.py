@@ -67,10 +67,10 @@ class Judgments:
         if frame.select(repeats.any()).item():
             twice = frame.filter(repeats)
             raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
-        return cls._checked(cls(frame, source, groups, notes, empty, complete, judge))
+        return cls._check(cls(frame, source, groups, notes, empty, complete, judge))
 
     @staticmethod
-    def _checked(found: Judgments) -> Judgments:
+    def _check(found: Judgments) -> Judgments:
         if not len(found) and not found.empty:
             place = None if found.source is None else found.source.label
             raise InputError("there are no judgments", path=place, hint="expected at least one judged document")
@@ -115,7 +115,7 @@ class Judgments:
         if len(odd):
             query = pool.queries[int(np.searchsorted(pool.first, odd[0], side="right")) - 1]
             raise _not_finite(float(pool.grade[odd[0]]), query, pool.names[odd[0]], source)
-        return cls._checked(cls(pool, source, empty=empty))
+        return cls._check(cls(pool, source, empty=empty))
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.data.assembly import Hits, assemble
+from assay.data.assembly import JudgedRows, assemble
 from assay.errors import InputError, excerpt
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def rank_mapping(
         found.append(np.stack([number[done + owner], *rest]))
         done += len(queries)
     owners, pool, rank, first, last = np.concatenate(found, axis=1)
-    hits = Hits(owners, rank, rank, pool, first, last)
+    hits = JudgedRows(owners, rank, rank, pool, first, last)
     return assemble(judgments, index, in_run, lengths, hits, listed=None, expected=ties == "expected")
 
 

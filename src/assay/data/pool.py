@@ -36,7 +36,7 @@ class Pool:
         return cls(queries, size, Texts.of_series(pairs["doc_id"]), grade)
 
     @classmethod
-    def ordered(cls, names: list[str], sizes: Ints, docs: Texts, grade: Floats) -> Pool | None:
+    def in_order(cls, names: list[str], sizes: Ints, docs: Texts, grade: Floats) -> Pool | None:
         """Put rows in order, of which so many in turn belong to the named query; None when a pair is there twice."""
         queries = sorted(set(names))
         number = {query: place for place, query in enumerate(queries)}

@@ -73,6 +73,6 @@ class Rows:
         starts = np.flatnonzero(segments.changes(query))
         return Rows(starts, self.queries.take(segment[starts]), self.docs.take(rows), self.score[rows])
 
-    def ranked(self) -> Rows:
+    def by_rank(self) -> Rows:
         """Put the rows of each query together, the highest score first, equal ones as they were."""
         return self.take(segments.order(self._query, -self.score))

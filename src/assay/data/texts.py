@@ -48,7 +48,7 @@ class Texts:
     def of(cls, texts: Sequence[str]) -> Texts:
         """Take strings."""
         packed = [text.encode() for text in texts]
-        return cls._joined(b"".join(packed), np.fromiter(map(len, packed), np.int64, len(packed)))
+        return cls._join(b"".join(packed), np.fromiter(map(len, packed), np.int64, len(packed)))
 
     @classmethod
     def of_series(cls, texts: pl.Series) -> Texts:
@@ -59,10 +59,10 @@ class Texts:
             )
         texts = texts.cast(pl.String)
         whole = texts.str.join("").item() if len(texts) else ""
-        return cls._joined(whole.encode(), texts.str.len_bytes().to_numpy().astype(np.int64))
+        return cls._join(whole.encode(), texts.str.len_bytes().to_numpy().astype(np.int64))
 
     @classmethod
-    def _joined(cls, whole: bytes, size: Ints) -> Texts:
+    def _join(cls, whole: bytes, size: Ints) -> Texts:
         return cls(np.frombuffer(whole + b"\n" * WORD, np.uint8), np.cumsum(size) - size, size)
 
     def __len__(self) -> int:

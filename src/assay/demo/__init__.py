@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Collection:
+class Bundle:
     """Where the parts of the collection are."""
 
     judgments: Path
@@ -37,11 +37,11 @@ def _lines(path: Path) -> int:
     return sum(1 for line in path.read_text(encoding="utf-8").splitlines() if line)
 
 
-def collection() -> Collection:
+def collection() -> Bundle:
     """Find the bundled files."""
     folder = Path(str(files("assay.demo") / "data"))
     runs = tuple(folder / f"{name}.run" for name in ("keywords", "bm25", "ngrams"))
-    return Collection(
+    return Bundle(
         folder / "judgments.qrels", runs, folder / "documents.jsonl", folder / "queries.jsonl", folder / "ladder.toml",
         folder / "chunking.toml",
     )  # fmt: skip

@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def unpacked(value: Any) -> Any:
+def unpack(value: Any) -> Any:
     """Read a list or an object that was written into a cell of a flat file, as JSON or as Python writes it."""
     if not isinstance(value, str) or value[:1] not in "[{" or value[-1:] not in "]}" or len(value) > _PACKED:
         return value
@@ -55,7 +55,7 @@ def unpacked(value: Any) -> Any:
         return value
 
 
-def named(value: Any) -> str:
+def kind_of_value(value: Any) -> str:
     """Say what a value is, for a message."""
     kinds = {dict: "an object", list: "a list", bool: "true or false", int: "a number", float: "a number"}
     return kinds.get(type(value), f"of type {type(value).__name__}")
@@ -74,7 +74,7 @@ def text(value: Any, notes: list[str]) -> str:
         found = _first(value, _TEXT)
         if isinstance(found, str):
             return found
-    raise Fault(f"expected a text, found {named(value)}")
+    raise Fault(f"expected a text, found {kind_of_value(value)}")
 
 
 def question(value: Any, notes: list[str]) -> str:
@@ -103,7 +103,7 @@ def contexts(value: Any, notes: list[str]) -> tuple[Context, ...]:
             return (_context(value, notes),)
         return tuple(Context(text(plain(found), notes), str(key)) for key, found in value.items())
     if not isinstance(value, list):
-        raise Fault(f"expected a list of texts, found {named(value)}")
+        raise Fault(f"expected a list of texts, found {kind_of_value(value)}")
     flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
     known = [item for item in map(plain, flat) if item is not None]
     if len(known) < len(flat):
@@ -129,7 +129,7 @@ def turns(value: Any, notes: list[str]) -> tuple[Turn, ...]:
     if isinstance(value, str):
         return (Turn("user", value),)
     if not isinstance(value, list):
-        raise Fault(f"expected a list of messages, found {named(value)}")
+        raise Fault(f"expected a list of messages, found {kind_of_value(value)}")
     found: list[Turn] = []
     for item in (plain(item) for item in value):
         if isinstance(item, dict):
@@ -154,7 +154,7 @@ def identifier(value: Any, notes: list[str]) -> str:
         value = int(value)
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
-    raise Fault(f"expected an id, found {named(value)}")
+    raise Fault(f"expected an id, found {kind_of_value(value)}")
 
 
 def identifiers(value: Any, notes: list[str]) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def identifiers(value: Any, notes: list[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list):
-        raise Fault(f"expected a list of ids, found {named(value)}")
+        raise Fault(f"expected a list of ids, found {kind_of_value(value)}")
     flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
     return tuple(identifier(_first(item, _ID) if isinstance(item, dict) else item, notes) for item in flat)
 

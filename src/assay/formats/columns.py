@@ -35,7 +35,7 @@ def find(names: Sequence[str], known: Sequence[str], *, path: str, needed: str =
         )
     if not found and needed:
         raise InputError(
-            f"no column for {known[0]} among {_listed(names)}",
+            f"no column for {known[0]} among {list_names(names)}",
             path=path,
             hint=f"{needed} need {known[0]}; also accepted: {', '.join(known[1:5])}",
         )
@@ -47,6 +47,7 @@ def notes(used: dict[str, str | None]) -> tuple[str, ...]:
     return tuple(f"column {excerpt(name)} is read as {field}" for field, name in used.items() if name and name != field)
 
 
-def _listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
+    """Show the names of columns, the first eight of many."""
     shown = list(names)
     return ", ".join(map(excerpt, shown[:8])) + (f" and {len(shown) - 8} more" if len(shown) > 8 else "")  # noqa: PLR2004

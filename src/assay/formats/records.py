@@ -79,7 +79,7 @@ def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str
             hint='expected "retrieved" and "relevant", or "relevance", or "grades" and "scores"; or give a second file',
         )
     used = {"query_id": query, "relevance": relevance, "grades": grades, "retrieved": retrieved, "relevant": relevant}
-    return builder.done(source, columns.notes(used))
+    return builder.finish(source, columns.notes(used))
 
 
 def _query_field(keys: list[str]) -> str | None:
@@ -243,7 +243,7 @@ class _Builder:
             raise InputError(f"{field} holds {excerpt(value)}, which is not a number", path=self.label, line=number)
         return float(value)
 
-    def done(self, source: Source, notes: tuple[str, ...]) -> Records:
+    def finish(self, source: Source, notes: tuple[str, ...]) -> Records:
         """Make judgments and runs."""
         frame = pl.DataFrame(self.judged, schema={**schema(), "subtopic": pl.String}, orient="row")
         groups: Literal["gold", "none"] = "gold" if self.grouped else "none"

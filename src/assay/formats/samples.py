@@ -11,6 +11,7 @@ from assay.data.samples import FIELDS, Sample, Samples
 from assay.data.source import Source
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import cells, tables
+from assay.formats.columns import list_names
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of
 from assay.formats.files import Input
@@ -108,7 +109,7 @@ def _json_rows(source: Input) -> list[dict[str, Any]]:
     """Rows of a list of objects, of an object that wraps one, or of an object of columns."""
     data = read_json(source)
     if isinstance(data, dict):
-        data = _unwrapped(data)
+        data = _unwrap(data)
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         return data
     raise InputError(
@@ -116,7 +117,7 @@ def _json_rows(source: Input) -> list[dict[str, Any]]:
     )
 
 
-def _unwrapped(data: dict[str, Any]) -> Any:
+def _unwrap(data: dict[str, Any]) -> Any:
     inside = [value for key, value in data.items() if key.lower() in _WRAPPERS and isinstance(value, list)]
     if len(inside) == 1:
         return inside[0]
@@ -226,7 +227,7 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
             raise UnknownName("field", field, FIELDS, hint=f"the fields are {', '.join(FIELDS)}")
         if name not in names:
             raise InputError(
-                f"no column {excerpt(name)} for {field}", path=label, hint=f"its columns: {_listed(names)}"
+                f"no column {excerpt(name)} for {field}", path=label, hint=f"its columns: {list_names(names)}"
             )
     free = [name for name in names if name not in asked.values()]
     found = {}
@@ -246,10 +247,6 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
         if same:
             found[field] = same[0]
     return found
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(excerpt, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")  # noqa: PLR2004
 
 
 @dataclass
@@ -272,7 +269,7 @@ class _Reader:
             if raw is None:
                 return None
             try:
-                return read(cells.unpacked(raw) if self.flat else raw, notes)
+                return read(cells.unpack(raw) if self.flat else raw, notes)
             except cells.Fault as error:
                 faults[field] = str(error)
                 return None

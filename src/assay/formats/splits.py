@@ -21,7 +21,7 @@ def read_training(place: str | os.PathLike[str]) -> list[str]:
     source = Input.at(place)
     lines = [(number, line.strip("\r")) for number, line in enumerate(source.text.split("\n"), 1) if line.strip()]
     if lines and lines[0][1].strip() == _HEADER:
-        found = [query for number, line in lines[1:] for query in _trained(line, number, source.label)]
+        found = [query for number, line in lines[1:] for query in _training_query(line, number, source.label)]
     else:
         found = [line.strip() for _, line in lines]
     if not found:
@@ -29,7 +29,7 @@ def read_training(place: str | os.PathLike[str]) -> list[str]:
     return found
 
 
-def _trained(line: str, number: int, label: str) -> list[str]:
+def _training_query(line: str, number: int, label: str) -> list[str]:
     query, _, part = line.rpartition("\t")
     if part not in {_TRAIN, _TEST} or not query:
         hint = "expected a query id, a tab, and train or test"

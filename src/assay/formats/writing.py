@@ -51,12 +51,12 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
         grade = pl.when(pl.col("grade") == pl.col("grade").round()).then(pl.col("grade").cast(pl.Int64).cast(pl.String))
         frame = frame.select("query_id", part.alias("0"), "doc_id", grade.otherwise(pl.col("grade").cast(pl.String)))
     if judgments.judge:
-        _write(place, _stamped(frame, kind, judgments.judge, place))
+        _write(place, _stamp(frame, kind, judgments.judge, place))
     else:
         _write(place, _encode(frame, kind, "grade", place))
 
 
-def _stamped(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[str]) -> bytes:
+def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[str]) -> bytes:
     """Let the file say which language model made its grades: a comment in TREC files, a column in tables."""
     if kind == "json":
         raise UsageError("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")

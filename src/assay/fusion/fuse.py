@@ -13,14 +13,14 @@ from assay.data.run import Run
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats.reading import as_run
 from assay.fusion.methods import check_parameters, method_of, methods_with
-from assay.fusion.normalisation import NORMS, lifted, norm_of
+from assay.fusion.normalisation import NORMS, lift_scores, norm_of
 from assay.fusion.overlay import lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assay.data.segments import Floats
-    from assay.fusion.methods import Method
+    from assay.fusion.methods import FusionMethod
     from assay.fusion.normalisation import Norm
     from assay.fusion.overlay import Lists, Overlay, Ties
 
@@ -52,7 +52,7 @@ def fuse(
     (`unlisted`). `params` are the method's: k of rrf, phi of rbc, nu of log_isr. The result's `notes` name queries
     that some runs lack.
     """
-    given = named_runs(runs)
+    given = name_runs(runs)
     fusion = Fusion.of(method, norm, weights, [run.name for run in given], unlisted=unlisted, params=params)
     check_sizes(depth=depth, top=top, ties=ties)
     lists = lay_out(given, ties=ties, depth=depth, dedupe=dedupe)
@@ -64,7 +64,7 @@ def fuse(
 class Fusion:
     """How to fuse: a method with its parameters, the normalisation before it and the weights of the runs."""
 
-    method: Method
+    method: FusionMethod
     norm: Norm | None
     params: Mapping[str, float]
     weights: tuple[float, ...] | None = None
@@ -92,7 +92,7 @@ class Fusion:
             if self.norm is not None:
                 score = self.norm.function(lists)
                 lift = self.method.sums and self.unlisted == "lowest"
-                lists = replace(lists, score=lifted(lists, score) if lift else score)
+                lists = replace(lists, score=lift_scores(lists, score) if lift else score)
             return self.method.function(lists, **self.params)
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class Fusion:
 def fuse_lists(lists: Lists, fusion: Fusion, *, top: int | None, name: str, notes: Iterable[str] = ()) -> Run:
     """Fuse lists that are already laid out; a run of weight 0 is left out as if it had not been given."""
     lists, fusion, left_out = without_idle(lists, fusion)
-    frame, tied = ranked(lists, fusion, lists.overlays(), top)
+    frame, tied = rank_lists(lists, fusion, lists.overlays(), top)
     asked = lists.query_ids.filter(lists.asked)
     empty = asked.filter(~asked.is_in(frame["query_id"].unique().implode())).to_list()
     said = [*notes, *(f"{idle} has weight 0 and is left out" for idle in left_out), *lists.gaps()]
@@ -122,7 +122,7 @@ def without_idle(lists: Lists, fusion: Fusion) -> tuple[Lists, Fusion, list[str]
     return lists.only(runs=kept), replace(fusion, weights=tuple(fusion.weights[i] for i in kept)), idle
 
 
-def ranked(lists: Lists, fusion: Fusion, overlays: Iterable[Overlay], top: int | None) -> tuple[pl.DataFrame, int]:
+def rank_lists(lists: Lists, fusion: Fusion, overlays: Iterable[Overlay], top: int | None) -> tuple[pl.DataFrame, int]:
     """Fused lists in the order that evaluation gives them, and how many documents share their score with a neighbour.
 
     Equal scores are written by falling document id, which is how evaluation breaks ties, by id or as given.
@@ -148,7 +148,7 @@ def _best(overlay: Overlay, scores: Floats, top: int | None) -> pl.DataFrame:
     return rows.filter(place < top)
 
 
-def named_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
+def name_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
     """Read runs and give each a name of its own."""
     if not isinstance(runs, (Mapping, Sequence)) or isinstance(runs, str):
         raise UsageError(f"runs must be a list of runs or a dict that names them, not {type(runs).__name__}")
@@ -156,7 +156,7 @@ def named_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
     found = []
     for number, (name, data) in enumerate(pairs, 1):
         run = as_run(data)
-        whole = run if isinstance(run, Run) else _copied(run)
+        whole = run if isinstance(run, Run) else _copy(run)
         own = whole.name if whole.name != "run" else f"run{number}"
         found.append(replace(whole, name=name or own))
     if not found:
@@ -168,7 +168,7 @@ def named_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
     return found
 
 
-def _copied(scores: Mapping[Any, Mapping[Any, Any]]) -> Run:
+def _copy(scores: Mapping[Any, Mapping[Any, Any]]) -> Run:
     try:
         return Run.from_dict(scores)
     except (TypeError, ValueError):
@@ -189,7 +189,7 @@ def check_sizes(*, depth: Any, top: Any, ties: str) -> None:
         raise UsageError(f"ties = {ties!r}: expected one of docid, given")
 
 
-def _norm(method: Method, norm: str | None) -> Norm | None:
+def _norm(method: FusionMethod, norm: str | None) -> Norm | None:
     """Take the normalisation that is asked for, else min-max where scores are used."""
     chosen = norm_of(norm) if norm is not None else None
     if method.uses == "scores":
@@ -199,7 +199,7 @@ def _norm(method: Method, norm: str | None) -> Norm | None:
     return None
 
 
-def _weights(method: Method, given: Weights | None, names: Sequence[str]) -> tuple[float, ...] | None:
+def _weights(method: FusionMethod, given: Weights | None, names: Sequence[str]) -> tuple[float, ...] | None:
     if given is None:
         if method.weights == "must":
             raise UsageError(

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _PAIRS = 1 << 22  # comparisons held in memory at once
 
-METHODS: dict[str, Method] = {}
+METHODS: dict[str, FusionMethod] = {}
 
 
 @dataclass(frozen=True)
-class Method:
+class FusionMethod:
     """A fusion method: what it looks at, whether runs may have weights, and what tuning tries for a parameter.
 
     `sums` marks methods that add up scores, for which a document that a run does not list counts as 0.
@@ -62,20 +62,20 @@ def method(
     """Register a fusion method: a function from an overlay to one fused score per row."""
 
     def register(function: Callable[..., Floats]) -> Callable[..., Floats]:
-        METHODS[name] = Method(name, function, uses, weights, sums, tried)
+        METHODS[name] = FusionMethod(name, function, uses, weights, sums, tried)
         return function
 
     return register
 
 
-def method_of(name: str) -> Method:
+def method_of(name: str) -> FusionMethod:
     """Find a method by its name."""
     if name not in METHODS:
         raise UnknownName("fusion method", name, METHODS, hint="see: assay fuse --list")
     return METHODS[name]
 
 
-def methods_with(test: Callable[[Method], bool]) -> str:
+def methods_with(test: Callable[[FusionMethod], bool]) -> str:
     """Name the methods that pass a test."""
     return ", ".join(found.name for found in METHODS.values() if test(found))
 
@@ -281,7 +281,7 @@ def _check(name: str, value: float, *, low: float, high: float = np.inf, open_en
         raise UsageError(f"{name} = {value:g}: expected a number {limits}")
 
 
-def check_parameters(chosen: Method, given: Mapping[str, object]) -> None:
+def check_parameters(chosen: FusionMethod, given: Mapping[str, object]) -> None:
     """Refuse parameters that a method does not take, and values that are no numbers."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):

@@ -139,7 +139,7 @@ def by_points(lists: Overlay) -> Floats:
     return np.where(lists.listed, 1 - (lists.rank - 1) / candidates, rest)
 
 
-def lifted(lists: Overlay, score: Floats) -> Floats:
+def lift_scores(lists: Overlay, score: Floats) -> Floats:
     """Shift a list with negative scores up until its lowest is 0, so that an unlisted document never beats it."""
     return score - np.minimum(lists.lowest(score), 0)
 

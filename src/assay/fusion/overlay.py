@@ -136,7 +136,7 @@ class Lists:
 def lay_out(runs: Sequence[Run], *, ties: Ties = "docid", depth: int | None = None, dedupe: bool = False) -> Lists:
     """Order every list by falling score, ties by document id (descending, by bytes) or as given, and cut it."""
     empty = [pl.Series("query_id", run.empty, dtype=pl.String) for run in runs]
-    whole = pl.concat([_checked(run).with_columns(run=pl.lit(i, dtype=pl.Int64)) for i, run in enumerate(runs)])
+    whole = pl.concat([_check(run).with_columns(run=pl.lit(i, dtype=pl.Int64)) for i, run in enumerate(runs)])
     query_ids = pl.concat([whole["query_id"], *empty]).unique().sort()
     doc_ids = whole["doc_id"].unique().sort()
     numbers = {"query": _numbers(whole["query_id"], query_ids), "doc": _numbers(whole["doc_id"], doc_ids)}
@@ -157,7 +157,7 @@ def lay_out(runs: Sequence[Run], *, ties: Ties = "docid", depth: int | None = No
     return lists
 
 
-def _checked(run: Run) -> pl.DataFrame:
+def _check(run: Run) -> pl.DataFrame:
     """Refuse scores that are no numbers; adding 0 makes a negative zero equal to zero."""
     odd = run.frame.filter(~pl.col("score").is_finite() | pl.col("score").is_null())
     if len(odd):

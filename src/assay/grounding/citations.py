@@ -31,13 +31,13 @@ def marks(answer: str, contexts: Sequence[Context]) -> list[Mark]:
     by_id = {context.id: place for place, context in enumerate(contexts) if context.id}
     found = []
     for match in _MARK.finditer(answer):
-        places, absent = _named(match[1] or match[2], by_id, len(contexts))
+        places, absent = _contexts_named(match[1] or match[2], by_id, len(contexts))
         if places or absent:
             found.append(Mark(match.start(), match.end(), places, absent))
     return found
 
 
-def _named(text: str, by_id: dict[str, int], count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _contexts_named(text: str, by_id: dict[str, int], count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Contexts that the text between brackets names, and the numbers that name none.
 
     Nothing at all if any part of it is neither a number nor an id.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from assay.grounding.record import Reason
 from assay.text import english
 from assay.text.lexicon import opposites, polar_function_words
-from assay.text.negation import NEGATIONS, clauses, denied, denied_han
+from assay.text.negation import NEGATIONS, clauses, denied_pairs, denied_words
 from assay.text.words import NUMBER, STRONG, TOKEN, form, is_strong, strong_words, tokens
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _added_negation(place: Place) -> Iterator[Reason]:
     bags = place.contexts.bags
     strongest, which = 0.0, ""
     for clause in clauses(place.claim.text):
-        found = denied(clause)
+        found = denied_words(clause)
         if not found:
             continue
         words = strong_words(clause)
@@ -107,7 +107,7 @@ def _dropped_negation(place: Place) -> Iterator[Reason]:
     if repeated < _VERBATIM:
         return
     for clause in clauses(place.text):
-        found = denied(clause)
+        found = denied_words(clause)
         if found and place.claim.words.issuperset(found):
             yield Reason("negation", found[0], 1 - repeated * place.closeness())
             return
@@ -115,9 +115,9 @@ def _dropped_negation(place: Place) -> Iterator[Reason]:
 
 def _chinese(place: Place) -> Iterator[Reason]:
     claim = place.claim
-    said, read = denied_han(claim.text), denied_han(place.around)
+    said, read = denied_pairs(claim.text), denied_pairs(place.around)
     added = sorted(pair for pair in said - read if pair in place.text)
-    dropped = sorted(pair for pair in denied_han(place.text) - said if pair in claim.text)
+    dropped = sorted(pair for pair in denied_pairs(place.text) - said if pair in claim.text)
     if added or dropped:
         yield Reason("negation", (added or dropped)[0], 1 - (place.alignment() if added else place.closeness() ** 2))
     for word, _ in claim.han:
@@ -149,7 +149,7 @@ def _rest_of_clauses(text: str, word: str) -> Iterator[set[str]]:
     """Other words of the clauses that have a word without denying it: not able is unable."""
     for clause in clauses(text):
         words = strong_words(clause)
-        if word in words and word not in denied(clause):
+        if word in words and word not in denied_words(clause):
             yield words - {word}
 
 

@@ -73,14 +73,14 @@ class AnswerJudge:
         """
         asked: list[tuple[int, Piece, tuple[int, ...]]] = []
 
-        def sent() -> Iterator[Request]:
+        def requests() -> Iterator[Request]:
             for place, piece, asking in self.requests(samples):
                 asked.append((place, piece, asking.places))
                 yield asking.request
 
         total = sum(1 for _ in self.requests(samples)) if self.progress is not None else None
         replies: dict[tuple[int, Piece], list[tuple[tuple[int, ...], Reply]]] = defaultdict(list)
-        stream = self.client.complete_many(sent(), total=total, progress=self.progress, deadline=self.deadline)
+        stream = self.client.complete_many(requests(), total=total, progress=self.progress, deadline=self.deadline)
         for number, reply in stream:
             place, piece, places = asked[number]
             replies[place, piece].append((places, reply))

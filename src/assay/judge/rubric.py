@@ -111,10 +111,10 @@ def load_rubric(name: str, lang: Lang = "en") -> Rubric:
         return Rubric(name, tuple(range(max(meanings) + 1)), meanings)
     if not name.endswith(".toml"):
         raise UnknownName("scale", name, _SCALES, hint=f"there are {', '.join(_SCALES)}, or a .toml file")
-    return _checked(read_toml(name), name)
+    return _check(read_toml(name), name)
 
 
-def _checked(raw: dict[str, Any], place: str) -> Rubric:
+def _check(raw: dict[str, Any], place: str) -> Rubric:
     hint = 'expected name = "..." and [grades] with lines such as 0 = "not relevant"'
     entries = raw.get("grades")
     unknown = [key for key in raw if key not in {"name", "grades"}]

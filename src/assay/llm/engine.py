@@ -14,7 +14,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from assay.llm import claims
-from assay.llm.flights import Flight, Group, Waiter
+from assay.llm.flights import Batch, Flight, Waiter
 from assay.llm.pacing import Pacer
 from assay.llm.policy import POLICY, Complaint, Kind, adapt, complaint_of, kind_of, retry_after
 from assay.llm.records import Cost, Reply, Usage, failure, from_json, whole
@@ -88,7 +88,7 @@ class Engine:
         self._traits: dict[str, Traits] = {}
         self._prices: dict[tuple[str, int], Price | None] = {}
 
-    def submit(self, group: Group, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
+    def submit(self, batch: Batch, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
         """Let a caller wait for a request, which flies once for everybody who asks the same at the same time."""
         if self._closed or key in self._recent:
             deliver(_CLOSED if self._closed else self._recent[key])
@@ -97,10 +97,10 @@ class Engine:
         joined = flight is not None
         if flight is None:
             flight = Flight(key, job, keep)
-        waiter = Waiter(group, flight, deliver, shared=joined)
+        waiter = Waiter(batch, flight, deliver, shared=joined)
         flight.waiters.append(waiter)
-        if group.over is not None:
-            waiter.tell(group.over)
+        if batch.over is not None:
+            waiter.tell(batch.over)
         elif not joined:
             self._flights[key] = flight
             task = asyncio.get_running_loop().create_task(self._fly(flight))
@@ -153,10 +153,10 @@ class Engine:
             if flight.claim is not None and self.settings.cache is not None:
                 self.settings.cache.release(flight.claim)
         stops = outcome.kind is not None and POLICY[outcome.kind].action == "stop"
-        groups = {waiter.group for waiter in flight.waiters}
+        batches = {waiter.batch for waiter in flight.waiters}
         flight.tell(reply)
-        for group in groups:
-            group.note(reply, final=stops)
+        for batch in batches:
+            batch.note(reply, final=stops)
 
     async def _claim(self, flight: Flight) -> _Outcome | None:
         """Make the question ours, so that nobody else who uses the cache pays for it too.

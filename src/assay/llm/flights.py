@@ -1,4 +1,4 @@
-"""Who waits for an answer: callers, the groups they belong to, and the flights that serve them."""
+"""Who waits for an answer: callers, the batches they belong to, and the flights that serve them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from assay.llm.cache import Lease
     from assay.llm.jobs import Job
 
-# So many failures in a row, with no answer between them, and the rest of a group is not tried.
+# So many failures in a row, with no answer between them, and the rest of a batch is not tried.
 _HOPELESS = 50
 _GATHERING = 0.004  # seconds
 _COUNTED = {"network", "server", "timeout", "garbage", "request", "throttled"}
 
 
-class Group:
+class Batch:
     """Requests that belong together: they stop together, share a deadline, and are given up together."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Group:
         self._bad = 0
 
     def note(self, reply: Reply, *, final: bool) -> None:
-        """Take note of an outcome: one that concerns everybody, or one too many in a row, stops the group."""
+        """Take note of an outcome: one that concerns everybody, or one too many in a row, stops the batch."""
         if final:
             self.stop(reply)
         elif reply.reason not in _COUNTED:
@@ -57,8 +57,8 @@ class Group:
 class Basket:
     """Replies on their way to another thread, a few at a time: waking it for each would cost more than a call does."""
 
-    def __init__(self, group: Group) -> None:
-        self._group = group
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
         self._gathered: list[tuple[int, Reply]] = []
         self._handed: queue.SimpleQueue[list[tuple[int, Reply]]] = queue.SimpleQueue()
         self._due = False
@@ -66,7 +66,7 @@ class Basket:
     def add(self, number: int, reply: Reply) -> None:
         """Put a reply in; it is handed over with those of the next few milliseconds, at once if it is the last."""
         self._gathered.append((number, reply))
-        if not self._group.waiters:
+        if not self._batch.waiters:
             self._hand_over()
         elif not self._due:
             self._due = True
@@ -86,19 +86,19 @@ class Basket:
 class Waiter:
     """One caller of one flight; it is told exactly once."""
 
-    __slots__ = ("_deliver", "_told", "flight", "group", "shared")
+    __slots__ = ("_deliver", "_told", "batch", "flight", "shared")
 
-    def __init__(self, group: Group, flight: Flight, deliver: Callable[[Reply], None], *, shared: bool) -> None:
-        self.group, self.flight, self.shared = group, flight, shared
+    def __init__(self, batch: Batch, flight: Flight, deliver: Callable[[Reply], None], *, shared: bool) -> None:
+        self.batch, self.flight, self.shared = batch, flight, shared
         self._deliver, self._told = deliver, False
-        group.waiters.add(self)
+        batch.waiters.add(self)
 
     def tell(self, reply: Reply) -> None:
         """Hand the reply over, the first time."""
         if self._told:
             return
         self._told = True
-        self.group.waiters.discard(self)
+        self.batch.waiters.discard(self)
         if self in self.flight.waiters:
             self.flight.waiters.remove(self)
         self._deliver(reply)

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.llm.engine import Engine
-from assay.llm.flights import Basket, Group
+from assay.llm.flights import Basket, Batch
 from assay.llm.records import failure
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ class Service:
         self, jobs: Iterable[tuple[str, Job]], deadline: float | None, *, keep: bool = True
     ) -> Iterator[tuple[int, Reply]]:
         """Give the replies to jobs with their keys, numbered, as they come."""
-        group = Group()
-        basket = Basket(group)
+        batch = Batch()
+        basket = Basket(batch)
         end = None if deadline is None else time.monotonic() + deadline
         link: Link | None = None
         number = waiting = 0
@@ -129,8 +129,8 @@ class Service:
                         new.append((key, job, partial(basket.add, number)))
                     number += 1
                 if new:
-                    link = link or self._link_for(group, end)
-                    _submit(link, group, new, keep=keep)
+                    link = link or self._link_for(batch, end)
+                    _submit(link, batch, new, keep=keep)
                     waiting += len(new)
                 while waiting > _AHEAD:
                     some = basket.take()
@@ -144,12 +144,12 @@ class Service:
             if self.settings.cache is not None:
                 self.settings.cache.tell_damage()
             if link is not None:
-                link[0].soon(group.end, failure("cancelled", "the caller went away"))
+                link[0].soon(batch.end, failure("cancelled", "the caller went away"))
 
-    def _link_for(self, group: Group, end: float | None) -> Link:
+    def _link_for(self, batch: Batch, end: float | None) -> Link:
         link = self._running()
         if end is not None:
-            late = partial(group.end, failure("deadline", "the time of the run is over"))
+            late = partial(batch.end, failure("deadline", "the time of the run is over"))
             link[0].later(max(end - time.monotonic(), 0.0), late)
         return link
 
@@ -190,12 +190,12 @@ def _nothing() -> None:
     """Nothing to end."""
 
 
-def _submit(link: Link, group: Group, items: list[Item], *, keep: bool) -> None:
+def _submit(link: Link, batch: Batch, items: list[Item], *, keep: bool) -> None:
     thread, engine = link
 
     def submit_all() -> None:
         for key, job, deliver in items:
-            engine.submit(group, key, job, deliver, keep=keep)
+            engine.submit(batch, key, job, deliver, keep=keep)
 
     if not thread.soon(submit_all):
         for _, _, deliver in items:

@@ -82,7 +82,7 @@ _UNSUPPORTED = {"all_prefs", "prefs", "qrels_jg"}
 
 
 @dataclass(frozen=True)
-class Column:
+class TrecColumn:
     """One printed name and the measure behind it; runid and relstring have none."""
 
     name: str
@@ -93,7 +93,7 @@ class Column:
 
 def columns_of(
     asked: Sequence[str], *, version: int = 10, level: int | None = None, collection: int = 0
-) -> list[Column]:
+) -> list[TrecColumn]:
     """Resolve -m options to printed columns in trec_eval's order; without a `level`, thresholds are left open."""
     known = {trec.name: trec for trec in MEASURES if trec.since <= version}
     wanted: dict[str, str | None] = {}
@@ -119,7 +119,7 @@ def columns_of(
 
 def _columns(
     trec: TrecMeasure, params: str | None, *, version: int, level: int | None, collection: int
-) -> Iterator[Column]:
+) -> Iterator[TrecColumn]:
     shared: dict[str, Any] = {}
     if trec.name in {"iprec_at_recall", "11pt_avg"} and version < 10:  # noqa: PLR2004
         shared["rounding"] = "trec9"
@@ -131,13 +131,13 @@ def _columns(
     if trec.kind in {"plain", "long"}:
         if params:
             raise UsageError(f"trec_eval measure {trec.name} takes no parameters")
-        yield Column(trec.name, trec, base)
+        yield TrecColumn(trec.name, trec, base)
     elif trec.kind == "pairs":
-        yield Column(trec.name + (f"_{params}" if params else ""), trec, _with_pairs(base, trec, params))
+        yield TrecColumn(trec.name + (f"_{params}" if params else ""), trec, _with_pairs(base, trec, params))
     elif trec.kind == "numbers":
         values = _numbers(trec.name, params) if params else list(trec.default)
         name = trec.name + (f"_{params}" if params else "")
-        yield Column(name, trec, _with_numbers(base, trec, values, collection), int(values[0]))
+        yield TrecColumn(name, trec, _with_numbers(base, trec, values, collection), int(values[0]))
     else:
         values = sorted(_numbers(trec.name, params)) if params else list(trec.default)
         if len(set(values)) < len(values):
@@ -146,12 +146,12 @@ def _columns(
             yield _with_cutoff(base, trec, value)
 
 
-def _with_cutoff(base: Measure | None, trec: TrecMeasure, value: float) -> Column:
+def _with_cutoff(base: Measure | None, trec: TrecMeasure, value: float) -> TrecColumn:
     assert base is not None
     if trec.kind == "levels":
         field = "recall" if base.name == "interpolated_precision" else "multiple"
-        return Column(f"{trec.name}_{value:3.2f}", trec, base(**{field: value}))
-    return Column(f"{trec.name}_{int(value)}", trec, base @ int(value))
+        return TrecColumn(f"{trec.name}_{value:3.2f}", trec, base(**{field: value}))
+    return TrecColumn(f"{trec.name}_{int(value)}", trec, base @ int(value))
 
 
 def _with_numbers(base: Measure | None, trec: TrecMeasure, values: list[float], collection: int) -> Measure | None:

@@ -46,7 +46,7 @@ class Bm25:
 
     def build(self, chunks: Sequence[Chunk], tell: Told = silent) -> Bm25Index:
         """Index chunks."""
-        return self.build_tokens(_counted((words(chunk.text) for chunk in chunks), len(chunks), tell))
+        return self.build_tokens(_count((words(chunk.text) for chunk in chunks), len(chunks), tell))
 
     def build_tokens(self, texts: Iterable[Sequence[str]]) -> Bm25Index:
         """Index texts that are already words; a collection without any word gets a word that no query has.
@@ -104,7 +104,7 @@ class Bm25Index:
         (folder / "vocabulary.json").write_text(json.dumps(rest, ensure_ascii=False), encoding="utf-8")
 
 
-def _counted(texts: Iterable[list[str]], total: int, tell: Told) -> Iterator[list[str]]:
+def _count(texts: Iterable[list[str]], total: int, tell: Told) -> Iterator[list[str]]:
     """The same texts, telling now and then how many there were."""
     for number, text in enumerate(texts, 1):
         yield text

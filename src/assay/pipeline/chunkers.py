@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.llm.calls import Call
-from assay.pipeline.external import answered
+from assay.pipeline.external import answer_of
 from assay.pipeline.records import Chunk, Document, Span
 from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, at_least, identity_of, load, method, needs_package
@@ -88,10 +88,10 @@ def sentence(setup: Setup, *, size: int = 800, overlap: int = 0) -> Chunker:
     del setup
     at_least("size", size, 1)
     at_least("overlap", overlap, 0)
-    return _Each(lambda text: _packed(sentences(text), size, overlap))
+    return _Each(lambda text: _pack(sentences(text), size, overlap))
 
 
-def _packed(units: Sequence[Span], size: int, overlap: int = 0) -> list[Span]:
+def _pack(units: Sequence[Span], size: int, overlap: int = 0) -> list[Span]:
     """Join neighbouring units while they fit."""
     found: list[Span] = []
     first = 0
@@ -166,11 +166,11 @@ class _Semantic:
         far = np.append(False, inside & (distance > limit))
         first, found = 0, []
         for spans in units:
-            found.append(self._joined(spans, far[first : first + len(spans)].tolist()))
+            found.append(self._join(spans, far[first : first + len(spans)].tolist()))
             first += len(spans)
         return found
 
-    def _joined(self, spans: list[Span], breaks: list[bool]) -> list[Span]:
+    def _join(self, spans: list[Span], breaks: list[bool]) -> list[Span]:
         found: list[Span] = []
         for (start, end), apart in zip(spans, breaks, strict=True):
             begin = found[-1][0] if found else start
@@ -192,7 +192,7 @@ def plugin_chunker(text: str, setup: Setup, params: Mapping[str, Any]) -> Chunke
 
         def call(given: str) -> Any:
             asked = Call("", "chunker", {"text": given, **params}, lambda answer: answer.get("chunks"))
-            return answered(client.call_many([asked])[0])
+            return answer_of(client.call_many([asked])[0])
     else:
         thing = load(text, setup.folder)
         identity["source"] = source_digest(thing, text)
@@ -200,10 +200,10 @@ def plugin_chunker(text: str, setup: Setup, params: Mapping[str, Any]) -> Chunke
         def call(given: str) -> Any:
             return thing(given, **params)
 
-    return _Each(lambda given: _located(given, call(given), text), **identity)
+    return _Each(lambda given: _locate(given, call(given), text), **identity)
 
 
-def _located(text: str, pieces: Any, name: str) -> list[Span]:
+def _locate(text: str, pieces: Any, name: str) -> list[Span]:
     """Spans of what a user's chunker gave; texts are searched from where the one before began."""
     found: list[Span] = []
     start = 0

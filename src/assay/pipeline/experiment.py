@@ -23,7 +23,7 @@ from assay.pipeline import (
 )
 from assay.pipeline.documents import read_collection
 from assay.pipeline.gold import GoldSpan, documents_judged, read_gold
-from assay.pipeline.grid import Choice, Combination, at, choices_of, chosen, combinations
+from assay.pipeline.grid import Choice, Combination, at, choices_of, choose, combinations
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
 from assay.pipeline.terms import words
@@ -107,8 +107,8 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     labels = _labels(raw.get("labels", {}), [one.name for one in grid], f"{place}: labels")
     asked = raw.get("only", [])
     with at(f"{place}: only"):
-        grid = chosen(grid, [asked] if isinstance(asked, str) else asked)
-    grid = chosen(grid, only)
+        grid = choose(grid, [asked] if isinstance(asked, str) else asked)
+    grid = choose(grid, only)
     name = str(raw.get("name") or place.stem)
     return Experiment(
         path=place, name=name, data=_data(raw, place), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),

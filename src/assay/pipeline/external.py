@@ -43,7 +43,7 @@ class Outside:
         """Ask, and find the chunks that are meant."""
         if self._seen is not chunks:
             self._seen = chunks
-            self._names, self._texts = _known(chunks)
+            self._names, self._texts = _numbers_of(chunks)
         numbers: list[int] = []
         scores: list[float] = []
         found = list(self._ask(query, k))[:k]
@@ -77,7 +77,7 @@ class Outside:
         raise InputError(f"{excerpt(shown)} was returned, which is no document or chunk of this collection")
 
 
-def _known(chunks: Sequence[Chunk]) -> tuple[dict[str, int | None], dict[str, int]]:
+def _numbers_of(chunks: Sequence[Chunk]) -> tuple[dict[str, int | None], dict[str, int]]:
     """Numbers of chunks by id, by the document's id where it has one chunk, and by text."""
     names: dict[str, int | None] = {}
     for number, chunk in enumerate(chunks):
@@ -180,7 +180,7 @@ class _Endpoint:
 
     def __call__(self, query: Query, k: int) -> Sequence[Any]:
         body = {"query": query.text, "k": k, **self._params}
-        found: list[Any] = answered(self._client.call_many([Call("", "retriever", body, _results)])[0])
+        found: list[Any] = answer_of(self._client.call_many([Call("", "retriever", body, _results)])[0])
         return found
 
 
@@ -189,7 +189,7 @@ def _results(answer: Mapping[str, Any]) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
-def answered(reply: Reply) -> Any:
+def answer_of(reply: Reply) -> Any:
     """What an endpoint gave, or an error that says why it gave nothing."""
     if not reply.ok:
         raise InputError(f"the endpoint failed ({reply.reason}): {reply.message}")

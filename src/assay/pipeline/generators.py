@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.errors import InputError, excerpt
 from assay.llm import Request
 from assay.llm.calls import Call
-from assay.pipeline.external import answered
-from assay.pipeline.prompting import asked, load_prompt, numbered
+from assay.pipeline.external import answer_of
+from assay.pipeline.prompting import fill_prompt, load_prompt, number_passages
 from assay.pipeline.records import Answered
 from assay.pipeline.sources import prices, source_digest
 from assay.pipeline.stages import Setup, at_least, load, method
@@ -103,7 +103,7 @@ class LanguageModel:
     def answer(self, question: str, contexts: Sequence[str]) -> Answered:
         """Ask."""
         tokens, chars = self._sizes
-        messages = asked(self._prompt, query=question, passages=numbered(contexts, chars))
+        messages = fill_prompt(self._prompt, query=question, passages=number_passages(contexts, chars))
         reply = self._client.complete(Request(messages, max_tokens=tokens, prompt_version=self._prompt.version))
         if not reply.ok and reply.reason in _FATAL:
             raise InputError(f"the language model failed ({reply.reason}): {reply.message}")
@@ -116,7 +116,7 @@ class LanguageModel:
         )  # fmt: skip
 
 
-class Own:
+class OwnGenerator:
     """A user's function of question and contexts."""
 
     def __init__(self, call: Any, name: str, params: Mapping[str, Any]) -> None:
@@ -134,11 +134,11 @@ class Own:
 def plugin_generator(text: str, setup: Setup, params: Mapping[str, Any]) -> Generator:
     """A user's own generator: module:callable, or an endpoint: POST {"question", "contexts"} -> {"answer"}."""
     if not text.startswith(("http://", "https://")):
-        return Own(load(text, setup.folder), text, params)
+        return OwnGenerator(load(text, setup.folder), text, params)
     client = setup.client(text, "generator")
 
     def ask(question: str, contexts: list[str], **rest: Any) -> Any:
         body = {"question": question, "contexts": contexts, **rest}
-        return answered(client.call_many([Call("", "generator", body, lambda answer: answer.get("answer"))])[0])
+        return answer_of(client.call_many([Call("", "generator", body, lambda answer: answer.get("answer"))])[0])
 
-    return Own(ask, text, params)
+    return OwnGenerator(ask, text, params)

@@ -187,7 +187,7 @@ def inside(chunk: Chunk, spans: Sequence[GoldSpan]) -> int:
     return _size_of_union((max(start, chunk.start), min(end, chunk.end)) for start, end in places)
 
 
-def covered(spans: Sequence[GoldSpan], chunks: Sequence[Chunk]) -> list[int]:
+def coverage(spans: Sequence[GoldSpan], chunks: Sequence[Chunk]) -> list[int]:
     """How many characters of each span some chunks hold together, at the place where they hold most."""
     found = []
     for span in spans:

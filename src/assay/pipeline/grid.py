@@ -62,14 +62,14 @@ def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
         table = {"method": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
             raise InputError(f"{excerpt(entry)} is no method", path=place, hint="expected a name or a table")
-        for choice in _expanded(stage, table, place):
+        for choice in _expand(stage, table, place):
             found.setdefault(choice.key, choice)
     if not found:
         raise InputError("no method is listed", path=f"{path}: {stage}", hint="expected at least one")
     return list(found.values())
 
 
-def _expanded(stage: Stage, table: dict[str, Any], place: str) -> Iterator[Choice]:
+def _expand(stage: Stage, table: dict[str, Any], place: str) -> Iterator[Choice]:
     axes = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
     methods = axes.get("method", [_DEFAULT[stage]])
     for name in axes:
@@ -160,7 +160,7 @@ def _labels(choices: list[Choice]) -> list[str]:
     for choice in choices:
         like = [_values(other) for other in choices if other.method == choice.method and not other.name]
         mine = _values(choice)
-        differ = [_told(key, value) for key, value in mine.items() if any(other.get(key) != value for other in like)]
+        differ = [_label(key, value) for key, value in mine.items() if any(other.get(key) != value for other in like)]
         name = choice.method.rpartition(":")[2] if is_plugin(choice.method) else choice.method
         name = _NONE.get(choice.stage, name) if name == "none" else name
         found.append(choice.name or " ".join([name, *differ]))
@@ -171,11 +171,11 @@ def _values(choice: Choice) -> dict[str, Any]:
     return {**choice.params, **dict.fromkeys(SHARED[choice.stage], choice.size)}
 
 
-def _told(key: str, value: Any) -> str:
+def _label(key: str, value: Any) -> str:
     return f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
 
 
-def chosen(found: Iterable[Combination], patterns: Sequence[str]) -> list[Combination]:
+def choose(found: Iterable[Combination], patterns: Sequence[str]) -> list[Combination]:
     """Keep the combinations that a pattern names; * stands for anything."""
     whole = list(found)
     if not patterns:

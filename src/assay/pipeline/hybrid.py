@@ -11,7 +11,7 @@ from assay.fusion.fuse import Fusion
 from assay.fusion.overlay import Overlay
 from assay.pipeline.bm25 import Bm25
 from assay.pipeline.stages import Setup, method
-from assay.pipeline.vectors import Vectors
+from assay.pipeline.vectors import VectorIndexer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def hybrid(
 
     `weight` is the share of the vectors, from 0 to 1 (equal parts unless given); `norm` as in `assay fuse`.
     """
-    parts = (Bm25(k1=k1, b=b, variant=variant), Vectors(setup.embedder(embedder), search=search))
+    parts = (Bm25(k1=k1, b=b, variant=variant), VectorIndexer(setup.embedder(embedder), search=search))
     if weight is not None and not 0 <= weight <= 1:
         raise UsageError(f"weight = {weight:g}: expected a number from 0 to 1")
     weights = [1 - weight, weight] if weight is not None else [0.5, 0.5] if fusion == "weighted" else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
 from assay.llm import Request
-from assay.pipeline.prompting import asked, load_prompt, numbered
+from assay.pipeline.prompting import fill_prompt, load_prompt, number_passages
 from assay.pipeline.records import Scored, together
 from assay.pipeline.sources import prices
 from assay.pipeline.stages import Setup, at_least, method
@@ -54,10 +54,10 @@ class Pointwise:
             account.add(reply)
             if reply.ok:
                 scores[number] = float(reply.data["grade"])
-        return account.scored(scores)
+        return account.outcome(scores)
 
     def _request(self, query: str, text: str) -> Request:
-        messages = asked(self._prompt, query=query, passage=text[: self._limit])
+        messages = fill_prompt(self._prompt, query=query, passage=text[: self._limit])
         return Request(messages, schema=_GRADE, max_tokens=64, prompt_version=self._prompt.version)
 
 
@@ -81,7 +81,7 @@ class _Account:
         if not reply.ok:
             self._faults[reply.reason] += 1
 
-    def scored(self, scores: list[float | None]) -> Scored:
+    def outcome(self, scores: list[float | None]) -> Scored:
         if sum(self._faults.values()) == self._calls:  # an order that nobody gave is none
             scores = [None] * len(scores)
         priced = self._estimated and bool(self._money)
@@ -126,11 +126,11 @@ class Listwise:
         scores: list[float | None] = [0.0] * len(texts)
         for place, number in enumerate(order):
             scores[number] = float(len(order) - place)
-        return account.scored(scores)
+        return account.outcome(scores)
 
     def _request(self, query: str, texts: list[str]) -> Request:
         count = str(len(texts))
-        messages = asked(self._prompt, query=query, passages=numbered(texts, self._limit), count=count)
+        messages = fill_prompt(self._prompt, query=query, passages=number_passages(texts, self._limit), count=count)
         items = {"type": "integer", "minimum": 1, "maximum": len(texts)}
         schema: dict[str, Any] = {
             "type": "object", "properties": {"order": {"type": "array", "items": items}}, "required": ["order"],

@@ -86,7 +86,7 @@ def note_wait(seconds: float, spans: Iterable[tuple[float, float] | None]) -> No
     account.aside += max(0.0, seconds - out)
 
 
-def timed(work: Callable[[], T]) -> Timed[T]:
+def time_work(work: Callable[[], T]) -> Timed[T]:
     """Do something by the clock."""
     account = Account()
     token = _ACCOUNT.set(account)
@@ -99,7 +99,7 @@ def timed(work: Callable[[], T]) -> Timed[T]:
         _ACCOUNT.reset(token)
 
 
-def measured(work: Callable[[], T]) -> tuple[T, float, int]:
+def measure_work(work: Callable[[], T]) -> tuple[T, float, int]:
     """Do something; its result, its seconds, and how many bytes of memory it needed at most on top of what was used.
 
     Where the system cannot reset its high-water mark, growth of the mark is what is known: too small if memory was

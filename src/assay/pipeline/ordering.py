@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.pipeline.rerankers import Reranker
 
 
-def reordered(hits: Hits, scored: Scored | None, ms: float) -> Hits:
+def reorder(hits: Hits, scored: Scored | None, ms: float) -> Hits:
     """Put the scored hits first by falling score, equal ones as they were; then what was not scored, as it was.
 
     What has no score counts down from one below the lowest, so that scores never claim another order.
@@ -45,9 +45,9 @@ def fresh_score(reranker: Reranker, query: str, texts: Sequence[str]) -> Scored:
     return reranker.score(query, texts)
 
 
-def rescored(hits: Hits, done: Timed[Scored]) -> Hits:
+def apply_scores(hits: Hits, done: Timed[Scored]) -> Hits:
     """Hits in the order of a timed reranker, with what that took."""
-    return replace(reordered(hits, done.found, done.ms), **done.spent(done.found), cached=done.account.cached)
+    return replace(reorder(hits, done.found, done.ms), **done.spent(done.found), cached=done.account.cached)
 
 
 def check_answered(found: Iterable[Scored | None]) -> None:

@@ -23,11 +23,11 @@ def load_prompt(name: str, path: Path | None, needed: Sequence[str]) -> Prompt:
     return read_prompt(Input.at(path).text, str(path), needed=needed, known=_KNOWN)
 
 
-def asked(prompt: Prompt, **values: str) -> list[dict[str, str]]:
+def fill_prompt(prompt: Prompt, **values: str) -> list[dict[str, str]]:
     """Fill in the values, and a mark that they cannot contain."""
     return prompt.messages({**values, "mark": mark_for(prompt.version, *values.values())})
 
 
-def numbered(passages: Sequence[str], limit: int) -> str:
+def number_passages(passages: Sequence[str], limit: int) -> str:
     """Passages under their numbers, each cut to so many characters."""
     return "\n\n".join(f"[passage {number}]\n{text[:limit]}" for number, text in enumerate(passages, 1))

@@ -10,12 +10,12 @@ import numpy as np
 
 from assay.errors import AssayError, InputError, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
-from assay.pipeline.external import answered
+from assay.pipeline.external import answer_of
 from assay.pipeline.records import Scored, together
 from assay.pipeline.sources import file_digest, prices, source_digest
 from assay.pipeline.stages import Known, Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
-from assay.text.tokens import load_tokenizer
+from assay.text.model_files import load_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,10 +50,10 @@ def none(setup: Setup) -> None:
 @method("rerank", "embedding")
 def embedding(setup: Setup, *, embedder: str = "auto") -> Reranker:
     """Cosine similarity of query and text; best by another model than the retriever's."""
-    return Embedding(setup.embedder(embedder))
+    return EmbeddingReranker(setup.embedder(embedder))
 
 
-class Embedding:
+class EmbeddingReranker:
     """Similarity of embeddings; texts that come again are not embedded again."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -154,13 +154,13 @@ def endpoint(
         raise UsageError('endpoint needs model, or shape = "tei" for a server of text-embeddings-inference')
     client = setup.client(base, model or "tei", key_env=key_env)
     guessed = shape == "auto" and known == "vllm" and "vllm" not in url.lower()
-    return Endpoint(
+    return EndpointReranker(
         client, model=model or "tei", shape=known, price=price, price_per_search=price_per_search, batch=batch,
         guessed=guessed,
     )  # fmt: skip
 
 
-class Endpoint:
+class EndpointReranker:
     """A reranker behind HTTP; a `guessed` shape gives way to tei if the server does not take it."""
 
     def __init__(
@@ -233,7 +233,7 @@ class _Reranked(NamedTuple):
         return cls(reply.data, None)
 
 
-class Own:
+class OwnReranker:
     """A user's function of query and texts, or an object with rerank, predict or score."""
 
     def __init__(self, thing: Any, name: str = "", params: Mapping[str, Any] | None = None) -> None:
@@ -275,13 +275,13 @@ def _scorer(thing: Any, params: dict[str, Any]) -> Callable[[str, list[str]], An
 def plugin_reranker(text: str, setup: Setup, params: Mapping[str, Any]) -> Reranker:
     """A user's own reranker: module:callable, or an endpoint: POST {"query", "texts"} -> {"scores"}."""
     if not text.startswith(("http://", "https://")):
-        return Own(load(text, setup.folder), text, params)
+        return OwnReranker(load(text, setup.folder), text, params)
     if text.rstrip("/").endswith("rerank"):
         raise UsageError(f'{text} is a /rerank address: use method = "endpoint" with url and model')
     client = setup.client(text, "reranker")
 
     def ask(query: str, texts: list[str]) -> Any:
         body = {"query": query, "texts": texts, **params}
-        return answered(client.call_many([Call("", "reranker", body, lambda answer: answer.get("scores"))])[0])
+        return answer_of(client.call_many([Call("", "reranker", body, lambda answer: answer.get("scores"))])[0])
 
-    return Own(ask, text, params)
+    return OwnReranker(ask, text, params)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats.queries import read_queries
 from assay.llm.calls import Call
-from assay.pipeline.external import answered
+from assay.pipeline.external import answer_of
 from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, load, method
 from assay.pipeline.terms import words
@@ -92,7 +92,7 @@ class Written:
         return self._texts[query.id]
 
 
-class Own:
+class OwnRewriter:
     """A user's function from text to text."""
 
     works = True
@@ -114,11 +114,11 @@ class Own:
 def plugin_rewriter(text: str, setup: Setup, params: Mapping[str, Any]) -> Rewriter:
     """A user's own way of asking: module:callable, or an endpoint: POST {"query"} -> {"query"}."""
     if not text.startswith(("http://", "https://")):
-        return Own(load(text, setup.folder), text, params)
+        return OwnRewriter(load(text, setup.folder), text, params)
     client = setup.client(text, "rewriter")
 
     def ask(query: str, **rest: Any) -> Any:
         body = {"query": query, **rest}
-        return answered(client.call_many([Call("", "rewriter", body, lambda answer: answer.get("query"))])[0])
+        return answer_of(client.call_many([Call("", "rewriter", body, lambda answer: answer.get("query"))])[0])
 
-    return Own(ask, text, params)
+    return OwnRewriter(ask, text, params)

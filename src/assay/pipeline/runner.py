@@ -16,8 +16,8 @@ from assay.data.samples import Context, Sample, Samples
 from assay.errors import AssayError, InputError
 from assay.messages import say
 from assay.pipeline import chunkers
-from assay.pipeline.measuring import Timed, measured, timed
-from assay.pipeline.ordering import check_answered, descending, fresh_score, reordered, rescored
+from assay.pipeline.measuring import Timed, measure_work, time_work
+from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score, reorder
 from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, Query, together
 from assay.pipeline.store import Store, key_of
 
@@ -57,7 +57,7 @@ class Work:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Trial:
     """What became of one combination: its run, answers and trace, or the reason why there are none.
 
     `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries;
@@ -103,17 +103,17 @@ class Runner:
         self._texts = {document.id: document.text for document in collection.documents}
         self._warm: set[str] = set()
 
-    def outcomes(self) -> Iterator[Outcome]:
+    def outcomes(self) -> Iterator[Trial]:
         """Run every combination; one that fails is an outcome with its reason."""
         for combination in self._experiment.combinations:
             try:
                 yield self._run(combination)
             except AssayError as error:
-                yield Outcome(combination, str(error))
+                yield Trial(combination, str(error))
             except Exception as error:  # noqa: BLE001 - a user's stage may raise anything; the other rows go on
-                yield Outcome(combination, f"{type(error).__name__}: {error}"[:300])
+                yield Trial(combination, f"{type(error).__name__}: {error}"[:300])
 
-    def _run(self, combination: Combination) -> Outcome:
+    def _run(self, combination: Combination) -> Trial:
         choices = combination.choices
         chunks_key, chunks = self._chunks(choices["chunk"])
         hits: list[Hits] = []
@@ -124,17 +124,17 @@ class Runner:
         generator = self._made[choices["generate"].key]
         for number, given in enumerate(self._blocks):
             self._tell(combination.name, number * BLOCK, len(self._data.queries))
-            block, texts = self._rewritten(choices["query"], given)
+            block, texts = self._rewrite(choices["query"], given)
             asked += block
             written += texts
-            key, found = self._retrieved(choices["retrieve"], chunks_key, chunks, block)
+            key, found = self._retrieve(choices["retrieve"], chunks_key, chunks, block)
             first += found
-            found = self._reranked(choices["rerank"], key, found, chunks, block)
+            found = self._rerank(choices["rerank"], key, found, chunks, block)
             hits += found
             if generator is not None:
-                answers += self._answered(choices["generate"], found, chunks, given)
+                answers += self._answer(choices["generate"], found, chunks, given)
         self._tell(combination.name, len(self._data.queries), len(self._data.queries))
-        return Outcome(
+        return Trial(
             combination, run=self._as_run(combination.name, hits, chunks), chunks=chunks, hits=hits,
             samples=self._as_samples(choices["generate"], hits, answers, chunks) if generator is not None else None,
             work=self._work(choices, written, first, hits, answers), queries=asked, faults=_faults(hits, answers),
@@ -165,7 +165,7 @@ class Runner:
         if len({chunk.id for chunk in found}) != len(found) or (self._texts and not found):
             raise ValueError("a chunk is lacking, or there twice")
 
-    def _rewritten(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
+    def _rewrite(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
         """The queries as they are asked, and what it took to write them, if it took anything."""
         rewriter = self._made[choice.key]
         if rewriter is None:
@@ -184,7 +184,7 @@ class Runner:
         found = self._store.values("query", key, compute, partial(_read_answers, len(block)))
         return [Query(query.id, one.text or "") for query, one in zip(block, found, strict=True)], found
 
-    def _retrieved(
+    def _retrieve(
         self, choice: Choice, chunks_key: str, chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> tuple[str, list[Hits]]:
         retriever = self._made[choice.key]
@@ -192,20 +192,20 @@ class Runner:
         if not retriever.parts:
             key = key_of("search", retriever.identity, chunks_key, choice.size, asked)
             ask = partial(_search_in, retriever, chunks, choice.size)
-            return key, self._found(key, block, lambda: ask, (key_of(retriever.identity, chunks_key), len(chunks)))
+            return key, self._find(key, block, lambda: ask, (key_of(retriever.identity, chunks_key), len(chunks)))
         lists, keys = [], []
         for part in retriever.parts:
             index_key = key_of("index", part.identity, chunks_key)
             key = key_of("search", index_key, choice.size, asked, getattr(part, "prices", None))
             ready = self._searching(part, index_key, chunks, choice.size)
-            lists.append(self._found(key, block, ready, (index_key, len(chunks))))
+            lists.append(self._find(key, block, ready, (index_key, len(chunks))))
             keys.append(key)
         if len(lists) == 1:
             return keys[0], lists[0]
         key = key_of("fuse", retriever.identity, choice.size, keys)
 
         def compute() -> tuple[list[Any], bool]:
-            return [_fused(retriever, row, choice.size).to_json() for row in zip(*lists, strict=True)], True
+            return [_fuse(retriever, row, choice.size).to_json() for row in zip(*lists, strict=True)], True
 
         return key, self._store.values("fuse", key, compute, partial(_read_hits, len(block), len(chunks)))
 
@@ -214,7 +214,7 @@ class Runner:
     ) -> Callable[[], Callable[[Query], Ranked]]:
         return lambda: partial(_search, self._index(part, index_key, chunks), k)
 
-    def _found(
+    def _find(
         self, key: str, block: Sequence[Query], ready: Callable[[], Callable[[Query], Ranked]], told: tuple[str, int]
     ) -> list[Hits]:
         source, count = told
@@ -235,11 +235,11 @@ class Runner:
         A server is not asked twice: that would be paid for, and a cache would give the second reply.
         """
         with _naming(query):
-            done = timed(work)
+            done = time_work(work)
             if source in self._warm:
                 return done
             self._warm.add(source)
-            return done if done.remote else timed(work)
+            return done if done.remote else time_work(work)
 
     def _index(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> Index:
         if key in self._indexes:
@@ -252,10 +252,10 @@ class Runner:
             tell = partial(self._tell, say("experiment.indexing", method=part.identity["method"]))
             tell(0, len(chunks))
             self._warm_up(part)
-            index, seconds, peak = measured(lambda: part.build(chunks, tell))
+            index, seconds, peak = measure_work(lambda: part.build(chunks, tell))
 
             def fill(folder: Path) -> None:
-                self._traces[key] = _kept(index, folder, seconds, (len(chunks), peak))
+                self._traces[key] = _keep_index(index, folder, seconds, (len(chunks), peak))
 
             self._store.keep_folder("index", key, fill)
         else:
@@ -276,7 +276,7 @@ class Runner:
             with suppress(Exception):  # what is wrong shows when the index is built
                 part.build([Chunk("warm", "warm", _SENTENCE, 0, len(_SENTENCE))])
 
-    def _reranked(
+    def _rerank(
         self, choice: Choice, key: str, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> list[Hits]:
         reranker = self._made[choice.key]
@@ -289,18 +289,18 @@ class Runner:
             for query, hits in zip(block, found, strict=True):
                 texts = [chunks[number].text for number in hits.chunks[: choice.size]]
                 if not texts:
-                    rows.append(reordered(hits, None, 0.0))
+                    rows.append(reorder(hits, None, 0.0))
                     continue
                 score = partial(fresh_score, reranker, query.text, texts)
                 done = self._by_the_clock(key_of(reranker.identity), query, score)
                 told.append(done.found)
-                rows.append(rescored(hits, done))
+                rows.append(apply_scores(hits, done))
             check_answered(told)
             return [row.to_json() for row in rows], not any(row.faults for row in rows)
 
         return self._store.values("rerank", new, compute, partial(_read_hits, len(block), len(chunks)))
 
-    def _answered(
+    def _answer(
         self, choice: Choice, found: list[Hits], chunks: Sequence[Chunk], block: Sequence[Query]
     ) -> list[Answered]:
         generator = self._made[choice.key]
@@ -312,7 +312,7 @@ class Runner:
             rows = []
             for query, texts in zip(block, shown, strict=True):
                 with _naming(query):
-                    done = timed(partial(generator.answer, query.text, texts))
+                    done = time_work(partial(generator.answer, query.text, texts))
                 took = {"ms": done.ms, **done.spent(done.found), "cached": done.account.cached}
                 rows.append({**done.found.to_json(), **took})
             return rows, not any(row["reason"] in _PASSING for row in rows)
@@ -363,7 +363,7 @@ class Runner:
         traces = []
         for part in self._made[choice.key].parts:
             key = key_of("index", part.identity, chunks_key)
-            traces.append(self._traced(part, key, chunks))
+            traces.append(self._trace_part(part, key, chunks))
         if not traces:
             return None
         return IndexTrace(
@@ -371,7 +371,7 @@ class Runner:
             max(one.peak_memory_bytes for one in traces),
         )  # fmt: skip
 
-    def _traced(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> IndexTrace:
+    def _trace_part(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> IndexTrace:
         """What an index took, as it was written down; one that cannot be read is built again."""
         if key not in self._traces:
             kept = self._store.load_folder("index", key, _read_trace, only=["trace.json"])
@@ -392,7 +392,7 @@ def _search_in(retriever: Any, chunks: Sequence[Chunk], k: int, query: Query) ->
     return found
 
 
-def _fused(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
+def _fuse(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
     start = time.perf_counter()
     numbers, scores = retriever.fuse([(list(one.chunks), list(one.scores)) for one in lists], k)
     ms = 1000 * (time.perf_counter() - start) + sum(one.ms for one in lists)
@@ -421,7 +421,7 @@ class _naming:  # noqa: N801 - reads as a word
             raise InputError(f"query {self._query.id}: {text}") from error
 
 
-def _kept(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> IndexTrace:
+def _keep_index(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> IndexTrace:
     """Save an index with what it took."""
     import json
 

@@ -172,8 +172,8 @@ def load(text: str, folder: Path) -> Any:
 
 
 @dataclass(frozen=True)
-class Method:
-    """A built-in method of a stage."""
+class Factory:
+    """A built-in method of a stage: what makes it, and what that takes."""
 
     stage: Stage
     name: str
@@ -191,14 +191,14 @@ class Method:
         return inspect.getdoc(self.make) or ""
 
 
-REGISTRY: dict[Stage, dict[str, Method]] = {stage: {} for stage in STAGES}
+REGISTRY: dict[Stage, dict[str, Factory]] = {stage: {} for stage in STAGES}
 
 
 def method(stage: Stage, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a factory: `make(setup, *, parameters)`."""
 
     def register(make: Callable[..., Any]) -> Callable[..., Any]:
-        REGISTRY[stage][name] = Method(stage, name, make)
+        REGISTRY[stage][name] = Factory(stage, name, make)
         return make
 
     return register
@@ -214,7 +214,7 @@ def takes(stage: Stage, name: str, parameter: str) -> bool:
     return is_plugin(name) or parameter in find(stage, name).parameters
 
 
-def find(stage: Stage, name: str) -> Method:
+def find(stage: Stage, name: str) -> Factory:
     """Find a built-in method."""
     known = REGISTRY[stage]
     if name not in known:
@@ -235,13 +235,13 @@ def check(stage: Stage, name: str, given: Mapping[str, Any]) -> None:
         types = tuple(kind for word in words for kind in _TYPES.get(word.partition("[")[0], (object,)))
         wrong = not isinstance(value, types) or (isinstance(value, bool) and bool not in types and object not in types)
         if wrong:
-            raise UsageError(f"{key} = {excerpt(value)}: expected {_expected(words)}")
+            raise UsageError(f"{key} = {excerpt(value)}: expected {_type_names(words)}")
     lacking = [key for key, one in known.items() if one.default is inspect.Parameter.empty and key not in given]
     if lacking:
         raise UsageError(f"{name} needs {lacking[0]}")
 
 
-def _expected(words: list[str]) -> str:
+def _type_names(words: list[str]) -> str:
     names = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false", "dict": "a table"}
     return " or ".join(names[word.partition("[")[0]] for word in words if word.partition("[")[0] in names)
 

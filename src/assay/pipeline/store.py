@@ -103,7 +103,7 @@ class Store:
         A damaged one is removed, so that it is made again. One that another process has put in its place, sealed or
         removed since we began to read is looked at again.
         """
-        place, bare, label = self._sealed(stage, key), self._place(stage, key), f"{stage}/{key}"
+        place, bare, label = self._sealed_place(stage, key), self._place(stage, key), f"{stage}/{key}"
         for _ in range(_LOOKS):
             sealed = place.is_dir()
             folder = place if sealed else bare
@@ -132,7 +132,7 @@ class Store:
 
         Where it cannot be kept, another folder is filled all the same: whoever fills it may measure it.
         """
-        place = self._sealed(stage, key)
+        place = self._sealed_place(stage, key)
         try:
             self._put(place, fill, f"{stage}/{key}")
         except (OSError, InputError) as error:
@@ -171,7 +171,7 @@ class Store:
     def _place(self, stage: str, key: str) -> Path:
         return self.folder / stage / key[:2] / key
 
-    def _sealed(self, stage: str, key: str) -> Path:
+    def _sealed_place(self, stage: str, key: str) -> Path:
         return self._place(stage, key).with_suffix(".sealed")
 
 

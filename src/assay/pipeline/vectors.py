@@ -28,10 +28,10 @@ _CELLS = 1 << 24  # similarities that are held at once, four bytes each
 @method("retrieve", "vectors")
 def vectors(setup: Setup, *, embedder: str = "auto", search: str = "exact") -> Retriever:
     """Cosine similarity of embeddings; `search` is exact (all of them, by numpy) or usearch (approximate)."""
-    return Single(Vectors(setup.embedder(embedder), search=search))
+    return Single(VectorIndexer(setup.embedder(embedder), search=search))
 
 
-class Vectors:
+class VectorIndexer:
     """Builds indexes of vectors."""
 
     def __init__(self, embedder: Embedder, *, search: str = "exact") -> None:
@@ -47,7 +47,7 @@ class Vectors:
         if found.failures:
             place, reason = next(iter(found.failures.items()))
             raise InputError(f"chunk {chunks[place].id} got no vector: {reason}")
-        return self._made(found.rows)
+        return self._index(found.rows)
 
     def load(self, folder: Path, count: int) -> Index:
         """Load the vectors of so many chunks."""
@@ -67,7 +67,7 @@ class Vectors:
             raise ValueError("not the graph of these chunks")
         return Approximate(rows, self._embedder, graph)
 
-    def _made(self, rows: NDArray[np.float32]) -> Index:
+    def _index(self, rows: NDArray[np.float32]) -> Index:
         if self._search == "exact":
             return Exact(rows, self._embedder)
         graph = _usearch().Index(ndim=rows.shape[1], metric="ip")
@@ -83,9 +83,9 @@ class Exact:
 
     def search(self, query: Query, k: int) -> Ranked:
         """Find the k nearest chunks."""
-        return self.search_vectors(self.embedded([query.text]), k)[0]
+        return self.search_vectors(self.embed([query.text]), k)[0]
 
-    def embedded(self, texts: list[str]) -> NDArray[np.float32]:
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
         """Vectors of queries."""
         found = embed_all(self._embedder, texts)
         if found.failures:

@@ -38,13 +38,13 @@ class Watched(Client):
 
     def embed(self, texts: Sequence[str], **options: Any) -> list[Reply]:
         """Turn texts into vectors."""
-        return self._noted(partial(super().embed, texts, **options))
+        return self._note_all(partial(super().embed, texts, **options))
 
     def call_many(self, calls: Sequence[Call], **options: Any) -> list[Reply]:
         """Send calls of other kinds."""
-        return self._noted(partial(super().call_many, calls, **options))
+        return self._note_all(partial(super().call_many, calls, **options))
 
-    def _noted(self, ask: Callable[[], list[Reply]]) -> list[Reply]:
+    def _note_all(self, ask: Callable[[], list[Reply]]) -> list[Reply]:
         start = time.perf_counter()
         replies = ask()
         note_wait(time.perf_counter() - start, (reply.span for reply in replies))

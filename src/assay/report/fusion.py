@@ -14,7 +14,7 @@ from assay.report.tables import Table, terminal
 
 if TYPE_CHECKING:
     from assay.analysis.tuning import Tuned
-    from assay.fusion.methods import Method
+    from assay.fusion.methods import FusionMethod
     from assay.fusion.normalisation import Norm
 
 _WIDTH = 110
@@ -33,14 +33,14 @@ def listing() -> str:
     return "\n".join(lines + [line for norm in NORMS.values() for line in _entry(norm, "")]) + "\n"
 
 
-def _takes(method: Method) -> str:
+def _takes(method: FusionMethod) -> str:
     words = [f"on {method.uses}"]
     words += [f"{name} = {default:g}" for name, default in method.parameters.items()]
     words += {"no": [], "may": ["takes weights"], "must": ["needs weights"]}[method.weights]
     return f" ({', '.join(words)})"
 
 
-def _entry(item: Method | Norm, takes: str) -> list[str]:
+def _entry(item: FusionMethod | Norm, takes: str) -> list[str]:
     """Show one method: its name and summary, then each part of its documentation in its own lines."""
     summary, _, rest = item.text.partition("\n")
     parts = _HEADS.split(rest)

@@ -101,7 +101,7 @@ class Endpoint:
         for number, (query, documents) in enumerate(texts):
             body = self.bodies[number % len(self.bodies)] if self.bodies else None
             url = self.url.replace(_QUERY, quote(query, safe=""))
-            found.append(self._request(url, _filled(body, query, documents)))
+            found.append(self._request(url, _fill(body, query, documents)))
         return found
 
     def _request(self, url: str, body: Any) -> httpx2.Request:
@@ -169,16 +169,16 @@ class Endpoint:
         return text
 
 
-def _filled(part: Any, query: str, documents: Sequence[str]) -> Any:
+def _fill(part: Any, query: str, documents: Sequence[str]) -> Any:
     """Put a query and its candidates into a body."""
     if isinstance(part, str):
         if part in {_DOCUMENTS, _COUNT}:
             return list(documents) if part == _DOCUMENTS else len(documents)
         return part.replace(_QUERY, query)
     if isinstance(part, list):
-        return [_filled(one, query, documents) for one in part]
+        return [_fill(one, query, documents) for one in part]
     if isinstance(part, dict):
-        return {name: _filled(one, query, documents) for name, one in part.items()}
+        return {name: _fill(one, query, documents) for name, one in part.items()}
     return part
 
 

@@ -6,9 +6,8 @@ import math
 import threading
 from typing import TYPE_CHECKING, Any
 
-from assay.serving.records import Clock, Log, Plan, Progress, Target, Timing, gathered
-from assay.serving.schedule import HOPELESS, Schedule
-from assay.serving.warming import check_warm
+from assay.serving.records import Clock, LoadPlan, LoadTarget, Log, Progress, Timing, gather
+from assay.serving.schedule import HOPELESS, Schedule, check_warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +20,12 @@ _PATIENCE = 5.0  # seconds that an interrupted load waits for calls under way
 
 
 def run(
-    plan: Plan, target: Target, calls: Sequence[Any], *, clock: Clock | None = None, progress: Progress | None = None
+    plan: LoadPlan,
+    target: LoadTarget,
+    calls: Sequence[Any],
+    *,
+    clock: Clock | None = None,
+    progress: Progress | None = None,
 ) -> Timing:
     """Put a load on a target; Ctrl-C ends it and what was measured so far is kept."""
     if progress is not None:
@@ -32,10 +36,10 @@ def run(
         return run_tasks(plan, target, calls, progress=progress)
     schedule, clock = Schedule(plan), clock or Clock()
     one = plan.threads == 1
-    return (_here if one else _threaded)(schedule, target, calls, clock, progress or (lambda _done, _seconds: None))
+    return (_here if one else _in_threads)(schedule, target, calls, clock, progress or (lambda _done, _seconds: None))
 
 
-def _here(schedule: Schedule, target: Target, calls: Sequence[Any], clock: Clock, progress: Progress) -> Timing:
+def _here(schedule: Schedule, target: LoadTarget, calls: Sequence[Any], clock: Clock, progress: Progress) -> Timing:
     """Run one worker on the calling thread: what is bound to this thread works, and no other thread disturbs it."""
     log, warm, interrupted, plan = Log(), Log(), False, schedule.plan
 
@@ -54,7 +58,9 @@ def _here(schedule: Schedule, target: Target, calls: Sequence[Any], clock: Clock
     return _timing(schedule, [log], interrupted=interrupted)
 
 
-def _threaded(schedule: Schedule, target: Target, calls: Sequence[Any], clock: Clock, progress: Progress) -> Timing:
+def _in_threads(
+    schedule: Schedule, target: LoadTarget, calls: Sequence[Any], clock: Clock, progress: Progress
+) -> Timing:
     plan = schedule.plan
     logs, warm = [Log() for _ in range(plan.threads)], [Log() for _ in range(plan.threads)]
     share = math.ceil(plan.warmup / plan.threads)
@@ -107,7 +113,7 @@ def _timing(schedule: Schedule, logs: Sequence[Log], *, interrupted: bool) -> Ti
     done = sum(log.done for log in logs)
     given_up = interrupted or schedule.hopeless or schedule.offsets is None
     left = 0 if given_up else schedule.limit - done
-    return gathered(
+    return gather(
         schedule.plan, logs, schedule.start, not_started=left, interrupted=interrupted, hopeless=schedule.hopeless
     )
 

@@ -40,7 +40,7 @@ class Clock:
     sleep: Callable[[float], object] = time.sleep
 
 
-class Target(Protocol):
+class LoadTarget(Protocol):
     """Something to call: prepared calls, and a way to make them for each worker."""
 
     @property
@@ -63,7 +63,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoadPlan:
     """One load: closed loop (a worker calls again when its call is done) or open loop (calls come at a fixed rate).
 
     `threads` is how many calls run at once, at most. It ends after `runs` calls or `seconds`, whatever comes first.
@@ -138,7 +138,7 @@ class Log:
 class Timing:
     """Every call of a load: seconds from the start of the load, in the order in which they were due."""
 
-    plan: Plan
+    plan: LoadPlan
     due: tuple[float, ...]
     begun: tuple[float, ...]
     ended: tuple[float, ...]
@@ -150,7 +150,7 @@ class Timing:
     hopeless: bool = False
 
 
-def gathered(plan: Plan, logs: Sequence[Log], start: float, **ends: Any) -> Timing:
+def gather(plan: LoadPlan, logs: Sequence[Log], start: float, **ends: Any) -> Timing:
     """Put the logs of all workers together."""
     # Not strict: an abandoned worker may be writing its last call just now.
     rows = sorted(row for log in logs for row in zip(log.due, log.begun, log.ended, strict=False))

@@ -1,4 +1,4 @@
-"""Who makes which call when: tickets for workers, arrivals of an open loop, and when to stop."""
+"""Who makes which call when: tickets for workers, arrivals of an open loop, and when to stop or not to begin."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.serving.records import Plan
+    from assay.serving.records import LoadPlan, Log
 
 HOPELESS = 100  # failures in a row of one worker after which a load ends
 _DRAIN = 2.0  # an open loop may take this many times its length to work off its queue ...
@@ -22,7 +24,7 @@ _LEAST_DRAIN = 10.0  # ... and this many seconds more
 class Schedule:
     """What the workers of one load share."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: LoadPlan) -> None:
         self.plan = plan
         self.limit = plan.limit
         self.ticket = itertools.count().__next__  # one step of the interpreter, so threads need no lock
@@ -55,7 +57,7 @@ class Schedule:
         self.stop.set()
 
 
-def arrivals(plan: Plan) -> Sequence[float]:
+def arrivals(plan: LoadPlan) -> Sequence[float]:
     """Seconds from the start at which calls of an open loop are due."""
     assert plan.rate is not None
     if plan.arrivals == "constant":
@@ -64,3 +66,12 @@ def arrivals(plan: Plan) -> Sequence[float]:
     gaps[0] = 0.0
     found: list[float] = np.cumsum(gaps).tolist()
     return found
+
+
+def check_warm(logs: Sequence[Log]) -> None:
+    """Stop when there were calls to warm up and none of them worked."""
+    failed = sum(log.failures.total() for log in logs)
+    if failed and not any(len(log.ended) for log in logs):
+        kind, text = next((kind, text) for log in logs for kind, text in log.examples.items())
+        said = f"{kind}: {text}" if text and text != kind else kind
+        raise UsageError(f"nothing to measure: {failed} of {failed} warm-up calls failed ({said})")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.serving.endpoints import Secret
-    from assay.serving.records import Passing, Target
+    from assay.serving.records import LoadTarget, Passing
 
 _EXPECTED = "expected MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGRAM ..."
 
@@ -28,7 +28,7 @@ def target_of(
     passing: Passing | None = None,
     timeout: float = 30.0,
     with_candidates: bool = False,
-) -> Target:
+) -> LoadTarget:
     """Make a target of a function, MODULE:FUNCTION, an address, cmd:COMMAND, or a list of words (a command)."""
     is_address = isinstance(thing, str) and thing.startswith(("http://", "https://"))
     if (method or bodies or headers) and not is_address:

@@ -8,9 +8,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from assay.serving.records import CallFailed, Log, Plan, Progress, Target, Timing, gathered
-from assay.serving.schedule import HOPELESS, Schedule
-from assay.serving.warming import check_warm
+from assay.serving.records import CallFailed, LoadPlan, LoadTarget, Log, Progress, Timing, gather
+from assay.serving.schedule import HOPELESS, Schedule, check_warm
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -23,7 +22,7 @@ _WATCH = 0.05  # seconds between two looks for calls that take too long
 _COARSE = 0.002  # seconds that an event loop may sleep too long; the rest is waited out in small steps
 
 
-def run_tasks(plan: Plan, target: Target, calls: Sequence[Any], *, progress: Progress | None) -> Timing:
+def run_tasks(plan: LoadPlan, target: LoadTarget, calls: Sequence[Any], *, progress: Progress | None) -> Timing:
     """Put a load on a coroutine function; the calling thread, which may have a loop of its own, only waits."""
     load = _Load(Schedule(plan), target, calls)
     thread = threading.Thread(target=load.run, daemon=True)
@@ -43,7 +42,7 @@ def run_tasks(plan: Plan, target: Target, calls: Sequence[Any], *, progress: Pro
     schedule = load.schedule
     given_up = interrupted or schedule.hopeless or schedule.offsets is None
     left = 0 if given_up else schedule.limit - load.log.done
-    return gathered(
+    return gather(
         plan, [load.log], schedule.start, not_started=left, interrupted=interrupted, hopeless=schedule.hopeless
     )
 
@@ -51,7 +50,7 @@ def run_tasks(plan: Plan, target: Target, calls: Sequence[Any], *, progress: Pro
 class _Load:
     """One load and the loop that it runs on."""
 
-    def __init__(self, schedule: Schedule, target: Target, calls: Sequence[Any]) -> None:
+    def __init__(self, schedule: Schedule, target: LoadTarget, calls: Sequence[Any]) -> None:
         self.schedule, self.target, self.calls = schedule, target, calls
         self.log, self.broken = Log(), None  # type: tuple[Log, BaseException | None]
         self._begun: dict[asyncio.Task[Any], float] = {}  # when each worker's call began; never, between calls

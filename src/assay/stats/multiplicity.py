@@ -19,20 +19,20 @@ def adjust(pvalues: ArrayLike, method: Correction) -> Floats:
     """Adjust p-values by the method's name; "none" returns them as they are."""
     check_choice(method, Correction, "correction")
     if method == "none":
-        return _checked(pvalues)
+        return _check(pvalues)
     return {"bonferroni": bonferroni, "holm": holm, "benjamini-hochberg": benjamini_hochberg}[method](pvalues)
 
 
 def bonferroni(pvalues: ArrayLike) -> Floats:
     """Multiply p by the number of tests: the family-wise error under any dependence. NaN stays NaN and is no test."""
-    p = _checked(pvalues)
+    p = _check(pvalues)
     adjusted: Floats = np.minimum(p * np.sum(~np.isnan(p)), 1.0)
     return adjusted
 
 
 def holm(pvalues: ArrayLike) -> Floats:
     """Step-down Bonferroni (Holm 1979): the same guarantee, never larger. NaN stays NaN and is no test."""
-    p = _checked(pvalues)
+    p = _check(pvalues)
     order = _order(p)
     left = np.arange(len(order), 0, -1)
     p[order] = np.minimum(np.maximum.accumulate(p[order] * left), 1.0)
@@ -41,7 +41,7 @@ def holm(pvalues: ArrayLike) -> Floats:
 
 def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
     """Step-up adjustment for the false discovery rate (Benjamini & Hochberg 1995). NaN stays NaN and is no test."""
-    p = _checked(pvalues)
+    p = _check(pvalues)
     order = _order(p)[::-1]
     count = len(order)
     rank = np.arange(count, 0, -1)
@@ -49,7 +49,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
     return p
 
 
-def _checked(pvalues: ArrayLike) -> Floats:
+def _check(pvalues: ArrayLike) -> Floats:
     p = vector(pvalues, "p-values")
     if ((p < 0) | (p > 1)).any():
         raise InputError("p-values must lie between 0 and 1")

@@ -112,10 +112,10 @@ class Answer:
             return self.body
         if isinstance(self.body, str):
             return self.body.encode()
-        data = self.body if self.body is not None else self._made(received)
+        data = self.body if self.body is not None else self._body(received)
         return json.dumps(data, ensure_ascii=False).encode()
 
-    def _made(self, received: Received) -> dict[str, Any]:
+    def _body(self, received: Received) -> dict[str, Any]:
         return embeddings(received) if received.path.endswith("/embeddings") else self._completion(received)
 
     def _completion(self, received: Received) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Answer:
             "choices": [choice],
         }
         if self.usage is not None:
-            counted = _counted(received.text, (self.reasoning or "") + (self.text or ""))
+            counted = _usage(received.text, (self.reasoning or "") + (self.text or ""))
             made["usage"] = counted if self.usage == "counted" else dict(self.usage)
         return made
 
@@ -172,7 +172,7 @@ def with_seal(text: str, received: Received) -> str:
     return f'{text[:start]}{{"seal": "{seal}"{"" if rest == "}" else ", "}{rest}{text[end:]}'
 
 
-def _counted(prompt: str, answer: str) -> dict[str, int]:
+def _usage(prompt: str, answer: str) -> dict[str, int]:
     asked, said = math.ceil(len(prompt) / _LETTERS_A_TOKEN), math.ceil(len(answer) / _LETTERS_A_TOKEN)
     return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
@@ -186,7 +186,7 @@ def embeddings(received: Received) -> dict[str, Any]:
         "object": "list",
         "data": rows,
         "model": received.body.get("model", ""),
-        "usage": _counted("".join(texts), "") | {"completion_tokens": 0},
+        "usage": _usage("".join(texts), "") | {"completion_tokens": 0},
     }
 
 

@@ -115,7 +115,7 @@ class FakeLLM:
         try:
             while True:
                 received = await self._next(reader)
-                answer = self._chosen(received)
+                answer = self._choose(received)
                 self._flying += 1
                 self.most_in_flight = max(self.most_in_flight, self._flying)
                 try:
@@ -137,7 +137,7 @@ class FakeLLM:
         self._received.append(received)
         return received
 
-    def _chosen(self, received: Received) -> Answer:
+    def _choose(self, received: Received) -> Answer:
         said: Answer | str | Script = self._script.popleft() if self._script else self.answer
         if not isinstance(said, (str, Answer)):
             said = said(received)

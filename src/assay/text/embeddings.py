@@ -60,7 +60,7 @@ def choose_embedder(asked: Any, texts: Iterable[str]) -> Chosen:
 
         return Chosen(load_minilm(Path(asked)), f"embeddings: minilm from {asked}")
     if isinstance(asked, str):
-        return Chosen(_named(asked), f"embeddings: {asked}, as asked")
+        return Chosen(_load(asked), f"embeddings: {asked}, as asked")
     embedder = _Adapted(asked)
     return Chosen(embedder, f"embeddings: {embedder.name}, as asked")
 
@@ -80,7 +80,7 @@ def name_fast(asked: str) -> str:
     return "auto" if find_minilm() is None else "minilm"
 
 
-def _named(name: str) -> Embedder:
+def _load(name: str) -> Embedder:
     if name == "wordllama":
         from assay.text.static import load_wordllama
 
@@ -104,7 +104,7 @@ def _by_language(texts: list[str]) -> Chosen:
 
     tongue = language(" ".join(texts))
     if tongue == "en" and find_minilm() is not None:
-        return Chosen(_named("minilm"), "embeddings: minilm, because the texts are English")
+        return Chosen(_load("minilm"), "embeddings: minilm, because the texts are English")
     if wordllama_folder() is not None:
         why = {
             "en": "the weights of minilm are not here",
@@ -112,10 +112,10 @@ def _by_language(texts: list[str]) -> Chosen:
             "mixed": "languages are mixed",
         }
         return Chosen(
-            _named("wordllama"), f"embeddings: wordllama, because {why.get(tongue, 'no other is known to fit')}"
+            _load("wordllama"), f"embeddings: wordllama, because {why.get(tongue, 'no other is known to fit')}"
         )
     if find_minilm() is not None:
-        return Chosen(_named("minilm"), "embeddings: minilm, because wordllama is not installed")
+        return Chosen(_load("minilm"), "embeddings: minilm, because wordllama is not installed")
     raise UsageError("no embeddings are here: pip install 'assay-eval[text]', or run assay models get minilm")
 
 

@@ -17,19 +17,19 @@ _SHORTEST = 4  # letters that must be left beside a prefix
 
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
-    found = _related((form(word) for word in pair) for pair in english.OPPOSITES)
-    return {**found, **_related(chinese.OPPOSITES)}
+    found = _relations((form(word) for word in pair) for pair in english.OPPOSITES)
+    return {**found, **_relations(chinese.OPPOSITES)}
 
 
 @cache
 def _equivalents() -> dict[str, frozenset[str]]:
     return {
-        **_related((form(word) for word in group) for group in english.EQUIVALENTS),
-        **_related(chinese.EQUIVALENTS),
+        **_relations((form(word) for word in group) for group in english.EQUIVALENTS),
+        **_relations(chinese.EQUIVALENTS),
     }
 
 
-def _related(groups: Iterable[Iterable[str]]) -> dict[str, frozenset[str]]:
+def _relations(groups: Iterable[Iterable[str]]) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for group in groups:
         words = set(group)
@@ -48,10 +48,10 @@ def equivalents(word: str) -> frozenset[str]:
 def opposites(word: str) -> frozenset[str]:
     """Forms that say the opposite of a form: listed pairs, prefixes (un-, in-, dis- ...) and -less."""
     listed = _opposites().get(word, _NONE)
-    return listed | _formed(word) if word.isascii() and word.isalpha() else listed
+    return listed | _opposites_by_prefix(word) if word.isascii() and word.isalpha() else listed
 
 
-def _formed(word: str) -> frozenset[str]:
+def _opposites_by_prefix(word: str) -> frozenset[str]:
     found = {prefix + word for prefix in english.OPPOSITE_PREFIXES} if len(word) >= _SHORTEST else set()
     found |= {
         word[len(prefix) :]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError
-from assay.text.tensors import read_tensors
-from assay.text.tokens import load_tokenizer
+from assay.text.model_files import load_tokenizer, read_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,26 +62,26 @@ class MiniLM:
         width = max(map(len, ids))
         padded = np.array([row + [0] * (width - len(row)) for row in ids])
         mask = np.array([[1.0] * len(row) + [0.0] * (width - len(row)) for row in ids], dtype=np.float32)
-        hidden = self._embedded(padded)
+        hidden = self._embed_tokens(padded)
         for layer in range(self._layers):
             hidden = self._layer(f"encoder.layer.{layer}.", hidden, mask)
         pooled = np.einsum("btd,bt->bd", hidden, mask) / mask.sum(axis=1, keepdims=True)
         return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), np.float32(1e-12))
 
-    def _embedded(self, ids: Any) -> Floats:
+    def _embed_tokens(self, ids: Any) -> Floats:
         tensors = self._tensors
         hidden = tensors["embeddings.word_embeddings.weight"][ids]
         hidden = hidden + tensors["embeddings.position_embeddings.weight"][: ids.shape[1]]
         hidden = hidden + tensors["embeddings.token_type_embeddings.weight"][0]
-        return self._normalised(hidden, "embeddings.LayerNorm.")
+        return self._normalise(hidden, "embeddings.LayerNorm.")
 
     def _layer(self, name: str, hidden: Floats, mask: Floats) -> Floats:
         attended = self._linear(
             self._attention(name + "attention.self.", hidden, mask), name + "attention.output.dense."
         )
-        hidden = self._normalised(hidden + attended, name + "attention.output.LayerNorm.")
+        hidden = self._normalise(hidden + attended, name + "attention.output.LayerNorm.")
         inner = gelu(self._linear(hidden, name + "intermediate.dense."))
-        return self._normalised(hidden + self._linear(inner, name + "output.dense."), name + "output.LayerNorm.")
+        return self._normalise(hidden + self._linear(inner, name + "output.dense."), name + "output.LayerNorm.")
 
     def _attention(self, name: str, hidden: Floats, mask: Floats) -> Floats:
         batch, width, size = hidden.shape
@@ -102,7 +101,7 @@ class MiniLM:
         flat += self._tensors[name + "bias"]
         return flat.reshape(*hidden.shape[:-1], -1)
 
-    def _normalised(self, hidden: Floats, name: str) -> Floats:
+    def _normalise(self, hidden: Floats, name: str) -> Floats:
         centred = hidden - hidden.mean(axis=-1, keepdims=True)
         scale = np.sqrt((centred**2).mean(axis=-1, keepdims=True) + np.float32(self._epsilon))
         return centred / scale * self._tensors[name + "weight"] + self._tensors[name + "bias"]

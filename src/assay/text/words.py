@@ -96,7 +96,7 @@ _piece_tokens = _PieceTokens().__getitem__
 
 
 def _form(token: str) -> str:
-    word = token.lower() if token.isascii() else _folded(token)
+    word = token.lower() if token.isascii() else _fold(token)
     if word[0].isdigit():
         return NUMBER + min(values(word), default=word)
     if word.endswith("n't"):
@@ -109,7 +109,7 @@ def _form(token: str) -> str:
     return WEAK + word if word in english.STOP_WORDS else stem(word)
 
 
-def _folded(token: str) -> str:
+def _fold(token: str) -> str:
     """Small letters without accents, in their usual width."""
     word = unicodedata.normalize("NFKC", token).replace("’", "'").lower()
     return "".join(sign for sign in unicodedata.normalize("NFD", word) if not unicodedata.combining(sign)) or word

@@ -17,19 +17,19 @@ from assay.data.pool import Pool
 from assay.data.texts import Texts
 from assay.formats.reading import read_judgments
 from assay.formats.trec import pieces
-from assay.formats.trec.decimals import MARGIN, decimals, divided
-from assay.formats.trec.lines import Lines, judged_pool, run_rows
+from assay.formats.trec.decimals import MARGIN, decimals, divide
+from assay.formats.trec.lines import LineRange, read_pool, read_rows
 
 EDGE = b"\n" * MARGIN
 
 
-def lines(text: str, separator: str = " ") -> Lines:
+def lines(text: str, separator: str = " ") -> LineRange:
     body = text.encode()
-    return Lines(EDGE + body + EDGE, MARGIN, MARGIN + len(body), separator.encode())
+    return LineRange(EDGE + body + EDGE, MARGIN, MARGIN + len(body), separator.encode())
 
 
 def parsed(text: str, separator: str = " ") -> list[tuple[str, str, float]] | None:
-    rows = run_rows(lines(text, separator))
+    rows = read_rows(lines(text, separator))
     if rows is None:
         return None
     queries = np.repeat(rows.names, rows.sizes).tolist()
@@ -175,7 +175,7 @@ def test_a_field_too_few_here_does_not_make_up_for_one_too_many_there(uneven):
     "line", [b"1 Q0 d 1 5 t", b"1 Q0 d 1 5 t\nrest", b"1 Q0 \xff 1 5 t\n", b"1 Q0 d 1 \xba t\n", b"1 Q0 d 1 5 \xd0\n"]
 )
 def test_lines_need_an_end_and_must_be_text(line):
-    assert run_rows(Lines(EDGE + line + EDGE, MARGIN, MARGIN + len(line), b" ")) is None
+    assert read_rows(LineRange(EDGE + line + EDGE, MARGIN, MARGIN + len(line), b" ")) is None
 
 
 @settings(max_examples=500, deadline=None)
@@ -206,7 +206,7 @@ def nearly_halfway(places: int) -> list[int]:
 def test_what_is_nearly_halfway_between_floats_is_in_doubt_and_right(places):
     numbers = nearly_halfway(places)
     assert len(numbers) > 40
-    _, doubtful = divided(np.array(numbers, np.uint64), np.float64(10.0**places))
+    _, doubtful = divide(np.array(numbers, np.uint64), np.float64(10.0**places))
     assert len(doubtful) == len(numbers)
     texts = [f"0.{number:0{places}d}" for number in numbers]
     data = EDGE + " ".join(texts).encode() + EDGE
@@ -329,8 +329,8 @@ def test_judgments_of_plain_lines_are_those_of_the_other_reader(tmp_path, monkey
 
 
 def test_a_document_judged_twice_is_left_to_the_other_reader():
-    assert judged_pool(lines("q 0 d 1\nr 0 d 1\nq 0 d 2\n")) is None
-    assert judged_pool(lines("q 0 d 1\nr 0 d 1\nq 0 e 2\n")) is not None
+    assert read_pool(lines("q 0 d 1\nr 0 d 1\nq 0 d 2\n")) is None
+    assert read_pool(lines("q 0 d 1\nr 0 d 1\nq 0 e 2\n")) is not None
 
 
 # Commands ------------------------------------------------------------------------------------------------------------

@@ -116,13 +116,13 @@ def _quotients(text: _Bytes, end: Ints, size: Ints, number: Words, power: NDArra
     """Divide integers by powers of ten; where rounding is in doubt, ask `float`."""
     if number.max() <= _EXACT:
         return number.astype(np.float64) / power  # both are exact, so the quotient is what it should be
-    found, doubtful = divided(number, power)
+    found, doubtful = divide(number, power)
     for row in doubtful:
         found[row] = float(text[end[row] - size[row] : end[row]].tobytes())
     return found
 
 
-def divided(number: Words, power: NDArray[np.float64] | np.float64) -> tuple[Floats, Ints]:
+def divide(number: Words, power: NDArray[np.float64] | np.float64) -> tuple[Floats, Ints]:
     """Divide integers that floats may not hold; and tell the rows in which rounding is in doubt.
 
     The first quotient leaves a remainder that is found exactly, from products of halves. What the remainder adds is a

@@ -1,8 +1,6 @@
 """Parsing lines of clean TREC files with numpy: no text is made of what nobody will look at.
 
-The blanks of a line are guessed to lie where the fields of the first line would put them and looked at there: that
-takes half the time of searching every byte. A guess is proven, not trusted: a line has its six fields where five blanks
-were seen one after the other and the lines together have no more than five each.
+Blanks are guessed to lie where the first line has them, and the guess is proved: see docs/internals-trec.md.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Lines:
+class LineRange:
     """Whole lines from `begin` to `end` of some bytes, with at least MARGIN other bytes on either side."""
 
     data: bytes
@@ -41,22 +39,22 @@ class Lines:
     separator: bytes
 
 
-def run_rows(lines: Lines) -> Rows | None:
+def read_rows(lines: LineRange) -> Rows | None:
     """Parse a run; None when its lines are not clean, or a score is not plain."""
     found = _columns(lines, RUN)
     return None if found is None else Rows(*found)
 
 
-def judged_pool(lines: Lines) -> Pool | None:
+def read_pool(lines: LineRange) -> Pool | None:
     """Parse judgments; None when their lines are not clean, a grade is not plain, or a document is judged twice."""
     found = _columns(lines, QRELS)
     if found is None:
         return None
     starts, queries, docs, grade = found
-    return Pool.ordered(queries.to_list(), np.diff(np.append(starts, len(grade))), docs, grade)
+    return Pool.in_order(queries.to_list(), np.diff(np.append(starts, len(grade))), docs, grade)
 
 
-def _columns(lines: Lines, layout: Layout) -> tuple[Ints, Texts, Texts, Floats] | None:
+def _columns(lines: LineRange, layout: Layout) -> tuple[Ints, Texts, Texts, Floats] | None:
     """Where queries start, their names, documents, and the values of the field that is a number."""
     text = np.frombuffer(lines.data, np.uint8)
     edges, number = _edges(lines, text, len(layout.fields)), layout.fields.index(layout.number)
@@ -70,7 +68,7 @@ def _columns(lines: Lines, layout: Layout) -> tuple[Ints, Texts, Texts, Floats] 
     return starts, query.take(starts), doc, value
 
 
-def _edges(lines: Lines, text: _Bytes, fields: int) -> list[Ints] | None:
+def _edges(lines: LineRange, text: _Bytes, fields: int) -> list[Ints] | None:
     """Where the fields of each line are bounded: by the end of the line before, by separators and by its own end.
 
     None when a line has more fields or fewer, an empty one, other blanks than the separator, or what is not UTF-8.
@@ -104,14 +102,14 @@ def _edges(lines: Lines, text: _Bytes, fields: int) -> list[Ints] | None:
     return edges
 
 
-def _is_text(lines: Lines) -> bool:
+def _is_text(lines: LineRange) -> bool:
     try:
         return lines.data.isascii() or bool(lines.data[lines.begin : lines.end].decode())
     except UnicodeDecodeError:
         return False
 
 
-def _sizes(lines: Lines, before: int, newline: int, fields: int) -> list[int] | None:
+def _sizes(lines: LineRange, before: int, newline: int, fields: int) -> list[int] | None:
     """Sizes of a line's fields, each with what is before it; None when one is missing or empty."""
     sizes = [1 + len(field) for field in lines.data[before + 1 : newline].split(lines.separator)]
     return sizes if len(sizes) == fields and min(sizes) > 1 else None

@@ -1,7 +1,7 @@
 """Reading clean TREC files: judgments at once, a run in pieces, the first of them while other modules are imported.
 
-A piece is a few megabytes and ends where a query ends. Small pieces stay in the processor's cache and in memory that
-was used before: that takes less time than one scan of the whole, which need not fit into memory either.
+A piece is a few megabytes and ends where a query ends: it stays in the processor's cache, and the whole need not fit
+into memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from assay.data.rows import Rows, Unclean
 from assay.formats.files import Input
 from assay.formats.trec.decimals import MARGIN
-from assay.formats.trec.lines import Lines, judged_pool, run_rows
+from assay.formats.trec.lines import LineRange, read_pool, read_rows
 from assay.formats.trec.scan import QRELS, RUN, Layout, scan, uneven
 
 if TYPE_CHECKING:
@@ -72,24 +72,24 @@ def keep_memory() -> None:
 def pool_of(source: Input) -> Pool | None:
     """Read judgments that are clean and plain; None when they need another reader."""
     separator = separator_of(source.head, QRELS)
-    return None if separator is None else judged_pool(_lines(source, separator, 0, source.size))
+    return None if separator is None else read_pool(_lines(source, separator, 0, source.size))
 
 
 def _loaders(source: Input, separator: str, start: int = 0) -> Iterator[tuple[int, Callable[[], Rows]]]:
     """Functions that read one piece each, and where it ends."""
     head = source.head.rfind(b"\n") + 1 or source.size
-    plain = run_rows(_lines(source, separator, 0, head)) is not None
+    plain = read_rows(_lines(source, separator, 0, head)) is not None
     for begin, end in _ends(source, separator.encode(), start):
         yield end, partial(_load, source, separator, begin, end, plain=plain)
 
 
 def _load(source: Input, separator: str, start: int, end: int, *, plain: bool) -> Rows:
     lines = _lines(source, separator, start, end)
-    rows = run_rows(lines) if plain else None
-    return _scanned(lines.data[lines.begin : lines.end], separator) if rows is None else rows
+    rows = read_rows(lines) if plain else None
+    return _scan_rows(lines.data[lines.begin : lines.end], separator) if rows is None else rows
 
 
-def _lines(source: Input, separator: str, start: int, end: int) -> Lines:
+def _lines(source: Input, separator: str, start: int, end: int) -> LineRange:
     """Read some whole lines with what stands around them; the last line of a file ends as the others do."""
     data = source.part(max(start - MARGIN, 0), end + MARGIN)
     begin = min(start, MARGIN)
@@ -98,10 +98,10 @@ def _lines(source: Input, separator: str, start: int, end: int) -> Lines:
         last = b"" if data[stop - 1 : stop] == b"\n" else b"\n"
         data = b"".join((_MARGIN, memoryview(data)[begin:stop], last, _MARGIN))
         begin, stop = MARGIN, len(data) - MARGIN
-    return Lines(data, begin, stop, separator.encode())
+    return LineRange(data, begin, stop, separator.encode())
 
 
-def _scanned(data: bytes, separator: str) -> Rows:
+def _scan_rows(data: bytes, separator: str) -> Rows:
     """Scan what is clean but not plain: scores with an exponent, or with very many digits."""
     # Polars would drop a byte order mark wherever a piece begins with one.
     frame = None if data.startswith(b"\xef\xbb\xbf") else scan(BytesIO(data), separator, RUN)

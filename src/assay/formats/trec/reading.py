@@ -1,7 +1,7 @@
 """TREC judgments (qrels) and runs: fields between any number of blanks, comments, either line end.
 
-A clean file is parsed by numpy or scanned by Polars. Anything else (uneven blanks, carriage returns, a value that is no
-number) goes through a slower reader that knows the number of every line.
+A clean file is parsed by numpy or scanned by Polars; anything else goes through a slower reader that knows the number
+of every line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.files import Input
 from assay.formats.trec.pieces import loaders, separator_of
-from assay.formats.trec.scan import BLANKS, FIELD, QRELS, RUN, RUN_LINE, Layout, any_uneven, fields_of, kept, scan
+from assay.formats.trec.scan import (
+    BLANKS,
+    FIELD,
+    QRELS,
+    RUN,
+    RUN_LINE,
+    Layout,
+    any_uneven,
+    fields_of,
+    fields_read,
+    scan,
+)
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -114,7 +125,7 @@ def _read_lines(source: Input, layout: Layout, lines: pl.DataFrame, *, finite: b
             hint="remove the line or give it a finite number",
         )
     columns[layout.number] = number
-    return pl.DataFrame({name: columns[name] for name in kept(layout)})
+    return pl.DataFrame({name: columns[name] for name in fields_read(layout)})
 
 
 def _check_sizes(source: Input, layout: Layout, lines: pl.DataFrame) -> None:

@@ -66,7 +66,7 @@ def any_uneven(source: Input, separator: str) -> bool:
     return any(uneven(source.part(at, at + _PART + 1), separator) for at in range(0, source.size, _PART))
 
 
-def kept(layout: Layout) -> list[str]:
+def fields_read(layout: Layout) -> list[str]:
     """Name the fields that are read."""
     return [name for name in layout.fields if not name.startswith("_")]
 
@@ -76,14 +76,16 @@ def scan(place: BytesIO | Path, separator: str, layout: Layout, *, finite: bool 
     schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
     try:
         lines = pl.scan_csv(place, separator=separator, has_header=False, schema=schema, quote_char=None)
-        frame = lines.select(kept(layout)).collect(engine="in-memory" if isinstance(place, BytesIO) else "streaming")
+        frame = lines.select(fields_read(layout)).collect(
+            engine="in-memory" if isinstance(place, BytesIO) else "streaming"
+        )
     except pl.exceptions.PolarsError:
         return None
     # Looking for comments afterwards costs a tenth of what it costs the parser to look out for them.
     found = frame.select(
         pl.any_horizontal(
             pl.len() == 0,
-            *(pl.col(name).null_count() > 0 for name in kept(layout)),
+            *(pl.col(name).null_count() > 0 for name in fields_read(layout)),
             pl.col("query_id").str.starts_with("#").any(),
             pl.lit(finite) & ~pl.col(layout.number).sum().is_finite(),
         )

@@ -1,13 +1,13 @@
-"""Reading tensors from a safetensors file: a header in JSON, then the numbers as they lie in memory."""
+"""Reading the files of a model: its tensors and its tokenizer."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import InputError
+from assay.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,10 @@ _LARGEST_HEADER = 1 << 26
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
-    """Read all tensors of a file; numbers of other types become 32-bit floats."""
+    """Read all tensors of a safetensors file: a header in JSON, then the numbers as they lie in memory.
+
+    Numbers of other types become 32-bit floats.
+    """
     try:
         data = np.memmap(path, dtype=np.uint8, mode="r")
         size = int.from_bytes(data[:8].tobytes(), "little")
@@ -39,3 +42,15 @@ def _tensor(body: NDArray[np.uint8], entry: dict[str, object]) -> NDArray[np.flo
         raise ValueError("a tensor lies outside the file")
     numbers = np.frombuffer(body[start:end].tobytes(), dtype=kind)  # type: ignore[has-type]
     return numbers.reshape(entry["shape"]).astype(np.float32)  # type: ignore[call-overload,no-any-return]
+
+
+def load_tokenizer(path: str) -> Any:
+    """Load a tokenizer.json by the package `tokenizers`."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise UsageError("embeddings need the package tokenizers: pip install 'assay-eval[text]'") from None
+    try:
+        return Tokenizer.from_file(path)
+    except Exception as error:  # noqa: BLE001  # the package raises plain Exception
+        raise InputError(f"not a readable tokenizer: {str(error)[:120]}", path=path) from None
