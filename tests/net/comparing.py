@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 
 # Keys of result files that were given another name on purpose: old -> new.
@@ -86,28 +87,33 @@ def _cells(line: str) -> list[str]:
 
 
 def _holds(row: list[str], wanted: list[str]) -> bool:
-    """Whether all wanted cells stand in the row in their order, perhaps with others between."""
-    rest = iter(row)
-    return all(cell in rest for cell in wanted)
+    """Whether the row has all wanted cells in their order; new columns may stand between, new marks may not."""
+    rest = list(row)
+    at = 0
+    for cell in wanted:
+        if cell not in rest[at:]:
+            return False
+        at = rest.index(cell, at)
+        del rest[at]
+    return not any(re.fullmatch(r"[*†‡↑↓ ]+|=.*", cell) for cell in rest)
 
 
 def _lost_rows(old: list[str], new: list[str], *, in_order: bool) -> list[str]:
-    """Every row of a table is still there, in order on a terminal, anywhere on a page; columns may have come."""
-    rows = [_cells(line) for line in new if line.startswith("|")]
-    left = list(range(len(rows)))
+    """Every row of a table is still there, in order on a terminal, anywhere on a page."""
+    wanted = [_cells(line) for line in old if line.startswith("|")]
+    left = [_cells(line) for line in new if line.startswith("|")]
     found = []
-    for line in (line for line in old if line.startswith("|")):
-        wanted = _cells(line)
-        at = next((i for i in left if rows[i] == wanted), None)
+    if not in_order:
+        same = [row for row in wanted if row in left and (left.remove(row) or True)]
+        for row in same:
+            wanted.remove(row)
+    for row in wanted:
+        at = next((i for i, other in enumerate(left) if _holds(other, row)), None)
         if at is None:
-            at = next((i for i in left if _holds(rows[i], wanted)), None)
-        if at is None:
-            alike = max((rows[i] for i in left), key=lambda row: len(set(row) & set(wanted)), default=[])
-            found.append(f"row was {_short(line)}\n      nearest now {_short('| ' + ' | '.join(alike))}")
-        elif in_order:
-            left = [i for i in left if i > at]
+            alike = max(left, key=lambda other: len(set(other) & set(row)), default=["nothing"])
+            found.append(f"row was  | {_short(' | '.join(row))}\n      nearest  | {_short(' | '.join(alike))}")
         else:
-            left.remove(at)
+            left = left[at + 1 :] if in_order else left[:at] + left[at + 1 :]
     return found
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DEMO = Path(assay.__file__).parent / "demo" / "data"
 KEPT = Path(__file__).parents[1] / "data" / "stage-cache"
+JUDGED = Path(__file__).parents[1] / "data" / "judged-cache"
+RESULTS = Path(__file__).parents[1] / "data" / "schema-1"
 DEMO_CACHE = Path(__file__).parents[1] / "data" / "demo-cache"
 ASKED = 20  # samples made of the first queries
 
@@ -201,11 +203,46 @@ def experiment(folder: Path) -> None:
         '[generate]\nmethod = "extractive"\ncontexts = 3\n\n[evaluate]\nprotocol = "graded-012"\n',
         encoding="utf-8",
     )
+    (folder / "variants.toml").write_text(
+        'name = "variants"\nbaseline = "full"\nretrieve = "bm25"\nevaluate.protocol = "graded-012"\n'
+        'query = [{ name = "full", method = "template", text = "$text $type" }, { name = "plain", method = "none" }]\n\n'
+        '[data]\ndocuments = "documents.jsonl"\nqueries = "queries.jsonl"\njudgments = "judgments.qrels"\n\n'
+        '[labels]\nfull = "with the kind of query"\nplain = "the query alone"\n\n'
+        '[reference]\nsource = "made up"\nfigures.full = { "ndcg@10" = 0.9, "p@1" = 0.95 }\n',
+        encoding="utf-8",
+    )
+    texts = {row["doc_id"]: row["text"] for row in read("documents.jsonl")}
+    first = {}
+    for line in (DEMO / "judgments.qrels").read_text(encoding="utf-8").splitlines():
+        query, _, document, grade = line.split()
+        if grade == "2":
+            first.setdefault(query, document)
+    spans = [{"query_id": q, "doc_id": d, "text": re.split(r"(?<=[.。])", texts[d])[0]} for q, d in first.items()]
+    lines(folder / "spans.jsonl", spans)
+    (folder / "spans.toml").write_text(
+        'name = "spans"\n\n[data]\ndocuments = "documents.jsonl"\nqueries = "queries.jsonl"\ngold = "spans.jsonl"\n\n'
+        '[chunk]\nmethod = ["none", "fixed", "sentence"]\nsize = 160\n\n[retrieve]\nmethod = "bm25"\n\n'
+        '[evaluate]\nprotocol = "chunking"\n',
+        encoding="utf-8",
+    )
 
 
 def kept_experiment(folder: Path) -> None:
     """An experiment whose work, times included, an earlier version kept: nothing is done again."""
     shutil.copytree(KEPT, folder, dirs_exist_ok=True)
+
+
+def kept_judging(folder: Path) -> None:
+    """An experiment, samples and pairs that were judged by a server that is not there any more."""
+    shutil.copytree(JUDGED, folder, dirs_exist_ok=True)
+    (folder / ".home" / "assay").mkdir(parents=True)
+    shutil.move(folder / "embeddings.sqlite", folder / ".home" / "assay" / "llm.sqlite")
+
+
+def kept_results(folder: Path) -> None:
+    """Result files and judgments that an earlier version wrote, beside the collection."""
+    shutil.copytree(RESULTS, folder, dirs_exist_ok=True)
+    tea(folder)
 
 
 def kept_demo(folder: Path) -> None:

@@ -56,7 +56,7 @@ def _reduce(scene: Scene, line: str, name: str, text: str, folder: Path) -> obje
         kind = asked[asked.index("--format") + 1] if "--format" in asked and name == "stdout" else ""
         return reduce_output(f"{name}.{kind}", text, timed=scene.timed, quiet=scene.quiet)
     path = folder / name
-    if path.parent.name in {"runs", "samples"}:  # of an experiment, which scores them
+    if path.parent.name in {"runs", "samples", "queries"}:  # of an experiment, which scores them
         return f"{len(path.read_bytes().splitlines())} lines"
     if path.suffix in WHOLE or scene.exact:
         return "written" if path.suffix == ".parquet" else _digest(path.read_bytes())

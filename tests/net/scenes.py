@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from net import making
 from net.making import judge_by_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = ["SCENES", "Scene", "judge_by_texts"]
@@ -65,6 +66,31 @@ def scene(name: str, prepare: Callable[[Path], None], text: str, *, needs: str =
     """A scene of one command line a line of text."""
     lines = tuple(line.strip() for line in text.strip().splitlines() if line.strip())
     return Scene(name, prepare, lines, needs=tuple(needs.split()), **more)
+
+
+def kept_lines() -> Iterator[tuple[str, str]]:
+    """For every result file of an earlier version: its name, and a command line of each command that reads such files.
+
+    What a command refuses today is left out: a later version may well show it.
+    """
+    for path in sorted(making.RESULTS.glob("*.json")):
+        data, name = json.loads(path.read_text(encoding="utf-8")), path.stem
+        systems = data.get("systems", [])
+        if systems or {"bench", "economics"} & set(data):
+            yield "pages", f"report {name}.json -o {name}.html"
+            yield "texts", f"report {name}.json -o {name}.txt --lang zh"
+            yield "results", f"plot {name}.json"
+        if systems:
+            lang = "zh" if len(name) % 2 else "en"
+            yield "results", f"gate {name}.json --fail-under {next(iter(systems[0]['metrics']))}=0.5 --lang {lang}"
+            yield "results", f"diagnose {name}.json --lang {lang}"
+        if len(systems) > 1:
+            yield "results", f"compare {name}.json --lang {'en' if len(name) % 2 else 'zh'}"
+
+
+def kept(kind: str) -> str:
+    """The command lines of one kind."""
+    return "\n".join(line for one, line in kept_lines() if one == kind)
 
 
 THREE = "judgments.qrels keywords.run bm25.run ngrams.run"
@@ -269,6 +295,25 @@ SCENES = (
         report out/result.json -o report.md
         compare out/result.json -m ndcg@3 --baseline "whole + bm25" --brief
     """, needs="rjieba bm25s charts"),
+    scene("run-judged", making.kept_judging, """
+        run experiment.toml --cache cache -o out --lang {lang}
+        answers samples.jsonl --judge judge --url http://127.0.0.1:18432/v1 --cache cache/answers.sqlite --prices prices.toml
+        judge --pairs pairs.jsonl --model judge --url http://127.0.0.1:18432/v1 --cache cache/answers.sqlite --prices prices.toml --scale 0-3 -o judged.qrels
+        judge --pairs pairs.jsonl --model judge --model second --url http://127.0.0.1:18432/v1 --cache cache/answers.sqlite --repeats 2 --text-lang zh -o twice.jsonl
+        answers samples.jsonl --method embedding --embedder vectors@http://127.0.0.1:18432/v1 -m faithfulness
+        cache stats cache/answers.sqlite --format json
+        cache verify cache/answers.sqlite
+        cache stats
+        report out/result.json -o page.html --lang zh
+        compare out/result.json --lang {lang}
+        diagnose out/result.json
+    """, needs="rjieba bm25s charts"),
+    scene("run-variants", making.experiment, """
+        run variants.toml -o out --cache cache --lang {lang}
+        run spans.toml -o spans --cache cache --lang {lang}
+        report out/result.json -o page-{lang}.html --lang {lang}
+        report spans/result.json -o spans-{lang}.html --lang {lang}
+    """, timed=True, needs="bm25s charts"),
     scene("demo", making.kept_demo, """
         demo --lang {lang}
     """, timed=True, needs="minilm wordllama rjieba bm25s charts"),
@@ -367,6 +412,30 @@ SCENES = (
         models
         models get nothing
     """, quiet=True),
+    scene("kept-pages", making.kept_results, kept("pages"), needs="charts"),
+    scene("kept-texts", making.kept_results, kept("texts")),
+    scene("kept-results", making.kept_results, kept("results")),
+    scene("kept-inputs", making.kept_results, """
+        roi compare.json --system bm25 --cost-per-query 0.001 --queries-per-day 1000 --revenue-per-query 0.01
+        roi compare-lifts.json --costs cost.json --method cross-encoder --revenue-per-query 0.01
+        roi rerank.json --costs cost-machine.json --method own --revenue-per-query 0.01
+        roi evaluate.json --cost-per-query 0.001 --queries-per-day 1000 --revenue-per-query 0.01
+        cost --method own,machine=1.2,bench=bench.json --documents-per-query 5
+        cost --method own,machine=1.2,bench=bench-threads.json,threads=2
+        cost --method own,machine=1.2,bench=bench-open.json
+        evaluate judged.jsonl bm25.run -m ndcg@10 --calibration calibrate-votes.json
+        evaluate judged.qrels bm25.run -m ndcg@10 --calibration calibrate-votes.json
+        calibrate judged.jsonl judgments.qrels --votes judged-details.jsonl
+        fuse bm25.run ngrams.run --tune judgments.qrels --train-queries split.tsv -o fused.run
+        answers experiment-samples.jsonl --method words -m faithfulness -m token_f1
+        evaluate judgments.qrels experiment-run.jsonl -m ndcg@3
+        gate judgments.qrels bm25.run --not-worse-than evaluate.json -m ndcg@10 --protocol graded-012
+        gate answers-systems.json --not-worse-than answers.json -m faithfulness
+        compare evaluate.json evaluate-weighted.json
+        compare answers.json answers-judged.json -m faithfulness
+        report evaluate.json answers-systems.json bench-open.json cost.json experiment-judged.json -o all.txt --lang zh
+        report evaluate.json --judgments judgments.qrels --run keywords.run --run bm25.run --queries queries.jsonl --documents documents.jsonl -o lists.txt
+    """),
     scene("trec_eval", making.odd_runs, """
         trec_eval judgments.qrels bm25.run
         trec_eval -q -m ndcg_cut.10 -m recip_rank judgments.qrels ngrams.run
