@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from assay.testing import Received
 
 DEMO = Path(assay.__file__).parent / "demo" / "data"
-KEPT = Path(__file__).parents[1] / "data" / "stage-cache"
-JUDGED = Path(__file__).parents[1] / "data" / "judged-cache"
-RESULTS = Path(__file__).parents[1] / "data" / "schema-1"
-DEMO_CACHE = Path(__file__).parents[1] / "data" / "demo-cache"
+KEPT = Path(__file__).parents[1] / "archive" / "stage-cache"
+JUDGED = Path(__file__).parents[1] / "archive" / "judged-cache"
+RESULTS = Path(__file__).parents[1] / "archive" / "schema-1"
+DEMO_CACHE = Path(__file__).parents[1] / "archive" / "demo-cache"
 ASKED = 20  # samples made of the first queries
 
 

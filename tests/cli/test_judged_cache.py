@@ -14,7 +14,7 @@ import pytest
 import assay
 from assay.text.segmentation import segmenter
 
-KEPT = Path(__file__).parent / "data" / "judged-cache"
+KEPT = Path(__file__).parents[1] / "archive" / "judged-cache"
 EXPECTED = json.loads((KEPT / "expected.json").read_text(encoding="utf-8"))
 URL = "http://127.0.0.1:18432/v1"
 PAID = ("--url", URL, "--cache", "cache/answers.sqlite")
