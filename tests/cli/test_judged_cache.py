@@ -48,6 +48,14 @@ def test_an_experiment_with_judged_answers_does_nothing_again(kept, times):
     assert {row.name for row in found.findings.rows if not row.done} == {"whole + broken", "sentence + broken"}
 
 
+def test_whoever_reads_the_result_of_an_experiment_is_told_of_its_uncalibrated_judge(kept, call):
+    if segmenter() != "rjieba":
+        pytest.skip("the kept cache has the words of rjieba, which is not installed")
+    assert call("run", "experiment.toml", "--cache", "cache", "-o", "out")[0] == 1  # two combinations fail
+    for words in (("compare", "out/result.json"), ("gate", "out/result.json", "--fail-under", "correctness=0")):
+        assert "uncalibrated judge" in call(*words)[1]
+
+
 def test_answers_that_were_judged_are_not_judged_again(kept, call):
     code, _, err = call("answers", "samples.jsonl", "--judge", "judge", *PAID, "-o", "answers.json")
     assert code == 0, err
