@@ -223,12 +223,12 @@ SCENES = (
         diagnose alpha.json
         report both.json -o both-{lang}.html --lang {lang}
         report alpha.json -o alpha.md
-    """, needs="charts"),
+    """, needs="rjieba charts"),
     scene("answers-embedding", making.samples, """
         answers alpha.jsonl --method embedding --embedder wordllama --lang {lang}
         answers alpha.jsonl --method s4 --embedder wordllama -m faithfulness -m context_recall -m answer_relevance
         answers alpha.jsonl --method embedding --embedder wordllama -o embedded.json
-    """, needs="wordllama"),
+    """, needs="rjieba wordllama"),
     scene("answers-judge", making.samples, """
         answers alpha.jsonl --judge m --url {url} --prices prices.toml --max-cost 5 --dry-run --lang {lang}
         answers alpha.jsonl --judge m --url {url} --cache kept.sqlite --prices prices.toml --max-cost 5 -o judged.json --per-sample evidence.jsonl
@@ -239,7 +239,7 @@ SCENES = (
         report judged.json -o judged-{lang}.html --lang {lang}
         cache stats kept.sqlite --format json
         cache verify kept.sqlite
-    """, needs="charts"),
+    """, needs="rjieba charts"),
     scene("judge", making.pairs, """
         judge --pairs pairs.jsonl --model m --url {url} --prices prices.toml --max-cost 5 --dry-run --lang {lang}
         judge --pairs pairs.jsonl --model m --url {url} --cache kept.sqlite --scale 0-2 --prices prices.toml --max-cost 5 -o judged.qrels --details details.jsonl
@@ -270,10 +270,10 @@ SCENES = (
         validate labelled.jsonl --human human.faithfulness --method overlap --threshold 0.5 --resamples 100 --format csv
         validate labelled.jsonl --human human.faithfulness --positive 2 --method overlap --resamples 100 --format markdown --lang {lang}
         validate labelled.jsonl --human nothing
-    """),
+    """, needs="rjieba"),
     scene("validate-embedding", making.samples, """
         validate labelled.jsonl --human human.faithfulness --positive 3 --method embedding --embedder wordllama --resamples 100
-    """, needs="wordllama"),
+    """, needs="rjieba wordllama"),
     scene("run", making.experiment, """
         run small.toml -o out --cache cache --lang {lang}
         run small.toml -o out --cache cache --format json
@@ -288,7 +288,7 @@ SCENES = (
         report out/result.json -o page-{lang}.html --lang {lang}
         report held/result.json -o held.html
         run nothing.toml
-    """, timed=True, needs="wordllama bm25s charts"),
+    """, timed=True, needs="rjieba wordllama bm25s charts"),
     scene("run-kept", making.kept_experiment, """
         run experiment.toml --cache cache -o out --report page-{lang}.html --lang {lang}
         run experiment.toml --cache cache -o out --holdout 0.5 --format json
@@ -313,7 +313,7 @@ SCENES = (
         run spans.toml -o spans --cache cache --lang {lang}
         report out/result.json -o page-{lang}.html --lang {lang}
         report spans/result.json -o spans-{lang}.html --lang {lang}
-    """, timed=True, needs="bm25s charts"),
+    """, timed=True, needs="rjieba bm25s charts"),
     scene("demo", making.kept_demo, """
         demo --lang {lang}
     """, timed=True, needs="minilm wordllama rjieba bm25s charts"),
@@ -435,7 +435,7 @@ SCENES = (
         compare answers.json answers-judged.json -m faithfulness
         report evaluate.json answers-systems.json bench-open.json cost.json experiment-judged.json -o all.txt --lang zh
         report evaluate.json --judgments judgments.qrels --run keywords.run --run bm25.run --queries queries.jsonl --documents documents.jsonl -o lists.txt
-    """),
+    """, needs="rjieba"),
     scene("trec_eval", making.odd_runs, """
         trec_eval judgments.qrels bm25.run
         trec_eval -q -m ndcg_cut.10 -m recip_rank judgments.qrels ngrams.run
