@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.analysis.doubts import doubts
 from assay.data.scores import STATUSES, UNDEFINED, Column, Counts
 from assay.errors import UsageError
 from assay.pipeline.gold import coverage, inside
@@ -55,12 +56,13 @@ def with_answers(scores: Scores, found: Answers, judge: str) -> Scores:
                     strict=True)  # fmt: skip
         values = {query: (None if value != value else value, STATUSES[code]) for query, value, code in cells}  # noqa: PLR0124
         scores = with_column(scores, found.about(label), values)
-    return replace(
+    joined = replace(
         scores,
         asked={**scores.asked, **found.asked},
         judge=scores.judge or judge,
         embedder=scores.embedder or found.embedder,
     )
+    return replace(joined, warnings=doubts(joined))
 
 
 def is_span_measure(text: object) -> bool:

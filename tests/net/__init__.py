@@ -1,0 +1,1 @@
+"""A net under every command: what it prints and writes today, reduced to numbers, marks and statuses."""
