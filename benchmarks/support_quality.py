@@ -24,7 +24,7 @@ from assay.data.samples import Context, Sample, Samples
 from assay.data.source import Source
 from assay.formats.samples import read_samples
 from assay.report.document import write
-from assay.report.validation import validation
+from assay.report.views.validation import validation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
+    from assay.report.show import show
+    from assay.results.codec import encode
     from assay.results.comparison import Comparison, Rules
     from assay.results.trust import Validation
 
@@ -89,6 +91,8 @@ _HOMES = {
     "Measure": "assay.measures",
     "measure": "assay.measures",
     "parse": "assay.measures",
+    "encode": "assay.results.codec",
+    "show": "assay.report.show",
     "overlap": "assay.measures.lists",
     "rbo": "assay.measures.lists",
 }
@@ -118,6 +122,7 @@ __all__ = [
     "compare",
     "cost",
     "diagnose",
+    "encode",
     "evaluate",
     "evaluate_reranker",
     "fuse",
@@ -134,6 +139,7 @@ __all__ = [
     "read_samples",
     "roi",
     "run_experiment",
+    "show",
     "sweep",
     "tune_fusion",
     "validate",

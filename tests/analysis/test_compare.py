@@ -21,7 +21,7 @@ from assay.analysis.listwise import ceilings, likeness
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
-from assay.report import comparison as report
+from assay.report.views import comparison as report
 from assay.results.comparison import Rules
 from commands import run_assay
 

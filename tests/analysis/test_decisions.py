@@ -17,10 +17,10 @@ from assay.analysis.listwise import lifts
 from assay.analysis.roi import gain_of, roi
 from assay.data.scores import Counts, Scores
 from assay.messages import ends, tell
-from assay.report import comparison as report
 from assay.report.document import write
-from assay.report.economics import returns
 from assay.report.intervals import between, told
+from assay.report.views import comparison as report
+from assay.report.views.money import returns
 from assay.results.codec import read_json
 from assay.results.comparison import Comparison, Rules
 from assay.results.result import decode_result

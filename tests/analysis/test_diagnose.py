@@ -13,8 +13,8 @@ from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.formats.queries import read_queries
-from assay.report import diagnosis as report
 from assay.report.document import write
+from assay.report.views import diagnosis as report
 
 # Targets -------------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ import assay
 from assay.analysis.experiment import _with_front
 from assay.errors import AssayError, InputError, UsageError
 from assay.pipeline.experiment import load_experiment
-from assay.report.experiment import three_digits
+from assay.report.views.experiment import three_digits
 from assay.testing import Answer, FakeLLM
 from commands import run_assay
 from experiments import DATA, DOCUMENTS, GRADES, PLUGIN, QUERIES, names, short_experiment, write

@@ -197,7 +197,7 @@ def test_the_page_shows_what_was_measured():
     from assay.analysis.bench import bench
     from assay.analysis.protocols import load_protocol
     from assay.report.document import write
-    from assay.report.serving import bench as page
+    from assay.report.views.bench import bench as page
     from assay.serving.records import Clock
 
     moment = 0.0

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.messages import say
-from assay.report import comparison as report
 from assay.report.document import Heading, Lines, write
 from assay.report.tables import Cell, Table, render
+from assay.report.views import comparison as report
 from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs, Rules
 from assay.stats.intervals import Interval
 

@@ -222,9 +222,9 @@ def _emit(
     from assay.cli.reporting import write_fresh
     from assay.formats.files import write_atomically
     from assay.formats.results import to_json
-    from assay.report import answers as shown
     from assay.report.document import write
-    from assay.report.evaluation import stamp
+    from assay.report.views import answers as shown
+    from assay.report.views.scores import stamp
     from assay.results.codec import write_json
     from assay.results.result import make_result
 

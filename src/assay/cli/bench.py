@@ -211,8 +211,8 @@ def _bar(step: Step) -> Callable[[int, float], None]:
 
 def _report(found: Bench, *, reference: bool, output: str | None, kind: str, lang: Lang) -> None:
     from assay.analysis.protocols import load_protocol
-    from assay.report import serving
     from assay.report.document import write
+    from assay.report.views import bench as serving
 
     if kind == "json":
         from assay.formats.results import to_json

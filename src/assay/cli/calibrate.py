@@ -43,8 +43,8 @@ def command(
     from assay.analysis.calibrate import calibrate
     from assay.errors import UsageError
     from assay.formats.reading import read_judgments
-    from assay.report.calibration import calibration
     from assay.report.document import write
+    from assay.report.views.calibration import calibration
 
     if [judge, human, *runs].count("-") > 1:
         raise UsageError("standard input can be read for one file only")

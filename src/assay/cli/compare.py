@@ -74,7 +74,7 @@ def command(
 ) -> None:  # fmt: skip
     """Compare and print."""
     from assay.analysis.compare import compare
-    from assay.report import comparison as shown
+    from assay.report.views import comparison as shown
     from assay.results.comparison import Rules
 
     rules = Rules(
@@ -106,7 +106,7 @@ def command(
     from assay.report.document import write
 
     if kind == "csv":
-        from assay.report.evaluation import stamp
+        from assay.report.views.scores import stamp
 
         table = shown.pair_rows(found) if all_pairs else shown.rows(found)
         options.emit(write([table], "csv", lang, stamp=stamp(systems)), output)
@@ -115,7 +115,7 @@ def command(
         found, str(systems[0].protocol), brief=brief, descriptions=descriptions, notes=_notes(systems)
     )
     if brief and kind in {"latex", "markdown"}:  # a table to be put into a paper or a page; the rest is for the author
-        from assay.report.evaluation import stamp
+        from assay.report.views.scores import stamp
 
         options.emit(write(document[:1], kind, lang, stamp=stamp(systems)), output)  # type: ignore[arg-type]
         click.echo(write(document[1:], "table", lang), err=True, nl=False)
@@ -145,7 +145,7 @@ def _with_lists(job: Inputs, found: Comparison) -> Comparison:
 
 
 def _notes(systems: list[Scores]) -> list[str]:
-    from assay.report import evaluation
+    from assay.report.views import scores as evaluation
 
     return evaluation.sentences(systems)[1:]
 

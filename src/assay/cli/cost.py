@@ -129,8 +129,8 @@ def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, l
 
     from assay.analysis.protocols import load_protocol
     from assay.cli.inputs import command_line
-    from assay.report import economics as report
     from assay.report.document import write
+    from assay.report.views import money as report
 
     found = replace(found, warnings=(*notes, *found.warnings))
     if kind == "json":

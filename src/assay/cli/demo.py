@@ -87,7 +87,7 @@ def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[C
     from assay.analysis.conduct import run_experiment
     from assay.cli.run import bar, clear, write_results
     from assay.report.document import Heading, write
-    from assay.report.experiment import document
+    from assay.report.views.experiment import document
 
     try:
         found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=bar())
@@ -104,8 +104,8 @@ def _diagnosis(ladder: Conducted, place: Bundle) -> None:
     from assay.analysis.diagnose import diagnose
     from assay.analysis.settings import Settings
     from assay.formats.queries import read_queries
-    from assay.report.diagnosis import diagnosis
     from assay.report.document import write
+    from assay.report.views.diagnosis import diagnosis
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     assert winner.run is not None
@@ -118,8 +118,8 @@ def _answers(ladder: Conducted) -> Result:
     """Evaluate the answers of the best system, which are sentences of the documents."""
     from assay.analysis.answer_records import answers_part
     from assay.analysis.answers import answers
-    from assay.report.answers import document
     from assay.report.document import write
+    from assay.report.views.answers import document
     from assay.results.result import make_result
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
@@ -148,8 +148,8 @@ def _runs_only(place: Bundle) -> None:
     from assay.analysis.evaluate import evaluate_run
     from assay.analysis.settings import Settings
     from assay.formats.reading import read_judgments, read_run
-    from assay.report import comparison
     from assay.report.document import write
+    from assay.report.views import comparison
 
     judgments = read_judgments(place.judgments)
     settings = Settings.of(judgments, None, "graded-012")

@@ -40,9 +40,9 @@ def command(
     """Diagnose and print."""
     from assay.formats.queries import read_queries
     from assay.messages import say
-    from assay.report import diagnosis as report
     from assay.report.blocks import Lines
     from assay.report.document import write
+    from assay.report.views import diagnosis as report
 
     asked = read_queries(queries) if queries else None
     known = options.numbers(measured, "--measured")

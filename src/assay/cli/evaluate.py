@@ -42,8 +42,8 @@ def command(
     job = inputs.prepare(judgments, runs, list(measures) or None, weights, **rules)
     from assay.errors import clean
     from assay.messages import tell
-    from assay.report import evaluation
     from assay.report.tables import render, wrapped
+    from assay.report.views import scores as evaluation
 
     systems = job.scores()
     kind = kind or options.format_for(output, options.FORMATS)

@@ -27,7 +27,7 @@ _TUNING = ("measure", "train", "seed", "train_queries", "write_split", "protocol
 
 def _show_list(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001
     if value:
-        from assay.report.fusion import listing
+        from assay.report.views.fusion import listing
 
         click.echo(listing(), nl=False)
         ctx.exit()
@@ -136,7 +136,7 @@ def _tuned(tune: str, runs: list[Run], tuning: dict[str, Any], rest: dict[str, A
     from assay.errors import UsageError
     from assay.formats.reading import read_judgments
     from assay.formats.splits import read_training, write_split
-    from assay.report import fusion
+    from assay.report.views import fusion
 
     asked = {name: value for name, value in tuning.items() if value is not None}
     place, listed, kind = asked.pop("write_split", None), asked.pop("train_queries", None), asked.pop("split", "test")

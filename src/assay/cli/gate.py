@@ -56,9 +56,9 @@ def command(
 ) -> None:  # fmt: skip
     """Decide, print, exit."""
     from assay.analysis.gate import gate
-    from assay.report import diagnosis as report
     from assay.report.document import write
-    from assay.report.evaluation import stamp
+    from assay.report.views import gate as report
+    from assay.report.views.scores import stamp
 
     names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file", "min_coverage")
     asked = {name: rest.pop(name) for name in names}

@@ -9,8 +9,7 @@ import click
 from assay.cli import inputs, options
 
 if TYPE_CHECKING:
-    from assay.messages import Lang, Said
-    from assay.report.document import Block
+    from assay.messages import Lang
     from assay.results.reranker import RerankerEvaluation
 
 _HELP = """Rerank the lists of RUN and compare them with what they were: quality, ceiling, latency. No index is needed.
@@ -63,8 +62,9 @@ def command(
         options.emit(_json(found), output)
         return
     from assay.report.document import write
+    from assay.report.views.reranker import document
 
-    options.emit(write(_document(found, protocol), kind, lang), output)  # type: ignore[arg-type]
+    options.emit(write(document(found, protocol), kind, lang), output)  # type: ignore[arg-type]
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -81,34 +81,6 @@ def _setting(text: str) -> tuple[str, Any]:
     except tomllib.TOMLDecodeError:
         return name, value
     return name, read if isinstance(read, (int, float, bool)) else value
-
-
-def _document(found: RerankerEvaluation, protocol: str) -> list[Block]:
-    from assay.report import comparison
-    from assay.report.document import Lines
-
-    blocks = comparison.document(found.comparison, protocol)
-    return [*blocks, Lines(tuple(_latency(found)))]
-
-
-def _latency(found: RerankerEvaluation) -> list[Said]:
-    from assay.messages import say
-
-    n = len(found.ms)
-    mean = sum(found.candidates.values()) / n
-    times = {name: found.latency_ms[name] for name in ("p50", "p95", "p99")}
-    said = [say("rerank.latency", n=n, candidates=round(mean, 1), **times)]
-    if n < 100:  # noqa: PLR2004
-        said.append(say("rerank.tail", n=n))
-    if found.tokens and found.money is not None:
-        key = "rerank.used_estimated" if found.estimated or found.money_estimated else "rerank.used"
-        said.append(say(key, tokens=found.tokens, money=found.money / n))
-    if found.chosen.get("embedder"):
-        said.append(say("experiment.embedders", names=[found.chosen["embedder"]]))
-    if found.faults:
-        counts = ", ".join(f"{reason} {count}" for reason, count in found.faults.items())
-        said.append(say("experiment.faults", name="reranked", counts=counts))
-    return said
 
 
 def _json(found: RerankerEvaluation) -> str:

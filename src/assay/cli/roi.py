@@ -46,8 +46,8 @@ def command(
     """Compute and print."""
     from assay.analysis.roi import roi
     from assay.errors import UsageError
-    from assay.report import economics as report
     from assay.report.document import write
+    from assay.report.views import money as report
 
     gain = _gain(comparison, rest)
     price = _price(costs, rest)

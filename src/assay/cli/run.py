@@ -123,7 +123,7 @@ def show(found: Conducted, kind: str, result: Result, *, lang: Lang, brief: bool
     from assay.formats.results import to_json
     from assay.messages import say, tell
     from assay.report.document import write
-    from assay.report.experiment import document
+    from assay.report.views.experiment import document
 
     counts = [
         ", ".join(f"{name} {n}" for name, n in sorted(part.items())) or "0"
@@ -177,7 +177,7 @@ def write_results(found: Conducted, folder: Path) -> Result:
     from assay.errors import InputError
     from assay.formats.files import file_name, write_atomically
     from assay.formats.writing import write_result, write_run
-    from assay.report.experiment import plain
+    from assay.report.views.experiment import plain
     from assay.results.result import make_result
 
     try:

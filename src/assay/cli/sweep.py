@@ -38,9 +38,9 @@ def command(
 ) -> None:  # fmt: skip
     """Sweep and print."""
     from assay.analysis.sweep import MEASURES, sweep
-    from assay.report import diagnosis as report
     from assay.report.document import write
-    from assay.report.evaluation import sentences, stamp
+    from assay.report.views import sweep as report
+    from assay.report.views.scores import sentences, stamp
 
     k = _cutoffs(cutoffs)
     job = inputs.prepare(judgments, runs, [f"precision@{k[0]}"], weights, **rules)

@@ -66,7 +66,7 @@ def command(
         options.emit(to_json(make_result(found, command=command_line(), seed=seed)), output)
         return
     from assay.report.document import write
-    from assay.report.validation import validation
+    from assay.report.views.validation import validation
 
     options.emit(write(validation(found), kind, lang), output)  # type: ignore[arg-type]
 

@@ -35,7 +35,7 @@ def write(blocks: Sequence[Block], kind: Format, lang: Lang = "en", *, stamp: st
 
     A `stamp` is what nobody may overlook: a last line, in CSV a last column.
     """
-    plain = [simple for block in blocks for simple in _simple(block)]
+    plain = [simple for block in blocks for simple in simplify(block)]
     if kind == "csv":
         table = next(block for block in plain if isinstance(block, Table))
         return render(table.stamped(stamp) if stamp else table, kind, lang)
@@ -43,10 +43,10 @@ def write(blocks: Sequence[Block], kind: Format, lang: Lang = "en", *, stamp: st
     return "\n".join(text for block in plain if (text := _block(block, kind, lang)))
 
 
-def _simple(block: Block) -> list[Heading | Lines | Table | Verdict]:
+def simplify(block: Block) -> list[Heading | Lines | Table | Verdict]:
     """Say a block in titles, sentences and tables: all that text can show."""
     if isinstance(block, (Section, Fold)):
-        return [Heading(block.title), *(simple for inner in block.blocks for simple in _simple(inner))]
+        return [Heading(block.title), *(simple for inner in block.blocks for simple in simplify(inner))]
     if isinstance(block, Chart):
         return [Table(block.table.headers, block.table.rows, block.title, block.table.names, block.table.texts)]
     if isinstance(block, Facts):

@@ -11,8 +11,8 @@ from assay.data.protocol import POSITIVE
 from assay.grounding.agreement import ORDERS
 from assay.measures import ALIASES, REGISTRY, parse
 from assay.measures.registry import SHARED_PARAMETERS
-from assay.report.diagnosis import goal
 from assay.report.tables import Table, render
+from assay.report.views.diagnosis import goal
 
 if TYPE_CHECKING:
     from assay.data.protocol import Protocol

@@ -77,7 +77,7 @@ class WeakStatement:
     reason: str
 
 
-@part("diagnoses", many=True)
+@part("diagnoses", many=True, view="diagnosis")
 @dataclass(frozen=True)
 class Diagnosis(Record):
     """All that is known about why one system's numbers are what they are.

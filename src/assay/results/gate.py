@@ -25,7 +25,7 @@ class RuleCheck:
     message: str
 
 
-@part("gates", many=True)
+@part("gates", many=True, view="gate")
 @dataclass(frozen=True)
 class Gate(Record):
     """Outcomes of all rules for one system, and the worst of them."""

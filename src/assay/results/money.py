@@ -25,7 +25,7 @@ class MethodCost:
     price_per_search: float | None = None
 
 
-@part("cost")
+@part("cost", view="money")
 @dataclass(frozen=True)
 class Costs(Record):
     """Methods side by side, the first of them no reranking at all."""
@@ -100,7 +100,7 @@ class NetAt:
     high: float | None = None
 
 
-@part("roi")
+@part("roi", view="money")
 @dataclass(frozen=True)
 class Roi(Record):
     """Return on investment: (more revenue - more cost) / more cost, and where it turns.

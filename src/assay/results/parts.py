@@ -19,20 +19,24 @@ Part = TypeVar("Part", bound="type[Record]")
 
 @dataclass(frozen=True)
 class Shape:
-    """How a part stands in a file: its record, and whether there is a list of them."""
+    """How a part stands in a file: its record, whether there is a list of them, and the view that shows it."""
 
     record: type[Record]
     many: bool
+    view: str
 
 
 _PARTS: dict[str, Shape] = {}
 
 
-def part(name: str, *, many: bool = False) -> Callable[[Part], Part]:
-    """Let a record be the part of this name of a result; with `many`, a list of them is."""
+def part(name: str, *, many: bool = False, view: str = "") -> Callable[[Part], Part]:
+    """Let a record be the part of this name of a result; with `many`, a list of them is.
+
+    The module `report.views` has for it is called as the part is, unless `view` names another.
+    """
 
     def register(record: Part) -> Part:
-        _PARTS[name] = Shape(record, many)
+        _PARTS[name] = Shape(record, many, view or name)
         return record
 
     return register

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report import diagnosis
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
-from assay.report.comparison import number
 from assay.report.tables import Table
+from assay.report.views import sweep as shown
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from assay.analysis.report_data import Group, ReportData
@@ -29,7 +29,7 @@ def _group(group: Group, place: int) -> list[Block]:
         for measure in dict.fromkeys(one.measure for one in group.curves)
     ]
     if group.sweep is not None:
-        lines = tuple(line for choice in group.sweep.choices for line in diagnosis.choice_lines(group.sweep, choice))
+        lines = tuple(line for choice in group.sweep.choices for line in shown.choice_lines(group.sweep, choice))
         advice = Lines(lines, listed=True)
         blocks.append(advice if len(group.systems) <= _OPEN else Fold(say("sweep.choices"), (advice,)))
     return blocks

@@ -9,11 +9,11 @@ import numpy as np
 
 from assay.analysis.comparable import aligned
 from assay.messages import say
-from assay.report import comparison as shown
 from assay.report.blocks import Block, Chart, Fold, Point, Section
-from assay.report.comparison import number
 from assay.report.sections.summary import leading
 from assay.report.tables import Cell, Table
+from assay.report.views import comparison as shown
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from assay.analysis.comparable import Aligned

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
-from assay.report.experiment import (
+from assay.report.intervals import behind
+from assay.report.tables import Cell, Table
+from assay.report.views.experiment import (
     LATENCY,
     about,
     deciding,
@@ -17,8 +19,6 @@ from assay.report.experiment import (
     three_digits,
     titled,
 )
-from assay.report.intervals import behind
-from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Drilldown, Entry, Lines, Section, View
-from assay.report.comparison import number
 from assay.report.sections.summary import leading
 from assay.report.tables import Cell, Table
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report import diagnosis as shown
 from assay.report.blocks import Block, Chart, Fold, Point, Section
-from assay.report.comparison import number
 from assay.report.intervals import between
 from assay.report.tables import Table
+from assay.report.views import diagnosis as shown
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from assay.analysis.report_data import ReportData

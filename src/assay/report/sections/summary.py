@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Facts, Fold, Lines, Section, Tone, Verdict
-from assay.report.comparison import alike, number, pvalue, verdict
-from assay.report.diagnosis import goal
-from assay.report.evaluation import stamp
 from assay.report.intervals import between, told
 from assay.report.tables import Cell, Table
+from assay.report.views.comparison import alike, number, pvalue, verdict
+from assay.report.views.diagnosis import goal
+from assay.report.views.scores import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report import comparison as shown
-from assay.report import evaluation
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section
-from assay.report.comparison import number
 from assay.report.intervals import between
 from assay.report.sections.summary import TONES
 from assay.report.tables import Table, plain
+from assay.report.views import comparison as shown
+from assay.report.views import scores as evaluation
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

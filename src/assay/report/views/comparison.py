@@ -345,3 +345,9 @@ def document(
     if comparison.warnings:
         blocks += [Heading(say("compare.warnings")), Lines(comparison.warnings, listed=True)]
     return [*blocks, Lines((*settled, *notes))]
+
+
+def view(found: Comparison) -> list[Block]:
+    """A comparison by itself, with the protocol that its scores name."""
+    protocol = str(found.scores[0].protocol) if found.scores else ""
+    return document(found, protocol)

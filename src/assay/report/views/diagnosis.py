@@ -1,24 +1,22 @@
-"""What a diagnosis, a sweep and a gate look like."""
+"""What a diagnosis looks like: targets with advice, stages of failure, slices, the worst queries."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
-from assay.report.answers import stages as answer_stages
-from assay.report.answers import weakest
+from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.comparison import number
-from assay.report.intervals import between, told
+from assay.report.intervals import between
 from assay.report.tables import Table
+from assay.report.views.answers import stages as answer_stages
+from assay.report.views.answers import weakest
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.data.protocol import Target
     from assay.results.diagnosis import Diagnosis, TargetCheck, Worst
-    from assay.results.gate import Gate
-    from assay.results.sweep import CutoffChoice, Sweep
 
 _EXAMPLES = 4
 _TEXT = 40
@@ -131,77 +129,8 @@ def _worst_row(one: Worst, *, with_text: bool, with_lists: bool) -> tuple[str, .
     return tuple(row)
 
 
-def sweep(found: Sweep, protocol: str) -> list[Block]:
-    """A table per measure, k across; then which k to choose."""
-    blocks: list[Block] = []
-    for measure in found.measures:
-        rows = [
-            (
-                system,
-                *(
-                    say("interval.behind", value=number(p.estimate), interval=told(p))
-                    for p in found.curve(system, measure).points
-                ),
-            )
-            for system in found.systems
-        ]
-        headers = (say("column.system"), *(f"k = {k}" for k in found.k))
-        blocks.append(Table(headers, tuple(rows), caption=say("sweep.title", measure=measure)))
-    blocks.append(Lines((say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=protocol),)))
-    blocks.append(Heading(say("sweep.choices")))
-    blocks.append(Lines(tuple(line for one in found.choices for line in choice_lines(found, one)), listed=True))
-    return blocks
-
-
-def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
-    """Say which k one system should have."""
-    system = choice.system
-    lines = [say("sweep.f1", system=system, k=choice.f1)]
-    if choice.recall is not None:
-        lines.append(say("sweep.recall", system=system, target=found.recall_target, k=choice.recall))
-    else:
-        curve = found.curve(system, "recall")
-        value, k = max((point.estimate or 0.0, -k) for point, k in zip(curve.points, curve.k, strict=True))
-        lines.append(say("sweep.no_recall", system=system, target=found.recall_target, value=value, k=-k))
-    if choice.answers is not None:
-        lines.append(say("sweep.answers", system=system, k=choice.answers))
-    if choice.survey is not None:
-        lines.append(say("sweep.survey", system=system, k=choice.survey))
-    return lines
-
-
-def sweep_points(found: Sweep) -> Table:
-    """One row per system, measure and k: the data of a chart."""
-    rows = tuple(
-        (curve.system, curve.measure, str(k), *(_exact(value) for value in (p.estimate, p.low, p.high)), p.reason)
-        for curve in found.curves
-        for k, p in zip(curve.k, curve.points, strict=True)
-    )
-    return Table(("system", "measure", "k", "mean", "low", "high", "reason"), rows, names=2)
-
-
 def _exact(value: float | None) -> str:
     return "" if value is None else repr(value)
-
-
-def gates(found: Sequence[Gate], *, strict: bool) -> list[Block]:
-    """Rules of all systems with their outcomes, then what a reader should know."""
-    rows = tuple(
-        (one.system, check.name, say(f"outcome.{check.outcome}"), check.message)
-        for one in found
-        for check in one.checks
-    )
-    headers = (say("column.system"), say("column.rule"), say("column.outcome"), say("column.detail"))
-    undecided = any(check.outcome == "inconclusive" for one in found for check in one.checks)
-    titles = [Heading(_verdict(one, strict=strict)) for one in found]
-    lines = [say("gate.open_fails" if strict else "gate.open")] if undecided else []
-    doubts = [say("doubt.of_one", system=one.system, text=text) for one in found for text in one.warnings]
-    return [*titles, Table(headers, rows, names=4), Lines((*lines, *doubts))]
-
-
-def _verdict(one: Gate, *, strict: bool) -> Said:
-    outcome = "failed" if strict and one.outcome == "inconclusive" else one.outcome
-    return say("gate.title", system=one.system, outcome=say(f"outcome.{outcome}"))
 
 
 def finding_rows(found: Sequence[Diagnosis]) -> Table:
@@ -215,3 +144,8 @@ def finding_rows(found: Sequence[Diagnosis]) -> Table:
         for finding in one.targets
     )  # fmt: skip
     return Table(("system", "measure", "value", "target", "excellent", "status", "advice"), rows, names=2, texts=(5, 6))
+
+
+def view(found: Diagnosis) -> list[Block]:
+    """All of it, as the command shows it."""
+    return diagnosis(found)

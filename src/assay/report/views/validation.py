@@ -72,3 +72,8 @@ def _value(of: Agreement, best: float | None = None, *, signed: bool = False) ->
     if of.interval is None:
         return value, ""
     return value, ends(of.interval.low, of.interval.high, form) or why(of.interval.reason)
+
+
+def view(found: Validation) -> list[Block]:
+    """All of it, as the command shows it."""
+    return validation(found)

@@ -153,3 +153,8 @@ def bench_rows(found: Bench) -> Table:
 
 def _ends(of: Interval) -> list[float | None]:
     return [of.estimate, of.low, of.high]
+
+
+def view(found: Bench) -> list[Block]:
+    """All of it, as the command shows it."""
+    return bench(found)

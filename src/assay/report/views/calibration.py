@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.comparison import number
 from assay.report.intervals import between
 from assay.report.tables import Table
+from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from assay.results.trust import Calibration
@@ -80,3 +80,8 @@ def _systems(found: Calibration) -> list[Block]:
     if found.ranking is not None and found.ranking.value is not None:
         lines.append(say("calibrate.ranking", value=found.ranking.value))
     return [Table(headers, rows, caption=say("calibrate.systems"), names=2), Lines(tuple(lines))]
+
+
+def view(found: Calibration) -> list[Block]:
+    """All of it, as the command shows it."""
+    return calibration(found)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from assay.errors import clean
 from assay.fusion.methods import METHODS
 from assay.fusion.normalisation import NORMS
-from assay.report.evaluation import number
 from assay.report.tables import Table, terminal
+from assay.report.views.scores import number
 
 if TYPE_CHECKING:
     from assay.analysis.tuning import Tuned

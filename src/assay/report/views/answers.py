@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from assay.analysis.doubts import left_out
 from assay.messages import say, tell
 from assay.report.blocks import Block, Heading, Lines
-from assay.report.evaluation import number
 from assay.report.intervals import between
 from assay.report.tables import Table, width
+from assay.report.views.scores import number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,14 +8,15 @@ from assay.analysis.economics import money
 from assay.messages import Said, say
 from assay.report.blocks import Block, Heading, Lines
 from assay.report.tables import Table
+from assay.results.money import Roi
 
 if TYPE_CHECKING:
     from assay.data.protocol import Protocol
-    from assay.results.money import Band, Costs, Roi
+    from assay.results.money import Band, Costs
 
 
-def costs(found: Costs, protocol: Protocol) -> list[Block]:
-    """Methods side by side, then what to know about them."""
+def costs(found: Costs, protocol: Protocol | None = None) -> list[Block]:
+    """Methods side by side, then what to know about them; a target for the price is the protocol's."""
     rows = []
     for one in found.costs:
         shown = "" if one.price is None else money(one.price, found.currency)
@@ -26,7 +27,8 @@ def costs(found: Costs, protocol: Protocol) -> list[Block]:
         say(f"column.{name}") for name in ("method", "price", "tokens_each", "each_query", "each_day", "basis")
     )
     title = say("cost.title", documents=found.documents_per_query, queries=found.queries_per_day)
-    goal = next((t for t in protocol.targets if t.measure == "cost_per_million_tokens"), None)
+    targets = () if protocol is None else protocol.targets
+    goal = next((t for t in targets if t.measure == "cost_per_million_tokens"), None)
     priced = found.currency == "USD" and any(one.price is not None for one in found.costs)
     notes = [say("cost.target", target=goal.target, excellent=goal.excellent)] if goal is not None and priced else []
     return [
@@ -124,3 +126,8 @@ def _notes(found: Roi) -> list[Said]:
     if found.tokens and even is not None:
         notes.append(say("roi.price_per_million", money=money(even / found.tokens * 1e6, found.currency)))
     return [*notes, say("roi.assumes", elasticity=found.elasticity)]
+
+
+def view(found: Costs | Roi) -> list[Block]:
+    """Costs side by side, or a return line by line."""
+    return returns(found) if isinstance(found, Roi) else costs(found)

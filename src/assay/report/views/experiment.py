@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import Said, say
-from assay.report.comparison import number, pvalue
 from assay.report.document import Block, Lines
 from assay.report.intervals import behind, between
 from assay.report.tables import Cell, Table
+from assay.report.views.comparison import number, pvalue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.data.scores import Scores
+    from assay.report.blocks import Block
 
 _WIDE = 8  # more measures than this read better as rows
 
@@ -90,3 +91,15 @@ def _definitions(scores: Scores) -> list[str]:
         f"{label}@{','.join(found)} = {text}" if found[0] else f"{label} = {text}"
         for (label, text), found in cuts.items()
     ]
+
+
+def view(found: Scores) -> list[Block]:
+    """The means of one system, and what stands behind them."""
+    return document([found])
+
+
+def document(systems: Sequence[Scores]) -> list[Block]:
+    """The means of systems side by side, and what stands behind them."""
+    from assay.report.blocks import Lines  # plain evaluation needs none of it
+
+    return [means(systems), Lines(tuple(sentences(systems)))]
