@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.analysis.bench import bench
-from assay.analysis.latency import summarised
+from assay.analysis.latency import summarise
 from assay.errors import UsageError
 from assay.serving.records import Clock, LoadPlan, Timing
 
@@ -306,7 +306,7 @@ def test_a_load_generator_that_lags_is_named():
     timing = Timing(LoadPlan(rate=10.0), due, tuple(t + 0.005 for t in due), tuple(t + 0.02 for t in due), 10.0)
     from assay.analysis.load_doubts import load_doubts
 
-    told = load_doubts(summarised(timing), timing)
+    told = load_doubts(summarise(timing), timing)
     assert any("5.00 ms late" in text for text in told)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.pipeline.gold import GoldSpan
     from assay.pipeline.records import Chunk
-    from assay.pipeline.runner import Trial
+    from assay.pipeline.runner import Execution
 
 _SPAN = re.compile(r"(span_recall|span_precision)@(\d+)")
 
@@ -77,7 +77,7 @@ def span_column(text: str) -> Column:
 
 
 def span_values(
-    text: str, outcome: Trial, queries: Sequence[str], spans: Sequence[GoldSpan], share: float
+    text: str, outcome: Execution, queries: Sequence[str], spans: Sequence[GoldSpan], share: float
 ) -> dict[str, tuple[float | None, str]]:
     """Values of a span measure for each query.
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from assay.pipeline.experiment import Collection, Experiment
-    from assay.pipeline.runner import Trial
+    from assay.pipeline.runner import Execution
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Conducted:
 
     experiment: Experiment
     collection: Collection
-    outcomes: tuple[Trial, ...]
+    outcomes: tuple[Execution, ...]
     findings: Findings
     done: Mapping[str, int]
     reused: Mapping[str, int]

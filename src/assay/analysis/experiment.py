@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assay.pipeline.experiment import Collection, Experiment, Reference
     from assay.pipeline.grid import Combination
     from assay.pipeline.records import IndexTrace
-    from assay.pipeline.runner import Trial, Work
+    from assay.pipeline.runner import Execution, Work
     from assay.pipeline.stages import Setup
     from assay.results.comparison import Comparison, Contrast, Decision
     from assay.stats.intervals import Interval
@@ -145,7 +145,7 @@ class Findings:
         return next(row for row in self.rows if row.name == name)
 
 
-def evaluate_experiment(judge: Judge, outcomes: Iterable[Trial], *, holdout: float = 0.0) -> Findings:
+def evaluate_experiment(judge: Judge, outcomes: Iterable[Execution], *, holdout: float = 0.0) -> Findings:
     """Evaluate all combinations under one protocol; a share `holdout` of the queries only checks the winner."""
     experiment, collection = judge.experiment, judge.collection
     listed = list(outcomes)
@@ -238,7 +238,7 @@ class Judge:
                 return label
         return self.settings.protocol.primary or scores.labels[0]
 
-    def scores(self, outcome: Trial, queries: set[str] | None) -> Scores:
+    def scores(self, outcome: Execution, queries: set[str] | None) -> Scores:
         """Evaluate one outcome."""
         data = self.collection
         run, judgments = outcome.run, data.judgments
@@ -256,7 +256,7 @@ class Judge:
             scores = with_answers(scores, self._answered(outcome), self._answers.judge)
         return scores
 
-    def _answered(self, outcome: Trial) -> Answers:
+    def _answered(self, outcome: Execution) -> Answers:
         """Score the answers of an outcome, once: the held-out queries ask for them again."""
         name = outcome.combination.name
         if name not in self._found:
@@ -322,7 +322,7 @@ def _span_measures(asked: Sequence[str] | None, collection: Collection, place: s
     return found or (["span_recall@5", "span_precision@5"] if collection.spans and asked is None else [])
 
 
-def _row(outcome: Trial, systems: Sequence[Scores], found: Comparison | None) -> Row:
+def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None) -> Row:
     combination = outcome.combination
     if not outcome.done:
         return Row(combination, outcome.reason or "failed")
@@ -398,7 +398,7 @@ def _figures(row: Row, label: str, sign: float) -> Figures:
 
 
 def _checked(
-    judge: Judge, outcomes: Mapping[str, Trial], names: tuple[str, str], held: set[str], told: tuple[str, int]
+    judge: Judge, outcomes: Mapping[str, Execution], names: tuple[str, str], held: set[str], told: tuple[str, int]
 ) -> Holdout:
     winner, baseline = names
     label, chosen_on = told
@@ -421,7 +421,7 @@ def _ambiguous(collection: Collection) -> list[str]:
     return [say("experiment.ambiguous_gold", n=len(found), whole=len(collection.spans), **example)]
 
 
-def _unknown_times(outcome: Trial) -> list[str]:
+def _unknown_times(outcome: Execution) -> list[str]:
     """Say of which queries a stage's time is not known, because a cache had the replies."""
     said = []
     for stage, works in outcome.work.items():
@@ -435,7 +435,9 @@ def _unknown_times(outcome: Trial) -> list[str]:
     return said
 
 
-def _warnings(outcomes: Sequence[Trial], experiment: Experiment, baseline: str, found: Comparison | None) -> list[str]:
+def _warnings(
+    outcomes: Sequence[Execution], experiment: Experiment, baseline: str, found: Comparison | None
+) -> list[str]:
     said: list[str] = []
     if experiment.baseline and baseline != experiment.baseline:
         said.append(say("experiment.baseline_lost", asked=experiment.baseline, name=baseline))

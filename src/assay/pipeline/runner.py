@@ -57,7 +57,7 @@ class Work:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class Execution:
     """What became of one combination: its run, answers and trace, or the reason why there are none.
 
     `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries;
@@ -103,17 +103,17 @@ class Runner:
         self._texts = {document.id: document.text for document in collection.documents}
         self._warm: set[str] = set()
 
-    def outcomes(self) -> Iterator[Trial]:
+    def outcomes(self) -> Iterator[Execution]:
         """Run every combination; one that fails is an outcome with its reason."""
         for combination in self._experiment.combinations:
             try:
                 yield self._run(combination)
             except AssayError as error:
-                yield Trial(combination, str(error))
+                yield Execution(combination, str(error))
             except Exception as error:  # noqa: BLE001 - a user's stage may raise anything; the other rows go on
-                yield Trial(combination, f"{type(error).__name__}: {error}"[:300])
+                yield Execution(combination, f"{type(error).__name__}: {error}"[:300])
 
-    def _run(self, combination: Combination) -> Trial:
+    def _run(self, combination: Combination) -> Execution:
         choices = combination.choices
         chunks_key, chunks = self._chunks(choices["chunk"])
         hits: list[Hits] = []
@@ -134,7 +134,7 @@ class Runner:
             if generator is not None:
                 answers += self._answer(choices["generate"], found, chunks, given)
         self._tell(combination.name, len(self._data.queries), len(self._data.queries))
-        return Trial(
+        return Execution(
             combination, run=self._as_run(combination.name, hits, chunks), chunks=chunks, hits=hits,
             samples=self._as_samples(choices["generate"], hits, answers, chunks) if generator is not None else None,
             work=self._work(choices, written, first, hits, answers), queries=asked, faults=_faults(hits, answers),
