@@ -78,6 +78,8 @@ TELLING = re.compile(
 STATUS_WORDS = {"scored", "missing", "undefined", "abstained", "not_applicable", "failed", "unjudged", "filtered"}
 NO_KEY = re.compile(r"^(q\d+|s\d+|tea-\d+)$|[a-z]+ [a-z]+ [a-z]+")  # an id, or a sentence: the key above it counts
 
+WRAPPED = "value"
+
 
 def reduce_output(name: str, text: str, *, timed: bool = False, quiet: bool = False) -> list[str] | dict[str, str]:
     """Reduce one output; its name, or what it begins with, says what it is. `quiet` leaves running text out."""
@@ -177,7 +179,12 @@ def reduce_json(data: object, *, timed: bool = False) -> dict[str, str]:
 
 
 def _collect(value: object, key: str, found: dict[str, Counter[str]], *, timed: bool) -> None:
-    if isinstance(value, dict):
+    if isinstance(value, dict) and {"key", "values", "text"} <= set(value):  # a message: its text is what stands there
+        _collect(value["text"], key, found, timed=timed)
+        _collect(value["values"], key, found, timed=timed)
+    elif isinstance(value, dict):
+        if WRAPPED in value and key != WRAPPED and not isinstance(value[WRAPPED], (dict, list)):
+            _collect(value[WRAPPED], key, found, timed=timed)  # a number with its interval stands under both names
         for name, inner in value.items():
             if not UNSTEADY.search(name) and not (timed and FAST.search(name)):
                 _collect(inner, key if NO_KEY.search(name) else name, found, timed=timed)

@@ -112,6 +112,12 @@ def test_another_layout_of_a_result_with_the_same_facts_is_no_difference():
     assert not told_of({"schema": 2, "systems": [facts], "columns": columns})
 
 
+def test_a_number_with_its_interval_and_a_message_stand_under_the_key_above_them():
+    assert reduce_json({"price": {"value": 0.25, "low": 0.125}}) == {"low": "0.125", "price": "0.25", "value": "0.25"}
+    message = {"key": "cost.none", "values": {"n": 3}, "text": "none"}
+    assert reduce_json({"method": message}) == {"method": "'none", "n": "3"}
+
+
 @pytest.mark.parametrize(
     ("new", "said"),
     [
