@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.analysis.compare import compare
     from assay.analysis.conduct import run_experiment
     from assay.analysis.diagnose import diagnose
-    from assay.analysis.economics import cost
+    from assay.analysis.economics import PricedMethod, cost
     from assay.analysis.evaluate import evaluate
     from assay.analysis.gate import NotWorse, Threshold, gate
     from assay.analysis.protocols import load_protocol
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from assay.report.show import show
     from assay.results.codec import encode
     from assay.results.comparison import Comparison, Rules
+    from assay.results.money import Gain
     from assay.results.trust import Validation
 
 _HOMES = {
@@ -57,6 +58,7 @@ _HOMES = {
     "run_experiment": "assay.analysis.conduct",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
+    "PricedMethod": "assay.analysis.economics",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
     "NotWorse": "assay.analysis.gate",
@@ -68,6 +70,7 @@ _HOMES = {
     "roi": "assay.analysis.roi",
     "evaluate_reranker": "assay.analysis.reranking",
     "tune_fusion": "assay.analysis.tuning",
+    "Gain": "assay.results.money",
     "Validation": "assay.results.trust",
     "validate": "assay.analysis.validate",
     "Judgments": "assay.data.judgments",
@@ -101,11 +104,13 @@ __all__ = [
     "Answers",
     "AssayError",
     "Comparison",
+    "Gain",
     "InputError",
     "Judgments",
     "Measure",
     "NotComparable",
     "NotWorse",
+    "PricedMethod",
     "Protocol",
     "Ranking",
     "Rules",

@@ -242,12 +242,13 @@ def test_result_files_have_the_documented_shape(tmp_path):
     assert {"schema", "version", "command", "protocol", "inputs", "seed", "systems", "per_query", "warnings"} <= set(
         data
     )
-    assert data["schema"] == 1
+    assert data["schema"] == 2
+    assert data["date"].endswith("Z")
     assert list(data["systems"][0]["metrics"]) == ["ndcg@10", "average_precision"]
     assert data["systems"][0]["definitions"]["ndcg@10"] == "ndcg(gain='exp')@10"
 
 
-@pytest.mark.parametrize("schema", [2, "x", None])
+@pytest.mark.parametrize("schema", [3, "x", None])
 def test_results_of_another_schema_are_refused(schema, tmp_path):
     (tmp_path / "r.json").write_text(json.dumps({"schema": schema, "systems": []}))
     with pytest.raises(InputError, match="schema"):
