@@ -468,7 +468,7 @@ def test_measures_of_answers_and_of_rankings_do_not_mix():
         assay.UsageError, match="faithfulness is a measure of answers, not of rankings: use assay answers"
     ):
         assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["faithfulness"])
-    with pytest.raises(assay.UsageError, match="ndcg@10 is a measure of rankings: compute it with assay evaluate"):
+    with pytest.raises(assay.UsageError, match="ndcg@10 is a measure of rankings, not of answers: use assay evaluate"):
         assay.answers([{"answer": "x"}], ["ndcg@10"])
     with pytest.raises(assay.UsageError, match="correctness needs a judge"):
         assay.answers([{"answer": "x", "reference": "y"}], ["correctness"])

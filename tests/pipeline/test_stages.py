@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assay
+from assay.data.spans import GoldSpan, covered
 from assay.errors import AssayError, InputError, UsageError
 from assay.fusion.fuse import Fusion
 from assay.pipeline.bm25 import Bm25
@@ -21,7 +22,7 @@ from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import make
 from assay.pipeline.external import Outside, as_search
 from assay.pipeline.generators import Extractive
-from assay.pipeline.gold import GoldSpan, chunks_judged, covered
+from assay.pipeline.gold import chunks_judged
 from assay.pipeline.grid import choices_of
 from assay.pipeline.hybrid import Hybrid
 from assay.pipeline.ordering import descending, reordered

@@ -12,7 +12,7 @@ from assay.data.protocol import AnswerMethod
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import InputError, UsageError, excerpt
 from assay.grounding.agreement import ORDERS
-from assay.measures import parse
+from assay.measures import usual
 from assay.pipeline.measuring import timed
 
 if TYPE_CHECKING:
@@ -27,34 +27,9 @@ if TYPE_CHECKING:
     from assay.pipeline.stages import Setup
 
 ANSWERING = ("method", "judge", "embedder")  # keys of the table [evaluate] that are about answers
-USUAL = ("faithfulness",)  # what is measured of answers when neither the user nor the protocol names anything
 _MAKES = frozenset({"question", "answer", "contexts", "context_ids"})  # what a sample of an experiment has
 _NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
 _JUDGE_HINT = '[evaluate] judge = "MODEL", with its url in [llm]'
-
-
-def of_answers(text: object, protocol: Protocol) -> bool:
-    """Tell measures of answers from those of rankings; what is unknown is left to who reads rankings."""
-    if not isinstance(text, str):
-        return False
-    try:
-        return parse(protocol.answers.get(text) or protocol.measures.get(text) or text).spec.of == "answers"
-    except UsageError:
-        return False
-
-
-def sides_apart(protocol: Protocol) -> Protocol:
-    """A protocol whose measures of answers stand apart from those of rankings; left alone if it has only one kind."""
-    mixed = {label: text for label, text in protocol.measures.items() if of_answers(label, protocol)}
-    if not mixed or len(mixed) == len(protocol.measures):
-        return protocol
-    return replace(
-        protocol,
-        measures={label: text for label, text in protocol.measures.items() if label not in mixed},
-        answers={**protocol.answers, **mixed},
-        primary=None if protocol.primary in mixed else protocol.primary,
-        headline=tuple(label for label in protocol.headline if label not in mixed),
-    )
 
 
 @dataclass(frozen=True)
@@ -110,7 +85,7 @@ def answer_rules(
     method = told.get("method") or protocol.method
     if method not in get_args(AnswerMethod):
         raise InputError(f"method = {method!r}: expected one of {', '.join(get_args(AnswerMethod))}", path=place)
-    names = list(asked) or list(protocol.answers) or list(USUAL)
+    names = list(asked) or list(protocol.answers) or list(usual.ANSWERS)
     try:
         wanted, _ = answer_measures(names, for_answers(protocol))
     except UsageError as error:

@@ -119,8 +119,9 @@ def _answers(raw: Any, measures: dict[str, Any]) -> dict[str, str]:
         raise UsageError('answers must be a table with lines like faithfulness = "faithfulness"')
     found = {label: _definition(label, value) for label, value in raw.items()}
     for label, text in found.items():
-        if parse(text).spec.of != "answers":
-            raise UsageError(f"answers: {label} is a measure of rankings: put it into [measures]")
+        subject = parse(text).spec.of
+        if subject != "answers":
+            raise UsageError(f"answers: {label} is a measure of {subject}: put it into [measures]")
         if label in measures:
             raise UsageError(f"answers: {label} stands in [measures] too")
     return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
+    from assay.data.scores import Subject
     from assay.measures import Measure
 
 
@@ -53,6 +54,7 @@ class Settings:
         top = settled.max_grade if isinstance(settled.max_grade, (int, float)) else None
         bound: dict[str, Measure] = {}
         for label, measure in _labelled(settled, measures).items():
+            measure.check_subject("rankings")
             bound[label] = measure.bind(settled.defaults, min_relevance=settled.min_relevance, max_grade=top)
             _check_scale(bound[label], judgments)
             _check_subtopics(bound[label], judgments)
@@ -73,10 +75,50 @@ def answer_measures(
 ) -> tuple[dict[str, Measure], dict[str, str]]:
     """Measures of answers by their labels, and the labels of what was asked for; measures of rankings are refused."""
     found = {label: measure.bind(protocol.defaults) for label, measure in _labelled(protocol, measures).items()}
-    for label, measure in found.items():
-        if measure.spec.of != "answers":
-            raise UsageError(f"{label} is a measure of rankings: compute it with assay evaluate")
+    for measure in found.values():
+        measure.check_subject("answers")
     return found, _asked(protocol, measures)
+
+
+def span_measures(
+    measures: Sequence[str], protocol: Protocol, own: Mapping[str, str], share: float | None = None
+) -> tuple[dict[str, Measure], dict[str, str]]:
+    """Measures of gold spans by their labels, and the labels of what was asked for; others are refused.
+
+    `own` are those of the protocol by their labels; `share` fills the parameter of that name where it is left out.
+    """
+    if not measures:
+        return {}, {}
+    side, found = replace(protocol, measures=own), {}
+    for label, measure in _labelled(side, measures).items():
+        measure.check_subject("spans")
+        given = {"share": share} if share is not None and "share" in measure.spec.parameters else {}
+        found[label] = measure.bind({measure.name: {**protocol.defaults.get(measure.name, {}), **given}})
+    return found, _asked(side, measures)
+
+
+def subject_of(text: str, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
+    """What a measure that is asked for is of; what is unknown is left to who reads rankings."""
+    tables = (protocol.answers, protocol.measures, *others)
+    try:
+        return parse(next((table[text] for table in tables if text in table), text)).spec.of
+    except UsageError:
+        return "rankings"
+
+
+def split_protocol(protocol: Protocol) -> tuple[Protocol, dict[str, str]]:
+    """A protocol whose measures of answers stand apart from those of rankings, and its measures of gold spans."""
+    sides: dict[Subject, dict[str, str]] = {"rankings": {}, "answers": dict(protocol.answers), "spans": {}}
+    for label, text in protocol.measures.items():
+        sides[subject_of(label, protocol)][label] = text
+    ranked = sides["rankings"]
+    return replace(
+        protocol,
+        measures=ranked,
+        answers=sides["answers"],
+        primary=protocol.primary if protocol.primary in ranked else None,
+        headline=tuple(label for label in protocol.headline if label in ranked),
+    ), sides["spans"]
 
 
 def _check_scale(measure: Measure, judgments: Judgments) -> None:

@@ -1,6 +1,6 @@
-"""Measures of rankings and of answers: values that read and print as text."""
+"""Measures of rankings, of gold spans and of answers: values that read and print as text."""
 
-from assay.measures import answers, conduct, gains, incomplete, ranked, references, sets, subtopics
+from assay.measures import answers, conduct, gains, incomplete, ranked, references, sets, spans, subtopics
 from assay.measures.grammar import ALIASES, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
 from assay.measures.spellings import expand
@@ -20,5 +20,6 @@ __all__ = [
     "ranked",
     "references",
     "sets",
+    "spans",
     "subtopics",
 ]

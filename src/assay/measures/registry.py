@@ -20,15 +20,17 @@ from assay.errors import UnknownName, UsageError, excerpt
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Floats
+    from assay.data.spans import SpanCase
     from assay.grounding.case import Case
     from assay.grounding.record import Blank
 
-Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer
+Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer or one query
 Cutoff = Literal["required", "optional", "none"]
 
 _DEEPEST = 10**9
 
 REGISTRY: dict[str, Spec] = {}
+_COMMANDS: dict[Subject, str] = {"rankings": "evaluate", "answers": "answers"}
 
 SHARED_PARAMETERS = {
     "min_relevance": "smallest grade that counts as relevant; the protocol's threshold unless given (default 1)",
@@ -146,13 +148,24 @@ class Measure:
         fill = {n: v for n, v in inherited.items() if n in takes and n not in dict(measure.params) and v is not None}
         return measure(**fill)
 
+    def check_subject(self, subject: Subject) -> None:
+        """Refuse a measure of something else, and say where it is computed."""
+        spec = self.spec
+        if spec.of == subject:
+            return
+        if spec.of == "spans":
+            raise UsageError(f"{self} needs gold spans, which an experiment has: [data] gold = FILE, then assay run")
+        raise UsageError(f"{self} is a measure of {spec.of}, not of {subject}: use assay {_COMMANDS[spec.of]}")
+
+    def _check_cutoff(self) -> None:
+        if self.spec.cutoff == "required" and self.k is None:
+            raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
+
     def compute(self, ranking: Ranking) -> Floats:
         """Per-query values; NaN where the measure is undefined."""
         spec = self.spec
-        if spec.of == "answers":
-            raise UsageError(f"{self.name} is a measure of answers, not of rankings: use assay answers")
-        if spec.cutoff == "required" and self.k is None:
-            raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
+        self.check_subject("rankings")
+        self._check_cutoff()
         if spec.needs_subtopics and ranking.subtopics is None:
             raise UsageError(f"{self.name} needs judgments with subtopics (the second column of the judgments file)")
         if dict(self.params).get("judged_only"):
@@ -205,10 +218,15 @@ class Measure:
 
     def value(self, case: Case) -> float | Blank:
         """Value of one answer, or why it has none."""
-        if self.spec.of != "answers":
-            raise UsageError(f"{self.name} is a measure of rankings, not of answers: use assay evaluate")
+        self.check_subject("answers")
         found: float | Blank = self.spec.function(case, self.k, **self.arguments)
         return found
+
+    def span_value(self, case: SpanCase) -> float:
+        """Value of one query whose gold is spans."""
+        self.check_subject("spans")
+        self._check_cutoff()
+        return float(self.spec.function(case, self.k, **self.arguments))
 
 
 @overload
@@ -238,7 +256,8 @@ def measure(
 def measure(function: Function | None = None, **options: Any) -> Measure | Callable[[Function], Measure]:
     """Make a measure of a function `(ranking, k, *, parameters...)` that returns one value per query.
 
-    With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value.
+    With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value;
+    with `of="spans"`, one query's gold spans and the chunks that were retrieved.
     """
 
     def register(function: Function) -> Measure:
@@ -258,7 +277,7 @@ def _names(function: Function) -> dict[str, Any]:
     """Names that annotations may use although they are imported for type checking only."""
     from assay.data import ranking, segments
 
-    given = {"Case": object, "Blank": object}
+    given = {"Case": object, "Blank": object, "SpanCase": object}
     return {**vars(segments), **vars(ranking), **given, **function.__globals__}
 
 

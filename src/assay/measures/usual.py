@@ -1,0 +1,8 @@
+"""What is measured when nobody says what."""
+
+from __future__ import annotations
+
+ANSWERS = ("faithfulness",)  # of a generator, where the protocol names nothing
+SPANS = ("span_recall@5", "span_precision@5")  # where gold is spans
+CURVES = ("precision", "recall", "f1", "ndcg")  # over the cutoffs of a sweep
+TUNING = "ndcg@10"  # what tuning maximises
