@@ -14,6 +14,7 @@ from assay.judge.relevance import Pair, Question, vote_of
 from assay.judge.rubric import load_rubric
 from assay.judge.support import NEEDED, SupportQuestion, read_verdicts
 from assay.llm import Client, Limits
+from assay.measures import parse
 from assay.pipeline import prompting
 from assay.pipeline.language_models import Pointwise
 from assay.testing import Answer, FakeLLM
@@ -36,7 +37,7 @@ def grade_request(document: str, lang: str):
 
 def correctness_request(answer: str, lang: str):
     (sample,) = as_samples([{"id": "1", "question": "What is tea?", "answer": answer, "reference": "A drink."}])
-    return GradeQuestion.of("correctness", lang).request(sample)
+    return GradeQuestion.of(parse("correctness").criterion, lang).request(sample)
 
 
 def support_request(context: str, lang: str):

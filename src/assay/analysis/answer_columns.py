@@ -48,9 +48,10 @@ def columns_of(
 
 
 def _columns(label: str, measure: Measure, cells: Sequence[Cell], chain: Sequence[str], *, mix: bool) -> list[Column]:
-    if not measure.pieces or measure.name == "correctness":
+    alone = measure.spec.needs_judge
+    if alone or not measure.needs_method:
         method = next((cell.method for cell in cells if cell.method), None)
-        definition = measure(method="llm") if measure.name == "correctness" else measure
+        definition = measure(method="llm") if alone else measure
         return [Column(label, measure, definition, method, tuple(cells))]
     scored = {cell.method for cell in cells if cell.value is not None}
     own = str(measure.arguments.get("method"))

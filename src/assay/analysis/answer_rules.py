@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ANSWERING = ("method", "judge", "embedder")  # keys of the table [evaluate] that are about answers
 _MAKES = frozenset({"question", "answer", "contexts", "context_ids"})  # what a sample of an experiment has
 _NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
+_NAMES = {"marks": "[1] marks in the answers, which extractive answers do not have"}
 _JUDGE_HINT = '[evaluate] judge = "MODEL", with its url in [llm]'
 
 
@@ -109,9 +110,10 @@ def _possible(
 ) -> tuple[dict[str, Measure], list[str]]:
     """Leave out what the answers of an experiment cannot have; refuse it where it was asked for."""
     fields = _MAKES | ({"reference"} if any(collection.references.get(q.id) for q in collection.queries) else set())
+    fields |= set() if generators <= _NO_MARKS else {"marks"}
     kept, notes = {}, []
     for label, measure in wanted.items():
-        lack = _lack(measure, fields, generators)
+        lack = _lack(measure, fields)
         if lack and strict:
             hint = "a column reference in the queries" if "reference" in lack else ""
             raise InputError(f"{label} needs {lack}", path=place, hint=hint)
@@ -122,14 +124,12 @@ def _possible(
     return kept, notes
 
 
-def _lack(measure: Measure, fields: frozenset[str] | set[str], generators: set[str]) -> str:
-    if measure.name.startswith("citation") and generators <= _NO_MARKS:
-        return "[1] marks in the answers, which extractive answers do not have"
+def _lack(measure: Measure, fields: frozenset[str] | set[str]) -> str:
     by = measure.arguments.get("by")
     for need in measure.spec.needs:
         options = [one for one in need.split("|") if by is None or (one == "gold_ids") == (by == "gold")]
         if not fields.intersection(options or need.split("|")):
-            return " or ".join(options or need.split("|"))
+            return " or ".join(_NAMES.get(one, one) for one in options or need.split("|"))
     return ""
 
 
@@ -150,7 +150,7 @@ def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, plac
     if client is not None:
         return
     for label, measure in measures.items():
-        if "correctness" in measure.pieces:
+        if measure.spec.needs_judge:
             raise InputError(f"{label} needs a judge", path=f"{place}.measures", hint=_JUDGE_HINT)
     if method == "llm" or any(measure.arguments.get("method") == "llm" for measure in measures.values()):
         raise InputError("the method llm needs a judge", path=place, hint=_JUDGE_HINT)

@@ -195,7 +195,7 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
     from assay.messages import say, tell
 
     judge = plan.here.judge
-    if judge is None or not judge.pieces or client is None:
+    if judge is None or not judge.is_asked or client is None:
         click.echo("nothing would be asked: none of the measures needs a judge")
         return
     found = client.estimate(one.request for _, _, one in judge.requests(plan.samples.rows))

@@ -1,72 +1,47 @@
-"""Grades of whole answers by a language model: does it address the question, and is it correct."""
+"""Grades of whole answers by a language model, by one criterion each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay.grounding.record import Grade
-from assay.judge.prompting import load_prompt
-from assay.judge.rubric import Rubric
+from assay.judge.prompting import load_graded_prompt
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
+    from assay.judge.criteria import Criterion
+    from assay.judge.rubric import Rubric
     from assay.llm.records import Reply
     from assay.messages import Lang
 
-Kind = Literal["relevance", "correctness"]
 _TOKENS = 300
-_PROMPTS: dict[Kind, str] = {"relevance": "answer_relevance", "correctness": "correctness"}
-_NEEDED: dict[Kind, tuple[str, ...]] = {
-    "relevance": ("question", "answer", "rubric", "mark", "low", "high"),
-    "correctness": ("question", "answer", "references", "rubric", "mark", "low", "high"),
-}
-_RUBRICS: dict[Kind, dict[Lang, dict[int, str]]] = {
-    "relevance": {
-        "en": {
-            0: "does not address the question",
-            1: "addresses it only in part, indirectly, or among much that was not asked",
-            2: "addresses it directly and completely",
-        },
-        "zh": {0: "没有回应问题", 1: "只部分或间接回应，或夹杂大量未问的内容", 2: "直接而完整地回应了问题"},
-    },
-    "correctness": {
-        "en": {
-            0: "wrong: contradicts the reference, or lacks what it says",
-            1: "partly right: has a part of what the reference says, or has it with an error",
-            2: "right: says what the reference says",
-        },
-        "zh": {
-            0: "错误：与参考答案矛盾，或没有说出其内容",
-            1: "部分正确：只说出一部分，或带有错误",
-            2: "正确：说出了参考答案的内容",
-        },
-    },
-}
+_NEEDED = ("answer", "rubric", "mark", "low", "high")
+_USED = {"question": "question", "reference": "references"}  # what a prompt calls the fields that it shows
 
 
 @dataclass(frozen=True)
 class GradeQuestion:
     """How an answer as a whole is asked about."""
 
-    kind: Kind
+    criterion: Criterion
     prompt: Prompt
     rubric: Rubric
     max_chars: int = 20_000
 
     @classmethod
-    def of(cls, kind: Kind, lang: Lang) -> GradeQuestion:
-        """Take the built-in prompt and rubric."""
-        meanings = _RUBRICS[kind][lang]
-        rubric = Rubric(kind, tuple(meanings), meanings)
-        return cls(kind, load_prompt(_PROMPTS[kind], lang, needed=_NEEDED[kind]), rubric)
+    def of(cls, criterion: Criterion, lang: Lang) -> GradeQuestion:
+        """Take the prompt of a criterion, and the scale that it has."""
+        needed = (*_NEEDED, *(_USED[name] for name in criterion.shows))
+        return cls(criterion, *load_graded_prompt(criterion.prompt, lang, needed=needed))
 
     def request(self, sample: Sample) -> Request:
         """Ask about an answer."""
         question, answer = sample.given.strip(), (sample.answer or "")[: self.max_chars]
-        references = [text[: self.max_chars] for text in sample.references] if self.kind == "correctness" else []
+        shown = "reference" in self.criterion.shows
+        references = [text[: self.max_chars] for text in sample.references] if shown else []
         mark = mark_for(self.prompt.version, question, answer, *references)
         blocks = [
             f"[reference {i} {mark}]\n{text}\n[end of reference {i} {mark}]" for i, text in enumerate(references, 1)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from assay.data.segments import Floats
     from assay.data.spans import SpanCase
     from assay.grounding.case import Case
+    from assay.grounding.preparing import Piece
     from assay.grounding.record import Blank
+    from assay.judge.criteria import Criterion
 
 Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer or one query
 Cutoff = Literal["required", "optional", "none"]
@@ -43,9 +45,10 @@ SHARED_PARAMETERS = {
 class Spec:
     """Everything known about a measure besides the values of its parameters.
 
-    A measure of answers says which fields of a sample it `needs` ("a|b": one of them will do), and from which `pieces`
-    it is computed: what has to be found out about the sample first, by some method. `zero_if_missing`: a sample
-    without an answer counts as 0 where the protocol says so.
+    A measure of answers says which fields of a sample it `needs` ("a|b": one of them will do; marks are citations), and
+    what some method has to find out about the sample first: whose statements are supported (`pieces`), and by which
+    `criterion` the answer as a whole is graded. One that `needs_judge` has no value by any other method.
+    `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so.
     """
 
     name: str
@@ -53,7 +56,9 @@ class Spec:
     cutoff: Cutoff
     of: Subject = "rankings"
     needs: tuple[str, ...] = ()
-    pieces: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    pieces: Callable[[Mapping[str, Any]], frozenset[Piece]] | None = None
+    criterion: Criterion | None = None
+    needs_judge: bool = False
     zero_if_missing: bool = False
     aggregate: Aggregate = "mean"
     over: Literal["judged", "run"] = "judged"
@@ -212,9 +217,19 @@ class Measure:
         )
 
     @property
-    def pieces(self) -> frozenset[str]:
-        """What has to be found out about a sample, by some method, before this can be computed."""
+    def pieces(self) -> frozenset[Piece]:
+        """Whose statements have to be supported, by some method, before this can be computed."""
         return frozenset() if self.spec.pieces is None else self.spec.pieces(self.arguments)
+
+    @property
+    def criterion(self) -> Criterion | None:
+        """What the answer as a whole has to be graded by before this can be computed."""
+        return self.spec.criterion
+
+    @property
+    def needs_method(self) -> bool:
+        """Say whether some method has to find something out before this can be computed."""
+        return bool(self.pieces) or self.criterion is not None
 
     def value(self, case: Case) -> float | Blank:
         """Value of one answer, or why it has none."""
@@ -237,7 +252,9 @@ def measure(
     cutoff: Cutoff = ...,
     of: Subject = ...,
     needs: tuple[str, ...] = ...,
-    pieces: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
+    pieces: Callable[[Mapping[str, Any]], frozenset[Piece]] | None = ...,
+    criterion: Criterion | None = ...,
+    needs_judge: bool = ...,
     zero_if_missing: bool = ...,
     aggregate: Aggregate = ...,
     over: Literal["judged", "run"] = ...,

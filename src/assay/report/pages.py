@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
 _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):[ \n]?", re.MULTILINE)
 _WIDTH = 96
-_FAMILIES = ("ranked", "gains", "incomplete", "sets", "subtopics", "spans", "answers", "conduct", "references")
+_FAMILIES = (
+    "ranked",
+    "gains",
+    "incomplete",
+    "sets",
+    "subtopics",
+    "spans",
+    "answers",
+    "conduct",
+    "judged",
+    "references",
+)
 
 
 def listing(kind: str) -> str:
@@ -103,7 +114,8 @@ def _properties(spec: Spec) -> str:
     low, high = spec.bounds
     words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
     if spec.of == "answers":
-        needs = ", ".join(need.replace("|", " or ") for need in spec.needs)
+        needs = ", ".join(need.replace("|", " or ").replace("marks", "citation marks") for need in spec.needs)
+        needs += " and a judge" if spec.needs_judge else ""
         better = "lower" if spec.lower_is_better else "higher"
         return "; ".join([*words, f"needs {needs}", "averaged over samples", f"{better} is better"])
     if spec.of == "spans":
