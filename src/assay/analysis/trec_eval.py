@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.run import Run
     from assay.data.segments import Bools, Floats
-    from assay.measures.trec import Column
+    from assay.measures.trec import TrecColumn
 
 _MISSING_Z = -1_000_000.0
 
@@ -38,7 +38,7 @@ class Options:
     zscores: Mapping[tuple[str, str], tuple[float, float]] | None = None
 
 
-def output(ranking: Ranking, columns: Sequence[Column], run_tag: str, options: Options) -> Iterator[str]:
+def output(ranking: Ranking, columns: Sequence[TrecColumn], run_tag: str, options: Options) -> Iterator[str]:
     """Yield trec_eval's output line by line."""
     shared = ranking.judged & ranking.in_run
     if not shared.any() and not (options.complete and options.version >= 10):  # noqa: PLR2004
@@ -69,7 +69,7 @@ def output(ranking: Ranking, columns: Sequence[Column], run_tag: str, options: O
                 yield _line(column, "all", total, z=options.zscores is not None)
 
 
-def _values(ranking: Ranking, column: Column) -> Floats:
+def _values(ranking: Ranking, column: TrecColumn) -> Floats:
     assert column.measure is not None
     raw = np.nan_to_num(column.measure.compute(ranking), nan=0.0)
     if column.measure.spec.aggregate != "sum":
@@ -90,7 +90,7 @@ def _z(ranking: Ranking, name: str, column: Floats, zscores: Mapping[tuple[str, 
 
 
 def _query_lines(
-    ranking: Ranking, row: int, columns: Sequence[Column], values: Mapping[str, Floats], *, z: bool
+    ranking: Ranking, row: int, columns: Sequence[TrecColumn], values: Mapping[str, Floats], *, z: bool
 ) -> Iterator[str]:
     query = ranking.query_ids[row]
     for column in columns:
@@ -100,14 +100,14 @@ def _query_lines(
             yield _line(column, query, float(values[column.name][row]), z=z)
 
 
-def _total(ranking: Ranking, column: Column, values: Floats, counted: Bools, options: Options) -> float:
+def _total(ranking: Ranking, column: TrecColumn, values: Floats, counted: Bools, options: Options) -> float:
     """Add up over queries from the first to the last, as trec_eval does; everywhere else sums are exact."""
     assert column.measure is not None
     kind, z = column.measure.spec.aggregate, options.zscores is not None
-    if column.name == "num_rel" and options.complete:
+    if column.trec.total == "relevant" and options.complete:
         # It goes back to the judgments there, and counts every grade above 0, whatever the level.
         return float((ranking.pool_grade > 0).sum())
-    if z and column.name == "num_q":
+    if z and column.trec.total == "queries":
         return float(counted.sum())
     if z and kind == "geometric":
         return 0.0
@@ -129,7 +129,7 @@ def _running_sum(terms: Sequence[float]) -> float:
     return total
 
 
-def _line(column: Column, query: str, value: float, *, z: bool) -> str:
+def _line(column: TrecColumn, query: str, value: float, *, z: bool) -> str:
     if z:
         return f"Z{column.name:<22}\t{query}\t{value:6.4f}"
     shown = f"{int(value)}" if column.trec.kind == "long" else f"{value:6.4f}"

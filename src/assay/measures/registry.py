@@ -48,7 +48,8 @@ class Spec:
     A measure of answers says which fields of a sample it `needs` ("a|b": one of them will do; marks are citations), and
     what some method has to find out about the sample first: whose statements are supported (`pieces`), and by which
     `criterion` the answer as a whole is graded. One that `needs_judge` has no value by any other method.
-    `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so.
+    `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
+    function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Spec:
     order_free: bool = False
     lower_is_better: bool = False
     expected: Function | Literal["itself"] | None = None
+    ceiling: Function | None = None
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
 
@@ -189,6 +191,12 @@ class Measure:
             values[ranking.num_relevant(self.threshold) == 0] = np.nan
         return values
 
+    def ceiling(self, ranking: Ranking) -> Floats | None:
+        """The highest value that any ranking could have for each query; None where the judgments set no limit."""
+        function = self.spec.ceiling
+        found: Floats | None = None if function is None else function(ranking, self.k, **self.arguments)
+        return found
+
     @property
     def threshold(self) -> float | None:
         """The smallest grade that counts as relevant; None where the gain is not a matter of relevant or not."""
@@ -266,6 +274,7 @@ def measure(
     order_free: bool = ...,
     lower_is_better: bool = ...,
     expected: Function | Literal["itself"] | None = ...,
+    ceiling: Function | None = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...
 

@@ -22,7 +22,10 @@ _LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 @dataclass(frozen=True)
 class TrecMeasure:
-    """One of trec_eval's measures: how its parameters are read and which of ours computes it."""
+    """One of trec_eval's measures: how its parameters are read and which of ours computes it.
+
+    `total` says what its line for all queries counts, where that is not what its values add up to.
+    """
 
     name: str
     definition: str
@@ -30,14 +33,15 @@ class TrecMeasure:
     default: tuple[float, ...] = ()
     summary_only: bool = False
     since: int = 9
+    total: Literal["", "queries", "relevant"] = ""
 
 
 # In the order in which trec_eval prints them.
 MEASURES = (
     TrecMeasure("runid", ""),
-    TrecMeasure("num_q", "num_q", "long", summary_only=True),
+    TrecMeasure("num_q", "num_q", "long", summary_only=True, total="queries"),
     TrecMeasure("num_ret", "num_ret", "long"),
-    TrecMeasure("num_rel", "num_rel", "long"),
+    TrecMeasure("num_rel", "num_rel", "long", total="relevant"),
     TrecMeasure("num_rel_ret", "num_rel_ret", "long"),
     TrecMeasure("map", "average_precision"),
     TrecMeasure("gm_map", "geometric_average_precision", summary_only=True),
@@ -82,7 +86,7 @@ _UNSUPPORTED = {"all_prefs", "prefs", "qrels_jg"}
 
 
 @dataclass(frozen=True)
-class Column:
+class TrecColumn:
     """One printed name and the measure behind it; runid and relstring have none."""
 
     name: str
@@ -93,7 +97,7 @@ class Column:
 
 def columns_of(
     asked: Sequence[str], *, version: int = 10, level: int | None = None, collection: int = 0
-) -> list[Column]:
+) -> list[TrecColumn]:
     """Resolve -m options to printed columns in trec_eval's order; without a `level`, thresholds are left open."""
     known = {trec.name: trec for trec in MEASURES if trec.since <= version}
     wanted: dict[str, str | None] = {}
@@ -119,7 +123,7 @@ def columns_of(
 
 def _columns(
     trec: TrecMeasure, params: str | None, *, version: int, level: int | None, collection: int
-) -> Iterator[Column]:
+) -> Iterator[TrecColumn]:
     shared: dict[str, Any] = {}
     if trec.name in {"iprec_at_recall", "11pt_avg"} and version < 10:  # noqa: PLR2004
         shared["rounding"] = "trec9"
@@ -131,13 +135,13 @@ def _columns(
     if trec.kind in {"plain", "long"}:
         if params:
             raise UsageError(f"trec_eval measure {trec.name} takes no parameters")
-        yield Column(trec.name, trec, base)
+        yield TrecColumn(trec.name, trec, base)
     elif trec.kind == "pairs":
-        yield Column(trec.name + (f"_{params}" if params else ""), trec, _with_pairs(base, trec, params))
+        yield TrecColumn(trec.name + (f"_{params}" if params else ""), trec, _with_pairs(base, trec, params))
     elif trec.kind == "numbers":
         values = _numbers(trec.name, params) if params else list(trec.default)
         name = trec.name + (f"_{params}" if params else "")
-        yield Column(name, trec, _with_numbers(base, trec, values, collection), int(values[0]))
+        yield TrecColumn(name, trec, _with_numbers(base, trec, values, collection), int(values[0]))
     else:
         values = sorted(_numbers(trec.name, params)) if params else list(trec.default)
         if len(set(values)) < len(values):
@@ -146,12 +150,12 @@ def _columns(
             yield _with_cutoff(base, trec, value)
 
 
-def _with_cutoff(base: Measure | None, trec: TrecMeasure, value: float) -> Column:
+def _with_cutoff(base: Measure | None, trec: TrecMeasure, value: float) -> TrecColumn:
     assert base is not None
     if trec.kind == "levels":
         field = "recall" if base.name == "interpolated_precision" else "multiple"
-        return Column(f"{trec.name}_{value:3.2f}", trec, base(**{field: value}))
-    return Column(f"{trec.name}_{int(value)}", trec, base @ int(value))
+        return TrecColumn(f"{trec.name}_{value:3.2f}", trec, base(**{field: value}))
+    return TrecColumn(f"{trec.name}_{int(value)}", trec, base @ int(value))
 
 
 def _with_numbers(base: Measure | None, trec: TrecMeasure, values: list[float], collection: int) -> Measure | None:
