@@ -17,12 +17,16 @@ _METHODS = frozenset(get_args(Method))
 
 
 class Cell(NamedTuple):
-    """One value of one sample: the method that found it, and why there is none if there is none."""
+    """One value of one sample: the method that found it, and why there is none if there is none.
+
+    `note` is what a judge said about the answer as a whole.
+    """
 
     value: float | None
     status: str
     reason: str
     method: str | None
+    note: str = ""
 
 
 @dataclass(frozen=True)

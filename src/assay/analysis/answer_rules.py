@@ -35,12 +35,14 @@ _JUDGE_HINT = '[evaluate] judge = "MODEL", with its url in [llm]'
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """Measures of answers and who judges them, the same for every combination of an experiment.
+    """Measures of answers by their labels and who judges them, the same for every combination of an experiment.
 
+    `asked` has the labels of what was asked for.
     `client` asks the language model that `judge` names, in the language of the questions.
     """
 
-    measures: tuple[str, ...]
+    measures: Mapping[str, Measure]
+    asked: Mapping[str, str]
     protocol: Protocol
     method: AnswerMethod
     client: Any = None
@@ -52,7 +54,7 @@ class AnswerRules:
     def plan(self, samples: Samples, name: str = "answers") -> Plan:
         """Settle how some samples are judged."""
         return planned(
-            samples, list(self.measures), method=self.method, judge=self.client, embedder=self.embedder,
+            samples, self.measures, method=self.method, judge=self.client, embedder=self.embedder,
             text_lang=self.lang, protocol=self.protocol, name=name,
         )  # fmt: skip
 
@@ -63,7 +65,7 @@ class AnswerRules:
 
 
 def answer_rules(
-    asked: Sequence[str],
+    asked: Sequence[str | Measure],
     protocol: Protocol,
     told: Mapping[str, Any],
     data: tuple[Experiment, Collection],
@@ -78,8 +80,9 @@ def answer_rules(
     generators = {one.name: one.choices["generate"].method for one in experiment.combinations}
     if set(generators.values()) == {"none"}:
         if asked:
+            name = asked[0] if isinstance(asked[0], str) else asked[0].label
             raise InputError(
-                f"{asked[0]} is a measure of answers, and no combination generates any", path=f"{place}.measures",
+                f"{name} is a measure of answers, and no combination generates any", path=f"{place}.measures",
                 hint='[generate] method = "extractive", or "llm"',
             )  # fmt: skip
         return None
@@ -88,7 +91,7 @@ def answer_rules(
         raise InputError(f"method = {method!r}: expected one of {', '.join(get_args(AnswerMethod))}", path=place)
     names = list(asked) or list(protocol.answers) or list(usual.ANSWERS)
     try:
-        wanted, _ = answer_measures(names, for_answers(protocol))
+        wanted, labels = answer_measures(names, for_answers(protocol))
     except UsageError as error:
         raise InputError(str(error), path=f"{place}.measures") from None
     kept, notes = _possible(wanted, collection, set(generators.values()), f"{place}.measures", strict=bool(asked))
@@ -98,7 +101,8 @@ def answer_rules(
     try:
         embedder = _embedder(told.get("embedder", "auto"), used, setup)
         prospect = _prospect(collection)
-        rules = AnswerRules(tuple(kept), protocol, method, client, embedder, language_of(prospect), notes=tuple(notes))
+        lang = language_of(prospect)
+        rules = AnswerRules(kept, labels, protocol, method, client, embedder, lang, notes=tuple(notes))
         judge = rules.plan(prospect).here.judge
     except UsageError as error:
         raise InputError(str(error), path=place) from None
@@ -126,7 +130,7 @@ def _possible(
 
 def _lack(measure: Measure, fields: frozenset[str] | set[str]) -> str:
     by = measure.arguments.get("by")
-    for need in measure.spec.needs:
+    for need in measure.needs:
         options = [one for one in need.split("|") if by is None or (one == "gold_ids") == (by == "gold")]
         if not fields.intersection(options or need.split("|")):
             return " or ".join(_NAMES.get(one, one) for one in options or need.split("|"))

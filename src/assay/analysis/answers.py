@@ -163,7 +163,7 @@ def answer_systems(
 
 def planned(
     samples: Any,
-    measures: Sequence[str | Measure] | None,
+    measures: Sequence[str | Measure] | Mapping[str, Measure] | None,
     *,
     method: AnswerMethod | None = None,
     judge: Any = None,
@@ -247,7 +247,7 @@ def _usual(
 
 def _lacks(measure: Measure, samples: Samples) -> str:
     """The field that no sample has although the measure needs it."""
-    for need in measure.spec.needs:
+    for need in measure.needs:
         options = need.split("|")
         if not any(_has(sample, option) for sample in samples for option in options):
             return " or ".join(options).replace("marks", "[1] marks")
@@ -317,9 +317,11 @@ def evaluated_systems(plan: Plan) -> dict[str, Answers]:
 
 def _outcomes(plan: Plan) -> tuple[Outcome, ...]:
     rows = plan.samples.rows
-    runs: dict[str, list[Case]] = {}
-    for key in sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}):
-        runs[key] = judged(rows, plan.here.chain(key), plan.here)  # type: ignore[arg-type]
+    keys = sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method})
+    chains = {key: plan.here.chain(key) for key in keys}  # type: ignore[arg-type]
+    judge = plan.here.judge if any("llm" in chain for chain in chains.values()) else None
+    replies = None if judge is None else judge.ask(rows)  # once for all chains
+    runs = {key: judged(rows, chain, plan.here, replies) for key, chain in chains.items()}
     # One sample after the other: what was read in its contexts is still at hand for the next measure.
     return tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
 
@@ -343,9 +345,11 @@ def _staged(found: Staged, cells: Mapping[str, Cell]) -> Staged:
 
 
 def _run_of(measure: Measure, plan: Plan) -> str:
-    """The chain of methods that judges for a measure: its own if it names one."""
+    """The chain of methods that judges for a measure: its own if it names one, the judge alone if nobody else can."""
+    if measure.spec.needs_judge:
+        return plan.method if "llm" in plan.here.chain(plan.method) else "llm"
     own = measure.arguments.get("method", "auto")
-    return own if own in {"llm", "embedding", "words"} and not measure.spec.needs_judge else plan.method
+    return own if own in {"llm", "embedding", "words"} else plan.method
 
 
 def _cell(measure: Measure, case: Case) -> Cell:
@@ -355,7 +359,8 @@ def _cell(measure: Measure, case: Case) -> Cell:
         return Cell(None, value.status, value.reason, method)
     if not math.isfinite(value):
         return Cell(None, "failed", f"the value {value} is not a number", method)
-    return Cell(float(value), "scored", why, method)
+    note = case.grade(measure.criterion.name).reason if measure.criterion is not None and method == "llm" else ""
+    return Cell(float(value), "scored", why, method, note)
 
 
 def _found_by(measure: Measure, case: Case) -> tuple[str | None, str]:

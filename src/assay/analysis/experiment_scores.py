@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from assay.data.run import Run
 from assay.data.scores import STATUSES, UNDEFINED, Counts
 from assay.data.spans import GoldSpan, SpanCase
 from assay.errors import InputError, UsageError
-from assay.measures import usual
+from assay.measures import is_rubric, usual
+from assay.measures.judged import read_rubric
 from assay.messages import say
 from assay.pipeline.measuring import Account
 from assay.pipeline.records import together
@@ -25,6 +27,7 @@ from assay.pipeline.records import together
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from assay.analysis.answer_rules import AnswerRules
     from assay.analysis.answers import Answers
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
@@ -51,32 +54,37 @@ class Evaluator:
         told = dict(experiment.evaluate)
         place = f"{experiment.path}: evaluate"
         answering: dict[str, Any] = {name: told.pop(name) for name in ANSWERING if name in told}
-        asked, share = told.pop("measures", None), told.pop("span_share", None)
+        asked, share = _check_asked(told.pop("measures", None), place), told.pop("span_share", None)
         try:
             whole = load_protocol(told.pop("protocol", "trec"))
             protocol, own_spans = split_protocol(whole)
-            wanted = _by_subject(asked, protocol, own_spans if collection.spans else {}, collection)
+            given = [_located(text, experiment.folder) for text in asked]
+            wanted = _by_subject(given, protocol, own_spans, collection)
             self.settings = _settings(wanted["rankings"], protocol, collection.judgments, told)
-            self._spans, self._asked = span_measures(wanted["spans"], protocol, own_spans, share)
+            self._spans, asked_spans = span_measures(wanted["spans"], protocol, own_spans, share)
             _rehearse(collection.judgments, self.settings, self._spans)
         except (UsageError, InputError) as error:
             raise InputError(str(error), path=place) from None
         if self._spans and not collection.spans:
             label = next(iter(self._spans))
             raise InputError(f"{label} needs gold spans", path=f"{place}.measures", hint="[data] gold = FILE")
-        if asked and asked[0] in wanted["answers"]:
+        if given and given[0] in wanted["answers"]:
             _check_deciding(asked[0], experiment, f"{place}.measures")
         data = (experiment, collection)
         self._answers = answer_rules(wanted["answers"], self.settings.protocol, answering, data, setup)
-        leading = list(self._spans) if "judgments" not in experiment.data else []  # documents are judged by spans alone
-        self._order: list[str] = asked or leading
+        # Documents that are judged by spans alone say less than the spans.
+        self._order: list[str | Measure] = given or ([] if "judgments" in experiment.data else [*self._spans])
+        self._asked = {**self.settings.asked, **asked_spans, **({} if self._answers is None else self._answers.asked)}
+        self._asked |= {
+            Path(text).name: one.label for text, one in zip(asked, given, strict=True) if not isinstance(one, str)
+        }
         self._primary = whole.primary if whole.primary in self._spans else self.settings.protocol.primary
         self.chosen_on, self.held_out = _split_queries(collection.judgments, holdout, experiment.seed)
 
     def primary(self, scores: Scores) -> str:
         """The measure that decides: the first that was asked for, that of gold spans, or the protocol's."""
-        first = self._order[0] if self._order else self._primary or ""
-        label = self.settings.asked.get(first, scores.asked.get(first, first))
+        first = str(self._order[0] if self._order else self._primary)
+        label = self._asked.get(first, first)
         return label if label in scores.labels else scores.labels[0]
 
     def scores(self, outcome: Outcome, queries: set[str] | None) -> Scores:
@@ -89,12 +97,10 @@ class Evaluator:
             empty = tuple(name for name in judgments.empty if name in queries)
             judgments = replace(judgments, rows=judgments.frame.filter(kept), empty=empty)
         scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
-        if self._spans:
-            scores = _with_spans(scores, self._spans, self._span_cases(outcome))
-            scores = replace(scores, asked={**scores.asked, **self._asked})
+        scores = replace(_with_spans(scores, self._spans, self._span_cases(outcome)), asked=self._asked)
         if outcome.samples is not None and self._answers is not None:
-            scores = _with_answers(scores, self._scored_answers(outcome), self._answers.judge)
-        return _in_order(scores, [scores.asked.get(text, text) for text in self._order])
+            scores = _with_answers(scores, self._scored_answers(outcome), self._answers)
+        return _in_order(scores, [self._asked.get(str(measure), str(measure)) for measure in self._order])
 
     def _span_cases(self, outcome: Outcome) -> dict[str, SpanCase]:
         """The queries that have gold spans, with the chunks that were retrieved."""
@@ -143,28 +149,37 @@ class Evaluator:
         return [*self._answers.notes, *lines]
 
 
-def _by_subject(
-    asked: object, protocol: Protocol, own_spans: Mapping[str, str], collection: Collection
-) -> dict[Subject, list[str]]:
-    """Sort what is asked for by what it is of; where nothing is, the protocol's, and of spans what the data allow."""
+def _located(text: str, folder: Path) -> str | Measure:
+    """A rubric in the folder of the experiment, or what else is asked for as it stands."""
+    return read_rubric(folder / text) if is_rubric(text) else text
+
+
+def _check_asked(asked: object, place: str) -> list[str]:
     if asked is not None and (not isinstance(asked, list) or not all(isinstance(text, str) for text in asked)):
-        raise UsageError('measures must be a list of texts, as in ["ndcg@10", "recall@10"]')
+        raise InputError('measures must be a list of texts, as in ["ndcg@10", "recall@10"]', path=place)
+    return asked or []
+
+
+def _by_subject(
+    asked: Sequence[str | Measure], protocol: Protocol, own_spans: Mapping[str, str], collection: Collection
+) -> dict[Subject, list[str | Measure]]:
+    """Sort what is asked for by what it is of; where nothing is, the protocol's, and of spans what the data allow."""
     if not protocol.measures:
         raise UsageError(
             f"protocol {protocol.name} has no measure of rankings: name another, and measures of answers in measures"
         )
-    headline = list(protocol.headline)
+    headline: list[str | Measure] = [*protocol.headline]
     if not asked:
-        spans = list(own_spans) or list(usual.SPANS)
+        spans: list[str | Measure] = [*own_spans] or [*usual.SPANS]
         return {"rankings": headline, "spans": spans if collection.spans else [], "answers": []}
-    found: dict[Subject, list[str]] = {"rankings": [], "spans": [], "answers": []}
-    for text in asked:
-        found[subject_of(text, protocol, own_spans)].append(text)
-    found["rankings"] = found["rankings"] or headline[:1] or list(protocol.measures)[:1]
+    found: dict[Subject, list[str | Measure]] = {"rankings": [], "spans": [], "answers": []}
+    for measure in asked:
+        found[subject_of(measure, protocol, own_spans)].append(measure)
+    found["rankings"] = found["rankings"] or headline[:1] or [next(iter(protocol.measures))]
     return found
 
 
-def _settings(wanted: list[str], protocol: Protocol, judgments: Judgments, told: dict[str, Any]) -> Settings:
+def _settings(wanted: list[str | Measure], protocol: Protocol, judgments: Judgments, told: dict[str, Any]) -> Settings:
     """What is measured of rankings; lists of chunks are folded to documents before they are cut, unless told."""
     fold = {"fold": "before"} if protocol.fold is None else {}
     return Settings.of(judgments, wanted or None, protocol, **{**fold, **told})
@@ -208,8 +223,8 @@ def _with_spans(scores: Scores, measures: Mapping[str, Measure], cases: Mapping[
     return scores
 
 
-def _with_answers(scores: Scores, found: Answers, judge: str) -> Scores:
-    """Add the columns of a system's answers to those of its ranking; `judge` is the language model, if there is one."""
+def _with_answers(scores: Scores, found: Answers, rules: AnswerRules) -> Scores:
+    """Add the columns of a system's answers to those of its ranking."""
     for place, column in enumerate(found.columns):
         cells: Cells = {
             query: (None if np.isnan(value) else float(value), STATUSES[code])
@@ -220,8 +235,7 @@ def _with_answers(scores: Scores, found: Answers, judge: str) -> Scores:
         scores = _with_column(scores, column, cells)
     return replace(
         scores,
-        asked={**scores.asked, **found.asked},
-        judge=scores.judge or judge,
+        judge=scores.judge or rules.judge,
         embedder=scores.embedder or found.embedder,
     )
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.protocol import POSITIVE
 from assay.errors import InputError, UsageError, excerpt
-from assay.measures import expand, parse
+from assay.measures import expand, is_rubric, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
@@ -71,9 +73,14 @@ def for_answers(protocol: Protocol) -> Protocol:
 
 
 def answer_measures(
-    measures: Sequence[str | Measure] | None, protocol: Protocol
+    measures: Sequence[str | Measure] | Mapping[str, Measure] | None, protocol: Protocol
 ) -> tuple[dict[str, Measure], dict[str, str]]:
-    """Measures of answers by their labels, and the labels of what was asked for; measures of rankings are refused."""
+    """Measures of answers by their labels, and the labels of what was asked for; others are refused.
+
+    Measures that have their labels already are taken as they are.
+    """
+    if isinstance(measures, Mapping):
+        return dict(measures), {str(measure): label for label, measure in measures.items()}
     found = {label: measure.bind(protocol.defaults) for label, measure in _labelled(protocol, measures).items()}
     for measure in found.values():
         measure.check_subject("answers")
@@ -81,7 +88,7 @@ def answer_measures(
 
 
 def span_measures(
-    measures: Sequence[str], protocol: Protocol, own: Mapping[str, str], share: float | None = None
+    measures: Sequence[str | Measure], protocol: Protocol, own: Mapping[str, str], share: float | None = None
 ) -> tuple[dict[str, Measure], dict[str, str]]:
     """Measures of gold spans by their labels, and the labels of what was asked for; others are refused.
 
@@ -97,11 +104,11 @@ def span_measures(
     return found, _asked(side, measures)
 
 
-def subject_of(text: str, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
+def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
     """What a measure that is asked for is of; what is unknown is left to who reads rankings."""
     tables = (protocol.answers, protocol.measures, *others)
     try:
-        return parse(next((table[text] for table in tables if text in table), text)).spec.of
+        return parse(next((table[measure] for table in tables if measure in table), measure)).spec.of  # type: ignore[index]
     except UsageError:
         return "rankings"
 
@@ -158,7 +165,7 @@ def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict
         resolved = _resolved(protocol, given)
         found |= {str(measure): label for label, measure in resolved}
         if len(resolved) == 1:
-            found[str(given)] = resolved[0][0]
+            found[Path(str(given)).name if is_rubric(given) else str(given)] = resolved[0][0]
     return found
 
 
@@ -188,7 +195,7 @@ def _resolved(protocol: Protocol, text: str | Measure) -> list[tuple[str, Measur
         except UsageError:
             label = text
         return [(label, parse(protocol.measures[text]))]
-    return [(measure.text, measure) for measure in expand(text)]
+    return [(measure.label, measure) for measure in expand(text)]
 
 
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:

@@ -50,7 +50,7 @@ class AnswerJudge:
     @cached_property
     def grades(self) -> dict[Criterion, GradeQuestion]:
         """How the answer as a whole is asked about."""
-        return {criterion: GradeQuestion.of(criterion, self.lang) for criterion in self.criteria}
+        return {criterion: GradeQuestion.of(criterion, self.lang, self.max_chars) for criterion in self.criteria}
 
     @property
     def is_asked(self) -> bool:
@@ -75,11 +75,8 @@ class AnswerJudge:
                 if ungradable(sample, criterion) is None:
                     yield place, criterion, Asking((), question.request(sample))
 
-    def judge(self, samples: Sequence[Sample]) -> list[Case]:
-        """Ask everything, and make a case of each sample; what failed is in it with its reason.
-
-        Its trail says why support failed; a grade that failed says so itself.
-        """
+    def ask(self, samples: Sequence[Sample]) -> Replies:
+        """Ask everything there is to ask about some samples; replies by the sample's place and what they are about."""
         asked: list[tuple[int, Piece | Criterion, tuple[int, ...]]] = []
 
         def sent() -> Iterator[Request]:
@@ -93,6 +90,13 @@ class AnswerJudge:
         for number, reply in stream:
             place, piece, places = asked[number]
             replies[place, piece].append((places, reply))
+        return replies
+
+    def cases(self, samples: Sequence[Sample], replies: Replies) -> list[Case]:
+        """Make a case of each sample and the replies about it; what failed is in it with its reason.
+
+        Its trail says why support failed; a grade that failed says so itself.
+        """
         return [self._case(place, sample, replies) for place, sample in enumerate(samples)]
 
     def _case(self, place: int, sample: Sample, replies: Replies) -> Case:
@@ -104,7 +108,7 @@ class AnswerJudge:
                 matrices[piece], reason = self.support.read_replies(ready, found)
                 trail += [reason] if reason else []
         grades = {
-            criterion.name: question.read_grade(replies[place, criterion][0][1])
+            criterion.name: question.read_grade(replies[place, criterion][0][1], sample)
             for criterion, question in self.grades.items()
             if replies.get((place, criterion))
         }

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.grounding.record import Grade
-from assay.judge.prompting import load_graded_prompt
+from assay.judge.criteria import texts_of
+from assay.judge.prompting import block, cut, load_graded_prompt, load_prompt
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 
@@ -18,38 +19,48 @@ if TYPE_CHECKING:
     from assay.messages import Lang
 
 _TOKENS = 300
-_NEEDED = ("answer", "rubric", "mark", "low", "high")
-_USED = {"question": "question", "reference": "references"}  # what a prompt calls the fields that it shows
+_NEEDED = ("rubric", "mark", "low", "high")
+_USED = {"question": "question", "reference": "references"}  # what a built-in prompt calls the fields that it shows
 
 
 @dataclass(frozen=True)
 class GradeQuestion:
-    """How an answer as a whole is asked about."""
+    """How an answer as a whole is asked about; contexts longer than `max_context_chars` together are cut."""
 
     criterion: Criterion
     prompt: Prompt
     rubric: Rubric
     max_chars: int = 20_000
+    max_context_chars: int = 60_000
 
     @classmethod
-    def of(cls, criterion: Criterion, lang: Lang) -> GradeQuestion:
-        """Take the prompt of a criterion, and the scale that it has."""
-        needed = (*_NEEDED, *(_USED[name] for name in criterion.shows))
-        return cls(criterion, *load_graded_prompt(criterion.prompt, lang, needed=needed))
+    def of(cls, criterion: Criterion, lang: Lang, max_context_chars: int = 60_000) -> GradeQuestion:
+        """Take the prompt of a criterion with the scale that it has, or a user's criterion with its own."""
+        if criterion.scale is not None:
+            prompt = load_prompt(criterion.prompt, lang, needed=(*_NEEDED, "criterion", "material"))
+            rubric = criterion.scale
+        else:
+            needed = (*_NEEDED, "answer", *(_USED[name] for name in criterion.shows))
+            prompt, rubric = load_graded_prompt(criterion.prompt, lang, needed=needed)
+        return cls(criterion, prompt, rubric, max_context_chars=max_context_chars)
 
     def request(self, sample: Sample) -> Request:
         """Ask about an answer."""
+        shows, own = self.criterion.shows, self.criterion.scale is not None
         question, answer = sample.given.strip(), (sample.answer or "")[: self.max_chars]
-        shown = "reference" in self.criterion.shows
-        references = [text[: self.max_chars] for text in sample.references] if shown else []
-        mark = mark_for(self.prompt.version, question, answer, *references)
-        blocks = [
-            f"[reference {i} {mark}]\n{text}\n[end of reference {i} {mark}]" for i, text in enumerate(references, 1)
-        ]
+        references = [text[: self.max_chars] for text in sample.references] if "reference" in shows else []
+        contexts = cut(texts_of(sample, "contexts"), self.max_context_chars) if "contexts" in shows else []
+        told = [self.criterion.text] if own else []
+        mark = mark_for(self.prompt.version, question, answer, *references, *contexts, *told)
+        shown = [block("question", question, mark)] if "question" in shows and question else []
+        numbered = [block(f"context {i}", text, mark) for i, text in enumerate(contexts, 1)]
+        known = [block(f"reference {i}", text, mark) for i, text in enumerate(references, 1)]
         values = {
             "question": question,
             "answer": answer,
-            "references": "\n\n".join(blocks),
+            "references": "\n\n".join(known),
+            "material": "\n\n".join([*shown, *numbered, *known, block("answer", answer, mark)]),
+            "criterion": self.criterion.text,
             "rubric": self.rubric.text,
             "mark": mark,
             "low": str(self.rubric.low),
@@ -63,10 +74,17 @@ class GradeQuestion:
             prompt_version=self.prompt.version,
         )
 
-    def read_grade(self, reply: Reply) -> Grade:
-        """Read a reply: the grade as a share of the highest."""
+    def read_grade(self, reply: Reply, sample: Sample) -> Grade:
+        """Read a reply: the grade on a user's own scale, else as a share of the highest."""
         data = reply.data if reply.ok and isinstance(reply.data, dict) else {}
         grade = data.get("grade")
         if not reply.ok or type(grade) is not int or grade not in self.rubric.grades:
             return Grade(None, f"llm: {reply.reason or 'parse'}: {reply.message or f'grade {grade!r}'}")
-        return Grade(grade / self.rubric.high, str(data.get("reason", "")))
+        value = grade / self.rubric.high if self.criterion.scale is None else float(grade)
+        return Grade(value, str(data.get("reason", "")) + self._cut(sample))
+
+    def _cut(self, sample: Sample) -> str:
+        """Say that the judge did not see all of the contexts."""
+        size = sum(map(len, texts_of(sample, "contexts"))) if "contexts" in self.criterion.shows else 0
+        most = self.max_context_chars
+        return f" (contexts were cut to {most:,} of {size:,} characters)" if size > most else ""

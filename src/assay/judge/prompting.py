@@ -12,6 +12,8 @@ from assay.judge.rubric import read_scale
 from assay.llm import prompts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.judge.rubric import Rubric
     from assay.llm.prompts import Prompt
     from assay.messages import Lang
@@ -35,6 +37,20 @@ def load_graded_prompt(name: str, lang: Lang, *, needed: tuple[str, ...] = ()) -
     assert found is not None, f"{name}.{lang}.md has no part # scale"
     scale = read_scale(found[1].splitlines(), name)
     return read_prompt(text[: found.start()] + text[found.end() :], name, needed), scale
+
+
+def block(name: str, text: str, mark: str) -> str:
+    """A text between lines with a mark that it cannot contain."""
+    return f"[{name} {mark}]\n{text}\n[end of {name} {mark}]"
+
+
+def cut(texts: Sequence[str], most: int) -> list[str]:
+    """Texts of so many characters together, the last ones cut where they are longer."""
+    left, kept = most, []
+    for text in texts:
+        kept.append(text[: max(left, 0)])
+        left -= len(text)
+    return kept
 
 
 def _built_in(name: str, lang: Lang) -> str:

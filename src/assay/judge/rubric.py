@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.messages import Lang
 
 _MOST = 101
-GRADE_LINE = re.compile(r"[-*+][ \t]+(?P<grade>[-+]?[\d.,]+)[ \t]*[:：](?P<meaning>.*)")
+GRADE_LINE = re.compile(r"[-*+][ \t]+(?:\*\*)?(?P<grade>[-+]?\d[\d.,]*)(?:\*\*)?[ \t]*[:：](?:\*\*)?(?P<meaning>.*)")
 
 
 @dataclass(frozen=True)
@@ -118,9 +118,12 @@ def read_scale(lines: Sequence[str], place: str, first: int = 1) -> Rubric:
         found = GRADE_LINE.match(line)
         if found is not None:
             meanings[_grade(found, meanings, place, number)] = found["meaning"].strip()
-        elif line.strip() and meanings:
+        elif line.strip() and line[0].isspace() and meanings:
             last = next(reversed(meanings))
             meanings[last] = f"{meanings[last]} {line.strip()}"
+        elif line.strip():
+            hint = "indent what goes on with a grade, and write other text above or below the scale"
+            raise InputError(f"{excerpt(line)} stands within the scale", path=place, line=number, hint=hint)
     if not 2 <= len(meanings) <= _MOST:  # noqa: PLR2004
         many = "no scale" if not meanings else "a scale of one grade" if len(meanings) == 1 else "too many grades"
         raise InputError(many, path=place, hint="expected a list with two lines or more such as - 0: poor")

@@ -50,6 +50,7 @@ class Spec:
     `criterion` the answer as a whole is graded. One that `needs_judge` has no value by any other method.
     `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
     function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
+    `label` names the parameter that columns are called by. `bounds` and `criterion` may follow from the parameters.
     """
 
     name: str
@@ -58,20 +59,21 @@ class Spec:
     of: Subject = "rankings"
     needs: tuple[str, ...] = ()
     pieces: Callable[[Mapping[str, Any]], frozenset[Piece]] | None = None
-    criterion: Criterion | None = None
+    criterion: Criterion | Callable[[Mapping[str, Any]], Criterion] | None = None
     needs_judge: bool = False
     zero_if_missing: bool = False
     aggregate: Aggregate = "mean"
     over: Literal["judged", "run"] = "judged"
     needs_relevant: bool = True
     needs_subtopics: bool = False
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float] | Callable[[Mapping[str, Any]], tuple[float, float]] = (0.0, 1.0)
     ideal_is_one: bool = False
     swap_safe: bool = True
     order_free: bool = False
     lower_is_better: bool = False
     expected: Function | Literal["itself"] | None = None
     ceiling: Function | None = None
+    label: str = ""
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
 
@@ -162,7 +164,7 @@ class Measure:
             return
         if spec.of == "spans":
             raise UsageError(f"{self} needs gold spans, which an experiment has: [data] gold = FILE, then assay run")
-        raise UsageError(f"{self} is a measure of {spec.of}, not of {subject}: use assay {_COMMANDS[spec.of]}")
+        raise UsageError(f"{self.label} is a measure of {spec.of}, not of {subject}: use assay {_COMMANDS[spec.of]}")
 
     def _check_cutoff(self) -> None:
         if self.spec.cutoff == "required" and self.k is None:
@@ -208,9 +210,9 @@ class Measure:
         """What the scores of this measure know about it; its own text is the label unless another is given."""
         spec, arguments = self.spec, self.arguments
         judged = spec.of == "answers" and arguments.get("method") not in (None, "auto")
-        low, high = (float(end) if math.isfinite(end) else None for end in spec.bounds)
+        low, high = (float(end) if math.isfinite(end) else None for end in self.bounds)
         return Column(
-            label or self.text,
+            label or self.label,
             str(self),
             self.name,
             k=self.k,
@@ -232,7 +234,25 @@ class Measure:
     @property
     def criterion(self) -> Criterion | None:
         """What the answer as a whole has to be graded by before this can be computed."""
-        return self.spec.criterion
+        found = self.spec.criterion
+        return found(self.arguments) if callable(found) else found
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Fields that a sample must have; "a|b": one of them will do."""
+        graded = self.criterion
+        return tuple(dict.fromkeys((*self.spec.needs, *(() if graded is None else graded.needs))))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends between which all values lie."""
+        found = self.spec.bounds
+        return found(self.arguments) if callable(found) else found
+
+    @property
+    def label(self) -> str:
+        """What its column is called unless the protocol names it."""
+        return str(self.arguments[self.spec.label]) if self.spec.label else self.text
 
     @property
     def needs_method(self) -> bool:
@@ -261,20 +281,21 @@ def measure(
     of: Subject = ...,
     needs: tuple[str, ...] = ...,
     pieces: Callable[[Mapping[str, Any]], frozenset[Piece]] | None = ...,
-    criterion: Criterion | None = ...,
+    criterion: Criterion | Callable[[Mapping[str, Any]], Criterion] | None = ...,
     needs_judge: bool = ...,
     zero_if_missing: bool = ...,
     aggregate: Aggregate = ...,
     over: Literal["judged", "run"] = ...,
     needs_relevant: bool = ...,
     needs_subtopics: bool = ...,
-    bounds: tuple[float, float] = ...,
+    bounds: tuple[float, float] | Callable[[Mapping[str, Any]], tuple[float, float]] = ...,
     ideal_is_one: bool = ...,
     swap_safe: bool = ...,
     order_free: bool = ...,
     lower_is_better: bool = ...,
     expected: Function | Literal["itself"] | None = ...,
     ceiling: Function | None = ...,
+    label: str = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...
 

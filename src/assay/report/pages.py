@@ -111,8 +111,10 @@ def _choices(hint: Any) -> str:
 
 
 def _properties(spec: Spec) -> str:
-    low, high = spec.bounds
-    words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
+    words = ["values from its lowest to its highest grade"]
+    if not callable(spec.bounds):
+        low, high = spec.bounds
+        words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
     if spec.of == "answers":
         needs = ", ".join(need.replace("|", " or ").replace("marks", "citation marks") for need in spec.needs)
         needs += " and a judge" if spec.needs_judge else ""
