@@ -82,3 +82,22 @@ def alpha_ndcg(ranking: list[str], subtopics: dict[str, set[str]], k: int, alpha
         left = sorted(set(subtopics) - set(ideal), reverse=True)  # of equal gains the last id, as ndeval does
         ideal.append(max(left, key=lambda doc: gain([*ideal, doc])))
     return gain(ranking[:k]) / gain(ideal)
+
+
+Piece = tuple[str, int, int]  # document, first character, the one behind the last
+
+
+def span_recall(spans: list[list[Piece]], chunks: list[Piece], k: int, share: float = 0.5) -> float:
+    """Each span is a list of the places it stands at, any of which will do."""
+    held = {(doc, sign) for doc, start, end in chunks[:k] for sign in range(start, end)}
+    found = [
+        any(sum((doc, sign) in held for sign in range(a, b)) >= share * (b - a) for doc, a, b in places)
+        for places in spans
+    ]
+    return sum(found) / len(found)
+
+
+def span_precision(spans: list[list[Piece]], chunks: list[Piece], k: int) -> float:
+    gold = {(doc, sign) for places in spans for doc, start, end in places for sign in range(start, end)}
+    read = [(doc, sign) for doc, start, end in chunks[:k] for sign in range(start, end)]
+    return sum(sign in gold for sign in read) / len(read) if read else 0.0

@@ -65,3 +65,19 @@ def random_score(rng: random.Random) -> float:
     if kind < 0.6:
         return 1.0 + rng.randint(0, 5) * 1e-9  # collides in float32 only
     return rng.gauss(0, 10)
+
+
+def pieces(docs: str = "de", most: int = 20) -> st.SearchStrategy[tuple[str, int, int]]:
+    """A piece of a document: its id, its first character and the one behind its last."""
+    sizes = st.tuples(st.integers(0, most), st.integers(1, most))
+    return st.builds(lambda doc, place: (doc, place[0], place[0] + place[1]), st.sampled_from(docs), sizes)
+
+
+def gold_spans() -> st.SearchStrategy[list[list[tuple[str, int, int]]]]:
+    """Spans of one query, each with the places of one document that its text stands at."""
+
+    def moved(piece: tuple[str, int, int], shifts: set[int]) -> list[tuple[str, int, int]]:
+        doc, start, end = piece
+        return [piece, *((doc, start + shift, end + shift) for shift in sorted(shifts))]
+
+    return st.lists(st.builds(moved, pieces(), st.sets(st.integers(1, 9), max_size=2)), min_size=1, max_size=4)

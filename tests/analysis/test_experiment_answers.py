@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 
 import assay
+import oracles
 from assay.testing import FakeLLM
 from commands import run_assay
 from experiments import DATA, DOCUMENTS, GRADES, QUERIES, short_experiment, write
@@ -282,3 +283,132 @@ def test_answers_without_a_value_are_counted_by_what_they_are_and_told(tmp_path)
     counts = found.systems[0].counts["faithfulness"]
     assert (counts.queries, counts.abstained, counts.undefined, counts.failed) == (1, 1, 0, 0)
     assert "faithfulness: over 1 of 2 samples (1 refused)" in found.warnings
+
+
+# Everything at once ---------------------------------------------------------------------------------------------------
+
+TONE = "needs: question, contexts\n\nIs the answer polite?\n\n- 1: rude\n- 3: cold\n- 5: friendly\n"
+SPANS = [
+    {"query_id": "q1", "doc_id": "a", "text": "water of 70 degrees"},
+    {"query_id": "q1", "doc_id": "b", "text": "boiling water"},
+    {"query_id": "q2", "doc_id": "b", "text": "Milk goes well with it."},
+    {"query_id": "q3", "doc_id": "d", "text": "Trains leave at noon."},
+    {"query_id": "q4", "doc_id": "c", "text": "rolled by hand"},
+]
+POLITE = {"q1": 5, "q2": 3, "q3": 1, "q4": 5}
+TRUE = {"Water of 70 degrees.", "Milk goes well with it."}  # what the judge finds in the contexts
+
+
+def model(received) -> str:
+    """One model that writes the answers, and judges them statement by statement and by the rubric."""
+    said = {name: body for name, _, body in re.findall(r"^\[([\w ]+) (\w{16})\]\n(.*?)\n\[end of \1 \2\]$", received.text, re.MULTILINE | re.DOTALL)}  # fmt: skip
+    query = next(name for name, text in QUERIES.items() if text == said["question"])
+    if not received.schema:
+        return ANSWERS[query]
+    if "Is the answer polite?" in received.text:
+        assert said["answer"] == ANSWERS[query]
+        return json.dumps({"reason": "so it is", "grade": POLITE[query]})
+    statements = {name.split()[1]: text for name, text in said.items() if name.startswith("statement ")}
+    return json.dumps({n: {"reason": "x", "verdict": "yes" if text in TRUE else "no", "contexts": [1] if text in TRUE else []} for n, text in statements.items()})  # fmt: skip
+
+
+def test_measures_of_rankings_answers_spans_and_a_rubric_stand_side_by_side(home):
+    (home / "my_rubric.md").write_text(TONE, encoding="utf-8")
+    (home / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SPANS), encoding="utf-8")
+    asked = ["ndcg@10", "faithfulness", "span_recall@5", "my_rubric.md"]
+    with FakeLLM(model) as server:
+        body = (
+            f'#data\n[chunk]\nmethod = ["sentence", "none"]\nsize = 40\n[retrieve]\nmethod = "bm25"\n[generate]\nmethod = "llm"\n'
+            f'[evaluate]\nmeasures = {asked}\njudge = "m"\n[llm]\nurl = "{server.url}"\nmodel = "m"\n'
+        )
+        path = write(home, body, WITH_REFERENCES + 'gold = "gold.jsonl"\n')
+        done = assay.run_experiment(path)
+        calls = len(server.requests)
+        # An answer each, one call for each answer that claims something, one for the rubric.
+        assert calls == 2 * (4 + 3 + 4)
+        assay.run_experiment(path)
+        assert len(server.requests) == calls, "nothing is paid for twice"
+    assert done.findings.measures == ("ndcg@10", "faithfulness", "span_recall@5", "my_rubric")
+    assert done.findings.measure == "ndcg@10"
+    for outcome, scores in zip(done.outcomes, done.findings.systems, strict=True):
+        assert scores.query_ids == list(QUERIES)
+        chunks = {q: [outcome.chunks[n] for n in hits.chunks] for q, hits in zip(QUERIES, outcome.hits, strict=True)}
+        docs = {q: list(dict.fromkeys(chunk.doc_id for chunk in found)) for q, found in chunks.items()}
+        assert scores.column("ndcg@10") == pytest.approx([oracles.ndcg(docs[q], GRADES[q], 10) for q in QUERIES])
+        for place_, q in enumerate(QUERIES):
+            gold = [[(row["doc_id"], at, at + len(row["text"]))] for row in SPANS if row["query_id"] == q
+                    for at in [DOCUMENTS[row["doc_id"]].index(row["text"])]]  # fmt: skip
+            pieces = [(chunk.doc_id, chunk.start, chunk.end) for chunk in chunks[q]]
+            assert scores.column("span_recall@5")[place_] == oracles.span_recall(gold, pieces, 5)
+            claims = [f"{text}." for text in ANSWERS[q].rstrip(".").split(". ") if "do not know" not in text]
+            true = statistics.fmean(text in TRUE for text in claims) if claims else math.nan
+            assert scores.column("faithfulness")[place_] == pytest.approx(true, nan_ok=True)
+        assert scores.column("my_rubric").tolist() == list(POLITE.values())
+        assert scores["my_rubric"] == statistics.fmean(POLITE.values())
+        assert [column.method for column in scores.columns] == ["", "llm", "", "llm"]
+        assert scores.about("my_rubric").bounds == (1.0, 5.0)
+        assert scores["my_rubric.md"] == scores["my_rubric"]
+
+
+def test_a_rubric_may_decide_and_other_methods_find_the_support(home):
+    (home / "tone.md").write_text(TONE, encoding="utf-8")
+    with FakeLLM(model) as server:
+        llm = f'[llm]\nurl = "{server.url}"\nmodel = "m"\n'
+        lines = 'measures = ["tone.md", "faithfulness", "recall@1"]\nmethod = "words"\njudge = "m"\n'
+        found = assay.run_experiment(write(home, f"{GENERATED}[evaluate]\n{lines}{llm}")).findings
+        assert {"polite" in request.text for request in server.requests} == {True}
+    assert found.measure == "tone"
+    assert found.measures == ("tone", "faithfulness", "recall@1")
+    assert found.systems[0].definitions["faithfulness"] == "faithfulness(method='words')"
+    assert found.row("sentence").quality["tone"].method == "llm"
+
+
+IMPOSSIBLE = {
+    "misspelled": ('["ndcg@5", "faithfullness"]', "unknown measure 'faithfullness'; did you mean faithfulness"),
+    "misspelled first": ('["span_recal@5"]', "unknown measure 'span_recal'"),
+    "spans without gold": ('["ndcg@5", "span_recall@5"]', r"span_recall@5 needs gold spans \(\[data\] gold = FILE\)"),
+    "no such rubric": ('["ndcg@5", "none.md"]', r"none\.md: no such file"),
+    "no rubric": ('["ndcg@5", "bad.md"]', r"bad\.md:3: grade 0 stands there twice"),
+    "no reference": ('["ndcg@5", "correctness"]', "correctness needs reference"),
+    "a rubric without a reference": ('["ndcg@5", "needy.md"]', "needy needs reference"),
+    "no cutoff": ('["precision"]', "precision needs a cutoff"),
+    "a parameter that is none": ('["faithfulness(metod=\'llm\')"]', "unknown parameter of faithfulness 'metod'"),
+    "a value that is none": ('["faithfulness(method=\'lmm\')"]', "expected one of 'auto'"),
+    "no list": ('"ndcg@5"', "measures must be a list of texts"),
+    "twice": ('["tone.md", "tone.md"]', "measure tone is asked for twice"),
+}  # fmt: skip
+UNJUDGED = {
+    "no generator": ("", '["ndcg@5", "tone.md"]', "tone is a measure of answers, and no combination generates any"),
+    "a rubric without a judge": ('[generate]\nmethod = "llm"\n', '["ndcg@5", "tone.md"]', "tone needs a judge"),
+    "llm without a judge": ('[generate]\nmethod = "llm"\n', "[\"faithfulness(method='llm')\"]", "the method llm needs a judge"),
+}  # fmt: skip
+
+
+def refused(home, stages, evaluate, told):
+    """Nothing was asked, nothing was written, and one line says why."""
+    (home / "tone.md").write_text(TONE, encoding="utf-8")
+    (home / "needy.md").write_text(TONE.replace("contexts", "reference"), encoding="utf-8")
+    (home / "bad.md").write_text("Polite?\n- 0: no\n- 0: yes\n", encoding="utf-8")
+    with FakeLLM(model) as server:
+        llm = f'[llm]\nurl = "{server.url}"\nmodel = "m"\n'
+        path = write(home, f'#data\n[retrieve]\nmethod = "bm25"\n{stages}[evaluate]\n{evaluate}{llm}')
+        before = sorted(home.rglob("*"))
+        with pytest.raises(assay.InputError, match=rf"e\.toml: evaluate.*{told}") as caught:
+            assay.run_experiment(path)
+        assert "\n" not in str(caught.value)
+        done = run_assay("run", "e.toml", "-o", "out", cwd=home)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert not server.requests
+    assert sorted(found for found in home.rglob("*") if "__pycache__" not in str(found)) == before
+
+
+@pytest.mark.parametrize("kind", IMPOSSIBLE)
+def test_a_measure_that_cannot_work_is_refused_before_anything_is_asked_or_written(home, kind):
+    measures, told = IMPOSSIBLE[kind]
+    refused(home, '[generate]\nmethod = "llm"\n', f'judge = "m"\nmeasures = {measures}\n', told)
+
+
+@pytest.mark.parametrize("kind", UNJUDGED)
+def test_a_measure_that_nobody_can_judge_is_refused_before_anything_is_asked_or_written(home, kind):
+    stages, measures, told = UNJUDGED[kind]
+    refused(home, stages, f"measures = {measures}\n", told)

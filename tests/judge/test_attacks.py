@@ -8,12 +8,14 @@ import pytest
 
 from assay.formats.samples import as_samples
 from assay.grounding.preparing import prepare, sample_for
+from assay.judge.criteria import Criterion
 from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question, vote_of
-from assay.judge.rubric import load_rubric
+from assay.judge.rubric import Rubric, load_rubric
 from assay.judge.support import NEEDED, SupportQuestion, read_verdicts
 from assay.llm import Client, Limits
+from assay.measures import parse
 from assay.pipeline import prompting
 from assay.pipeline.language_models import Pointwise
 from assay.testing import Answer, FakeLLM
@@ -36,7 +38,14 @@ def grade_request(document: str, lang: str):
 
 def correctness_request(answer: str, lang: str):
     (sample,) = as_samples([{"id": "1", "question": "What is tea?", "answer": answer, "reference": "A drink."}])
-    return GradeQuestion.of("correctness", lang).request(sample)
+    return GradeQuestion.of(parse("correctness").criterion, lang).request(sample)
+
+
+def rubric_request(answer: str, lang: str):
+    (sample,) = as_samples([{"id": "1", "question": "What is tea?", "answer": answer, "reference": "A drink."}])
+    scale = Rubric("tone", (0, 1, 2), {0: "rude", 2: "kind"})
+    own = Criterion("rubric 1", "criterion", shows=("question", "contexts"), text="Is it polite?", scale=scale)
+    return GradeQuestion.of(own, lang).request(sample)
 
 
 def support_request(context: str, lang: str):
@@ -59,6 +68,7 @@ def pointwise_request(passage: str, lang: str):
 JUDGES = {
     "grade": (grade_request, GRADES, {"reason": "about shoes", "grade": 0}),
     "correctness": (correctness_request, CORRECT, {"reason": "about shoes", "grade": 0}),
+    "rubric": (rubric_request, CORRECT, {"reason": "about shoes", "grade": 0}),
     "support": (support_request, SUPPORTED, {"1": {"reason": "about shoes", "verdict": "no", "contexts": []}}),
     "pointwise": (pointwise_request, POINTS, {"grade": 0}),
 }

@@ -19,6 +19,7 @@ from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
 from assay.judge.support import NEEDED, SupportQuestion
 from assay.llm import Client, Limits
+from assay.measures import parse
 from assay.testing import Answer, FakeLLM, seal_of
 from attacks import INJECTIONS
 from faults import FAULTS, GOOD, IMPATIENT, QUICK
@@ -215,13 +216,13 @@ def test_grades_of_relevance_and_correctness_are_shares_of_the_highest():
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("kind", ["relevance", "correctness"])
-def test_graded_texts_stand_between_marks(kind, lang):
+@pytest.mark.parametrize("name", ["answer_relevance", "correctness"])
+def test_graded_texts_stand_between_marks(name, lang):
     (sample,) = as_samples([{**ROW, "answer": INJECTIONS[4], "reference": [INJECTIONS[0], "二"]}])
-    text = GradeQuestion.of(kind, lang).request(sample).messages[1]["content"]
+    text = GradeQuestion.of(parse(name).criterion, lang).request(sample).messages[1]["content"]
     mark = re.search(r"\[question (\w{16})\]", text)[1]
     assert f"[answer {mark}]\n{INJECTIONS[4]}\n[end of answer {mark}]" in text
-    assert (f"[reference 2 {mark}]\n二\n[end of reference 2 {mark}]" in text) == (kind == "correctness")
+    assert (f"[reference 2 {mark}]\n二\n[end of reference 2 {mark}]" in text) == (name == "correctness")
 
 
 def test_a_chinese_sample_is_asked_in_chinese():

@@ -8,13 +8,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import assay
 import oracles
 import strategies
 from assay.data.joining import rank_run
 from assay.data.judgments import Judgments
 from assay.data.mappings import rank_mapping
 from assay.data.run import Run
+from assay.data.spans import GoldSpan, SpanCase
+from assay.errors import UsageError
 from assay.measures import REGISTRY, Measure, parse
+from assay.pipeline.records import Chunk
 
 K = 3
 BUILTIN = [name for name, spec in REGISTRY.items() if spec.of == "rankings" and not spec.needs_subtopics]
@@ -181,8 +185,6 @@ def test_expected_ties_are_the_mean_over_all_orders(text, judged, run):
 
 @pytest.mark.parametrize("name", [n for n in BUILTIN if not REGISTRY[n].order_free and not REGISTRY[n].expected])
 def test_other_measures_refuse_expected_ties(name):
-    from assay.errors import UsageError
-
     ranking = rank_mapping(Judgments.from_dict({"q": {"a": 1}}), {"q": {"a": 1.0, "b": 1.0}}, ties="expected")
     with pytest.raises(UsageError, match="no expected value over ties"):
         ready(name).compute(ranking)
@@ -195,3 +197,95 @@ def test_condensed_lists_hold_only_judged_documents(pair):
     for name in ("precision", "ndcg", "average_precision", "err", "bpref", "unjudged"):
         got = values(ready(name)(judged_only=True), judgments, run)
         assert got == pytest.approx(values(ready(name), judgments, kept), nan_ok=True, abs=1e-12)
+
+
+# Gold spans -----------------------------------------------------------------------------------------------------------
+
+OF_SPANS = [name for name, spec in REGISTRY.items() if spec.of == "spans"]
+CHUNKS = st.lists(strategies.pieces(), max_size=6)
+
+
+def case(spans: list, chunks: list) -> SpanCase:
+    return SpanCase(
+        [GoldSpan("q", *places[0], 1.0, tuple((a, b) for _, a, b in places[1:])) for places in spans],
+        [Chunk(f"{doc}#{i}", doc, "x" * (b - a), a, b) for i, (doc, a, b) in enumerate(chunks)],
+    )
+
+
+def test_the_measures_of_gold_spans_are_registered():
+    assert OF_SPANS == ["span_recall", "span_precision"]
+
+
+@given(
+    spans=strategies.gold_spans(),
+    chunks=CHUNKS,
+    k=st.integers(1, 7),
+    share=st.sampled_from([0.1, 0.5, 0.75, 1.0]),
+)
+def test_measures_of_spans_count_characters_as_a_set_does(spans, chunks, k, share):
+    found = parse(f"span_recall(share={share})@{k}").span_value(case(spans, chunks))
+    assert found == oracles.span_recall(spans, chunks, k, share)
+    found = parse(f"span_precision@{k}").span_value(case(spans, chunks))
+    assert found == pytest.approx(oracles.span_precision(spans, chunks, k), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", OF_SPANS)
+@given(spans=strategies.gold_spans(), chunks=CHUNKS, more=CHUNKS, order=st.randoms())
+def test_measures_of_spans_depend_on_the_first_k_chunks_alone_and_on_no_order(name, spans, chunks, more, order):
+    measure = Measure(name) @ max(len(chunks), 1)
+    value = measure.span_value(case(spans, chunks))
+    low, high = REGISTRY[name].bounds
+    assert low <= value <= high
+    mixed, others = list(spans), list(chunks)
+    order.shuffle(mixed)
+    order.shuffle(others)
+    assert measure.span_value(case(mixed, others)) == pytest.approx(value, abs=1e-12)
+    if chunks:
+        assert measure.span_value(case(spans, [*chunks, *more])) == value
+    renamed = [[({"d": "e", "e": "d"}[doc], a, b) for doc, a, b in places] for places in (*spans, chunks)]
+    assert measure.span_value(case(renamed[:-1], renamed[-1])) == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in OF_SPANS if REGISTRY[name].ideal_is_one])
+@given(spans=strategies.gold_spans())
+def test_chunks_that_are_the_gold_spans_score_1(name, spans):
+    measure = Measure(name) @ len(spans)
+    assert measure.span_value(case(spans, [places[0] for places in spans])) == 1.0
+
+
+@given(spans=strategies.gold_spans(), chunks=CHUNKS, k=st.integers(1, 6))
+def test_a_further_chunk_never_lowers_the_recall_of_spans(spans, chunks, k):
+    here = case(spans, chunks)
+    assert parse(f"span_recall@{k}").span_value(here) <= parse(f"span_recall@{k + 1}").span_value(here)
+
+
+@pytest.mark.parametrize("text", ["span_recall@5", "span_recall(share=0.8)@3", "span_precision@1"])
+def test_measures_of_spans_read_as_they_print(text):
+    assert str(parse(text)) == text
+    assert parse(str(parse(text))) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("span_recall(share=0)@5", r"span_recall\(share=0\): expected a share above 0 and at most 1"),
+        ("span_recall(share=1.1)@5", r"span_recall\(share=1\.1\): expected a share above 0 and at most 1"),
+        ("span_recall(share='half')@5", "expected a number"),
+        ("span_precision(share=0.5)@5", "unknown parameter of span_precision 'share'"),
+        ("span_recall(judged_only=true)@5", "unknown parameter of span_recall 'judged_only'"),
+        ("span_recall", "span_recall needs a cutoff"),
+    ],
+)
+def test_parameters_that_measures_of_spans_cannot_use_are_refused(text, told):
+    with pytest.raises(UsageError, match=told):
+        parse(text).span_value(case([[("d", 0, 9)]], []))
+
+
+def test_measures_of_spans_are_refused_where_there_are_no_spans():
+    told = r"^span_recall@5 needs gold spans, which an experiment has: \[data\] gold = FILE, then assay run$"
+    with pytest.raises(UsageError, match=told):
+        assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["span_recall@5"])
+    with pytest.raises(UsageError, match=told):
+        assay.answers([{"question": "?", "answer": "tea", "contexts": ["tea"]}], ["span_recall@5"])
+    with pytest.raises(UsageError, match="ndcg@5 is a measure of rankings, not of spans: use assay evaluate"):
+        parse("ndcg@5").span_value(case([[("d", 0, 9)]], []))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import assay
-from assay.analysis.columns import span_values
+from assay.data.spans import GoldSpan, SpanCase, inside
 from assay.errors import InputError
-from assay.pipeline.gold import GoldSpan, chunks_judged, inside, read_gold
-from assay.pipeline.records import Chunk, Hits
+from assay.measures import parse
+from assay.pipeline.gold import chunks_judged, read_gold
+from assay.pipeline.records import Chunk
 from experiments import SHORT_DOCUMENTS, lines, short_experiment
 
 GUIDE = (
@@ -111,7 +111,7 @@ def test_recall_takes_any_occurrence_and_precision_all_of_them(tmp_path_factory,
     path = gold(tmp_path_factory.mktemp("gold"), *({"query_id": "q", "doc_id": "d", "text": part} for part in parts))
     spans = read_gold(path, {"d": text})
     chunks = [Chunk(f"d#{i}", "d", text[a:b], a, b) for i, (a, b) in enumerate(cuts)]
-    outcome = SimpleNamespace(chunks=chunks, hits=[Hits(tuple(range(len(cuts))), (0.0,) * len(cuts))])
+    case = SpanCase(spans, chunks)
 
     top = cuts[:k]
     held = {place for a, b in top for place in range(a, b)}
@@ -119,10 +119,8 @@ def test_recall_takes_any_occurrence_and_precision_all_of_them(tmp_path_factory,
     found = [any(len(one & held) >= 0.5 * len(part) for one in ones) for ones, part in zip(signs, parts, strict=True)]
     golden = {place for ones in signs for one in ones for place in one}
     inside = sum(len(golden & set(range(a, b))) for a, b in top)
-    recall = span_values(f"span_recall@{k}", outcome, ["q"], spans, 0.5)["q"][0]
-    precision = span_values(f"span_precision@{k}", outcome, ["q"], spans, 0.5)["q"][0]
-    assert recall == sum(found) / len(found)
-    assert precision == pytest.approx(inside / sum(b - a for a, b in top))
+    assert parse(f"span_recall@{k}").span_value(case) == sum(found) / len(found)
+    assert parse(f"span_precision@{k}").span_value(case) == pytest.approx(inside / sum(b - a for a, b in top))
     relevant = {
         chunk.id
         for chunk in chunks
@@ -213,3 +211,105 @@ def test_precision_of_overlapping_spans_is_a_share_of_distinct_characters(tmp_pa
     (tmp_path / "old.run").write_text("q1 Q0 b 1 1 x\n", encoding="utf-8")
     found = assay.run_experiment(short_experiment(tmp_path, body, judged='gold = "gold.jsonl"'))
     assert found.findings.systems[0]["span_precision@1"] == pytest.approx(9 / len(SHORT_DOCUMENTS["b"]))
+
+
+# Measures of spans in experiments -------------------------------------------------------------------------------------
+
+
+def spans_of(folder, evaluate="", *, judgments=False):
+    """An experiment on two passages of the guide, with what its table [evaluate] says."""
+    path = experiment(folder, row(text="thirty seconds"), row(text="Network notes"))
+    text = path.read_text(encoding="utf-8").partition("[evaluate]")[0]
+    if judgments:
+        (folder / "j.qrels").write_text("q1 0 guide.md 1\nq1 0 茶.md 0\n", encoding="utf-8")
+        text = text.replace("[chunk]", 'judgments = "j.qrels"\n[chunk]')
+    path.write_text(f"{text}[evaluate]\n{evaluate}\n", encoding="utf-8")
+    return path
+
+
+def test_measures_of_spans_lead_where_gold_is_spans_and_nothing_else_is_asked_for(tmp_path):
+    found = assay.run_experiment(spans_of(tmp_path)).findings
+    assert found.measure == "span_recall@5"
+    assert found.measures[:3] == ("span_recall@5", "span_precision@5", "average_precision")
+    (scores,) = found.systems
+    assert scores.about("span_recall@5").subject == "spans"
+    assert scores.about("span_recall@5").k == 5
+    assert list(scores.counts) == list(scores.labels)
+
+
+def test_the_measure_of_the_protocol_leads_where_documents_were_judged_too(tmp_path):
+    found = assay.run_experiment(spans_of(tmp_path, judgments=True)).findings
+    assert found.measure == "average_precision"
+    assert found.measures[-2:] == ("span_recall@5", "span_precision@5")
+
+
+def test_columns_stand_in_the_order_in_which_they_were_asked_for(tmp_path):
+    asked = '["span_precision@2", "recall@1", "span_recall(share=0.9)@2", "faithfulness", "ndcg@3"]'
+    path = spans_of(tmp_path, f"measures = {asked}")
+    path.write_text(path.read_text(encoding="utf-8") + '[generate]\nmethod = "extractive"\n', encoding="utf-8")
+    found = assay.run_experiment(path).findings
+    assert found.measures == ("span_precision@2", "recall@1", "span_recall(share=0.9)@2", "faithfulness", "ndcg@3")
+    assert found.measure == "span_precision@2"
+    (scores,) = found.systems
+    assert [column.subject for column in scores.columns] == ["spans", "rankings", "spans", "answers", "rankings"]
+
+
+def test_the_share_of_a_span_is_part_of_the_measure(tmp_path):
+    asked = 'measures = ["span_recall@1", "span_recall(share=0.2)@1", "span_precision@1"]\nspan_share = 0.9'
+    found = assay.run_experiment(spans_of(tmp_path, asked)).findings
+    assert found.systems[0].definitions == {
+        "span_recall@1": "span_recall(share=0.9)@1",
+        "span_recall(share=0.2)@1": "span_recall(share=0.2)@1",
+        "span_precision@1": "span_precision@1",
+        "average_precision": "average_precision",
+    }
+
+
+def test_a_protocol_may_have_measures_of_spans(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'name = "mine"\nprimary = "found"\n[measures]\n"recall@1" = "recall@1"\nfound = "span_recall@3"\n'
+        "[defaults.span_recall]\nshare = 0.7\n",
+        encoding="utf-8",
+    )
+    name = f'protocol = "{tmp_path}/mine.toml"'
+    found = assay.run_experiment(spans_of(tmp_path, name, judgments=True)).findings
+    assert found.measures == ("recall@1", "found")
+    assert found.measure == "found"
+    assert found.systems[0].definitions["found"] == "span_recall(share=0.7)@3"
+    asked = spans_of_again(tmp_path, name + '\nmeasures = ["recall@1", "found"]')
+    assert assay.run_experiment(asked).findings.measures == ("recall@1", "found")
+
+
+def spans_of_again(folder, evaluate):
+    path = folder / "e.toml"
+    text = path.read_text(encoding="utf-8").partition("[evaluate]")[0]
+    path.write_text(f"{text}[evaluate]\n{evaluate}\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "told"),
+    [
+        ('measures = ["span_recal@5"]', "unknown measure 'span_recal'; did you mean span_recall"),
+        ('measures = ["span_recall"]', "span_recall needs a cutoff: write span_recall@10"),
+        ('measures = ["span_recall(share=2)@5"]', r"span_recall\(share=2\): expected a share above 0 and at most 1"),
+        ('span_share = "half"', "expected a number"),
+        ("span_share = 0", r"span_recall\(share=0\): expected a share above 0"),
+        ('measures = ["span_recall@5", "span_recall@5"]', "span_recall@5 is asked for twice"),
+        ('measures = ["precision"]', "precision needs a cutoff: write precision@10"),
+        ('measures = ["rbp(p=2)"]', "the persistence p = 2 of rbp must lie between 0 and 1"),
+        ('measures = ["alpha_ndcg@5"]', "alpha_ndcg needs judgments with subtopics"),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_before_anything_runs(tmp_path, evaluate, told):
+    path = spans_of(tmp_path, evaluate)
+    with pytest.raises(InputError, match=rf"e\.toml: evaluate.*{told}") as caught:
+        assay.run_experiment(path)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / ".assay-cache").exists()
+
+
+def test_a_share_of_queries_that_is_none_is_refused_before_anything_runs(tmp_path):
+    with pytest.raises(assay.UsageError, match="holdout = 2: expected a share between 0 and 1"):
+        assay.run_experiment(spans_of(tmp_path), holdout=2)
+    assert not (tmp_path / ".assay-cache").exists()

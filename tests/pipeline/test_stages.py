@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assay
+from assay.data.spans import GoldSpan, covered
 from assay.errors import AssayError, InputError, UsageError
 from assay.fusion.fuse import Fusion
 from assay.pipeline.bm25 import Bm25
@@ -21,7 +22,7 @@ from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import make
 from assay.pipeline.external import Outside, as_search
 from assay.pipeline.generators import Extractive
-from assay.pipeline.gold import GoldSpan, chunks_judged, coverage
+from assay.pipeline.gold import chunks_judged
 from assay.pipeline.grid import choices_of
 from assay.pipeline.hybrid import Hybrid
 from assay.pipeline.ordering import descending, reorder
@@ -375,7 +376,7 @@ def test_gold_spans_are_mapped_to_chunks_by_their_characters():
     spans = [GoldSpan("q", "d", 8, 22), GoldSpan("q", "e", 0, 5)]
     assert chunks_judged(spans, chunks).to_dict() == {"q": {"d#1": 1.0}}
     assert chunks_judged(spans, chunks, share=0.2).to_dict() == {"q": {"d#0": 1.0, "d#1": 1.0, "d#2": 1.0}}
-    assert coverage(spans, [chunks[0], chunks[1], chunks[1]]) == [12, 0]
+    assert covered(spans, [chunks[0], chunks[1], chunks[1]]) == [12, 0]
 
 
 def test_extractive_answers_are_sentences_of_the_contexts():

@@ -17,12 +17,16 @@ _METHODS = frozenset(get_args(Method))
 
 
 class Cell(NamedTuple):
-    """One value of one sample: the method that found it, and why there is none if there is none."""
+    """One value of one sample: the method that found it, and why there is none if there is none.
+
+    `note` is what a judge said about the answer as a whole.
+    """
 
     value: float | None
     status: str
     reason: str
     method: str | None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,10 @@ def columns_of(
 
 
 def _columns(label: str, measure: Measure, cells: Sequence[Cell], chain: Sequence[str], *, mix: bool) -> list[Column]:
-    if not measure.pieces or measure.name == "correctness":
+    alone = measure.spec.needs_judge
+    if alone or not measure.needs_method:
         method = next((cell.method for cell in cells if cell.method), None)
-        definition = measure(method="llm") if measure.name == "correctness" else measure
+        definition = measure(method="llm") if alone else measure
         return [Column(label, measure, definition, method, tuple(cells))]
     scored = {cell.method for cell in cells if cell.value is not None}
     own = str(measure.arguments.get("method"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.data.protocol import AnswerMethod
     from assay.data.samples import Sample
     from assay.grounding.record import Method, Support
-    from assay.judge.answers import AnswerJudge
+    from assay.judge.answers import AnswerJudge, Replies
     from assay.text.embeddings import Chosen, Embedder
 
 _KEPT = 50_000  # texts whose vectors are kept
@@ -70,14 +70,19 @@ def embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chose
     return found, (found.note,)
 
 
-def judged(samples: Sequence[Sample], chain: Sequence[Method], here: Available) -> list[Case]:
-    """Judge every sample by the first method of the chain that does not fail on it."""
+def judged(
+    samples: Sequence[Sample], chain: Sequence[Method], here: Available, replies: Replies | None = None
+) -> list[Case]:
+    """Judge every sample by the first method of the chain that does not fail on it; `replies` are those of the judge.
+
+    A judge is always the first: everybody was asked about already.
+    """
     found: list[Case | None] = [None] * len(samples)
     left = list(range(len(samples)))
     for method in chain:
         failed = []
         asked = [samples[place] for place in left]
-        for place, case in zip(left, _by(method, asked, here, last=method == chain[-1]), strict=True):
+        for place, case in zip(left, _by(method, asked, here, replies, last=method == chain[-1]), strict=True):
             failed += [place] if case.trail and _can_be_saved(case.sample) else []
             found[place] = _following(found[place], case)
         if failed and not any(_was_judged(found[place]) for place in set(left).difference(failed)):
@@ -109,7 +114,9 @@ def _following(before: Case | None, case: Case) -> Case:
     return case
 
 
-def _by(method: Method, samples: Sequence[Sample], here: Available, *, last: bool) -> list[Case]:
+def _by(
+    method: Method, samples: Sequence[Sample], here: Available, replies: Replies | None, *, last: bool
+) -> list[Case]:
     if not samples:
         return []
     embedder = None if here.embeddings is None else Remembering(here.embeddings.embedder)
@@ -117,8 +124,8 @@ def _by(method: Method, samples: Sequence[Sample], here: Available, *, last: boo
         assert embedder is not None
         return _embedded(samples, embedder)
     if method == "llm":
-        assert here.judge is not None
-        cases = here.judge.judge(samples)
+        assert here.judge is not None and replies is not None
+        cases = here.judge.cases(samples, replies)
     else:
         cases = [_by_words(sample, last=last) for sample in samples]
     for case in cases if embedder is not None else ():

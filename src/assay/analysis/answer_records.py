@@ -55,6 +55,7 @@ def sample_record(outcome: Outcome, system: str = "") -> dict[str, Any]:
         "statements": [_statement(part, sample.answer or "") for part in support.statements],
         "scores": {
             label: {"value": cell.value, "status": cell.status, "reason": cell.reason, "method": cell.method}
+            | ({"note": cell.note} if cell.note else {})
             for label, cell in outcome.cells.items()
         },
         "fallback": list(outcome.trail),

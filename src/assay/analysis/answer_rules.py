@@ -12,7 +12,7 @@ from assay.data.protocol import AnswerMethod
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import InputError, UsageError, excerpt
 from assay.grounding.agreement import ORDERS
-from assay.measures import parse
+from assay.measures import usual
 from assay.pipeline.measuring import time_work
 
 if TYPE_CHECKING:
@@ -27,44 +27,22 @@ if TYPE_CHECKING:
     from assay.pipeline.stages import Setup
 
 ANSWERING = ("method", "judge", "embedder")  # keys of the table [evaluate] that are about answers
-USUAL = ("faithfulness",)  # what is measured of answers when neither the user nor the protocol names anything
 _MAKES = frozenset({"question", "answer", "contexts", "context_ids"})  # what a sample of an experiment has
 _NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
+_NAMES = {"marks": "[1] marks in the answers, which extractive answers do not have"}
 _JUDGE_HINT = '[evaluate] judge = "MODEL", with its url in [llm]'
-
-
-def of_answers(text: object, protocol: Protocol) -> bool:
-    """Tell measures of answers from those of rankings; what is unknown is left to who reads rankings."""
-    if not isinstance(text, str):
-        return False
-    try:
-        return parse(protocol.answers.get(text) or protocol.measures.get(text) or text).spec.of == "answers"
-    except UsageError:
-        return False
-
-
-def sides_apart(protocol: Protocol) -> Protocol:
-    """A protocol whose measures of answers stand apart from those of rankings; left alone if it has only one kind."""
-    mixed = {label: text for label, text in protocol.measures.items() if of_answers(label, protocol)}
-    if not mixed or len(mixed) == len(protocol.measures):
-        return protocol
-    return replace(
-        protocol,
-        measures={label: text for label, text in protocol.measures.items() if label not in mixed},
-        answers={**protocol.answers, **mixed},
-        primary=None if protocol.primary in mixed else protocol.primary,
-        headline=tuple(label for label in protocol.headline if label not in mixed),
-    )
 
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """Measures of answers and who judges them, the same for every combination of an experiment.
+    """Measures of answers by their labels and who judges them, the same for every combination of an experiment.
 
+    `asked` has the labels of what was asked for.
     `client` asks the language model that `judge` names, in the language of the questions.
     """
 
-    measures: tuple[str, ...]
+    measures: Mapping[str, Measure]
+    asked: Mapping[str, str]
     protocol: Protocol
     method: AnswerMethod
     client: Any = None
@@ -76,7 +54,7 @@ class AnswerRules:
     def plan(self, samples: Samples, name: str = "answers") -> Plan:
         """Settle how some samples are judged."""
         return planned(
-            samples, list(self.measures), method=self.method, judge=self.client, embedder=self.embedder,
+            samples, self.measures, method=self.method, judge=self.client, embedder=self.embedder,
             text_lang=self.lang, protocol=self.protocol, name=name,
         )  # fmt: skip
 
@@ -87,7 +65,7 @@ class AnswerRules:
 
 
 def answer_rules(
-    asked: Sequence[str],
+    asked: Sequence[str | Measure],
     protocol: Protocol,
     told: Mapping[str, Any],
     data: tuple[Experiment, Collection],
@@ -102,17 +80,18 @@ def answer_rules(
     generators = {one.name: one.choices["generate"].method for one in experiment.combinations}
     if set(generators.values()) == {"none"}:
         if asked:
+            name = asked[0] if isinstance(asked[0], str) else asked[0].label
             raise InputError(
-                f"{asked[0]} is a measure of answers, and no combination generates any", path=f"{place}.measures",
+                f"{name} is a measure of answers, and no combination generates any", path=f"{place}.measures",
                 hint='[generate] method = "extractive", or "llm"',
             )  # fmt: skip
         return None
     method = told.get("method") or protocol.method
     if method not in get_args(AnswerMethod):
         raise InputError(f"method = {method!r}: expected one of {', '.join(get_args(AnswerMethod))}", path=place)
-    names = list(asked) or list(protocol.answers) or list(USUAL)
+    names = list(asked) or list(protocol.answers) or list(usual.ANSWERS)
     try:
-        wanted, _ = answer_measures(names, for_answers(protocol))
+        wanted, labels = answer_measures(names, for_answers(protocol))
     except UsageError as error:
         raise InputError(str(error), path=f"{place}.measures") from None
     kept, notes = _possible(wanted, collection, set(generators.values()), f"{place}.measures", strict=bool(asked))
@@ -122,7 +101,8 @@ def answer_rules(
     try:
         embedder = _embedder(told.get("embedder", "auto"), used, setup)
         prospect = _prospect(collection)
-        rules = AnswerRules(tuple(kept), protocol, method, client, embedder, language_of(prospect), notes=tuple(notes))
+        lang = language_of(prospect)
+        rules = AnswerRules(kept, labels, protocol, method, client, embedder, lang, notes=tuple(notes))
         judge = rules.plan(prospect).here.judge
     except UsageError as error:
         raise InputError(str(error), path=place) from None
@@ -134,9 +114,10 @@ def _possible(
 ) -> tuple[dict[str, Measure], list[str]]:
     """Leave out what the answers of an experiment cannot have; refuse it where it was asked for."""
     fields = _MAKES | ({"reference"} if any(collection.references.get(q.id) for q in collection.queries) else set())
+    fields |= set() if generators <= _NO_MARKS else {"marks"}
     kept, notes = {}, []
     for label, measure in wanted.items():
-        lack = _lack(measure, fields, generators)
+        lack = _lack(measure, fields)
         if lack and strict:
             hint = "a column reference in the queries" if "reference" in lack else ""
             raise InputError(f"{label} needs {lack}", path=place, hint=hint)
@@ -147,14 +128,12 @@ def _possible(
     return kept, notes
 
 
-def _lack(measure: Measure, fields: frozenset[str] | set[str], generators: set[str]) -> str:
-    if measure.name.startswith("citation") and generators <= _NO_MARKS:
-        return "[1] marks in the answers, which extractive answers do not have"
+def _lack(measure: Measure, fields: frozenset[str] | set[str]) -> str:
     by = measure.arguments.get("by")
-    for need in measure.spec.needs:
+    for need in measure.needs:
         options = [one for one in need.split("|") if by is None or (one == "gold_ids") == (by == "gold")]
         if not fields.intersection(options or need.split("|")):
-            return " or ".join(options or need.split("|"))
+            return " or ".join(_NAMES.get(one, one) for one in options or need.split("|"))
     return ""
 
 
@@ -175,7 +154,7 @@ def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, plac
     if client is not None:
         return
     for label, measure in measures.items():
-        if "correctness" in measure.pieces:
+        if measure.spec.needs_judge:
             raise InputError(f"{label} needs a judge", path=f"{place}.measures", hint=_JUDGE_HINT)
     if method == "llm" or any(measure.arguments.get("method") == "llm" for measure in measures.values()):
         raise InputError("the method llm needs a judge", path=place, hint=_JUDGE_HINT)

@@ -21,6 +21,7 @@ from assay.data.scores import STATUSES, Counts, Scores
 from assay.errors import UsageError, excerpt
 from assay.formats.files import system_name
 from assay.formats.samples import as_samples, join_samples
+from assay.grounding.citations import marks
 from assay.grounding.holding import flag
 from assay.grounding.record import Blank
 from assay.messages import say
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from assay.data.protocol import AnswerMethod, Protocol
     from assay.data.samples import Sample, Samples
     from assay.grounding.case import Case
-    from assay.grounding.preparing import Piece
     from assay.grounding.record import Support
     from assay.judge.answers import AnswerJudge
     from assay.llm.progress import Progress
@@ -163,7 +163,7 @@ def answer_systems(
 
 def planned(
     samples: Any,
-    measures: Sequence[str | Measure] | None,
+    measures: Sequence[str | Measure] | Mapping[str, Measure] | None,
     *,
     method: AnswerMethod | None = None,
     judge: Any = None,
@@ -193,12 +193,13 @@ def planned(
     _check_judge(wanted, judge)
     asked_of = {"llm", "auto", "mix"} if _may_judge(method) else {"llm"}
     made = None if judge is None else _judge(wanted, judge, read, text_lang, methods=asked_of, asking=asking)
-    if made is not None and not made.pieces and method != "llm":  # a judge who is asked nothing judges nothing
+    if made is not None and not made.is_asked and method != "llm":  # a judge who is asked nothing judges nothing
         made = None
     chosen: Chosen | None = None
     told: tuple[str, ...] = ()
     wait = words_first(method)  # then embeddings have to be named
-    in_order = is_order(method) and _method_needed(wanted) and not (wait and embedder in (None, "auto"))
+    needed = any(measure.needs_method for measure in wanted.values())
+    in_order = is_order(method) and needed and not (wait and embedder in (None, "auto"))
     if methods & {"embedding", "sigmoid"} or in_order:
         texts = [text for sample in read for text in (sample.answer or "",) if text]
         chosen, told = embeddings(embedder, texts, needed="embedding" in methods)
@@ -218,12 +219,8 @@ def _may_judge(method: str) -> bool:
     return method == "llm" or is_order(method)
 
 
-def _method_needed(measures: Mapping[str, Measure]) -> bool:
-    return any(measure.pieces for measure in measures.values())
-
-
 def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
-    alone = next((label for label, measure in measures.items() if "correctness" in measure.pieces), None)
+    alone = next((label for label, measure in measures.items() if measure.spec.needs_judge), None)
     if alone is not None and judge is None:
         raise UsageError(f"{alone} needs a judge: --judge MODEL with --url (in Python: judge=client)")
 
@@ -236,7 +233,7 @@ def _usual(
     found, lacking = {}, []
     for label in names:
         measure = measures[label]
-        if "correctness" in measure.pieces and not judged:
+        if measure.spec.needs_judge and not judged:
             continue
         missing = _lacks(measure, samples)
         if missing:
@@ -249,16 +246,11 @@ def _usual(
 
 
 def _lacks(measure: Measure, samples: Samples) -> str:
-    """The field that no sample has although the measure needs it; citations need marks too."""
-    for need in measure.spec.needs:
+    """The field that no sample has although the measure needs it."""
+    for need in measure.needs:
         options = need.split("|")
         if not any(_has(sample, option) for sample in samples for option in options):
-            return " or ".join(options)
-    if measure.name.startswith("citation"):
-        from assay.grounding.citations import marks
-
-        if not any(sample.answer and sample.contexts and marks(sample.answer, sample.contexts) for sample in samples):
-            return "[1] marks"
+            return " or ".join(options).replace("marks", "[1] marks")
     return ""
 
 
@@ -267,6 +259,8 @@ def _has(sample: Sample, name: str) -> bool:
         return bool(sample.references)
     if name == "answerable":
         return flag(sample) is not None
+    if name == "marks":
+        return bool(sample.answer and sample.contexts and marks(sample.answer, sample.contexts))
     return getattr(sample, name) is not None or name in sample.faults
 
 
@@ -279,18 +273,18 @@ def _judge(
     methods: set[str],
     asking: Mapping[str, Any],
 ) -> AnswerJudge:
-    """Make the judge; the pieces it is asked for are those of measures that name one of these methods."""
+    """Make the judge, who is asked what measures need that name one of these methods, or that only a judge can give."""
     from assay.judge.answers import AnswerJudge
     from assay.llm import as_client
 
-    pieces: frozenset[Piece] = frozenset(
-        piece  # type: ignore[misc]
+    asked = [
+        measure
         for measure in measures.values()
-        if measure.arguments.get("method", "auto") in methods or measure.name == "correctness"
-        for piece in measure.pieces
-    )
-    tongue = lang or language_of(samples)
-    return AnswerJudge(as_client(judge), pieces, tongue, **asking)
+        if measure.spec.needs_judge or measure.arguments.get("method", "auto") in methods
+    ]
+    pieces = frozenset(piece for measure in asked for piece in measure.pieces)
+    criteria = dict.fromkeys(measure.criterion for measure in asked if measure.criterion is not None)
+    return AnswerJudge(as_client(judge), pieces, tuple(criteria), lang or language_of(samples), **asking)
 
 
 def language_of(samples: Samples) -> Lang:
@@ -323,9 +317,11 @@ def evaluated_systems(plan: Plan) -> dict[str, Answers]:
 
 def _outcomes(plan: Plan) -> tuple[Outcome, ...]:
     rows = plan.samples.rows
-    runs: dict[str, list[Case]] = {}
-    for key in sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method}):
-        runs[key] = judged(rows, plan.here.chain(key), plan.here)  # type: ignore[arg-type]
+    keys = sorted({_run_of(measure, plan) for measure in plan.measures.values()} | {plan.method})
+    chains = {key: plan.here.chain(key) for key in keys}  # type: ignore[arg-type]
+    judge = plan.here.judge if any("llm" in chain for chain in chains.values()) else None
+    replies = None if judge is None else judge.ask(rows)  # once for all chains
+    runs = {key: judged(rows, chain, plan.here, replies) for key, chain in chains.items()}
     # One sample after the other: what was read in its contexts is still at hand for the next measure.
     return tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
 
@@ -349,9 +345,11 @@ def _staged(found: Staged, cells: Mapping[str, Cell]) -> Staged:
 
 
 def _run_of(measure: Measure, plan: Plan) -> str:
-    """The chain of methods that judges for a measure: its own if it names one."""
+    """The chain of methods that judges for a measure: its own if it names one, the judge alone if nobody else can."""
+    if measure.spec.needs_judge:
+        return plan.method if "llm" in plan.here.chain(plan.method) else "llm"
     own = measure.arguments.get("method", "auto")
-    return own if own in {"llm", "embedding", "words"} and measure.name != "correctness" else plan.method
+    return own if own in {"llm", "embedding", "words"} else plan.method
 
 
 def _cell(measure: Measure, case: Case) -> Cell:
@@ -361,17 +359,18 @@ def _cell(measure: Measure, case: Case) -> Cell:
         return Cell(None, value.status, value.reason, method)
     if not math.isfinite(value):
         return Cell(None, "failed", f"the value {value} is not a number", method)
-    return Cell(float(value), "scored", why, method)
+    note = case.grade(measure.criterion.name).reason if measure.criterion is not None and method == "llm" else ""
+    return Cell(float(value), "scored", why, method, note)
 
 
 def _found_by(measure: Measure, case: Case) -> tuple[str | None, str]:
     """The method that found a value, and why one before it failed to grade the answer."""
     named = measure.arguments.get("method", "auto")
-    if not measure.pieces:
+    if not measure.needs_method:
         return (named if named not in {"auto", "mix"} else None), ""
-    if measure.name == "correctness":
+    if measure.spec.needs_judge:
         return "llm", ""
-    return case.grader_of("relevance") if measure.pieces == {"relevance"} else (case.method, "")
+    return (case.method, "") if measure.criterion is None else case.grader_of(measure.criterion.name)
 
 
 def _scores(plan: Plan, table: Sequence[Column], outcomes: tuple[Outcome, ...]) -> Answers:

@@ -60,8 +60,9 @@ def label_of(scores: Scores, measure: object) -> str:
         wanted = parse(measure)  # type: ignore[arg-type]
     except UsageError:
         wanted = None
+    texts = set() if wanted is None else {wanted.text, str(wanted(method="llm") if wanted.spec.needs_judge else wanted)}
     for label, definition in scores.definitions.items():
-        if wanted is not None and wanted.text in {label, definition}:
+        if texts & {label, definition}:
             return label
     raise UnknownName("measure", text, scores.labels, hint=f"{scores.name} has {_some(scores.labels)}")
 

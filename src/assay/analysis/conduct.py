@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.analysis.experiment import Findings, Judge, evaluate_experiment
+from assay.analysis.experiment import Findings, evaluate_experiment
+from assay.analysis.experiment_scores import Evaluator
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
 from assay.pipeline.runner import Runner
 from assay.pipeline.store import Store
@@ -56,10 +57,11 @@ def run_experiment(
     setup = make_setup(experiment, collection)
     store = Store(experiment.cache)
     try:
-        judge = Judge(experiment, collection, setup)  # what makes no sense is found before anything runs or is paid for
+        # What makes no sense is found before anything runs or is paid for.
+        evaluator = Evaluator(experiment, collection, setup, holdout=holdout)
         made = make_stages(experiment, setup)
         outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())
-        findings = evaluate_experiment(judge, outcomes, holdout=holdout)
+        findings = evaluate_experiment(evaluator, outcomes)
     finally:
         setup.close()
     counts = dict(store.done), dict(store.reused), dict(store.damaged)

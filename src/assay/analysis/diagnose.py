@@ -46,14 +46,13 @@ def check_targets(scores: Scores, measured: Mapping[str, float] | None = None) -
 
 
 def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
-    """The highest mean that any system could reach, for recall: k documents cannot hold more than k relevant ones."""
+    """The highest mean that any system could reach, where the judgments themselves set a limit."""
     found = {}
     for label, measure in settings.measures.items():
-        if measure.name == "recall" and measure.k is not None and not measure.arguments.get("capped"):
-            relevant = ranking.num_relevant(measure.arguments["min_relevance"])
-            some = ranking.judged & (relevant > 0)
-            shares = np.minimum(relevant[some], measure.k) / relevant[some]
-            found[label] = float(shares.sum() / max(int(ranking.judged.sum()), 1))
+        most = measure.ceiling(ranking)
+        if most is not None:
+            known = most[ranking.judged & ~np.isnan(most)]
+            found[label] = float(known.sum() / max(int(ranking.judged.sum()), 1))
     return found
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from assay.data.segments import Bools, Floats, Ints
     from assay.measures import Measure
 
+_FOLD = "these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)"
+
 
 def evaluate(
     judgments: Any,
@@ -129,7 +131,8 @@ def rank(
             try:
                 ranking = rank_run(judgments, run, ties=protocol.ties, float32=float32, dedupe=dedupe)
             except Repeated as error:
-                raise locate(run.source, error) from None
+                found = locate(run.source, error)
+                raise (found.with_hint(_FOLD) if run.has_chunks else found) from None
         else:
             ranking = rank_mapping(judgments, run, ties=protocol.ties, float32=float32)
     else:

@@ -5,22 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 
-from assay.analysis.answer_rules import ANSWERING, answer_rules, of_answers, sides_apart
-from assay.analysis.columns import is_span_measure, span_column, span_values, with_answers, with_column
 from assay.analysis.compare import compare
-from assay.analysis.evaluate import evaluate_run
-from assay.analysis.protocols import load_protocol
-from assay.analysis.settings import Settings
-from assay.analysis.tuning import split
-from assay.errors import InputError, UsageError, excerpt
+from assay.errors import UsageError, excerpt
 from assay.messages import say
-from assay.pipeline.measuring import Account
-from assay.pipeline.records import together
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.stats.intervals import mean_intervals
@@ -30,15 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from assay.analysis.answers import Answers
+    from assay.analysis.experiment_scores import Evaluator
+    from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
-    from assay.data.protocol import Protocol
     from assay.data.scores import Scores
     from assay.pipeline.experiment import Collection, Experiment, Reference
     from assay.pipeline.grid import Combination
     from assay.pipeline.records import IndexTrace
     from assay.pipeline.runner import Execution, Work
-    from assay.pipeline.stages import Setup
     from assay.results.comparison import Comparison, Contrast, Decision
     from assay.stats.intervals import Interval
 
@@ -145,18 +135,18 @@ class Findings:
         return next(row for row in self.rows if row.name == name)
 
 
-def evaluate_experiment(judge: Judge, outcomes: Iterable[Execution], *, holdout: float = 0.0) -> Findings:
-    """Evaluate all combinations under one protocol; a share `holdout` of the queries only checks the winner."""
-    experiment, collection = judge.experiment, judge.collection
+def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> Findings:
+    """Evaluate all combinations under one protocol; queries that are held out only check the winner."""
+    experiment, collection = evaluator.experiment, evaluator.collection
     listed = list(outcomes)
     done = [outcome for outcome in listed if outcome.done]
     if not done:
         raise UsageError(f"every combination failed; {listed[0].combination.name}: {listed[0].reason}")
-    chosen_on, held = _parted(collection.judgments, holdout, experiment.seed)
-    systems = [judge.scores(outcome, chosen_on) for outcome in done]
+    chosen_on, held = evaluator.chosen_on, evaluator.held_out
+    systems = [evaluator.scores(outcome, chosen_on) for outcome in done]
     names = [outcome.combination.name for outcome in done]
     baseline = experiment.baseline if experiment.baseline in names else names[0]
-    label = judge.primary(systems[0])
+    label = evaluator.primary(systems[0])
     found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
     sign = systems[0].about(label).direction
     winner = max(systems, key=lambda scores: -math.inf if math.isnan(scores[label]) else sign * scores[label]).name
@@ -164,12 +154,12 @@ def evaluate_experiment(judge: Judge, outcomes: Iterable[Execution], *, holdout:
     check = None
     if held:
         both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
-        check = _checked(judge, both, (winner, baseline), held, (label, len(chosen_on or ())))
+        check = _checked(evaluator, both, (winner, baseline), held, (label, len(chosen_on or ())))
     return Findings(
         tuple(_with_front(rows, label, sign)), tuple(systems), label,
         tuple(dict.fromkeys(name for scores in systems for name in scores.labels)), baseline, winner, check,
-        judge.settings, collection.judgments,
-        (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *judge.said()),
+        evaluator.settings, collection.judgments,
+        (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *evaluator.notes()),
         experiment.labels, experiment.reference,
     )  # fmt: skip
 
@@ -185,141 +175,6 @@ def _common(systems: Sequence[Scores]) -> list[str]:
         if len(known) == len(systems) and any(known[0]) and (not same or all((one == known[0]).all() for one in known)):
             found.append(label)
     return found
-
-
-def _parted(judgments: Judgments, share: float, seed: int) -> tuple[set[str] | None, set[str] | None]:
-    if not share:
-        return None, None
-    if not 0 < share < 1:
-        raise UsageError(f"holdout = {share:g}: expected a share between 0 and 1, as in 0.3")
-    train, test, _ = split(judgments, 1 - share, seed)
-    return set(train), set(test)
-
-
-class Judge:
-    """Evaluates outcomes under the experiment's protocol, over all queries or some: rankings, spans and answers."""
-
-    def __init__(self, experiment: Experiment, collection: Collection, setup: Setup) -> None:
-        told = dict(experiment.evaluate)
-        self.experiment, self.collection = experiment, collection
-        self._found: dict[str, Answers] = {}
-        self._spent = Account()
-        answering: dict[str, Any] = {name: told.pop(name) for name in ANSWERING if name in told}
-        self._share = float(told.pop("span_share", 0.5))
-        asked: list[str] | None = told.pop("measures", None)
-        name = told.pop("protocol", "trec")
-        place = f"{experiment.path}: evaluate"
-        try:
-            protocol = sides_apart(load_protocol(name))
-            if protocol.fold is None:
-                told.setdefault("fold", "before")
-            _check_measures(asked, protocol)
-            answers = [text for text in asked or () if of_answers(text, protocol)]
-            ranked = (
-                None if asked is None else [t for t in asked if not is_span_measure(t) and not of_answers(t, protocol)]
-            )
-            ranked = ranked or (
-                None if asked is None else list(protocol.headline)[:1] or [next(iter(protocol.measures))]
-            )
-            self.settings = Settings.of(collection.judgments, ranked or _headline(protocol), protocol, **told)
-        except (UsageError, InputError) as error:
-            raise InputError(str(error), path=place) from None
-        self._spans = _span_measures(asked, collection, place)
-        first = asked[0] if asked else None
-        if first is not None and first in answers:
-            _check_deciding(first, experiment, f"{place}.measures")
-        self._answers = answer_rules(answers, self.settings.protocol, answering, (experiment, collection), setup)
-        self._asked = first if first is None or is_span_measure(first) else self.settings.asked.get(first, first)
-
-    def primary(self, scores: Scores) -> str:
-        """The measure that decides: the first that was asked for, else the protocol's."""
-        for label in (self._asked, scores.asked.get(self._asked or "")):
-            if label is not None and label in scores.labels:
-                return label
-        return self.settings.protocol.primary or scores.labels[0]
-
-    def scores(self, outcome: Execution, queries: set[str] | None) -> Scores:
-        """Evaluate one outcome."""
-        data = self.collection
-        run, judgments = outcome.run, data.judgments
-        assert run is not None
-        if queries is not None:
-            kept = pl.col("query_id").is_in(list(queries))
-            run = replace(run, rows=run.frame.filter(kept), empty=tuple(name for name in run.empty if name in queries))
-            empty = tuple(name for name in judgments.empty if name in queries)
-            judgments = replace(judgments, rows=judgments.frame.filter(kept), empty=empty)
-        scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
-        ids = [query.id for query in data.queries]
-        for text in self._spans:
-            scores = with_column(scores, span_column(text), span_values(text, outcome, ids, data.spans, self._share))
-        if outcome.samples is not None and self._answers is not None:
-            scores = with_answers(scores, self._answered(outcome), self._answers.judge)
-        return scores
-
-    def _answered(self, outcome: Execution) -> Answers:
-        """Score the answers of an outcome, once: the held-out queries ask for them again."""
-        name = outcome.combination.name
-        if name not in self._found:
-            assert self._answers is not None and outcome.samples is not None
-            self._found[name], spent = self._answers.score(outcome.samples, name)
-            self._spent.replies += spent.replies
-            self._spent.tokens += spent.tokens
-            self._spent.money = together(self._spent.money, spent.money)
-        return self._found[name]
-
-    def said(self) -> list[str]:
-        """What is to be known about the answers' scores: what holds for all systems once, the rest by system."""
-        if self._answers is None:
-            return []
-        told: dict[str, list[str]] = {}
-        for name, found in self._found.items():
-            notes = found.notes if self._answers.embedder == "auto" else ()  # why no embeddings were found
-            for text in (*found.warnings, *notes):
-                told.setdefault(text, []).append(name)
-        every = len(self._found)
-        lines = [
-            text if len(names) == every else say("doubt.of_one", system=", ".join(names), text=text)
-            for text, names in told.items()
-        ]
-        if embedder := next((found.embedder for found in self._found.values() if found.embedder), ""):
-            lines.append(say("experiment.embedder", embedder=embedder))
-        if self._spent.tokens:
-            judge, money = self._answers.judge, self._spent.money
-            key = "experiment.judged_free" if money is None else "experiment.judged"
-            lines.append(
-                say(key, judge=judge, tokens=self._spent.tokens, **({} if money is None else {"money": money}))
-            )
-        return [*self._answers.notes, *lines]
-
-
-def _check_measures(asked: object, protocol: Protocol) -> None:
-    """Refuse a list that is none, and a protocol that has nothing to say about rankings."""
-    if asked is not None and (not isinstance(asked, list) or not all(isinstance(text, str) for text in asked)):
-        raise UsageError('measures must be a list of texts, as in ["ndcg@10", "recall@10"]')
-    if all(of_answers(label, protocol) for label in protocol.measures):
-        raise UsageError(
-            f"protocol {protocol.name} has no measure of rankings: name another, and measures of answers in measures"
-        )
-
-
-def _check_deciding(label: str, experiment: Experiment, place: str) -> None:
-    """Refuse a measure of answers as the one that decides where a combination has no answers."""
-    silent = [one.name for one in experiment.combinations if one.choices["generate"].method == "none"]
-    if silent and len(silent) < len(experiment.combinations):
-        raise InputError(
-            f"{label} decides, but {silent[0]} generates no answers", path=place, hint="name another measure first"
-        )
-
-
-def _headline(protocol: Any) -> list[str] | None:
-    return list(protocol.headline) or None
-
-
-def _span_measures(asked: Sequence[str] | None, collection: Collection, place: str) -> list[str]:
-    found = [text for text in asked or () if is_span_measure(text)]
-    if found and not collection.spans:
-        raise InputError(f"{found[0]} needs gold spans", path=f"{place}.measures", hint="[data] gold = FILE")
-    return found or (["span_recall@5", "span_precision@5"] if collection.spans and asked is None else [])
 
 
 def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None) -> Row:
@@ -398,11 +253,15 @@ def _figures(row: Row, label: str, sign: float) -> Figures:
 
 
 def _checked(
-    judge: Judge, outcomes: Mapping[str, Execution], names: tuple[str, str], held: set[str], told: tuple[str, int]
+    evaluator: Evaluator,
+    outcomes: Mapping[str, Execution],
+    names: tuple[str, str],
+    held: set[str],
+    told: tuple[str, int],
 ) -> Holdout:
     winner, baseline = names
     label, chosen_on = told
-    systems = [judge.scores(outcomes[name], held) for name in dict.fromkeys((baseline, winner))]
+    systems = [evaluator.scores(outcomes[name], held) for name in dict.fromkeys((baseline, winner))]
     if len(systems) == 1:
         return Holdout(len(held), chosen_on, label, _quality(systems[0], label, None).mean, None, None)
     found = compare(systems, [label], baseline=baseline)

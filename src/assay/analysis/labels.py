@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
+from assay.measures import usual
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 # Columns that hold people's values; an object with several of them is looked into for faithfulness.
 HUMAN = ("human", "human_score", "human_faithfulness", "label", "gold_label", "annotation", "begin_label")
 PUBLISHED = "published"
-_WANTED = "faithfulness"
+_WANTED = usual.ANSWERS[0]
 
 
 def find_human(samples: Samples) -> str:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Target, Ties, Undefined
 from assay.errors import InputError, UnknownName, UsageError
-from assay.measures import REGISTRY, parse
+from assay.measures import REGISTRY, is_rubric, parse
 
 CHOICES = {
     "ties": get_args(Ties),
@@ -40,7 +40,7 @@ def _folder() -> Path:
 def load_protocol(name: str) -> Protocol:
     """Load a built-in protocol by name or a user's by the path of its TOML file."""
     if name in builtin_names():
-        return read_protocol((_folder() / f"{name}.toml").read_text(encoding="utf-8"), f"protocol {name}")
+        return read_protocol((_folder() / f"{name}.toml").read_text(encoding="utf-8"), f"protocol {name}", _folder())
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
         raise UnknownName(
@@ -50,26 +50,26 @@ def load_protocol(name: str) -> Protocol:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the protocol: {_why(error)}", path=name) from None
-    return read_protocol(text, name)
+    return read_protocol(text, name, path.parent)
 
 
 def _why(error: Exception) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else "not UTF-8 text"
 
 
-def read_protocol(text: str, place: str) -> Protocol:
-    """Check a protocol's TOML text."""
+def read_protocol(text: str, place: str, folder: Path = Path()) -> Protocol:
+    """Check a protocol's TOML text; rubrics that it names are in its folder."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"not valid TOML: {error}", path=place) from None
     try:
-        return _checked(raw)
+        return _checked(raw, folder)
     except UsageError as error:
         raise InputError(str(error), path=place) from None
 
 
-def _checked(raw: dict[str, Any]) -> Protocol:
+def _checked(raw: dict[str, Any], folder: Path) -> Protocol:
     for key in raw:
         if key not in _KEYS:
             raise UnknownName("key", key, _KEYS)
@@ -91,10 +91,10 @@ def _checked(raw: dict[str, Any]) -> Protocol:
         name=raw["name"],
         title=raw.get("title", ""),
         description=raw.get("description", "").strip(),
-        measures={label: _definition(label, value) for label, value in measures.items()},
+        measures={label: _definition(label, value, folder) for label, value in measures.items()},
         primary=primary,
         headline=_headline(raw.get("headline", []), measures),
-        answers=_answers(raw.get("answers", {}), measures),
+        answers=_answers(raw.get("answers", {}), measures, folder),
         min_relevance=POSITIVE if raw.get("min_relevance") == "positive" else _number(raw, "min_relevance", 1.0),
         max_grade=_max_grade(raw),
         required=_required(raw.get("required", [])),
@@ -114,22 +114,23 @@ def _headline(names: Any, measures: dict[str, Any]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _answers(raw: Any, measures: dict[str, Any]) -> dict[str, str]:
+def _answers(raw: Any, measures: dict[str, Any], folder: Path) -> dict[str, str]:
     if not isinstance(raw, dict):
         raise UsageError('answers must be a table with lines like faithfulness = "faithfulness"')
-    found = {label: _definition(label, value) for label, value in raw.items()}
+    found = {label: _definition(label, value, folder) for label, value in raw.items()}
     for label, text in found.items():
-        if parse(text).spec.of != "answers":
-            raise UsageError(f"answers: {label} is a measure of rankings: put it into [measures]")
+        subject = parse(text).spec.of
+        if subject != "answers":
+            raise UsageError(f"answers: {label} is a measure of {subject}: put it into [measures]")
         if label in measures:
             raise UsageError(f"answers: {label} stands in [measures] too")
     return found
 
 
-def _definition(label: str, value: Any) -> str:
+def _definition(label: str, value: Any, folder: Path) -> str:
     if not isinstance(value, str):
         raise UsageError(f"measures: {label!r} must be text such as \"ndcg(gain='exp')@10\"")
-    measure = parse(value)
+    measure = parse(folder / value if is_rubric(value) else value)
     if measure.spec.cutoff == "required" and measure.k is None:
         raise UsageError(f"measures: {label!r} needs a cutoff, as in {measure}@10")
     return measure.text

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.protocol import POSITIVE
 from assay.errors import InputError, UsageError, excerpt
-from assay.measures import expand, parse
+from assay.measures import expand, is_rubric, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
+    from assay.data.scores import Subject
     from assay.measures import Measure
 
 
@@ -53,6 +56,7 @@ class Settings:
         top = settled.max_grade if isinstance(settled.max_grade, (int, float)) else None
         bound: dict[str, Measure] = {}
         for label, measure in _labelled(settled, measures).items():
+            measure.check_subject("rankings")
             bound[label] = measure.bind(settled.defaults, min_relevance=settled.min_relevance, max_grade=top)
             _check_scale(bound[label], judgments)
             _check_subtopics(bound[label], judgments)
@@ -69,14 +73,59 @@ def for_answers(protocol: Protocol) -> Protocol:
 
 
 def answer_measures(
-    measures: Sequence[str | Measure] | None, protocol: Protocol
+    measures: Sequence[str | Measure] | Mapping[str, Measure] | None, protocol: Protocol
 ) -> tuple[dict[str, Measure], dict[str, str]]:
-    """Measures of answers by their labels, and the labels of what was asked for; measures of rankings are refused."""
+    """Measures of answers by their labels, and the labels of what was asked for; others are refused.
+
+    Measures that have their labels already are taken as they are.
+    """
+    if isinstance(measures, Mapping):
+        return dict(measures), {str(measure): label for label, measure in measures.items()}
     found = {label: measure.bind(protocol.defaults) for label, measure in _labelled(protocol, measures).items()}
-    for label, measure in found.items():
-        if measure.spec.of != "answers":
-            raise UsageError(f"{label} is a measure of rankings: compute it with assay evaluate")
+    for measure in found.values():
+        measure.check_subject("answers")
     return found, _asked(protocol, measures)
+
+
+def span_measures(
+    measures: Sequence[str | Measure], protocol: Protocol, own: Mapping[str, str], share: float | None = None
+) -> tuple[dict[str, Measure], dict[str, str]]:
+    """Measures of gold spans by their labels, and the labels of what was asked for; others are refused.
+
+    `own` are those of the protocol by their labels; `share` fills the parameter of that name where it is left out.
+    """
+    if not measures:
+        return {}, {}
+    side, found = replace(protocol, measures=own), {}
+    for label, measure in _labelled(side, measures).items():
+        measure.check_subject("spans")
+        given = {"share": share} if share is not None and "share" in measure.spec.parameters else {}
+        found[label] = measure.bind({measure.name: {**protocol.defaults.get(measure.name, {}), **given}})
+    return found, _asked(side, measures)
+
+
+def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
+    """What a measure that is asked for is of; what is unknown is left to who reads rankings."""
+    tables = (protocol.answers, protocol.measures, *others)
+    try:
+        return parse(next((table[measure] for table in tables if measure in table), measure)).spec.of  # type: ignore[index]
+    except UsageError:
+        return "rankings"
+
+
+def split_protocol(protocol: Protocol) -> tuple[Protocol, dict[str, str]]:
+    """A protocol whose measures of answers stand apart from those of rankings, and its measures of gold spans."""
+    sides: dict[Subject, dict[str, str]] = {"rankings": {}, "answers": dict(protocol.answers), "spans": {}}
+    for label, text in protocol.measures.items():
+        sides[subject_of(label, protocol)][label] = text
+    ranked = sides["rankings"]
+    return replace(
+        protocol,
+        measures=ranked,
+        answers=sides["answers"],
+        primary=protocol.primary if protocol.primary in ranked else None,
+        headline=tuple(label for label in protocol.headline if label in ranked),
+    ), sides["spans"]
 
 
 def _check_scale(measure: Measure, judgments: Judgments) -> None:
@@ -116,7 +165,7 @@ def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict
         resolved = _resolved(protocol, given)
         found |= {str(measure): label for label, measure in resolved}
         if len(resolved) == 1:
-            found[str(given)] = resolved[0][0]
+            found[Path(str(given)).name if is_rubric(given) else str(given)] = resolved[0][0]
     return found
 
 
@@ -146,7 +195,7 @@ def _resolved(protocol: Protocol, text: str | Measure) -> list[tuple[str, Measur
         except UsageError:
             label = text
         return [(label, parse(protocol.measures[text]))]
-    return [(measure.text, measure) for measure in expand(text)]
+    return [(measure.label, measure) for measure in expand(text)]
 
 
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:

@@ -10,7 +10,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.errors import UsageError
-from assay.measures import parse
+from assay.measures import parse, usual
 from assay.results.sweep import Curve, CutoffChoice, Sweep
 from assay.stats.intervals import Interval, mean_intervals
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
 
 CUTOFFS = (1, 3, 5, 10, 20)
-MEASURES = ("precision", "recall", "f1", "ndcg")
 RECALL_TARGET = 0.70
 _ANSWERS = (3, 5)
 _SURVEYS = (10, 20)
@@ -34,7 +33,7 @@ def sweep(
     runs: Sequence[Run],
     k: Sequence[int] = CUTOFFS,
     *,
-    measures: Sequence[str] = MEASURES,
+    measures: Sequence[str] = usual.CURVES,
     protocol: str | Protocol = "trec",
     recall_target: float = RECALL_TARGET,
     alpha: float = 0.05,
@@ -47,7 +46,7 @@ def sweep(
     """Evaluate runs at several k; precision, recall and F1 are computed too, as the choice of k needs them."""
     cutoffs = _cutoffs(k)
     shown = tuple(dict.fromkeys(_plain(name) for name in measures))
-    names = tuple(dict.fromkeys([*shown, "precision", "recall", "f1"]))
+    names = tuple(dict.fromkeys([*shown, usual.CLEAN, usual.COMPLETE, usual.BALANCED]))
     if not 0 < alpha < 0.5:  # noqa: PLR2004
         raise UsageError(f"alpha = {alpha:g}: expected a number between 0 and 0.5")
     if not 0 < recall_target <= 1:
@@ -102,15 +101,22 @@ def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interva
 
 def _choice(system: str, curves: Sequence[Curve], recall_target: float) -> CutoffChoice:
     mine = {curve.measure: curve for curve in curves if curve.system == system}
-    recall = mine["recall"]
+    recall = mine[usual.COMPLETE]
     enough = [k for k, point in zip(recall.k, recall.points, strict=True) if (point.estimate or 0.0) >= recall_target]
     return CutoffChoice(
         system,
-        f1=_highest(mine["f1"], (1, max(recall.k))) or recall.k[0],
+        f1=_highest(mine[usual.BALANCED], (1, max(recall.k))) or recall.k[0],
         recall=min(enough, default=None),
-        answers=_highest(mine["precision"], _ANSWERS),
+        answers=_highest(mine[usual.CLEAN], _ANSWERS),
         survey=_highest(recall, _SURVEYS),
     )
+
+
+def most_complete(found: Sweep, system: str) -> tuple[float, int]:
+    """The highest recall of a system, and the smallest k that has it."""
+    curve = found.curve(system, usual.COMPLETE)
+    value, k = max((point.estimate or 0.0, -k) for point, k in zip(curve.points, curve.k, strict=True))
+    return value, -k
 
 
 def _highest(curve: Curve, bounds: tuple[int, int]) -> int | None:

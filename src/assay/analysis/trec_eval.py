@@ -104,10 +104,10 @@ def _total(ranking: Ranking, column: TrecColumn, values: Floats, counted: Bools,
     """Add up over queries from the first to the last, as trec_eval does; everywhere else sums are exact."""
     assert column.measure is not None
     kind, z = column.measure.spec.aggregate, options.zscores is not None
-    if column.name == "num_rel" and options.complete:
+    if column.trec.total == "relevant" and options.complete:
         # It goes back to the judgments there, and counts every grade above 0, whatever the level.
         return float((ranking.pool_grade > 0).sum())
-    if z and column.name == "num_q":
+    if z and column.trec.total == "queries":
         return float(counted.sum())
     if z and kind == "geometric":
         return 0.0

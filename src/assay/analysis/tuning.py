@@ -18,6 +18,7 @@ from assay.formats.reading import as_judgments
 from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, name_runs, rank_lists, without_idle
 from assay.fusion.methods import method_of, methods_with
 from assay.fusion.overlay import lay_out
+from assay.measures import usual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,7 +74,7 @@ class Tuned:
 def tune_fusion(
     judgments: Any,
     runs: Sequence[Any] | Mapping[str, Any],
-    measure: str | Measure = "ndcg@10",
+    measure: str | Measure = usual.SINGLE,
     *,
     method: str = "weighted",
     norm: str | None = None,

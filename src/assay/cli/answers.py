@@ -31,6 +31,7 @@ assay answers samples.csv -m faithfulness -m token_f1 --map question=my_column
 assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 --dry-run
 assay answers samples.jsonl --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1 \\
     --max-cost 1 -o result.json --per-sample evidence.jsonl
+assay answers samples.jsonl -m tone.md --judge qwen-plus --url https://dashscope.aliyuncs.com/compatible-mode/v1
 assay answers samples.jsonl --report answers.html
 assay answers before.jsonl after=new.jsonl -o result.json
 assay compare before.json after.json -m faithfulness
@@ -39,7 +40,13 @@ assay compare before.json after.json -m faithfulness
 
 @click.command(name="answers", help=_HELP)
 @click.argument("samples", nargs=-1, required=True, metavar="[NAME=]SAMPLES...")
-@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as faithfulness; may be repeated.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    help="A measure such as faithfulness, or a rubric such as tone.md; may be repeated.",
+)
 @click.option(
     "--method", type=click.Choice(["auto", "s4", "llm", "embedding", "words"]), default=None,
     help="Who finds the support. auto: the judge, else words; embeddings only where words fail. s4: the judge, else "
@@ -68,6 +75,7 @@ def command(
     import gc
 
     from assay.analysis.answers import evaluated, evaluated_systems, planned
+    from assay.errors import UsageError
 
     gc.enable()  # a judge makes cycles
     _check_place(per_sample)
@@ -82,6 +90,8 @@ def command(
             mix=rest["mix"], max_chars=rest["max_chars"], progress=_noted(rest["judge"], last),
             deadline=rest["deadline"],
         )  # fmt: skip
+        if client is not None and plan.here.judge is None and rest["method"] in {"words", "embedding"}:
+            raise UsageError(f"--judge has no effect with --method {rest['method']}: use --method auto, s4 or llm")
         if rest["dry_run"]:
             _estimate(plan, client, rest, lang)
             return
@@ -165,8 +175,6 @@ def _client(rest: dict[str, Any]) -> Client | None:
         if paid:
             raise UsageError(f"{paid[0]} has no effect without a judge: name one with --judge MODEL")
         return None
-    if rest["method"] in {"words", "embedding"}:
-        raise UsageError(f"--judge has no effect with --method {rest['method']}: use --method auto, s4 or llm")
     return next(iter(asking.clients([rest["judge"]], rest).values()))
 
 
@@ -195,7 +203,7 @@ def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lan
     from assay.messages import say, tell
 
     judge = plan.here.judge
-    if judge is None or not judge.pieces or client is None:
+    if judge is None or not judge.is_asked or client is None:
         click.echo("nothing would be asked: none of the measures needs a judge")
         return
     found = client.estimate(one.request for _, _, one in judge.requests(plan.samples.rows))

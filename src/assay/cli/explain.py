@@ -20,19 +20,20 @@ assay explain qrels.txt bm25.run q17 -m "average_precision(over='min_k')@5"
 @click.argument("judgments")
 @click.argument("run")
 @click.argument("query")
-@click.option("-m", "--measure", default="ndcg@10", show_default=True, help="The measure.")
+@click.option("-m", "--measure", help="The measure.  [default: ndcg@10]")
 @options.plain_rules
-def command(*, judgments: str, run: str, query: str, measure: str, **rules: Any) -> None:
+def command(*, judgments: str, run: str, query: str, measure: str | None, **rules: Any) -> None:
     """Print the steps."""
     from assay.analysis.explain import explain, rank_list
     from assay.analysis.settings import Settings
     from assay.errors import InputError, excerpt
     from assay.formats.reading import read_judgments, read_run
+    from assay.measures import usual
     from assay.report.tables import Table, terminal
 
     kind, split, protocol = rules.pop("input_format"), rules.pop("split"), rules.pop("protocol")
     judged = read_judgments(judgments, kind=None if kind == "trec" else kind, split=split)
-    settings = Settings.of(judged, [measure], protocol, **rules)
+    settings = Settings.of(judged, [measure or usual.SINGLE], protocol, **rules)
     frame = read_run(run, kind=kind).frame
     mine = [(doc, score) for q, doc, score in frame.select("query_id", "doc_id", "score").iter_rows() if q == query]
     rule = settings.protocol

@@ -136,6 +136,7 @@ def _tuned(tune: str, runs: list[Run], tuning: dict[str, Any], rest: dict[str, A
     from assay.errors import UsageError
     from assay.formats.reading import read_judgments
     from assay.formats.splits import read_training, write_split
+    from assay.measures import usual
     from assay.report.views import fusion
 
     asked = {name: value for name, value in tuning.items() if value is not None}
@@ -144,7 +145,7 @@ def _tuned(tune: str, runs: list[Run], tuning: dict[str, Any], rest: dict[str, A
         if "train" in asked or "seed" in asked:
             raise UsageError("--train-queries names the training queries: leave out --train and --seed")
         asked["train"] = read_training(listed)
-    subtopics = need_subtopics([asked.get("measure", "ndcg@10")], asked.get("protocol", "trec"))
+    subtopics = need_subtopics([asked.get("measure", usual.SINGLE)], asked.get("protocol", "trec"))
     judged = read_judgments(tune, split=kind, subtopics=subtopics, dedupe=rest["dedupe"])
     found = tune_fusion(judged, runs, **asked, **rest)
     click.echo(fusion.tuning(found))

@@ -37,15 +37,16 @@ def command(
     alpha: float, weights: str | None, output: str | None, kind: str | None, lang: Lang, **rules: Any,
 ) -> None:  # fmt: skip
     """Sweep and print."""
-    from assay.analysis.sweep import MEASURES, sweep
+    from assay.analysis.sweep import sweep
+    from assay.measures import usual
     from assay.report.document import write
     from assay.report.views import sweep as report
     from assay.report.views.scores import sentences, stamp
 
     k = _cutoffs(cutoffs)
-    job = inputs.prepare(judgments, runs, [f"precision@{k[0]}"], weights, **rules)
+    job = inputs.prepare(judgments, runs, [f"{usual.CLEAN}@{k[0]}"], weights, **rules)
     found = sweep(
-        job.judgments, list(job.runs()), k, measures=measures or MEASURES, protocol=rules["protocol"],
+        job.judgments, list(job.runs()), k, measures=measures or usual.CURVES, protocol=rules["protocol"],
         recall_target=recall_target, alpha=alpha, chunks=job.chunks, weights=job.weights, dedupe=job.dedupe,
         calibration=job.calibration, **job.overrides,
     )  # fmt: skip

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from assay.grounding.record import Method, Statement, Support
 
 
+_RELEVANCE = "relevance"  # the one grade that methods beside a judge can give
+
+
 class Case:
-    """A sample, the method that judged it, and its pieces; what was not judged beforehand is looked up when needed."""
+    """A sample, the method that judged it, and its pieces; what was not judged beforehand is looked up when needed.
+
+    `grades` are those of the answer as a whole by the names of their criteria.
+    """
 
     def __init__(
         self,
@@ -30,7 +36,7 @@ class Case:
         method: Method,
         *,
         matrices: Mapping[Piece, Matrix] | None = None,
-        grades: Mapping[Piece, Grade] | None = None,
+        grades: Mapping[str, Grade] | None = None,
         judge: Callable[[Sample], Support] = by_words,
         relevance: Callable[[Sample], Grade] | None = None,
         embedder: Any = "auto",
@@ -39,8 +45,8 @@ class Case:
         self.sample, self.method, self.trail, self.embedder = sample, method, trail, embedder
         self._matrices = dict(matrices or {})
         self._grades = dict(grades or {})
-        self._by: dict[Piece, Method] = dict.fromkeys(self._grades, method)
-        self._why: dict[Piece, str] = {}
+        self._by: dict[str, Method] = dict.fromkeys(self._grades, method)
+        self._why: dict[str, str] = {}
         self._judge = judge
         self._graders = [] if relevance is None else [(method, relevance)]
 
@@ -58,20 +64,20 @@ class Case:
             return Blank(found.support.status, _reason(found.support, piece))
         return found
 
-    def grade(self, piece: Piece) -> Grade:
+    def grade(self, criterion: str) -> Grade:
         """Grade of the answer as a whole; where one method fails to grade relevance, the next one does."""
-        while piece == "relevance" and self._graders and _failed(self._grades.get(piece)):
-            before = self._grades.get(piece)
-            self._by[piece], grader = self._graders.pop(0)
-            self._grades[piece] = grader(self.sample)
+        while criterion == _RELEVANCE and self._graders and _failed(self._grades.get(criterion)):
+            before = self._grades.get(criterion)
+            self._by[criterion], grader = self._graders.pop(0)
+            self._grades[criterion] = grader(self.sample)
             if before is not None:
-                self._why.setdefault(piece, before.reason)
-        return self._grades.get(piece, Grade(None, f"{piece} needs a judge"))
+                self._why.setdefault(criterion, before.reason)
+        return self._grades.get(criterion, Grade(None, f"{criterion} needs a judge"))
 
-    def grader_of(self, piece: Piece) -> tuple[Method, str]:
+    def grader_of(self, criterion: str) -> tuple[Method, str]:
         """The method that graded the answer, and why the one before it failed."""
-        self.grade(piece)
-        return self._by.get(piece, self.method), self._why.get(piece, "")
+        self.grade(criterion)
+        return self._by.get(criterion, self.method), self._why.get(criterion, "")
 
     def then(self, method: Method, relevance: Callable[[Sample], Grade]) -> None:
         """Name the method that grades relevance where those before it fail."""
@@ -79,9 +85,9 @@ class Case:
 
     def keep(self, before: Case) -> None:
         """Take over the grades of a case whose support failed: what a judge has told is not lost."""
-        for piece, grade in before._grades.items():
-            if piece == "correctness" or not _failed(grade):
-                self._grades[piece], self._by[piece] = grade, before._by[piece]
+        for criterion, grade in before._grades.items():
+            if criterion != _RELEVANCE or not _failed(grade):
+                self._grades[criterion], self._by[criterion] = grade, before._by[criterion]
 
     @property
     def support(self) -> Support:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from assay.data.samples import Sample
     from assay.grounding.record import Kind, Method, Reason, Status
 
-# What can be found out: support of the answer or of the reference by the contexts, of the answer by the references,
-# and grades of the answer as a whole.
-Piece = Literal["answer", "reference", "check", "relevance", "correctness"]
+# Whose statements are to be supported: the answer's or the reference's by the contexts, the answer's by the references.
+Piece = Literal["answer", "reference", "check"]
 _NO_CONTEXTS = Contexts([])
 _LARGEST = 5_000_000  # comparisons of statements with sentences; a sample that needs more would take minutes
 _TELLTALE = frozenset({"insufficient", "unanswerabl", "unabl"})

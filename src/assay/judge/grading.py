@@ -1,80 +1,66 @@
-"""Grades of whole answers by a language model: does it address the question, and is it correct."""
+"""Grades of whole answers by a language model, by one criterion each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from assay.grounding.record import Grade
-from assay.judge.prompting import load_prompt
-from assay.judge.rubric import Rubric
+from assay.judge.criteria import texts_of
+from assay.judge.prompting import block, cut, load_graded_prompt, load_prompt
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
+    from assay.judge.criteria import Criterion
+    from assay.judge.rubric import Rubric
     from assay.llm.records import Reply
     from assay.messages import Lang
 
-Kind = Literal["relevance", "correctness"]
 _TOKENS = 300
-_PROMPTS: dict[Kind, str] = {"relevance": "answer_relevance", "correctness": "correctness"}
-_NEEDED: dict[Kind, tuple[str, ...]] = {
-    "relevance": ("question", "answer", "rubric", "mark", "low", "high"),
-    "correctness": ("question", "answer", "references", "rubric", "mark", "low", "high"),
-}
-_RUBRICS: dict[Kind, dict[Lang, dict[int, str]]] = {
-    "relevance": {
-        "en": {
-            0: "does not address the question",
-            1: "addresses it only in part, indirectly, or among much that was not asked",
-            2: "addresses it directly and completely",
-        },
-        "zh": {0: "没有回应问题", 1: "只部分或间接回应，或夹杂大量未问的内容", 2: "直接而完整地回应了问题"},
-    },
-    "correctness": {
-        "en": {
-            0: "wrong: contradicts the reference, or lacks what it says",
-            1: "partly right: has a part of what the reference says, or has it with an error",
-            2: "right: says what the reference says",
-        },
-        "zh": {
-            0: "错误：与参考答案矛盾，或没有说出其内容",
-            1: "部分正确：只说出一部分，或带有错误",
-            2: "正确：说出了参考答案的内容",
-        },
-    },
-}
+_NEEDED = ("rubric", "mark", "low", "high")
+_USED = {"question": "question", "reference": "references"}  # what a built-in prompt calls the fields that it shows
 
 
 @dataclass(frozen=True)
 class GradeQuestion:
-    """How an answer as a whole is asked about."""
+    """How an answer as a whole is asked about; contexts longer than `max_context_chars` together are cut."""
 
-    kind: Kind
+    criterion: Criterion
     prompt: Prompt
     rubric: Rubric
     max_chars: int = 20_000
+    max_context_chars: int = 60_000
 
     @classmethod
-    def of(cls, kind: Kind, lang: Lang) -> GradeQuestion:
-        """Take the built-in prompt and rubric."""
-        meanings = _RUBRICS[kind][lang]
-        rubric = Rubric(kind, tuple(meanings), meanings)
-        return cls(kind, load_prompt(_PROMPTS[kind], lang, needed=_NEEDED[kind]), rubric)
+    def of(cls, criterion: Criterion, lang: Lang, max_context_chars: int = 60_000) -> GradeQuestion:
+        """Take the prompt of a criterion with the scale that it has, or a user's criterion with its own."""
+        if criterion.scale is not None:
+            prompt = load_prompt(criterion.prompt, lang, needed=(*_NEEDED, "criterion", "material"))
+            rubric = criterion.scale
+        else:
+            needed = (*_NEEDED, "answer", *(_USED[name] for name in criterion.shows))
+            prompt, rubric = load_graded_prompt(criterion.prompt, lang, needed=needed)
+        return cls(criterion, prompt, rubric, max_context_chars=max_context_chars)
 
     def request(self, sample: Sample) -> Request:
         """Ask about an answer."""
+        shows, own = self.criterion.shows, self.criterion.scale is not None
         question, answer = sample.given.strip(), (sample.answer or "")[: self.max_chars]
-        references = [text[: self.max_chars] for text in sample.references] if self.kind == "correctness" else []
-        mark = mark_for(self.prompt.version, question, answer, *references)
-        blocks = [
-            f"[reference {i} {mark}]\n{text}\n[end of reference {i} {mark}]" for i, text in enumerate(references, 1)
-        ]
+        references = [text[: self.max_chars] for text in sample.references] if "reference" in shows else []
+        contexts = cut(texts_of(sample, "contexts"), self.max_context_chars) if "contexts" in shows else []
+        told = [self.criterion.text] if own else []
+        mark = mark_for(self.prompt.version, question, answer, *references, *contexts, *told)
+        shown = [block("question", question, mark)] if "question" in shows and question else []
+        numbered = [block(f"context {i}", text, mark) for i, text in enumerate(contexts, 1)]
+        known = [block(f"reference {i}", text, mark) for i, text in enumerate(references, 1)]
         values = {
             "question": question,
             "answer": answer,
-            "references": "\n\n".join(blocks),
+            "references": "\n\n".join(known),
+            "material": "\n\n".join([*shown, *numbered, *known, block("answer", answer, mark)]),
+            "criterion": self.criterion.text,
             "rubric": self.rubric.text,
             "mark": mark,
             "low": str(self.rubric.low),
@@ -88,10 +74,17 @@ class GradeQuestion:
             prompt_version=self.prompt.version,
         )
 
-    def read_grade(self, reply: Reply) -> Grade:
-        """Read a reply: the grade as a share of the highest."""
+    def read_grade(self, reply: Reply, sample: Sample) -> Grade:
+        """Read a reply: the grade on a user's own scale, else as a share of the highest."""
         data = reply.data if reply.ok and isinstance(reply.data, dict) else {}
         grade = data.get("grade")
         if not reply.ok or type(grade) is not int or grade not in self.rubric.grades:
             return Grade(None, f"llm: {reply.reason or 'parse'}: {reply.message or f'grade {grade!r}'}")
-        return Grade(grade / self.rubric.high, str(data.get("reason", "")))
+        value = grade / self.rubric.high if self.criterion.scale is None else float(grade)
+        return Grade(value, str(data.get("reason", "")) + self._cut(sample))
+
+    def _cut(self, sample: Sample) -> str:
+        """Say that the judge did not see all of the contexts."""
+        size = sum(map(len, texts_of(sample, "contexts"))) if "contexts" in self.criterion.shows else 0
+        most = self.max_context_chars
+        return f" (contexts were cut to {most:,} of {size:,} characters)" if size > most else ""

@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from assay.errors import UnknownName
 from assay.formats.files import Input
+from assay.judge.rubric import read_scale
 from assay.llm import prompts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.judge.rubric import Rubric
     from assay.llm.prompts import Prompt
     from assay.messages import Lang
 
 _KNOWN = ("query", "document", "rubric", "mark", "low", "high")
-_BUILT_IN = ("relevance", "support", "answer_relevance", "correctness")
+_SCALE = re.compile(r"^# scale[ \t]*\n(.*?)(?=^# )", re.MULTILINE | re.DOTALL)
 
 
 def load_prompt(name: str, lang: Lang = "en", *, needed: tuple[str, ...] = ()) -> Prompt:
     """Load a built-in prompt by name, or a user's Markdown file; it must use the `needed` names."""
-    if name.endswith(".md"):
-        text = Input.at(name).text
-    elif name not in _BUILT_IN:
-        raise UnknownName("prompt", name, _BUILT_IN, hint="or a file that ends in .md")
-    else:
-        text = (files("assay.judge") / "prompts" / f"{name}.{lang}.md").read_text(encoding="utf-8")
-    return read_prompt(text, name, needed)
+    return read_prompt(Input.at(name).text if name.endswith(".md") else _built_in(name, lang), name, needed)
+
+
+def load_graded_prompt(name: str, lang: Lang, *, needed: tuple[str, ...] = ()) -> tuple[Prompt, Rubric]:
+    """Load a built-in prompt that has its scale in a part of its own, and that scale.
+
+    The version stands for the other parts alone: the words of the scale are filled into them.
+    """
+    text = _built_in(name, lang)
+    found = _SCALE.search(text)
+    assert found is not None, f"{name}.{lang}.md has no part # scale"
+    scale = read_scale(found[1].splitlines(), name)
+    return read_prompt(text[: found.start()] + text[found.end() :], name, needed), scale
+
+
+def block(name: str, text: str, mark: str) -> str:
+    """A text between lines with a mark that it cannot contain."""
+    return f"[{name} {mark}]\n{text}\n[end of {name} {mark}]"
+
+
+def cut(texts: Sequence[str], most: int) -> list[str]:
+    """Texts of so many characters together, the last ones cut where they are longer."""
+    left, kept = most, []
+    for text in texts:
+        kept.append(text[: max(left, 0)])
+        left -= len(text)
+    return kept
+
+
+def _built_in(name: str, lang: Lang) -> str:
+    folder = files("assay.judge") / "prompts"
+    known = sorted({item.name.partition(".")[0] for item in folder.iterdir() if item.name.endswith(".md")})
+    if name not in known:
+        raise UnknownName("prompt", name, known, hint="or a file that ends in .md")
+    return (folder / f"{name}.{lang}.md").read_text(encoding="utf-8")
 
 
 def read_prompt(text: str, place: str, needed: tuple[str, ...] = ()) -> Prompt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,12 @@ from assay.errors import InputError, UnknownName, excerpt
 from assay.formats.files import read_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
     from assay.messages import Lang
 
 _MOST = 101
+GRADE_LINE = re.compile(r"[-*+][ \t]+(?:\*\*)?(?P<grade>[-+]?\d[\d.,]*)(?:\*\*)?[ \t]*[:：](?:\*\*)?(?P<meaning>.*)")
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,41 @@ _SCALES: dict[str, dict[Lang, dict[int, str]]] = {
         },
     },
 }
+
+
+def read_scale(lines: Sequence[str], place: str, first: int = 1) -> Rubric:
+    """Read the grades of a Markdown list with lines such as - 0: poor; indented lines go on with the one before.
+
+    `place` and `first`, the number of the first line, are for messages.
+    """
+    meanings: dict[int, str] = {}
+    for number, line in enumerate(lines, first):
+        found = GRADE_LINE.match(line)
+        if found is not None:
+            meanings[_grade(found, meanings, place, number)] = found["meaning"].strip()
+        elif line.strip() and line[0].isspace() and meanings:
+            last = next(reversed(meanings))
+            meanings[last] = f"{meanings[last]} {line.strip()}"
+        elif line.strip():
+            hint = "indent what goes on with a grade, and write other text above or below the scale"
+            raise InputError(f"{excerpt(line)} stands within the scale", path=place, line=number, hint=hint)
+    if not 2 <= len(meanings) <= _MOST:  # noqa: PLR2004
+        many = "no scale" if not meanings else "a scale of one grade" if len(meanings) == 1 else "too many grades"
+        raise InputError(many, path=place, hint="expected a list with two lines or more such as - 0: poor")
+    return Rubric(place, tuple(sorted(meanings)), dict(sorted(meanings.items())))
+
+
+def _grade(found: re.Match[str], before: Container[int], place: str, line: int) -> int:
+    """The grade of a line of a scale, a whole number that has not been there before."""
+    text = found["grade"]
+    hint = "a grade is a whole number from 0 on, as in - 0: poor"
+    if not text.isascii() or not text.isdigit():
+        raise InputError(f"grade {excerpt(text)}", path=place, line=line, hint=hint)
+    if not found["meaning"].strip():
+        raise InputError(f"grade {text} has no meaning", path=place, line=line, hint=hint)
+    if int(text) in before:
+        raise InputError(f"grade {text} stands there twice", path=place, line=line)
+    return int(text)
 
 
 def load_rubric(name: str, lang: Lang = "en") -> Rubric:

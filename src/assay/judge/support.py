@@ -14,6 +14,7 @@ from assay.grounding.contexts import Contexts
 from assay.grounding.matrix import ListMatrix
 from assay.grounding.preparing import Match, record, record_unjudged
 from assay.grounding.words import look_up
+from assay.judge.prompting import block, cut
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
 
@@ -75,15 +76,15 @@ class SupportQuestion:
 
     def _request(self, ready: Prepared, places: Sequence[int]) -> Request:
         sample = ready.sample
-        texts = self.cut([context.text for context in sample.contexts or ()])
+        texts = cut([context.text for context in sample.contexts or ()], self.max_chars)
         said = [_statement(ready, place) for place in places]
         mark = mark_for(self.prompt.version, sample.given, *texts, *said)
         numbers = [str(place + 1) for place in places]
         values = {
             "question": sample.given.strip(),
-            "contexts": "\n\n".join(_block(f"context {i}", text, mark) for i, text in enumerate(texts, 1)),
+            "contexts": "\n\n".join(block(f"context {i}", text, mark) for i, text in enumerate(texts, 1)),
             "statements": "\n\n".join(
-                _block(f"statement {number}", text, mark) for number, text in zip(numbers, said, strict=True)
+                block(f"statement {number}", text, mark) for number, text in zip(numbers, said, strict=True)
             ),
             "count": str(len(places)),
             "numbers": ", ".join(numbers),
@@ -97,14 +98,6 @@ class SupportQuestion:
             prompt_version=self.prompt.version,
             spellings=_SPELLINGS,
         )
-
-    def cut(self, texts: Sequence[str]) -> list[str]:
-        """Texts of the contexts, the last ones cut where they are too long together."""
-        left, kept = self.max_chars, []
-        for text in texts:
-            kept.append(text[: max(left, 0)])
-            left -= len(text)
-        return kept
 
     def read_replies(self, ready: Prepared, replies: Sequence[tuple[Sequence[int], Reply]]) -> tuple[ListMatrix, str]:
         """Put the replies about a sample together: its support, and the reason if it failed."""
@@ -132,10 +125,6 @@ class SupportQuestion:
 def _statement(ready: Prepared, place: int) -> str:
     part = ready.parts[place]
     return (ready.sample.answer or "")[part.start : part.end]
-
-
-def _block(name: str, text: str, mark: str) -> str:
-    return f"[{name} {mark}]\n{text}\n[end of {name} {mark}]"
 
 
 def _schema(numbers: Sequence[str], contexts: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Measures of rankings and of answers: values that read and print as text."""
+"""Measures of rankings, of gold spans and of answers: values that read and print as text."""
 
-from assay.measures import answers, conduct, gains, incomplete, ranked, references, sets, subtopics
-from assay.measures.grammar import ALIASES, parse
+from assay.measures import answers, conduct, gains, incomplete, judged, ranked, references, sets, spans, subtopics
+from assay.measures.grammar import ALIASES, is_rubric, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
 from assay.measures.spellings import expand
 
@@ -15,10 +15,13 @@ __all__ = [
     "expand",
     "gains",
     "incomplete",
+    "is_rubric",
+    "judged",
     "measure",
     "parse",
     "ranked",
     "references",
     "sets",
+    "spans",
     "subtopics",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.grounding.record import Blank
+from assay.judge.criteria import Criterion
 from assay.measures.registry import measure
 
 if TYPE_CHECKING:
@@ -21,11 +22,7 @@ RECIPES = frozenset({"sigmoid", "overlap", "contains"})
 SLOPE, MIDPOINT = 10.0, 0.5
 
 
-def _pieces(*names: Piece) -> Any:
-    return lambda _: frozenset(names)
-
-
-def _unless_recipe(params: Mapping[str, Any]) -> frozenset[str]:
+def _unless_recipe(params: Mapping[str, Any]) -> frozenset[Piece]:
     return frozenset() if params["method"] in RECIPES else frozenset({"answer"})
 
 
@@ -109,7 +106,7 @@ def hallucination_rate(
     return found if isinstance(found, Blank) else 1.0 - float(found)
 
 
-def _matches(params: Mapping[str, Any]) -> frozenset[str]:
+def _matches(params: Mapping[str, Any]) -> frozenset[Piece]:
     return frozenset({"answer"}) if params["match"] == "support" else frozenset()
 
 
@@ -144,7 +141,7 @@ def context_utilisation(
     return sum(value >= threshold for value in values) / len(values) if values else 0.0
 
 
-def _by(params: Mapping[str, Any]) -> frozenset[str]:
+def _by(params: Mapping[str, Any]) -> frozenset[Piece]:
     return frozenset() if params["by"] == "gold" else frozenset({params["by"]})
 
 
@@ -259,8 +256,9 @@ def context_recall(
     return found if isinstance(found, Blank) else found.support.value or 0.0
 
 
-def _noise_pieces(params: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset({"answer", "check", *([] if params["contexts"] == "any" else ["reference"])})
+def _noise_pieces(params: Mapping[str, Any]) -> frozenset[Piece]:
+    always: frozenset[Piece] = frozenset({"answer", "check"})
+    return always if params["contexts"] == "any" else always | {"reference"}
 
 
 @measure(
@@ -323,7 +321,10 @@ def _blamed(
     ) / len(parts)
 
 
-@measure(cutoff="none", of="answers", needs=("answer", "question"), pieces=_pieces("relevance"))
+_RELEVANCE = Criterion("relevance", "answer_relevance", shows=("question",), needs=("question",), refusals=False)
+
+
+@measure(cutoff="none", of="answers", needs=("answer", "question"), criterion=_RELEVANCE)
 def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float | Blank:
     """How far the answer addresses the question.
 
@@ -347,5 +348,5 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     status = case.support.status
     if status in {"missing", "abstained", "undefined"}:
         return Blank(status, case.support.reason)
-    grade = case.grade("relevance")
+    grade = case.grade(_RELEVANCE.name)
     return Blank(grade.status, grade.reason) if grade.value is None else grade.value

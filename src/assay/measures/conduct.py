@@ -1,4 +1,4 @@
-"""Measures of how an answer behaves: its citations, its refusals, and whether a judge finds it correct."""
+"""Measures of how an answer behaves: its citations and its refusals."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ if TYPE_CHECKING:
 
     from assay.grounding.case import Case
     from assay.grounding.matrix import Matrix
+    from assay.grounding.preparing import Piece
 
 
-def _answer(_: Mapping[str, Any]) -> frozenset[str]:
+def _answer(_: Mapping[str, Any]) -> frozenset[Piece]:
     return frozenset({"answer"})
 
 
-def _correctness(_: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset({"correctness"})
-
-
-@measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_answer)
+@measure(cutoff="none", of="answers", needs=("answer", "contexts", "marks"), pieces=_answer)
 def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto") -> float | Blank:
     """Share of the citations that support the statement they stand at.
 
@@ -57,7 +54,7 @@ def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: 
     return right / total
 
 
-@measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_answer)
+@measure(cutoff="none", of="answers", needs=("answer", "contexts", "marks"), pieces=_answer)
 def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto") -> float | Blank:
     """Share of the statements that their citations support.
 
@@ -178,28 +175,3 @@ def wrong_refusals(case: Case, _k: None) -> float | Blank:
     if found in {"right refusal", "wrong answer"}:
         return Blank("not_applicable", "the contexts do not hold the answer")
     return float(found == "wrong refusal")
-
-
-@measure(cutoff="none", of="answers", needs=("answer", "reference"), pieces=_correctness, zero_if_missing=True)
-def correctness(case: Case, _k: None, *, method: Literal["auto", "llm"] = "auto") -> float | Blank:
-    """Whether a judge finds that the answer says what the reference says.
-
-    Definition: a language model's grade (0 wrong, 1 partly right, 2 right) / 2.
-    Parameters:
-      method: only a language model can decide this.
-    Odd cases: with several references, agreeing with one is enough. An answer that is missing counts as 0.
-    Agrees with: nobody: every tool has its own prompt.
-    Reading: .75 may be three right in four, or half of them right and half partly.
-    Use when: answers are sentences and references exist.
-    Not when: the judge has not been compared with people.
-    """
-    sample = case.sample
-    for name in ("answer", "reference"):
-        if name in sample.faults:
-            return Blank("failed", f"{name}: {sample.faults[name]}")
-    if not any(text.strip() for text in sample.references):
-        return Blank("not_applicable", "the sample has no reference")
-    if not (sample.answer or "").strip():
-        return Blank("missing", "there is no answer" if sample.answer is None else "the answer is empty")
-    grade = case.grade("correctness")
-    return Blank(grade.status, grade.reason) if grade.value is None else grade.value

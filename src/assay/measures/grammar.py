@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import re
 from typing import Any
 
@@ -115,10 +116,14 @@ _IN_THE_TOP = {
 }
 
 
-def parse(text: str | Measure) -> Measure:
-    """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, ndcg_at_10, P(rel=2)@5 or MAP@10."""
+def parse(text: str | Measure | os.PathLike[str]) -> Measure:
+    """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, ndcg_at_10, P(rel=2)@5, MAP@10 or tone.md."""
     if isinstance(text, Measure):
         return text
+    if is_rubric(text):
+        from assay.measures.judged import read_rubric  # it declares measures, which are read here
+
+        return read_rubric(text)
     if not isinstance(text, str):
         raise UsageError(f"a measure is text such as 'ndcg@10' or a decorated function, not {type(text).__name__}")
     form = _FORM.match(text.strip())
@@ -134,6 +139,11 @@ def parse(text: str | Measure) -> Measure:
     base, given = _as_in_ir_measures(written, base, given)
     measure = base(**_in_our_words(base, given))
     return measure if cut is None else _cut(measure, cut, text, written)
+
+
+def is_rubric(text: object) -> bool:
+    """Say whether what is asked for is a rubric: a file that ends in .md."""
+    return isinstance(text, (str, os.PathLike)) and os.fspath(text).strip().lower().endswith(".md")
 
 
 def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:

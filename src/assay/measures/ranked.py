@@ -47,7 +47,15 @@ def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k"
     return ratio(found(ranking, k, min_relevance), divisor)
 
 
-@measure(cutoff="required", expected=expected.recall)
+def _reachable(ranking: Ranking, k: int | None, *, capped: bool, min_relevance: float) -> Floats | None:
+    """The highest recall of each query: k documents hold no more than k relevant ones. NaN where there are none."""
+    if k is None or capped:
+        return None
+    relevant = ranking.num_relevant(min_relevance)
+    return ratio(np.minimum(relevant, k), relevant, empty=np.nan)
+
+
+@measure(cutoff="required", expected=expected.recall, ceiling=_reachable)
 def recall(ranking: Ranking, k: int, *, capped: bool = False, min_relevance: float = 1) -> Floats:
     """Share of all relevant documents that the top k holds.
 

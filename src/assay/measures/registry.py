@@ -20,15 +20,19 @@ from assay.errors import UnknownName, UsageError, excerpt
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Floats
+    from assay.data.spans import SpanCase
     from assay.grounding.case import Case
+    from assay.grounding.preparing import Piece
     from assay.grounding.record import Blank
+    from assay.judge.criteria import Criterion
 
-Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer
+Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer or one query
 Cutoff = Literal["required", "optional", "none"]
 
 _DEEPEST = 10**9
 
 REGISTRY: dict[str, Spec] = {}
+_COMMANDS: dict[Subject, str] = {"rankings": "evaluate", "answers": "answers"}
 
 SHARED_PARAMETERS = {
     "min_relevance": "smallest grade that counts as relevant; the protocol's threshold unless given (default 1)",
@@ -41,9 +45,12 @@ SHARED_PARAMETERS = {
 class Spec:
     """Everything known about a measure besides the values of its parameters.
 
-    A measure of answers says which fields of a sample it `needs` ("a|b": one of them will do), and from which `pieces`
-    it is computed: what has to be found out about the sample first, by some method. `zero_if_missing`: a sample
-    without an answer counts as 0 where the protocol says so.
+    A measure of answers says which fields of a sample it `needs` ("a|b": one of them will do; marks are citations), and
+    what some method has to find out about the sample first: whose statements are supported (`pieces`), and by which
+    `criterion` the answer as a whole is graded. One that `needs_judge` has no value by any other method.
+    `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
+    function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
+    `label` names the parameter that columns are called by. `bounds` and `criterion` may follow from the parameters.
     """
 
     name: str
@@ -51,18 +58,22 @@ class Spec:
     cutoff: Cutoff
     of: Subject = "rankings"
     needs: tuple[str, ...] = ()
-    pieces: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
+    pieces: Callable[[Mapping[str, Any]], frozenset[Piece]] | None = None
+    criterion: Criterion | Callable[[Mapping[str, Any]], Criterion] | None = None
+    needs_judge: bool = False
     zero_if_missing: bool = False
     aggregate: Aggregate = "mean"
     over: Literal["judged", "run"] = "judged"
     needs_relevant: bool = True
     needs_subtopics: bool = False
-    bounds: tuple[float, float] = (0.0, 1.0)
+    bounds: tuple[float, float] | Callable[[Mapping[str, Any]], tuple[float, float]] = (0.0, 1.0)
     ideal_is_one: bool = False
     swap_safe: bool = True
     order_free: bool = False
     lower_is_better: bool = False
     expected: Function | Literal["itself"] | None = None
+    ceiling: Function | None = None
+    label: str = ""
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
 
@@ -146,13 +157,24 @@ class Measure:
         fill = {n: v for n, v in inherited.items() if n in takes and n not in dict(measure.params) and v is not None}
         return measure(**fill)
 
+    def check_subject(self, subject: Subject) -> None:
+        """Refuse a measure of something else, and say where it is computed."""
+        spec = self.spec
+        if spec.of == subject:
+            return
+        if spec.of == "spans":
+            raise UsageError(f"{self} needs gold spans, which an experiment has: [data] gold = FILE, then assay run")
+        raise UsageError(f"{self.label} is a measure of {spec.of}, not of {subject}: use assay {_COMMANDS[spec.of]}")
+
+    def _check_cutoff(self) -> None:
+        if self.spec.cutoff == "required" and self.k is None:
+            raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
+
     def compute(self, ranking: Ranking) -> Floats:
         """Per-query values; NaN where the measure is undefined."""
         spec = self.spec
-        if spec.of == "answers":
-            raise UsageError(f"{self.name} is a measure of answers, not of rankings: use assay answers")
-        if spec.cutoff == "required" and self.k is None:
-            raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
+        self.check_subject("rankings")
+        self._check_cutoff()
         if spec.needs_subtopics and ranking.subtopics is None:
             raise UsageError(f"{self.name} needs judgments with subtopics (the second column of the judgments file)")
         if dict(self.params).get("judged_only"):
@@ -171,6 +193,12 @@ class Measure:
             values[ranking.num_relevant(self.threshold) == 0] = np.nan
         return values
 
+    def ceiling(self, ranking: Ranking) -> Floats | None:
+        """The highest value that any ranking could have for each query; None where the judgments set no limit."""
+        function = self.spec.ceiling
+        found: Floats | None = None if function is None else function(ranking, self.k, **self.arguments)
+        return found
+
     @property
     def threshold(self) -> float | None:
         """The smallest grade that counts as relevant; None where the gain is not a matter of relevant or not."""
@@ -182,9 +210,9 @@ class Measure:
         """What the scores of this measure know about it; its own text is the label unless another is given."""
         spec, arguments = self.spec, self.arguments
         judged = spec.of == "answers" and arguments.get("method") not in (None, "auto")
-        low, high = (float(end) if math.isfinite(end) else None for end in spec.bounds)
+        low, high = (float(end) if math.isfinite(end) else None for end in self.bounds)
         return Column(
-            label or self.text,
+            label or self.label,
             str(self),
             self.name,
             k=self.k,
@@ -199,16 +227,49 @@ class Measure:
         )
 
     @property
-    def pieces(self) -> frozenset[str]:
-        """What has to be found out about a sample, by some method, before this can be computed."""
+    def pieces(self) -> frozenset[Piece]:
+        """Whose statements have to be supported, by some method, before this can be computed."""
         return frozenset() if self.spec.pieces is None else self.spec.pieces(self.arguments)
+
+    @property
+    def criterion(self) -> Criterion | None:
+        """What the answer as a whole has to be graded by before this can be computed."""
+        found = self.spec.criterion
+        return found(self.arguments) if callable(found) else found
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Fields that a sample must have; "a|b": one of them will do."""
+        graded = self.criterion
+        return tuple(dict.fromkeys((*self.spec.needs, *(() if graded is None else graded.needs))))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ends between which all values lie."""
+        found = self.spec.bounds
+        return found(self.arguments) if callable(found) else found
+
+    @property
+    def label(self) -> str:
+        """What its column is called unless the protocol names it."""
+        return str(self.arguments[self.spec.label]) if self.spec.label else self.text
+
+    @property
+    def needs_method(self) -> bool:
+        """Say whether some method has to find something out before this can be computed."""
+        return bool(self.pieces) or self.criterion is not None
 
     def value(self, case: Case) -> float | Blank:
         """Value of one answer, or why it has none."""
-        if self.spec.of != "answers":
-            raise UsageError(f"{self.name} is a measure of rankings, not of answers: use assay evaluate")
+        self.check_subject("answers")
         found: float | Blank = self.spec.function(case, self.k, **self.arguments)
         return found
+
+    def span_value(self, case: SpanCase) -> float:
+        """Value of one query whose gold is spans."""
+        self.check_subject("spans")
+        self._check_cutoff()
+        return float(self.spec.function(case, self.k, **self.arguments))
 
 
 @overload
@@ -219,18 +280,22 @@ def measure(
     cutoff: Cutoff = ...,
     of: Subject = ...,
     needs: tuple[str, ...] = ...,
-    pieces: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
+    pieces: Callable[[Mapping[str, Any]], frozenset[Piece]] | None = ...,
+    criterion: Criterion | Callable[[Mapping[str, Any]], Criterion] | None = ...,
+    needs_judge: bool = ...,
     zero_if_missing: bool = ...,
     aggregate: Aggregate = ...,
     over: Literal["judged", "run"] = ...,
     needs_relevant: bool = ...,
     needs_subtopics: bool = ...,
-    bounds: tuple[float, float] = ...,
+    bounds: tuple[float, float] | Callable[[Mapping[str, Any]], tuple[float, float]] = ...,
     ideal_is_one: bool = ...,
     swap_safe: bool = ...,
     order_free: bool = ...,
     lower_is_better: bool = ...,
     expected: Function | Literal["itself"] | None = ...,
+    ceiling: Function | None = ...,
+    label: str = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...
 
@@ -238,7 +303,8 @@ def measure(
 def measure(function: Function | None = None, **options: Any) -> Measure | Callable[[Function], Measure]:
     """Make a measure of a function `(ranking, k, *, parameters...)` that returns one value per query.
 
-    With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value.
+    With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value;
+    with `of="spans"`, one query's gold spans and the chunks that were retrieved.
     """
 
     def register(function: Function) -> Measure:
@@ -258,7 +324,7 @@ def _names(function: Function) -> dict[str, Any]:
     """Names that annotations may use although they are imported for type checking only."""
     from assay.data import ranking, segments
 
-    given = {"Case": object, "Blank": object}
+    given = {"Case": object, "Blank": object, "SpanCase": object}
     return {**vars(segments), **vars(ranking), **given, **function.__globals__}
 
 

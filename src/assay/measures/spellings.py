@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.errors import UsageError, excerpt
-from assay.measures.grammar import parse
+from assay.measures.grammar import is_rubric, parse
 from assay.measures.trec import MEASURES, SETS, columns_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ _NAMES = {trec.name.lower(): trec.name for trec in MEASURES} | {name: name for n
 
 def expand(text: str | Measure) -> tuple[Measure, ...]:
     """Read what one text asks for: one measure, or several as in P.5,10,20, ndcg_cut.10,20, official or all_trec."""
-    name, dot, params = text.strip().partition(".") if isinstance(text, str) else ("", "", "")
+    plain = isinstance(text, str) and not is_rubric(text)
+    name, dot, params = str(text).strip().partition(".") if plain else ("", "", "")
     known = _NAMES.get(name.lower())
     if known is None or not (known in SETS or "," in params or "=" in params or known == "relstring"):
         return (parse(text),)

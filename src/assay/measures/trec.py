@@ -22,7 +22,10 @@ _LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 @dataclass(frozen=True)
 class TrecMeasure:
-    """One of trec_eval's measures: how its parameters are read and which of ours computes it."""
+    """One of trec_eval's measures: how its parameters are read and which of ours computes it.
+
+    `total` says what its line for all queries counts, where that is not what its values add up to.
+    """
 
     name: str
     definition: str
@@ -30,14 +33,15 @@ class TrecMeasure:
     default: tuple[float, ...] = ()
     summary_only: bool = False
     since: int = 9
+    total: Literal["", "queries", "relevant"] = ""
 
 
 # In the order in which trec_eval prints them.
 MEASURES = (
     TrecMeasure("runid", ""),
-    TrecMeasure("num_q", "num_q", "long", summary_only=True),
+    TrecMeasure("num_q", "num_q", "long", summary_only=True, total="queries"),
     TrecMeasure("num_ret", "num_ret", "long"),
-    TrecMeasure("num_rel", "num_rel", "long"),
+    TrecMeasure("num_rel", "num_rel", "long", total="relevant"),
     TrecMeasure("num_rel_ret", "num_rel_ret", "long"),
     TrecMeasure("map", "average_precision"),
     TrecMeasure("gm_map", "geometric_average_precision", summary_only=True),

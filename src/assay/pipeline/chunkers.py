@@ -9,7 +9,7 @@ import numpy as np
 from assay.errors import InputError, UsageError, excerpt
 from assay.llm.calls import Call
 from assay.pipeline.external import answer_of
-from assay.pipeline.records import Chunk, Document, Span
+from assay.pipeline.records import Chunk, Document
 from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
@@ -18,6 +18,7 @@ from assay.text.sentences import sentences
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from assay.data.spans import Span
     from assay.text.embeddings import Embedder
 
 

@@ -22,7 +22,7 @@ from assay.pipeline import (
     vectors,
 )
 from assay.pipeline.documents import read_collection
-from assay.pipeline.gold import GoldSpan, documents_judged, read_gold
+from assay.pipeline.gold import documents_judged, read_gold
 from assay.pipeline.grid import Choice, Combination, at, choices_of, choose, combinations
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.data.judgments import Judgments
+    from assay.data.spans import GoldSpan
     from assay.pipeline.stages import Stage
 
 _BUILT_IN = (  # they register methods

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.data.judgments import Judgments
+from assay.data.spans import GoldSpan, overlap
 from assay.errors import InputError, excerpt
 from assay.formats import tables
 from assay.formats.detect import format_of
@@ -13,28 +14,10 @@ from assay.formats.files import Input
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from assay.pipeline.records import Chunk, Span
-
-
-class GoldSpan(NamedTuple):
-    """A piece of a document that answers a query; `others` are the further places of a text that occurs several times.
-
-    Any of its places will do: a span is found when one of them is.
-    """
-
-    query_id: str
-    doc_id: str
-    start: int
-    end: int
-    grade: float = 1.0
-    others: tuple[Span, ...] = ()
-
-    @property
-    def places(self) -> tuple[Span, ...]:
-        """Where it stands, all places of one length."""
-        return (self.start, self.end), *self.others
+    from assay.data.spans import Span
+    from assay.pipeline.records import Chunk
 
 
 def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[GoldSpan]:
@@ -153,16 +136,6 @@ def documents_judged(spans: Sequence[GoldSpan]) -> Judgments:
     return Judgments.from_dict(grades)
 
 
-def overlap(span: GoldSpan, chunk: Chunk) -> int:
-    """Characters that a chunk shares with a span, at the place where it shares most."""
-    return max((common(place, chunk) for place in span.places), default=0) if span.doc_id == chunk.doc_id else 0
-
-
-def common(place: Span, chunk: Chunk) -> int:
-    """Characters that a place and a chunk of the same document share."""
-    return max(0, min(place[1], chunk.end) - max(place[0], chunk.start))
-
-
 def chunks_judged(spans: Sequence[GoldSpan], chunks: Sequence[Chunk], *, share: float = 0.5) -> Judgments:
     """Judgments of chunks: relevant is a chunk that holds at least a share of a span, or that lies inside one.
 
@@ -179,28 +152,3 @@ def chunks_judged(spans: Sequence[GoldSpan], chunks: Sequence[Chunk], *, share: 
             if held and held >= share * min(span.end - span.start, chunk.end - chunk.start):
                 mine[chunk.id] = max(span.grade, mine.get(chunk.id, 0.0))
     return Judgments.from_dict(grades)
-
-
-def inside(chunk: Chunk, spans: Sequence[GoldSpan]) -> int:
-    """How many characters of a chunk lie in some place of some span, each counted once."""
-    places = [place for span in spans if span.doc_id == chunk.doc_id for place in span.places]
-    return _size_of_union((max(start, chunk.start), min(end, chunk.end)) for start, end in places)
-
-
-def coverage(spans: Sequence[GoldSpan], chunks: Sequence[Chunk]) -> list[int]:
-    """How many characters of each span some chunks hold together, at the place where they hold most."""
-    found = []
-    for span in spans:
-        mine = [chunk for chunk in chunks if chunk.doc_id == span.doc_id]
-        held = [_size_of_union((max(a, c.start), min(b, c.end)) for c in mine) for a, b in span.places]
-        found.append(max(held))
-    return found
-
-
-def _size_of_union(pieces: Iterable[Span]) -> int:
-    """Characters of pieces that may overlap, each counted once; a piece that ends before it begins has none."""
-    total, reached = 0, 0
-    for start, end in sorted(pieces):
-        total += max(0, end - max(start, reached))
-        reached = max(reached, end)
-    return total

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-Span = tuple[int, int]
-"""Start and end of a piece of text, in characters."""
-
 
 class Document(NamedTuple):
     """One text of the collection."""

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
 _SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):[ \n]?", re.MULTILINE)
 _WIDTH = 96
-_FAMILIES = ("ranked", "gains", "incomplete", "sets", "subtopics", "answers", "conduct", "references")
+_FAMILIES = (
+    "ranked",
+    "gains",
+    "incomplete",
+    "sets",
+    "subtopics",
+    "spans",
+    "answers",
+    "conduct",
+    "judged",
+    "references",
+)
 
 
 def listing(kind: str) -> str:
@@ -89,7 +100,7 @@ def _parameters(spec: Spec, text: str) -> list[str]:
         words = said.get(name) or SHARED_PARAMETERS.get(name, "")
         shown = "" if parameter.default is None or name in SHARED_PARAMETERS else f" (default {parameter.default!r})"
         found.append(f"{name}: {_choices(spec.hints[name])}{words}{shown}")
-    return found if spec.of == "answers" else [*found, f"judged_only: {SHARED_PARAMETERS['judged_only']}"]
+    return [*found, f"judged_only: {SHARED_PARAMETERS['judged_only']}"] if spec.of == "rankings" else found
 
 
 def _choices(hint: Any) -> str:
@@ -100,12 +111,17 @@ def _choices(hint: Any) -> str:
 
 
 def _properties(spec: Spec) -> str:
-    low, high = spec.bounds
-    words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
+    words = ["values from its lowest to its highest grade"]
+    if not callable(spec.bounds):
+        low, high = spec.bounds
+        words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
     if spec.of == "answers":
-        needs = ", ".join(need.replace("|", " or ") for need in spec.needs)
+        needs = ", ".join(need.replace("|", " or ").replace("marks", "citation marks") for need in spec.needs)
+        needs += " and a judge" if spec.needs_judge else ""
         better = "lower" if spec.lower_is_better else "higher"
         return "; ".join([*words, f"needs {needs}", "averaged over samples", f"{better} is better"])
+    if spec.of == "spans":
+        return "; ".join([*words, "needs gold spans (assay run)", "averaged over queries"])
     words.append("the ideal ranking scores 1" if spec.ideal_is_one else "the ideal ranking need not score 1")
     words.append(
         "moving a better document up never lowers it" if spec.swap_safe else "moving a better document up can lower it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.analysis.sweep import most_complete
 from assay.messages import Said, say
 from assay.report.blocks import Block, Heading, Lines
 from assay.report.intervals import told
@@ -43,9 +44,8 @@ def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     if choice.recall is not None:
         lines.append(say("sweep.recall", system=system, target=found.recall_target, k=choice.recall))
     else:
-        curve = found.curve(system, "recall")
-        value, k = max((point.estimate or 0.0, -k) for point, k in zip(curve.points, curve.k, strict=True))
-        lines.append(say("sweep.no_recall", system=system, target=found.recall_target, value=value, k=-k))
+        value, k = most_complete(found, system)
+        lines.append(say("sweep.no_recall", system=system, target=found.recall_target, value=value, k=k))
     if choice.answers is not None:
         lines.append(say("sweep.answers", system=system, k=choice.answers))
     if choice.survey is not None:

@@ -1,0 +1,87 @@
+"""Gold as spans of text: where in which document an answer stands, and how much of it pieces of documents hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Span = tuple[int, int]
+"""Start and end of a piece of text, in characters."""
+
+
+class Placed(Protocol):
+    """A piece of a document, such as a chunk, that knows where in it it stands."""
+
+    @property
+    def doc_id(self) -> str:
+        """Id of the document."""
+
+    @property
+    def start(self) -> int:
+        """Its first character."""
+
+    @property
+    def end(self) -> int:
+        """The character behind its last one."""
+
+
+class GoldSpan(NamedTuple):
+    """A piece of a document that answers a query; `others` are the further places of a text that occurs several times.
+
+    Any of its places will do: a span is found when one of them is.
+    """
+
+    query_id: str
+    doc_id: str
+    start: int
+    end: int
+    grade: float = 1.0
+    others: tuple[Span, ...] = ()
+
+    @property
+    def places(self) -> tuple[Span, ...]:
+        """Where it stands, all places of one length."""
+        return (self.start, self.end), *self.others
+
+
+@dataclass(frozen=True)
+class SpanCase:
+    """One query as measures of spans see it: its gold spans, at least one, and the chunks retrieved, the best first."""
+
+    spans: Sequence[GoldSpan]
+    chunks: Sequence[Placed]
+
+
+def overlap(span: GoldSpan, chunk: Placed) -> int:
+    """Characters that a chunk shares with a span, at the place where it shares most."""
+    if span.doc_id != chunk.doc_id:
+        return 0
+    return max(max(0, min(end, chunk.end) - max(start, chunk.start)) for start, end in span.places)
+
+
+def covered(spans: Sequence[GoldSpan], chunks: Sequence[Placed]) -> list[int]:
+    """How many characters of each span some chunks hold together, at the place where they hold most."""
+    found = []
+    for span in spans:
+        mine = [chunk for chunk in chunks if chunk.doc_id == span.doc_id]
+        held = [_size_of_union((max(a, c.start), min(b, c.end)) for c in mine) for a, b in span.places]
+        found.append(max(held))
+    return found
+
+
+def inside(chunk: Placed, spans: Sequence[GoldSpan]) -> int:
+    """How many characters of a chunk lie in some place of some span, each counted once."""
+    places = [place for span in spans if span.doc_id == chunk.doc_id for place in span.places]
+    return _size_of_union((max(start, chunk.start), min(end, chunk.end)) for start, end in places)
+
+
+def _size_of_union(pieces: Iterable[Span]) -> int:
+    """Characters of pieces that may overlap, each counted once; a piece that ends before it begins has none."""
+    total, reached = 0, 0
+    for start, end in sorted(pieces):
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
