@@ -42,19 +42,19 @@ def test_the_ladder_runs_without_its_last_step(demo_run):
     found = from_demo("ladder.toml", demo_run, only=["bm25", "vectors", "hybrid"])
     values = {scores.name: scores["ndcg@10"] for scores in found.systems}
     assert values["bm25"] > values["vectors"] > 0.4
-    assert all(row.done for row in found.rows)
+    assert all(row.done for row in found.combinations)
 
 
 def test_the_chunking_example_compares_five_ways_to_cut_by_every_measure(demo_run):
     found = from_demo("chunking.toml", demo_run)
-    assert [row.name for row in found.rows] == ["whole", "fixed", "sentence", "recursive", "semantic"]
-    chunks = {row.name: row.index.chunks for row in found.rows}
+    assert [row.name for row in found.combinations] == ["whole", "fixed", "sentence", "recursive", "semantic"]
+    chunks = {row.name: row.index.chunks for row in found.combinations}
     assert min(chunks["fixed"], chunks["sentence"], chunks["recursive"]) > chunks["whole"] == 155
     cuts = [f"{name}@{k}" for name in ("precision", "recall") for k in (1, 3, 5, 10)]
     assert found.measures == (*cuts, "reciprocal_rank", "faithfulness", "hallucination_rate", "context_utilisation")
-    assert all(row.quality["faithfulness"].mean.estimate > 0.8 for row in found.rows)
-    assert {row.quality["faithfulness"].method for row in found.rows} == {"embedding"}
-    assert all(row.latency_ms["mean"] > 0 for row in found.rows)
+    assert all(row.quality["faithfulness"].mean.estimate > 0.8 for row in found.combinations)
+    assert {row.quality["faithfulness"].method for row in found.combinations} == {"embedding"}
+    assert all(row.latency_ms["mean"] > 0 for row in found.combinations)
 
 
 S1 = {
@@ -73,7 +73,7 @@ def test_the_ablation_of_query_texts_is_the_table_of_its_source_from_one_command
     found = done.findings
     assert found.measures == ("ndcg@10", "map@10", "p@1")
     assert found.baseline == "full + rerank"
-    assert set(found.labels) == {row.name for row in found.rows}
+    assert set(found.labels) == {row.name for row in found.combinations}
     columns = ("ndcg@10", "map@10", "p@1")
     assert found.reference.figures == {name: dict(zip(columns, row, strict=True)) for name, row in S1.items()}
     grades: dict[str, dict[str, float]] = {}

@@ -23,6 +23,7 @@ from assay.report.views import comparison as report
 from assay.report.views.money import returns
 from assay.results.codec import read_json
 from assay.results.comparison import Comparison, Rules
+from assay.results.experiment import Findings, Quality
 from assay.results.result import decode_result
 from assay.stats.intervals import Interval
 from commands import run_assay
@@ -439,13 +440,17 @@ def test_a_sweep_in_an_earlier_file_loses_its_width_0():
 def test_cells_of_an_experiment_follow_the_verdict_and_show_no_width_0():
     from assay.report.sections.experiment import _quality
 
-    now = {"mean": 1.0, "low": None, "high": None, "reason": NO_SPREAD, "pvalue": 0.01, "verdict": "inconclusive"}
+    now = Quality(Interval(1.0, None, None, 0.95, "t", 9, NO_SPREAD), 0.01, "inconclusive")
     assert (str(_quality(now).text), _quality(now).mark) == ("1.0000 (no interval: values do not vary)", "")
     assert tell(_quality(now).text, "zh") == "1.0000 （无置信区间：取值无变化）"
-    assert _quality({**now, "verdict": "better"}).mark == "*"
-    earlier = {"mean": 1.0, "low": 1.0, "high": 1.0, "pvalue": 0.01}
+    assert _quality(replace(now, verdict="better")).mark == "*"
+    named = {"name": "x", "status": "done", "latency_ms": {}, "stages": []}
+    base = {**named, "name": "b", "quality": {"map": {"mean": 0.5, "low": 0.25, "high": 0.75, "pvalue": None}}}
+    flat = {**named, "quality": {"map": {"mean": 1.0, "low": 1.0, "high": 1.0, "pvalue": 0.01}}}
+    plain = {"schema": 1, "experiment": {"combinations": [base, flat], "baseline": "b", "winner": {"name": "x"}}}
+    before, earlier = (row.quality["map"] for row in decode_result(plain).part(Findings).combinations)
     assert (str(_quality(earlier).text), _quality(earlier).mark) == ("1.0000 (no interval: values do not vary)", "*")
-    assert _quality({"mean": 0.5, "low": 0.25, "high": 0.75, "pvalue": None}).text == "0.5000 [0.2500, 0.7500]"
+    assert _quality(before).text == "0.5000 [0.2500, 0.7500]"
 
 
 # Gains that pay -------------------------------------------------------------------------------------------------------

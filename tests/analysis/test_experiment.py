@@ -87,8 +87,8 @@ def test_tables_may_have_names_and_none_is_not_named(place):
 def test_a_grid_is_run_evaluated_and_kept(place):
     path = write(place, "#data" + GRID)
     found = assay.run_experiment(path)
-    assert len(found.findings.rows) == 12
-    assert all(row.done for row in found.findings.rows)
+    assert len(found.findings.combinations) == 12
+    assert all(row.done for row in found.findings.combinations)
     for outcome, scores in zip(found.outcomes, found.findings.systems, strict=True):
         lists = {}
         for query, doc in outcome.run.frame.select("query_id", "doc_id").iter_rows():
@@ -107,10 +107,12 @@ def test_a_grid_is_run_evaluated_and_kept(place):
     assert found.done == {"chunk": 3, "index": 6, "search": 6, "fuse": 3, "rerank": 6, "generate": 12}
     again = assay.run_experiment(path)
     assert again.done == {}
-    assert [row.quality["ndcg@5"].mean for row in again.findings.rows] == [
-        row.quality["ndcg@5"].mean for row in found.findings.rows
+    assert [row.quality["ndcg@5"].mean for row in again.findings.combinations] == [
+        row.quality["ndcg@5"].mean for row in found.findings.combinations
     ]
-    assert [row.latency_ms for row in again.findings.rows] == [row.latency_ms for row in found.findings.rows]
+    assert [row.latency_ms for row in again.findings.combinations] == [
+        row.latency_ms for row in found.findings.combinations
+    ]
 
 
 def test_a_change_redoes_only_what_follows_it(place):
@@ -156,7 +158,7 @@ def test_results_hold_runs_samples_and_times_that_other_commands_read(place):
     result = json.loads((place / "out" / "result.json").read_text(encoding="utf-8"))
     told = result["experiment"]
     assert set(told) >= {"axes", "baseline", "winner", "combinations"}
-    assert told["winner"]["holdout"]["queries"] == 2
+    assert told["holdout"]["queries"] == 2
     assert len(result["per_query"]["query_id"]) == 2
     trace = [json.loads(line) for line in (place / "out" / "trace.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {row["stage"] for row in trace} == {"retrieve", "rerank", "generate"}
@@ -181,12 +183,12 @@ def test_the_front_holds_what_nothing_beats(place):
 
     def beaten(row):
         mine = (row.quality["ndcg@5"].mean.estimate, -row.latency_ms["p95"])
-        others = [(o.quality["ndcg@5"].mean.estimate, -o.latency_ms["p95"]) for o in findings.rows]
+        others = [(o.quality["ndcg@5"].mean.estimate, -o.latency_ms["p95"]) for o in findings.combinations]
         return any(o[0] >= mine[0] and o[1] >= mine[1] and o != mine for o in others)
 
-    assert [row.pareto for row in findings.rows] == [not beaten(row) for row in findings.rows]
-    assert any(row.pareto for row in findings.rows)
-    assert _with_front(findings.rows[:1], "ndcg@5")[0].pareto
+    assert [row.pareto for row in findings.combinations] == [not beaten(row) for row in findings.combinations]
+    assert any(row.pareto for row in findings.combinations)
+    assert _with_front(findings.combinations[:1], "ndcg@5")[0].pareto
 
 
 def test_gold_spans_make_chunkers_comparable(place):
@@ -515,7 +517,7 @@ def test_without_an_embedder_a_fast_one_is_taken_and_named_everywhere(place, wor
     chosen = [stage["embedder"] for row in rows for stage in row["stages_chosen"].values() if "embedder" in stage]
     assert chosen == ["wordllama"] * 7  # four retrievers, three rerankers
     found = assay.run_experiment(place / "e.toml")
-    assert found.findings.row("vectors").combination.choices["retrieve"].params["embedder"] == "wordllama"
+    assert found.findings.row("vectors").stages_chosen["retrieve"]["embedder"] == "wordllama"
     assert "向量模型：wordllama。" in run_assay("run", "e.toml", "--lang", "zh", cwd=place).stdout
 
 
@@ -525,7 +527,7 @@ def test_naming_the_embedder_that_was_taken_changes_nothing_and_does_nothing_aga
     named = named.replace('method = "embedding"\n', 'method = "embedding"\nembedder = "wordllama"\n')
     again = assay.run_experiment(write(place, named))
     assert again.done == {}
-    assert [row.name for row in again.findings.rows] == [row.name for row in first.findings.rows]
+    assert [row.name for row in again.findings.combinations] == [row.name for row in first.findings.combinations]
 
 
 def test_without_the_fast_embedder_the_other_one_is_named(place, monkeypatch):
@@ -660,8 +662,11 @@ def test_of_a_measure_that_should_be_small_the_smallest_wins_and_is_on_the_front
     )
     body = '[rerank]\nmethod = ["two_orders:bad", "two_orders:good"]\n[evaluate]\nmeasures = ["unjudged@1"]\n'
     found = assay.run_experiment(short_experiment(tmp_path, body)).findings
-    assert {row.name: row.quality["unjudged@1"].mean.estimate for row in found.rows} == {"bad": 1.0, "good": 0.0}
+    assert {row.name: row.quality["unjudged@1"].mean.estimate for row in found.combinations} == {
+        "bad": 1.0,
+        "good": 0.0,
+    }
     assert found.winner == "good"
     assert found.row("good").pareto
-    level = [replace(row, latency_ms={"p95": 1.0}) for row in found.rows]
+    level = [replace(row, latency_ms={"p95": 1.0}) for row in found.combinations]
     assert [row.pareto for row in _with_front(level, "unjudged@1", -1.0)] == [False, True]

@@ -103,7 +103,7 @@ def test_the_protocol_says_which_method_comes_first(home, protocol, method):
     body = f'{GENERATED}[evaluate]\nprotocol = "{protocol}"\nembedder = "own_answers:vectors"\n'
     found = assay.run_experiment(write(home, body)).findings
     assert {scores.definitions["faithfulness"] for scores in found.systems} == {f"faithfulness(method='{method}')"}
-    assert {row.quality["faithfulness"].method for row in found.rows} == {method}
+    assert {row.quality["faithfulness"].method for row in found.combinations} == {method}
 
 
 REFUSED = [

@@ -77,7 +77,7 @@ def test_every_way_of_asking_gives_the_lists_of_its_own_text(home):
         (alone,) = assay.run_experiment(write(home, "#data\n"), cache=home / "other").outcomes
         assert lists(outcome) == lists(alone)
         assert [sample.question for sample in outcome.samples] == list(QUERIES.values()), "answers meet the question"
-    stages = {row.name: [stage.stage for stage in row.stages] for row in found.findings.rows}
+    stages = {row.name: [stage.stage for stage in row.stages] for row in found.findings.combinations}
     assert stages["as given"] == stages["profile"] == ["retrieve", "generate"]
     assert stages["twice"] == ["query", "retrieve", "generate"]
 
@@ -130,7 +130,7 @@ def test_a_way_of_asking_that_cannot_work_is_refused_before_anything_runs(home, 
 @pytest.mark.parametrize(("name", "told"), [("nothing", "has no words"), ("number", "gave '7', expected a text")])
 def test_a_function_that_gives_no_query_is_a_row_with_its_reason(home, name, told):
     path = write(home, f'#data\n[[query]]\nmethod = "none"\n[[query]]\nmethod = "rewrites:{name}"\n')
-    rows = assay.run_experiment(path).findings.rows
+    rows = assay.run_experiment(path).findings.combinations
     assert [row.done for row in rows] == [True, False]
     assert told in rows[1].reason
     assert "q1" in rows[1].reason

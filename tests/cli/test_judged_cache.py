@@ -45,7 +45,7 @@ def test_an_experiment_with_judged_answers_does_nothing_again(kept, times):
         assert found.reused == {"chunk": 2, "search": 6, "rerank": 2, "generate": 4}
     for scores in found.findings.systems:
         assert scores.mean() == pytest.approx(EXPECTED["experiment"][scores.name], abs=0, rel=1e-15)
-    assert {row.name for row in found.findings.rows if not row.done} == {"whole + broken", "sentence + broken"}
+    assert {row.name for row in found.findings.combinations if not row.done} == {"whole + broken", "sentence + broken"}
 
 
 def test_whoever_reads_the_result_of_an_experiment_is_told_of_its_uncalibrated_judge(kept, call):

@@ -78,7 +78,7 @@ TELLING = re.compile(
 STATUS_WORDS = {"scored", "missing", "undefined", "abstained", "not_applicable", "failed", "unjudged", "filtered"}
 NO_KEY = re.compile(r"^(q\d+|s\d+|tea-\d+)$|[a-z]+ [a-z]+ [a-z]+")  # an id, or a sentence: the key above it counts
 
-WRAPPED = "value"
+WRAPPED = ("value", "estimate")
 
 
 def reduce_output(name: str, text: str, *, timed: bool = False, quiet: bool = False) -> list[str] | dict[str, str]:
@@ -183,8 +183,9 @@ def _collect(value: object, key: str, found: dict[str, Counter[str]], *, timed: 
         _collect(value["text"], key, found, timed=timed)
         _collect(value["values"], key, found, timed=timed)
     elif isinstance(value, dict):
-        if WRAPPED in value and key != WRAPPED and not isinstance(value[WRAPPED], (dict, list)):
-            _collect(value[WRAPPED], key, found, timed=timed)  # a number with its interval stands under both names
+        for name in WRAPPED:  # a number with its interval stands under both names
+            if name in value and key not in WRAPPED and not isinstance(value[name], (dict, list)):
+                _collect(value[name], key, found, timed=timed)
         for name, inner in value.items():
             if not UNSTEADY.search(name) and not (timed and FAST.search(name)):
                 _collect(inner, key if NO_KEY.search(name) else name, found, timed=timed)

@@ -53,7 +53,7 @@ def test_times_of_replies_from_a_cache_are_marked_and_told(tmp_path):
     assert not any(work.cached for work in first.outcomes[0].work["rerank"])
     assert asked == sum(len(hits.chunks[:3]) for hits in first.outcomes[0].hits)
     assert all(work.cached for work in again.outcomes[0].work["rerank"])
-    assert not again.findings.rows[0].timed
+    assert not again.findings.combinations[0].timed
     assert any("the time of rerank is not known" in text for text in again.findings.warnings)
     assert not any("time" in text for text in first.findings.warnings)
 
@@ -72,7 +72,7 @@ def test_another_price_is_another_cost(tmp_path):
         for amount in (1.0, 3.0):
             path = short_experiment(tmp_path, body)
             priced(tmp_path, amount)
-            costs.append(assay.run_experiment(path).findings.rows[0].cost_per_query)
+            costs.append(assay.run_experiment(path).findings.combinations[0].cost_per_query)
     assert costs[0] > 0
     assert costs[1] == pytest.approx(3 * costs[0])
 
@@ -86,7 +86,7 @@ def test_another_price_of_an_endpoint_is_another_cost(tmp_path):
     with FakeLLM(served) as server:
         for price in (2.0, 6.0):
             body = f'[rerank]\nmethod = "endpoint"\nurl = "{server.url}/rerank"\nmodel = "r"\nprice = {price}\n'
-            costs.append(assay.run_experiment(short_experiment(tmp_path, body)).findings.rows[0].cost_per_query)
+            costs.append(assay.run_experiment(short_experiment(tmp_path, body)).findings.combinations[0].cost_per_query)
     assert costs == pytest.approx([1000 * 2.0 / 1e6, 1000 * 6.0 / 1e6])
 
 
@@ -100,13 +100,15 @@ def test_what_a_server_asks_for_a_search_is_counted_or_unknown_and_never_nothing
     ways = 'search = "exact"\nmethod = ["vectors", "hybrid"]\nembedder = "m@URL"\n'
     with FakeLLM(served) as server:
         body = "[retrieve]\n" + ways.replace("URL", server.url)
-        unknown = assay.run_experiment(short_experiment(tmp_path, body)).findings.rows
+        unknown = assay.run_experiment(short_experiment(tmp_path, body)).findings.combinations
         assert [row.cost_per_query for row in unknown] == [None, None]
         priced(tmp_path, 2.0)
         path = short_experiment(tmp_path, body + '[llm]\nprices = "prices.toml"\n')
-        rows = assay.run_experiment(path).findings.rows
+        rows = assay.run_experiment(path).findings.combinations
         assert [row.stages[0].tokens for row in rows] == [100, 100]
         assert [row.cost_per_query for row in rows] == pytest.approx([50 * 2.0 / 1e6] * 2)
-        plain = assay.run_experiment(short_experiment(tmp_path, f'[retrieve]\nmethod = "{server.url}"\n')).findings.rows
+        plain = assay.run_experiment(
+            short_experiment(tmp_path, f'[retrieve]\nmethod = "{server.url}"\n')
+        ).findings.combinations
         assert plain[0].cost_per_query is None
-    assert assay.run_experiment(short_experiment(tmp_path, "")).findings.rows[0].cost_per_query == 0.0
+    assert assay.run_experiment(short_experiment(tmp_path, "")).findings.combinations[0].cost_per_query == 0.0

@@ -37,7 +37,7 @@ def numbers(found):
     return {
         row.name: {label: row.quality[label].mean.estimate for label in ("ndcg@3", "recall@1")}
         | {"cost_per_query": row.cost_per_query}
-        for row in found.findings.rows
+        for row in found.findings.combinations
     }
 
 
@@ -196,7 +196,7 @@ def told(found):
             outcome.index.chunks,
             {label: quality.mean.estimate for label, quality in row.quality.items()},
         )
-        for outcome, row in zip(found.outcomes, found.findings.rows, strict=True)
+        for outcome, row in zip(found.outcomes, found.findings.combinations, strict=True)
     ]
 
 

@@ -476,7 +476,7 @@ def test_a_file_beside_a_result_that_cannot_be_read_is_not_quoted(result):
 
 def test_a_run_written_by_an_experiment_is_not_followed_out_of_its_folder(result):
     found = json.loads((result / "res.json").read_text())
-    found["experiment"] = {}
+    found["experiment"] = {"combinations": [], "measure": "", "measures": [], "baseline": "", "winner": ""}
     found["systems"][0]["file"] = None
     (result / "res.json").write_text(json.dumps(found))
     (result / "runs").mkdir()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.analysis.experiment import Findings, evaluate_experiment
+from assay.analysis.experiment import evaluate_experiment
 from assay.analysis.experiment_scores import Evaluator
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
 from assay.pipeline.runner import Runner
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.runner import Execution
+    from assay.results.experiment import Findings
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from assay.errors import UsageError, excerpt
 from assay.messages import say
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
+from assay.results.experiment import Findings, Holdout, Quality, Row, StageTime
 from assay.stats.intervals import mean_intervals
 
 if TYPE_CHECKING:
@@ -22,117 +23,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assay.analysis.experiment_scores import Evaluator
-    from assay.analysis.settings import Settings
-    from assay.data.judgments import Judgments
     from assay.data.scores import Scores
-    from assay.pipeline.experiment import Collection, Experiment, Reference
-    from assay.pipeline.grid import Combination
-    from assay.pipeline.records import IndexTrace
+    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.grid import Choice
     from assay.pipeline.runner import Execution, Work
-    from assay.results.comparison import Comparison, Contrast, Decision
-    from assay.stats.intervals import Interval
+    from assay.results.comparison import Comparison
 
 PERCENTILES = (50, 95, 99)
 Figures = tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class StageTime:
-    """What one stage takes: milliseconds of a query, tokens and money of all queries together.
-
-    `estimated` says that tokens of some query are an estimate, `money_estimated` that its money is.
-    """
-
-    stage: str
-    ms_p50: float
-    ms_p95: float
-    tokens: int
-    money: float | None
-    estimated: bool = False
-    money_estimated: bool = False
-
-
-@dataclass(frozen=True)
-class Quality:
-    """A mean with its interval; the corrected p-value of its difference from the baseline's and the verdict on it.
-
-    `method` says who judged the answers behind it.
-    """
-
-    mean: Interval
-    pvalue: float | None = None
-    verdict: Decision | Literal[""] = ""
-    method: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One combination: done with all its numbers, or failed with the reason.
-
-    `timed` is False when a cache had a part in every query: its latency is not known, and never speaks for it.
-    """
-
-    combination: Combination
-    reason: str = ""
-    quality: Mapping[str, Quality] = field(default_factory=dict)
-    latency_ms: Mapping[str, float] = field(default_factory=dict)
-    stages: tuple[StageTime, ...] = ()
-    index: IndexTrace | None = None
-    cost_per_query: float | None = None
-    pareto: bool = False
-    timed: bool = True
-
-    @property
-    def name(self) -> str:
-        """Name of the combination."""
-        return self.combination.name
-
-    @property
-    def done(self) -> bool:
-        """Say whether it ran to its end."""
-        return not self.reason
-
-    @property
-    def cost_estimated(self) -> bool:
-        """Say whether the money of some stage is an estimate."""
-        return any(stage.money_estimated for stage in self.stages)
-
-
-@dataclass(frozen=True)
-class Holdout:
-    """The winner on queries that had no part in choosing it, beside the baseline on the same queries."""
-
-    queries: int
-    chosen_on: int
-    measure: str
-    winner: Interval
-    baseline: Interval | None
-    contrast: Contrast | None
-
-
-@dataclass(frozen=True)
-class Findings:
-    """An experiment evaluated: rows in the order of the grid, scores of those that ran, and the winner.
-
-    `labels` describe combinations; `reference` has published figures, which are no part of any score.
-    """
-
-    rows: tuple[Row, ...]
-    systems: tuple[Scores, ...]
-    measure: str
-    measures: tuple[str, ...]
-    baseline: str
-    winner: str
-    holdout: Holdout | None
-    settings: Settings
-    judgments: Judgments
-    warnings: tuple[str, ...] = ()
-    labels: Mapping[str, str] = field(default_factory=dict)
-    reference: Reference | None = None
-
-    def row(self, name: str) -> Row:
-        """Find a row by the name of its combination."""
-        return next(row for row in self.rows if row.name == name)
 
 
 def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> Findings:
@@ -150,18 +48,32 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
     sign = systems[0].about(label).direction
     winner = max(systems, key=lambda scores: -math.inf if math.isnan(scores[label]) else sign * scores[label]).name
-    rows = [_row(outcome, systems, found) for outcome in listed]
+    rows = [_row(outcome, systems, found, experiment.labels) for outcome in listed]
     check = None
     if held:
         both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
         check = _checked(evaluator, both, (winner, baseline), held, (label, len(chosen_on or ())))
     return Findings(
-        tuple(_with_front(rows, label, sign)), tuple(systems), label,
-        tuple(dict.fromkeys(name for scores in systems for name in scores.labels)), baseline, winner, check,
-        evaluator.settings, collection.judgments,
-        (*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *evaluator.notes()),
-        experiment.labels, experiment.reference,
-    )  # fmt: skip
+        tuple(_with_front(rows, label, sign)),
+        label,
+        tuple(dict.fromkeys(name for scores in systems for name in scores.labels)),
+        baseline,
+        winner,
+        check,
+        axes=_axes(listed),
+        warnings=(*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *evaluator.notes()),
+        reference=experiment.reference,
+        scores=tuple(systems),
+    )
+
+
+def _axes(outcomes: Sequence[Execution]) -> dict[str, tuple[str, ...]]:
+    """The values of each axis, in the order in which they were tried."""
+    found: dict[str, dict[str, None]] = {}
+    for outcome in outcomes:
+        for axis, value in outcome.combination.axes.items():
+            found.setdefault(axis, {})[value] = None
+    return {axis: tuple(values) for axis, values in found.items()}
 
 
 def _common(systems: Sequence[Scores]) -> list[str]:
@@ -177,25 +89,41 @@ def _common(systems: Sequence[Scores]) -> list[str]:
     return found
 
 
-def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None) -> Row:
+def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None, labels: Mapping[str, str]) -> Row:
     combination = outcome.combination
+    row = Row(
+        combination.name,
+        "failed",
+        outcome.reason or "failed",
+        labels.get(combination.name, ""),
+        {str(axis): value for axis, value in combination.axes.items()},
+        {stage: _chosen(choice) for stage, choice in combination.choices.items()},
+    )
     if not outcome.done:
-        return Row(combination, outcome.reason or "failed")
+        return row
     scores = next(one for one in systems if one.name == combination.name)
     whole = _known_ms(list(zip(*outcome.work.values(), strict=True)))
     stages = tuple(_stage(name, works) for name, works in outcome.work.items())
     money = [stage.money for stage in stages]
     count = len(outcome.hits)
     cost = None if any(one is None for one in money) else sum(one or 0.0 for one in money) / count
-    return Row(
-        combination,
+    return replace(
+        row,
+        status="done",
+        reason="",
         quality={label: _quality(scores, label, found) for label in scores.labels},
         latency_ms={"mean": float(whole.mean()), **{f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES}},
         stages=stages,
         index=outcome.index,
         cost_per_query=cost,
+        cost_estimated=any(stage.money_estimated for stage in stages),
         timed=not all(any(one.cached for one in works) for works in zip(*outcome.work.values(), strict=True)),
     )
+
+
+def _chosen(choice: Choice) -> dict[str, Any]:
+    """The method and the parameters of a stage, as they were used."""
+    return {"method": choice.method, **choice.params, **({"size": choice.size} if choice.size else {})}
 
 
 def _known_ms(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
@@ -263,10 +191,10 @@ def _checked(
     label, chosen_on = told
     systems = [evaluator.scores(outcomes[name], held) for name in dict.fromkeys((baseline, winner))]
     if len(systems) == 1:
-        return Holdout(len(held), chosen_on, label, _quality(systems[0], label, None).mean, None, None)
+        return Holdout(len(held), chosen_on, label, _quality(systems[0], label, None).mean, None, None, None)
     found = compare(systems, [label], baseline=baseline)
-    means = found.means[label]
-    return Holdout(len(held), chosen_on, label, means[1], means[0], found.contrast(winner, label))
+    means, contrast = found.means[label], found.contrast(winner, label)
+    return Holdout(len(held), chosen_on, label, means[1], means[0], contrast.difference, contrast.pvalue)
 
 
 def _ambiguous(collection: Collection) -> list[str]:

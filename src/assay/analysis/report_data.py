@@ -17,6 +17,7 @@ from assay.measures import parse
 from assay.measures.lists import ranked_lists
 from assay.results.comparison import Comparison
 from assay.results.diagnosis import Diagnosis
+from assay.results.experiment import Findings
 from assay.results.sweep import Curve, Sweep
 from assay.stats.intervals import Interval, mean_interval
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from assay.results.result import Result
 
 PartRecord = TypeVar("PartRecord", bound=Record)
-EXTRAS = ("answers", "experiment")
+EXTRAS = ("answers",)
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CUTS = (1, 3, 5, 10, 20)
 _DEPTH = 100  # how far down a document's place in the baseline's list is looked for
@@ -158,15 +159,15 @@ def _fits(scores: Scores, evidence: Evidence) -> bool:
 
 def _baseline(systems: Sequence[Scores], results: Sequence[Result]) -> str | None:
     """The baseline of an experiment, where all systems are its own."""
-    part = results[0].raw.get("experiment") if len(results) == 1 else None
-    name = part.get("baseline") if isinstance(part, dict) else None
+    part = results[0].part(Findings) if len(results) == 1 else None
+    name = None if part is None else part.baseline
     return name if any(scores.name == name for scores in systems) else None
 
 
 def _deciding(results: Sequence[Result]) -> str:
     """The measure that an experiment was decided by; empty where there is none."""
-    parts = [result.raw["experiment"] for result in results if isinstance(result.raw.get("experiment"), dict)]
-    return next((str(part["measure"]) for part in parts if part.get("measure")), "")
+    parts = [part for result in results if (part := result.part(Findings)) is not None]
+    return next((part.measure for part in parts if part.measure), "")
 
 
 def _primary(systems: Sequence[Scores], comparison: Comparison | None, deciding: str) -> str:

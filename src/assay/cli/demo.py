@@ -109,8 +109,8 @@ def _diagnosis(ladder: Conducted, place: Bundle) -> None:
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     assert winner.run is not None
-    settings = Settings.of(ladder.findings.judgments, None, "rag", fold="before")
-    found = diagnose(ladder.findings.judgments, winner.run, settings, queries=read_queries(place.queries_file))
+    settings = Settings.of(ladder.collection.judgments, None, "rag", fold="before")
+    found = diagnose(ladder.collection.judgments, winner.run, settings, queries=read_queries(place.queries_file))
     click.echo(write(diagnosis(replace(found, worst=())), "table"))
 
 

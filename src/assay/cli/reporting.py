@@ -124,7 +124,7 @@ def _written(results: Sequence[Loaded]) -> dict[str, Path]:
 
     found = {}
     for file, result in results:
-        for system in result.systems if "experiment" in result.raw else ():
+        for system in result.systems if "experiment" in result.parts else ():
             for place in _near(file, f"{Path(file).parent.resolve()}/runs/{file_name(system.name)}.jsonl"):
                 found[system.name] = place
     return found

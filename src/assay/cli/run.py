@@ -71,7 +71,9 @@ def command(
     if report is not None:
         write_report(found, result, report, lang)
     click.echo(f"wrote {folder / 'result.json'}, and runs, samples and trace beside it", err=True)
-    if any(not row.done for row in found.findings.rows) or any(system.failed for system in found.findings.systems):
+    if any(not row.done for row in found.findings.combinations) or any(
+        system.failed for system in found.findings.systems
+    ):
         sys.exit(1)
 
 
@@ -110,7 +112,7 @@ def write_report(found: Conducted, result: Result, place: str, lang: Lang, **mor
 
     runs = {outcome.combination.name: outcome.run for outcome in found.outcomes if outcome.run is not None}
     evidence = Evidence(
-        judgments=found.findings.judgments,
+        judgments=found.collection.judgments,
         runs=runs,
         documents={document.id: document.text for document in found.collection.documents},
         queries=read_queries(found.experiment.folder / found.experiment.data["queries"]),
@@ -177,7 +179,6 @@ def write_results(found: Conducted, folder: Path) -> Result:
     from assay.errors import InputError
     from assay.formats.files import file_name, write_atomically
     from assay.formats.writing import write_result, write_run
-    from assay.report.views.experiment import plain
     from assay.results.result import make_result
 
     try:
@@ -198,9 +199,8 @@ def write_results(found: Conducted, folder: Path) -> Result:
     write_atomically(folder / "trace.jsonl", _lines(_trace(found)))
     findings = found.findings
     result = make_result(
-        systems=findings.systems, command=inputs.command_line(), warnings=findings.warnings,
-        seed=found.experiment.seed, raw={"experiment": plain(findings)},
-    )  # fmt: skip
+        findings, command=inputs.command_line(), warnings=findings.warnings, seed=found.experiment.seed
+    )
     write_result(result, folder / "result.json")
     return result
 

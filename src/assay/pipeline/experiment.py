@@ -27,6 +27,7 @@ from assay.pipeline.grid import Choice, Combination, at, choices_of, choose, com
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
 from assay.pipeline.terms import words
+from assay.results.experiment import Reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,14 +55,6 @@ _TABLES = {
     "llm": LLM_KEYS,
     "reference": ("source", "figures"),
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Reference:
-    """Figures that somebody published, to be read beside those that are measured: by name and column."""
-
-    source: str = ""
-    figures: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

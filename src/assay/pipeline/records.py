@@ -118,16 +118,6 @@ class Scored(NamedTuple):
     money_estimated: bool = False
 
 
-@dataclass(frozen=True)
-class IndexTrace:
-    """What an index took: seconds and peak memory of building it, how many chunks and bytes it has."""
-
-    build_seconds: float
-    chunks: int
-    bytes: int
-    peak_memory_bytes: int
-
-
 def together(one: float | None, other: float | None) -> float | None:
     """Add up money; what is not known stays unknown."""
     return None if one is None or other is None else one + other

@@ -18,8 +18,9 @@ from assay.messages import say
 from assay.pipeline import chunkers
 from assay.pipeline.measuring import Timed, measure_work, time_work
 from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score, reorder
-from assay.pipeline.records import Answered, Chunk, Hits, IndexTrace, Query, together
+from assay.pipeline.records import Answered, Chunk, Hits, Query, together
 from assay.pipeline.store import Store, key_of
+from assay.results.experiment import IndexTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

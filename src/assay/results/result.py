@@ -19,7 +19,7 @@ from assay.results.codec import UNSTORED, decode, encode
 from assay.results.parts import known_parts, name_of
 
 SCHEMA = 2
-RAW = ("answers", "experiment")
+RAW = ("answers",)
 PartRecord = TypeVar("PartRecord", bound=Record)
 
 

@@ -84,6 +84,7 @@ _SHARES = frozenset(
     ]
 )
 _LEAST_QUERIES = 10
+_ALPHA = 0.05
 _LITERALS = {"true": True, "false": False}
 
 
@@ -312,4 +313,68 @@ def _roi(plain: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_PARTS = {"comparison": _comparison, "sweep": _sweep, "diagnoses": _diagnoses, "gates": _gates, "bench": _bench}
+def _experiment(plain: dict[str, Any]) -> dict[str, Any]:
+    """An experiment; the first files did not say which measure decided, nor which way a mean differs."""
+    before = plain["experiment"]
+    combinations = before["combinations"]
+    labels = list(dict.fromkeys(label for one in combinations for label in one.get("quality") or {}))
+    winner = before.get("winner") or {"name": "", "holdout": None}
+    base = next((one for one in combinations if one["name"] == before.get("baseline")), None)
+    return {
+        "combinations": [_row(one, base) for one in combinations],
+        "measure": before.get("measure") or (labels[0] if labels else ""),
+        "measures": labels,
+        "baseline": before.get("baseline", ""),
+        "winner": winner["name"],
+        "holdout": None if winner.get("holdout") is None else _holdout(winner["holdout"]),
+        "axes": before.get("axes") or {},
+        "reference": before.get("reference"),
+    }
+
+
+def _row(plain: dict[str, Any], base: dict[str, Any] | None) -> dict[str, Any]:
+    quality = plain.get("quality") or {}
+    before = {} if base is None else base.get("quality") or {}
+    unsaid = {"ms_p50": 0.0, "ms_p95": 0.0, "tokens": 0, "money": None}
+    return {
+        "cost_per_query": None,
+        **plain,
+        "reason": plain.get("reason") or "",
+        "stages_chosen": plain.get("stages_chosen") or {},
+        "quality": {label: _quality(label, one, before.get(label)) for label, one in quality.items()},
+        "stages": [{**unsaid, **stage} for stage in plain.get("stages") or []],
+    }
+
+
+def _quality(label: str, plain: dict[str, Any], base: dict[str, Any] | None) -> dict[str, Any]:
+    found: dict[str, Any] = {name: plain[name] for name in ("pvalue", "verdict", "method") if name in plain}
+    p, mean = plain.get("pvalue"), plain.get("mean")
+    if "verdict" not in plain and base is not None and p is not None and mean is not None and p <= _ALPHA:
+        higher = mean > (base.get("mean") or 0.0)
+        found["verdict"] = "better" if higher != (label.partition("@")[0] in _LOWER) else "worse"
+    return {**found, "mean": _flat(plain)}
+
+
+def _holdout(plain: dict[str, Any]) -> dict[str, Any]:
+    ends = {name: _flat(plain[name]) if plain.get(name) else None for name in ("winner", "baseline", "difference")}
+    return {"pvalue": None, **plain, **ends}
+
+
+def _flat(plain: dict[str, Any]) -> dict[str, Any]:
+    """An interval of an experiment, which had its mean and ends alone."""
+    return interval(
+        {
+            "estimate": plain.get("mean"), "low": plain.get("low"), "high": plain.get("high"), "confidence_level": 0.95,
+            "method": "t", "n": 0, "reason": plain.get("reason") or "",
+        }
+    )  # fmt: skip
+
+
+_PARTS = {
+    "comparison": _comparison,
+    "sweep": _sweep,
+    "diagnoses": _diagnoses,
+    "gates": _gates,
+    "bench": _bench,
+    "experiment": _experiment,
+}

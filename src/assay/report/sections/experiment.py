@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Section, Verdict
@@ -11,7 +11,6 @@ from assay.report.tables import Cell, Table
 from assay.report.views.experiment import (
     LATENCY,
     about,
-    deciding,
     figures,
     methods_of,
     outcome,
@@ -19,62 +18,54 @@ from assay.report.views.experiment import (
     three_digits,
     titled,
 )
+from assay.results.experiment import Findings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assay.analysis.report_data import ReportData
-
-Combination = dict[str, Any]
+    from assay.results.experiment import Quality, Row
 
 
 def section(found: ReportData) -> Section | None:
     """The table, the fronts, the stages."""
-    blocks = [block for place, part in enumerate(found.extras["experiment"]) for block in _part(part, place)]
+    blocks = [block for place, part in enumerate(found.every(Findings)) for block in _part(part, place)]
     return Section("experiment", say("page.experiment"), tuple(blocks)) if blocks else None
 
 
 def verdict(found: ReportData) -> Verdict | None:
     """Name the winner."""
-    part = next((part for part in found.extras["experiment"] if part.get("winner")), None)
+    part = next((part for part in found.every(Findings) if part.winner), None)
     if part is None:
         return None
-    done = [one for one in part["combinations"] if one.get("status") == "done"]
-    failed = len(part["combinations"]) - len(done)
-    text = say("experiment.verdict", winner=str(part["winner"]["name"]), n=len(done), baseline=str(part["baseline"]),
+    failed = len(part.combinations) - len(part.done)
+    text = say("experiment.verdict", winner=part.winner, n=len(part.done), baseline=part.baseline,
                failed=say("experiment.how_many_failed", n=failed) if failed else "")  # fmt: skip
     return Verdict(text, "good")
 
 
-def _part(part: Mapping[str, Any], place: int) -> list[Block]:
-    combinations: list[Combination] = list(part.get("combinations") or ())
-    done = [one for one in combinations if one.get("status") == "done"]
-    first = deciding(part)
-    named = dict.fromkeys(name for one in done for name in one.get("quality") or {})
-    measures = sorted(named, key=lambda name: name != first)
-    star = Lines((say("experiment.star", baseline=str(part.get("baseline") or "")),))
+def _part(part: Findings, place: int) -> list[Block]:
+    done = part.done
+    named = dict.fromkeys(name for row in done for name in row.quality)
+    measures = sorted(named, key=lambda name: name != part.measure)
+    star = Lines((say("experiment.star", baseline=part.baseline),))
     every = figures(part)
     shown = measures if every is None else measures[:1]
-    blocks: list[Block] = [_table(part, combinations, shown), star, *([] if every is None else [every])]
+    blocks: list[Block] = [_table(part, shown), star, *([] if every is None else [every])]
     blocks.append(Lines(tuple(outcome(part))))
     blocks += [] if (table := published(part)) is None else [table]
     for cost in ("latency", "cost"):
-        chart = _front(done, first, cost, place)
+        chart = _front(done, part.measure, cost, place)
         blocks += [chart] if chart is not None else []
-    failed = tuple(
-        say("doubt.of_one", system=str(one["name"]), text=str(one.get("reason") or ""))
-        for one in combinations
-        if one.get("status") != "done"
-    )
+    failed = tuple(say("doubt.of_one", system=row.name, text=row.reason) for row in part.combinations if not row.done)
     blocks += [Lines(failed, listed=True)] if failed else []
     stages = _stages(done)
     return [*blocks, *([Fold(say("experiment.stages"), (stages,))] if stages.rows else []), *_index(done)]
 
 
-def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measures: Sequence[str]) -> Table:
-    axes = list(part.get("axes") or {})
-    winner = (part.get("winner") or {}).get("name")
-    labelled = any(one.get("description") for one in combinations)
+def _table(part: Findings, measures: Sequence[str]) -> Table:
+    axes = list(part.axes)
+    labelled = bool(part.labels)
     headers = (
         say("column.combination"), *([say("column.description")] if labelled else []), *axes,
         *(titled(name, methods_of(part, name)) for name in measures),
@@ -82,54 +73,47 @@ def _table(part: Mapping[str, Any], combinations: Sequence[Combination], measure
         say("column.status"),
     )  # fmt: skip
     rows = tuple(
-        (row[0], *([str(one.get("description") or "")] if labelled else []), *row[1:])
-        for one in combinations
-        for row in (_row(one, axes, measures, winner=one.get("name") == winner),)
+        (cells[0], *([row.description] if labelled else []), *cells[1:])
+        for row in part.combinations
+        for cells in (_row(row, axes, measures, winner=row.name == part.winner),)
     )
     last = len(headers) - 1
     return Table(headers, rows, say("experiment.table"), names=1 + labelled + len(axes), texts=(last - 1, last))
 
 
-def _row(one: Combination, axes: Sequence[str], measures: Sequence[str], *, winner: bool) -> tuple[str | Cell, ...]:
-    latency = one.get("latency_ms") or {}
-    cost = one.get("cost_per_query")
+def _row(row: Row, axes: Sequence[str], measures: Sequence[str], *, winner: bool) -> tuple[str | Cell, ...]:
+    cost = row.cost_per_query
     return (
-        Cell(str(one["name"]), strong=winner),
-        *(str((one.get("axes") or {}).get(axis, "")) for axis in axes),
-        *(_quality((one.get("quality") or {}).get(name) or {}) for name in measures),
-        *("" if latency.get(p) is None else f"{float(latency[p]):,.1f}" for p in LATENCY),
-        "" if cost is None else about(f"{float(cost):,.6f}", one.get("cost_estimated")),
-        Cell(say("experiment.on_front"), tone="good") if one.get("pareto") else "",
-        say("experiment.done") if one.get("status") == "done" else Cell(say("experiment.not_done"), tone="bad"),
+        Cell(row.name, strong=winner),
+        *(row.axes.get(axis, "") for axis in axes),
+        *(_quality(row.quality.get(name)) for name in measures),
+        *("" if row.latency_ms.get(p) is None else f"{row.latency_ms[p]:,.1f}" for p in LATENCY),
+        "" if cost is None else about(f"{cost:,.6f}", row.cost_estimated),
+        Cell(say("experiment.on_front"), tone="good") if row.pareto else "",
+        say("experiment.done") if row.done else Cell(say("experiment.not_done"), tone="bad"),
     )
 
 
-def _quality(value: Mapping[str, Any]) -> Cell:
-    mean, low, high = value.get("mean"), value.get("low"), value.get("high")
-    if mean is None:
+def _quality(found: Quality | None) -> Cell:
+    if found is None or found.mean.estimate is None:
         return Cell("")
-    interval = behind(low, high, ".4f", reason=str(value.get("reason") or ""))
-    text = say("interval.behind", value=f"{float(mean):.4f}", interval=interval) if interval else f"{float(mean):.4f}"
-    return Cell(text, "*" if _differs(value) else "")
+    mean = found.mean
+    interval = behind(mean.low, mean.high, ".4f", reason=mean.reason)
+    text = (
+        say("interval.behind", value=f"{mean.estimate:.4f}", interval=interval) if interval else f"{mean.estimate:.4f}"
+    )
+    return Cell(text, "*" if found.verdict in {"better", "worse"} else "")
 
 
-def _differs(value: Mapping[str, Any]) -> bool:
-    """Say whether the mean is better or worse than the baseline's; files of earlier versions have only its p."""
-    if "verdict" in value:
-        return value["verdict"] in {"better", "worse"}
-    p = value.get("pvalue")
-    return p is not None and p <= 0.05  # noqa: PLR2004
-
-
-def _front(done: Sequence[Combination], measure: str, cost: str, place: int) -> Chart | None:
+def _front(done: Sequence[Row], measure: str, cost: str, place: int) -> Chart | None:
     """Quality against what it costs; those that nothing beats in both are joined."""
     found = []
-    for one in done:
-        price = (one.get("latency_ms") or {}).get("p95") if cost == "latency" else one.get("cost_per_query")
-        mean = ((one.get("quality") or {}).get(measure) or {}).get("mean")
+    for row in done:
+        price = row.latency_ms.get("p95") if cost == "latency" else row.cost_per_query
+        mean = row.quality[measure].mean.estimate if measure in row.quality else None
         if price is not None and mean is not None:
-            series = say("experiment.on_front") if one.get("pareto") else say("experiment.beaten")
-            found.append(Point(float(price), float(mean), series=series, label=str(one["name"])))
+            series = say("experiment.on_front") if row.pareto else say("experiment.beaten")
+            found.append(Point(price, mean, series=series, label=row.name))
     if len(found) < 2:  # noqa: PLR2004
         return None
     axis = say("axis.p95") if cost == "latency" else say("column.per_query_cost")
@@ -150,15 +134,15 @@ def _line(points: Sequence[Point]) -> tuple[tuple[float, float], ...]:
     return tuple(line)
 
 
-def _stages(done: Sequence[Combination]) -> Table:
+def _stages(done: Sequence[Row]) -> Table:
     rows = tuple(
         (
-            str(one["name"]), str(stage.get("stage")), _plain(stage.get("ms_p50")), _plain(stage.get("ms_p95")),
-            about(_plain(stage.get("tokens"), 0), stage.get("estimated")),
-            about(_plain(stage.get("money"), 6), stage.get("money_estimated")),
+            row.name, stage.stage, f"{stage.ms_p50:,.1f}", f"{stage.ms_p95:,.1f}",
+            about(f"{stage.tokens:,}", stage.estimated),
+            "" if stage.money is None else about(f"{stage.money:,.6f}", stage.money_estimated),
         )
-        for one in done
-        for stage in one.get("stages") or ()
+        for row in done
+        for stage in row.stages
     )  # fmt: skip
     headers = (
         say("column.combination"), say("column.stage"), "P50 ms", "P95 ms", say("column.tokens"), say("column.spent"),
@@ -166,22 +150,14 @@ def _stages(done: Sequence[Combination]) -> Table:
     return Table(headers, rows, names=2)
 
 
-def _plain(value: object, digits: int = 1) -> str:
-    return f"{value:,.{digits}f}" if isinstance(value, (int, float)) else ""
-
-
-def _seconds(value: object) -> str:
-    return three_digits(value) if isinstance(value, (int, float)) else ""
-
-
-def _index(done: Sequence[Combination]) -> list[Block]:
+def _index(done: Sequence[Row]) -> list[Block]:
     rows = tuple(
         (
-            str(one["name"]), _seconds(index.get("build_seconds")), _plain(index.get("chunks"), 0),
-            _plain(index.get("bytes"), 0), _plain(index.get("peak_memory_bytes"), 0),
+            row.name, three_digits(row.index.build_seconds), f"{row.index.chunks:,}", f"{row.index.bytes:,}",
+            f"{row.index.peak_memory_bytes:,}",
         )
-        for one in done
-        if (index := one.get("index"))
+        for row in done
+        if row.index is not None
     )  # fmt: skip
     headers = (
         say("column.combination"), say("column.build"), say("column.chunks"), say("column.bytes"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from assay.messages import Said, say
@@ -13,9 +12,10 @@ from assay.report.tables import Cell, Table
 from assay.report.views.comparison import number, pvalue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from assay.analysis.experiment import Findings, Holdout, Quality, Row
+    from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Row
+    from assay.stats.intervals import Interval
 
 _ALPHA = 0.05
 _BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
@@ -26,11 +26,10 @@ LATENCY = {"mean": "column.mean_ms", "p50": "column.p50", "p95": "column.p95", "
 
 def document(found: Findings, *, brief: bool = False) -> list[Block]:
     """Put an experiment together, the most important part first."""
-    part = plain(found)
     blocks: list[Block] = [summary(found)]
-    blocks += [] if (table := figures(part)) is None else [table]
+    blocks += [] if (table := figures(found)) is None else [table]
     blocks.append(Lines(tuple(sentences(found))))
-    blocks += [] if (table := published(part)) is None else [table]
+    blocks += [] if (table := published(found)) is None else [table]
     if not brief:
         blocks.append(stages(found))
         blocks += [] if (table := indexes(found)) is None else [table]
@@ -43,15 +42,14 @@ def summary(found: Findings) -> Table:
     """One row per combination: measures, interval and p of the deciding one, latency, money, the front."""
     first = found.measure
     others = [label for label in found.measures if label != first] if len(found.measures) <= _COLUMNS else []
-    part = plain(found)
-    methods = {label: methods_of(part, label) for label in (first, *others)}
+    methods = {label: methods_of(found, label) for label in (first, *others)}
     headers = (
         say("column.system"), *([say("column.description")] if found.labels else []),
         titled(first, methods[first]), say("column.interval", level=0.95),
         say("column.from_baseline", baseline=found.baseline), *(titled(label, methods[label]) for label in others),
         *map(say, LATENCY.values()), say("column.cost_thousand"), say("column.front"),
     )  # fmt: skip
-    rows = tuple(_row(row, first, others, found) for row in found.rows)
+    rows = tuple(_row(row, first, others, found) for row in found.combinations)
     return Table(headers, rows, names=2 if found.labels else 1)
 
 
@@ -79,41 +77,42 @@ def _cell(quality: Quality, *, strong: bool = False) -> Cell:
     return Cell(number(quality.mean.estimate), mark, strong=strong)
 
 
-def figures(part: Mapping[str, Any]) -> Table | None:
-    """Every figure of an experiment, as written, as a row: measures, latency, index. None where columns are enough."""
-    done = [one for one in part["combinations"] if one.get("status") == "done"]
-    labels = list(dict.fromkeys(name for one in done for name in one.get("quality") or {}))
+def figures(found: Findings) -> Table | None:
+    """Every figure of an experiment as a row: measures, latency, index. None where columns are enough."""
+    done = found.done
+    labels = list(dict.fromkeys(name for row in done for name in row.quality))
     if len(labels) <= _COLUMNS:
         return None
-    rows: list[tuple[str | Cell, ...]] = [_figure(label, done, methods_of(part, label)) for label in labels]
+    rows: list[tuple[str | Cell, ...]] = [_figure(label, done, methods_of(found, label)) for label in labels]
     for name, key in LATENCY.items():
-        times = [(one.get("latency_ms") or {}).get(name) for one in done]
-        rows.append((say(key), "", *("" if ms is None else f"{float(ms):,.1f}" for ms in times)))
-    traces = [one.get("index") or {} for one in done]
-    for key, field, scale, form in (
-        ("build", "build_seconds", 1.0, three_digits), ("chunks", "chunks", 1.0, "{:,.0f}".format),
-        ("index_size", "bytes", _MEGA, three_digits),
-    ):  # fmt: skip
-        values = [trace.get(field) for trace in traces]
-        if any(value is not None for value in values):
-            shown = ("" if value is None else form(float(value) / scale) for value in values)
-            rows.append((say(f"column.{key}"), "", *shown))
-    headers = (say("column.measure"), say("column.method"), *(str(one["name"]) for one in done))
+        times = [row.latency_ms.get(name) for row in done]
+        rows.append((say(key), "", *("" if ms is None else f"{ms:,.1f}" for ms in times)))
+    traces = [row.index for row in done]
+    if any(trace is not None for trace in traces):
+        shown = [("", "", "") if trace is None else _index_figures(trace) for trace in traces]
+        rows += [
+            (say(f"column.{key}"), "", *(figures[place] for figures in shown))
+            for place, key in enumerate(("build", "chunks", "index_size"))
+        ]
+    headers = (say("column.measure"), say("column.method"), *(row.name for row in done))
     return Table(headers, tuple(rows), caption=say("experiment.figures"), names=2)
 
 
-def published(part: Mapping[str, Any]) -> Table | None:
+def _index_figures(trace: IndexTrace) -> tuple[str, str, str]:
+    return three_digits(trace.build_seconds), f"{trace.chunks:,}", three_digits(trace.bytes / _MEGA)
+
+
+def published(found: Findings) -> Table | None:
     """Figures that somebody published, as the experiment file has them; never mixed with what was measured."""
-    known = part.get("reference") or {}
-    rows = known.get("figures") or {}
-    if not rows:
+    if found.reference is None or not found.reference.figures:
         return None
+    rows = found.reference.figures
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
     digits = {name: max(_digits(row.get(name)) for row in rows.values()) for name in columns}
     body = tuple(
-        (str(name), *(_as_printed(row.get(column), digits[column]) for column in columns)) for name, row in rows.items()
+        (name, *(_as_printed(row.get(column), digits[column]) for column in columns)) for name, row in rows.items()
     )
-    caption = say("experiment.published", source=str(known.get("source") or "?"))
+    caption = say("experiment.published", source=found.reference.source or "?")
     return Table((say("column.system"), *columns), body, caption=caption)
 
 
@@ -125,20 +124,20 @@ def _as_printed(value: object, digits: int) -> str:
     return f"{value:.{digits}f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def _figure(label: str, done: list[dict[str, Any]], methods: list[str]) -> tuple[str | Cell, ...]:
+def _figure(label: str, done: Sequence[Row], methods: list[str]) -> tuple[str | Cell, ...]:
     cells: list[str | Cell] = []
-    for one in done:
-        value = (one.get("quality") or {}).get(label) or {}
-        mean, method = value.get("mean"), str(value.get("method") or "")
-        by = f" ({method})" if len(methods) > 1 and method else ""
-        cells.append("" if mean is None else Cell(f"{float(mean):.4f}{by}"))
+    for row in done:
+        quality = row.quality.get(label)
+        mean = None if quality is None else quality.mean.estimate
+        by = f" ({quality.method})" if quality is not None and len(methods) > 1 and quality.method else ""
+        cells.append("" if mean is None else Cell(f"{mean:.4f}{by}"))
     return (label, ", ".join(methods), *cells)
 
 
-def methods_of(part: Mapping[str, Any], label: str) -> list[str]:
+def methods_of(found: Findings, label: str) -> list[str]:
     """Who judged the answers behind a measure, over all combinations; nobody for other measures."""
-    values = ((one.get("quality") or {}).get(label) or {} for one in part["combinations"])
-    return list(dict.fromkeys(str(value["method"]) for value in values if value.get("method")))
+    values = [row.quality[label].method for row in found.combinations if label in row.quality]
+    return list(dict.fromkeys(method for method in values if method))
 
 
 def titled(label: str, methods: list[str]) -> str:
@@ -148,77 +147,67 @@ def titled(label: str, methods: list[str]) -> str:
 
 def sentences(found: Findings) -> list[Said]:
     """Say what the table shows."""
-    n, protocol = found.systems[0].judged, str(found.settings.protocol)
+    first = found.scores[0] if found.scores else None
+    n, protocol = (0, "") if first is None else (first.judged, str(first.protocol))
     said = [
         say(
             "experiment.summary", n=n, protocol=protocol, dagger=_BETTER, double=_WORSE, baseline=found.baseline,
             alpha=_ALPHA,
         )
-        if len(found.systems) > 1
+        if len(found.done) > 1
         else say("experiment.summary_one", n=n, protocol=protocol)
     ]  # fmt: skip
-    failed = [row for row in found.rows if not row.done]
-    rest = [say("experiment.row_failed", name=row.name, reason=row.reason) for row in failed]
-    return [*said, *outcome(plain(found)), *rest]
+    rest = [
+        say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
+    ]
+    return [*said, *outcome(found), *rest]
 
 
-def deciding(part: Mapping[str, Any]) -> str:
-    """The measure that decided an experiment, as written; the first one where a file does not say."""
-    first = next((label for one in part["combinations"] for label in one.get("quality") or {}), "")
-    return str(part.get("measure") or first)
-
-
-def outcome(part: Mapping[str, Any]) -> list[Said]:
-    """Say of an experiment, as written, which combination won, how far to trust that, and which are on the front."""
-    winner, measure = part.get("winner"), deciding(part)
-    done = [one for one in part["combinations"] if one.get("status") == "done"]
-    if not winner or not done:
+def outcome(found: Findings) -> list[Said]:
+    """Say which combination won, how far to trust that, and which are on the front."""
+    done = found.done
+    if not found.winner or not done:
         return []
-    quality = next(one["quality"] for one in done if one["name"] == winner["name"])
-    said = [say("experiment.winner", measure=measure, name=winner["name"], value=_mean(quality[measure]))]
-    if winner.get("holdout"):
-        said.append(_holdout(winner["holdout"], str(winner["name"]), str(part["baseline"])))
+    value = found.row(found.winner).quality[found.measure].mean.estimate or 0.0
+    said = [say("experiment.winner", measure=found.measure, name=found.winner, value=value)]
+    if found.holdout is not None:
+        said.append(_holdout(found.holdout, found.winner, found.baseline))
     elif len(done) > 1:
         said.append(say("experiment.no_holdout", n=len(done)))
-    names = [one["name"] for one in done if one.get("pareto")]
-    said += [say("experiment.front", measure=measure, names=names)] if len(done) > 1 else []
+    names = [row.name for row in done if row.pareto]
+    said += [say("experiment.front", measure=found.measure, names=names)] if len(done) > 1 else []
     embedders = _embedders(done)
     return [*said, say("experiment.embedders", names=embedders)] if embedders else said
 
 
-def _embedders(done: Sequence[Mapping[str, Any]]) -> list[str]:
+def _embedders(done: Sequence[Row]) -> list[str]:
     """Embedders that combinations used, with their stages where not all stages used the same."""
     found = dict.fromkeys(
         (stage, str(chosen["embedder"]))
-        for one in done
-        for stage, chosen in (one.get("stages_chosen") or {}).items()
+        for row in done
+        for stage, chosen in row.stages_chosen.items()
         if chosen.get("embedder")
     )
     names = dict.fromkeys(name for _, name in found)
     return list(names) if len(names) == 1 else [f"{name} ({stage})" for stage, name in found]
 
 
-def _holdout(check: Mapping[str, Any], winner: str, baseline: str) -> Said:
+def _holdout(check: Holdout, winner: str, baseline: str) -> Said:
     values: dict[str, Any] = {
-        "chosen": check["chosen_on"], "held": check["queries"], "name": winner,
-        "value": _mean(check["winner"]), "interval": _ends(check["winner"]),
+        "chosen": check.chosen_on, "held": check.queries, "name": winner,
+        "value": check.winner.estimate or 0.0, "interval": _ends(check.winner),
     }  # fmt: skip
-    change = check.get("difference")
-    if change is None or check.get("baseline") is None:
+    if check.difference is None or check.baseline is None:
         return say("experiment.holdout_same", **values)
     return say(
-        "experiment.holdout", **values, baseline=baseline, base=_mean(check["baseline"]), difference=_mean(change),
-        bounds=_ends(change, signed=True), p=pvalue(check["pvalue"]),
+        "experiment.holdout", **values, baseline=baseline, base=check.baseline.estimate or 0.0,
+        difference=check.difference.estimate or 0.0, bounds=_ends(check.difference, signed=True),
+        p=pvalue(check.pvalue),
     )  # fmt: skip
 
 
-def _mean(value: Mapping[str, Any]) -> float:
-    return float(value["mean"] or 0.0)
-
-
-def _ends(value: Mapping[str, Any], *, signed: bool = False) -> str:
-    form = "+.4f" if signed else ".4f"
-    return behind(value["low"], value["high"], form, reason=str(value.get("reason") or ""))
+def _ends(value: Interval, *, signed: bool = False) -> str:
+    return behind(value.low, value.high, "+.4f" if signed else ".4f", reason=value.reason)
 
 
 def stages(found: Findings) -> Table:
@@ -229,7 +218,7 @@ def stages(found: Findings) -> Table:
             about(f"{stage.tokens:,}", stage.estimated),
             "" if stage.money is None else about(f"{stage.money:.6g}", stage.money_estimated),
         )
-        for row in found.rows
+        for row in found.combinations
         for stage in row.stages
     )  # fmt: skip
     names = ("system", "stage", "p50", "p95", "tokens", "money")
@@ -250,7 +239,7 @@ def indexes(found: Findings) -> Table | None:
             three_digits(row.index.bytes / _MEGA),
             three_digits(row.index.peak_memory_bytes / _MEGA),
         )
-        for row in found.rows
+        for row in found.combinations
         if row.index is not None
     )  # fmt: skip
     names = ("system", "chunks", "build", "index_size", "peak")
@@ -258,65 +247,6 @@ def indexes(found: Findings) -> Table | None:
     return Table(headers, rows, caption=say("experiment.indexes")) if rows else None
 
 
-def plain(found: Findings) -> dict[str, Any]:
-    """Plain values for a result file."""
-    axes: dict[str, list[str]] = {}
-    for row in found.rows:
-        for axis, value in row.combination.axes.items():
-            values = axes.setdefault(axis, [])
-            values += [value] if value not in values else []
-    return {
-        "axes": axes,
-        "measure": found.measure,
-        "baseline": found.baseline,
-        "winner": {"name": found.winner, "holdout": None if found.holdout is None else _plain_holdout(found.holdout)},
-        "combinations": [_plain_row(row, found.labels.get(row.name, "")) for row in found.rows],
-        **({} if found.reference is None else {"reference": asdict(found.reference)}),
-    }
-
-
-def _plain_row(row: Row, label: str) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        **({"description": label} if label else {}),
-        "axes": dict(row.combination.axes),
-        "stages_chosen": {
-            stage: {"method": choice.method, **choice.params, **({"size": choice.size} if choice.size else {})}
-            for stage, choice in row.combination.choices.items()
-        },
-        "status": "done" if row.done else "failed",
-        "reason": row.reason or None,
-        "pareto": row.pareto,
-        "quality": {label: _plain_quality(quality) for label, quality in row.quality.items()},
-        "latency_ms": dict(row.latency_ms),
-        "stages": [asdict(stage) for stage in row.stages],
-        "index": None if row.index is None else asdict(row.index),
-        "cost_per_query": row.cost_per_query,
-        "cost_estimated": row.cost_estimated,
-    }
-
-
-def _plain_quality(quality: Quality) -> dict[str, Any]:
-    mean = quality.mean
-    return {
-        "mean": mean.estimate, "low": mean.low, "high": mean.high, "reason": mean.reason, "pvalue": quality.pvalue,
-        "verdict": quality.verdict, **({"method": quality.method} if quality.method else {}),
-    }  # fmt: skip
-
-
-def _plain_holdout(check: Holdout) -> dict[str, Any]:
-    def interval(one: Any) -> Mapping[str, Any] | None:
-        if one is None:
-            return None
-        return {"mean": one.estimate, "low": one.low, "high": one.high, "reason": one.reason}
-
-    contrast = check.contrast
-    return {
-        "queries": check.queries,
-        "chosen_on": check.chosen_on,
-        "measure": check.measure,
-        "winner": interval(check.winner),
-        "baseline": interval(check.baseline),
-        "difference": None if contrast is None else interval(contrast.difference),
-        "pvalue": None if contrast is None else contrast.pvalue,
-    }
+def view(found: Findings) -> list[Block]:
+    """All of it, as the command shows it."""
+    return document(found)

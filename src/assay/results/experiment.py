@@ -1,0 +1,173 @@
+"""What came out of an experiment: one row per combination with quality, time, money, and which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.data.record import Record
+from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.comparison import Decision
+from assay.results.parts import part
+from assay.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from assay.data.scores import Scores
+
+Setting = str | bool | int | float | None | tuple[str | bool | int | float | None, ...]
+
+
+@dataclass(frozen=True)
+class StageTime:
+    """What one stage takes: milliseconds of a query, tokens and money of all queries together.
+
+    `estimated` says that tokens of some query are an estimate, `money_estimated` that its money is.
+    """
+
+    stage: str
+    ms_p50: float
+    ms_p95: float
+    tokens: int
+    money: float | None
+    estimated: bool = False
+    money_estimated: bool = False
+
+
+@dataclass(frozen=True)
+class IndexTrace:
+    """What an index took: seconds and peak memory of building it, how many chunks and bytes it has."""
+
+    build_seconds: float
+    chunks: int
+    bytes: int
+    peak_memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A mean with its interval; the corrected p-value of its difference from the baseline's and the verdict on it.
+
+    `method` says who judged the answers behind it.
+    """
+
+    mean: Interval
+    pvalue: float | None = None
+    verdict: Decision | Literal[""] = ""
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One combination: done with all its numbers, or failed with the reason.
+
+    `stages_chosen` has the method and the parameters of each stage, as they were used. `timed` is False when a cache
+    had a part in every query: its latency is not known, and never speaks for it. `cost_estimated` says that the money
+    of some stage is an estimate.
+    """
+
+    name: str
+    status: Literal["done", "failed"]
+    reason: str = ""
+    description: str = ""
+    axes: Mapping[str, str] = field(default_factory=dict)
+    stages_chosen: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
+    quality: Mapping[str, Quality] = field(default_factory=dict)
+    latency_ms: Mapping[str, float] = field(default_factory=dict)
+    stages: tuple[StageTime, ...] = ()
+    index: IndexTrace | None = None
+    cost_per_query: float | None = None
+    cost_estimated: bool = False
+    pareto: bool = False
+    timed: bool = True
+
+    @property
+    def done(self) -> bool:
+        """Say whether it ran to its end."""
+        return self.status == "done"
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """The winner on queries that had no part in choosing it, beside the baseline on the same queries."""
+
+    queries: int
+    chosen_on: int
+    measure: str
+    winner: Interval
+    baseline: Interval | None
+    difference: Interval | None
+    pvalue: float | None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Figures that somebody published, to be read beside those that are measured: by name and column."""
+
+    source: str = ""
+    figures: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+
+
+@part("experiment")
+@dataclass(frozen=True)
+class Findings(Record):
+    """An experiment evaluated: combinations in the order of the grid, and the winner by the deciding measure.
+
+    `axes` has the values that were tried of each axis, `reference` published figures, which are no part of any score.
+    `scores` are those of the combinations that ran.
+    """
+
+    combinations: tuple[Row, ...]
+    measure: str
+    measures: tuple[str, ...]
+    baseline: str
+    winner: str
+    holdout: Holdout | None = None
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    reference: Reference | None = None
+    scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
+
+    def __post_init__(self) -> None:
+        named = {row.name: row for row in self.combinations}
+        if len(named) < len(self.combinations):
+            raise ValueError("two combinations have the same name")
+        if self.winner and (self.winner not in named or self.measure not in named[self.winner].quality):
+            raise ValueError("the winner is one of the combinations and has a value of the deciding measure")
+
+    @property
+    def systems(self) -> tuple[Scores, ...]:
+        """Scores of the combinations that ran."""
+        return self.scores
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Descriptions of combinations, where they have some."""
+        return {row.name: row.description for row in self.combinations if row.description}
+
+    @property
+    def done(self) -> tuple[Row, ...]:
+        """Combinations that ran to their end."""
+        return tuple(row for row in self.combinations if row.done)
+
+    def row(self, name: str) -> Row:
+        """Find a row by the name of its combination."""
+        return next(row for row in self.combinations if row.name == name)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per combination: the means, the latency and the money."""
+        return [
+            {
+                "system": row.name,
+                "status": row.status,
+                **{label: _mean(row, label) for label in self.measures},
+                **{f"{name}_ms": row.latency_ms.get(name) for name in ("mean", "p50", "p95", "p99")},
+                "cost_per_query": row.cost_per_query,
+                "pareto": row.pareto,
+            }
+            for row in self.combinations
+        ]
+
+
+def _mean(row: Row, label: str) -> float | None:
+    return row.quality[label].mean.estimate if label in row.quality else None
