@@ -283,6 +283,8 @@ def test_results_of_a_rubric_are_shown_and_compared_where_the_rubric_is_not(resu
     assert done.returncode == 0, done.stderr
     means = {one["name"]: one["metrics"]["tone"] for one in json.loads(done.stdout)["systems"]}
     assert means == {"one": pytest.approx((5 + 1 + 2) / 3), "two": 5.0}
+    column = assay.read_result(results / "one.json")[0].about("tone")
+    assert (column.bounds, column.subject, column.method, column.name) == ((1.0, 5.0), "answers", "llm", "rubric")
     done = run_assay("report", "one.json", "two.json", "-o", "r.html", cwd=results)
     assert done.returncode == 0, done.stderr
     assert "tone" in (results / "r.html").read_text(encoding="utf-8")
