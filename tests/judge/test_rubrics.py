@@ -283,6 +283,8 @@ def test_results_of_a_rubric_are_shown_and_compared_where_the_rubric_is_not(resu
     assert done.returncode == 0, done.stderr
     means = {one["name"]: one["metrics"]["tone"] for one in json.loads(done.stdout)["systems"]}
     assert means == {"one": pytest.approx((5 + 1 + 2) / 3), "two": 5.0}
+    column = assay.read_result(results / "one.json")[0].about("tone")
+    assert (column.bounds, column.subject, column.method, column.name) == ((1.0, 5.0), "answers", "llm", "rubric")
     done = run_assay("report", "one.json", "two.json", "-o", "r.html", cwd=results)
     assert done.returncode == 0, done.stderr
     assert "tone" in (results / "r.html").read_text(encoding="utf-8")
@@ -366,3 +368,24 @@ def test_the_page_of_a_rubric_says_what_it_is(home):
     done = run_assay("measures", "rubric", cwd=home)
     assert done.returncode == 0
     assert "values from its lowest to its highest grade; needs answer and a judge" in done.stdout
+
+
+def test_no_command_writes_over_the_rubric_that_it_reads(results):
+    rubric = results / "tone.md"
+    rubric.write_text(TONE, encoding="utf-8")
+    write_rows(results / "s.jsonl", ROWS)
+    (results / "e.toml").write_text(
+        '[data]\ndocuments = "s.jsonl"\nqueries = "s.jsonl"\njudgments = "s.jsonl"\n[evaluate]\nmeasures = ["tone.md"]\n',
+        encoding="utf-8",
+    )
+    for words in (
+        ("answers", "s.jsonl", "-m", "tone.md", "-o", "tone.md"),
+        ("answers", "s.jsonl", "-m", "tone.md", "--report", "./tone.md"),
+        ("compare", "one.json", "two.json", "-m", "tone.md", "-o", "tone.md"),
+        ("gate", "two.json", "--not-worse-than", "one.json", "-m", "tone.md", "-o", "tone.md"),
+        ("run", "e.toml", "--report", "tone.md"),
+    ):
+        done = run_assay(*words, cwd=results)
+        assert done.returncode == 2, words
+        assert "tone.md" in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert rubric.read_text(encoding="utf-8") == TONE

@@ -57,7 +57,7 @@ def words_first(asked: str) -> bool:
     return "embedding" in order and order.index("words") < order.index("embedding")
 
 
-def embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chosen | None, tuple[str, ...]]:
+def choose_embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chosen | None, tuple[str, ...]]:
     """Choose who embeds; without anybody, and unless somebody was asked for, it is the next method's turn."""
     from assay.text.embeddings import choose_embedder
 
@@ -70,7 +70,7 @@ def embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chose
     return found, (found.note,)
 
 
-def judged(
+def judge_samples(
     samples: Sequence[Sample], chain: Sequence[Method], here: Available, replies: Replies | None = None
 ) -> list[Case]:
     """Judge every sample by the first method of the chain that does not fail on it; `replies` are those of the judge.

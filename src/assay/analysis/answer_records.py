@@ -12,7 +12,7 @@ from assay.results.diagnosis import WeakStatement
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.answers import Answers, Outcome
+    from assay.analysis.answers import Answers, SampleOutcome
     from assay.grounding.record import Statement
 
 _WEAKEST = 8
@@ -38,7 +38,7 @@ def samples_of(samples: Sequence[Mapping[str, Any]], system: str) -> list[Mappin
     return [row for row in samples if row.get("system", system) == system]
 
 
-def sample_record(outcome: Outcome, system: str = "") -> dict[str, Any]:
+def sample_record(outcome: SampleOutcome, system: str = "") -> dict[str, Any]:
     """One sample with everything that was found out about it; its system where there are several."""
     sample, support = outcome.sample, outcome.support
     return {

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from assay.analysis.answer_methods import Remembering
-from assay.analysis.answers import evaluated, language_of, planned
+from assay.analysis.answer_plan import language_of, plan_answers
+from assay.analysis.answers import score_answers
 from assay.analysis.settings import answer_measures, for_answers
 from assay.data.protocol import AnswerMethod
 from assay.data.samples import Context, Sample, Samples
@@ -18,7 +19,8 @@ from assay.pipeline.measuring import time_work
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.answers import Answers, Plan
+    from assay.analysis.answer_plan import AnswerPlan
+    from assay.analysis.answers import Answers
     from assay.data.protocol import Protocol
     from assay.measures import Measure
     from assay.messages import Lang
@@ -51,16 +53,16 @@ class AnswerRules:
     judge: str = ""
     notes: tuple[str, ...] = ()
 
-    def plan(self, samples: Samples, name: str = "answers") -> Plan:
+    def plan(self, samples: Samples, name: str = "answers") -> AnswerPlan:
         """Settle how some samples are judged."""
-        return planned(
+        return plan_answers(
             samples, self.measures, method=self.method, judge=self.client, embedder=self.embedder,
             text_lang=self.lang, protocol=self.protocol, name=name,
         )  # fmt: skip
 
     def score(self, samples: Samples, name: str) -> tuple[Answers, Account]:
         """Score the answers of one combination, and say what that took."""
-        done = time_work(lambda: evaluated(self.plan(samples, name)))
+        done = time_work(lambda: score_answers(self.plan(samples, name)))
         return done.found, done.account
 
 

@@ -10,7 +10,8 @@ import click
 from assay.cli import asking, inputs, options
 
 if TYPE_CHECKING:
-    from assay.analysis.answers import Answers, Plan
+    from assay.analysis.answer_plan import AnswerPlan
+    from assay.analysis.answers import Answers
     from assay.data.samples import Samples
     from assay.llm.client import Client
     from assay.llm.progress import Progress
@@ -74,7 +75,8 @@ def command(
     """Evaluate and print."""
     import gc
 
-    from assay.analysis.answers import evaluated, evaluated_systems, planned
+    from assay.analysis.answer_plan import plan_answers
+    from assay.analysis.answers import score_answers, score_systems
     from assay.errors import UsageError
 
     gc.enable()  # a judge makes cycles
@@ -84,7 +86,7 @@ def command(
     client, embedder = _client(rest), _embedder(rest)
     last: list[Progress] = []
     try:
-        plan = planned(
+        plan = plan_answers(
             read, list(rest["measures"]) or None, method=rest["method"], judge=client,
             embedder=embedder, text_lang=rest["text_lang"], protocol=rest["protocol"], name=name,
             mix=rest["mix"], max_chars=rest["max_chars"], progress=_noted(rest["judge"], last),
@@ -97,7 +99,7 @@ def command(
             return
         with asking.wiped():
             several = len(read.systems) > 1
-            found = list(evaluated_systems(plan).values()) if several else [evaluated(plan)]
+            found = list(score_systems(plan).values()) if several else [score_answers(plan)]
     finally:
         for one in (client, embedder):
             if not isinstance(one, str) and one is not None:
@@ -199,7 +201,7 @@ def _noted(name: str | None, last: list[Progress]) -> Any:
     return note
 
 
-def _estimate(plan: Plan, client: Client | None, rest: dict[str, Any], lang: Lang) -> None:
+def _estimate(plan: AnswerPlan, client: Client | None, rest: dict[str, Any], lang: Lang) -> None:
     from assay.messages import say, tell
 
     judge = plan.here.judge

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _FILES = re.compile(r"\b(FILE|DIR|FOLDER|RUN|RESULT|JUDGMENTS|SAMPLES)\b")
+_MEASURES, _RUBRIC = {"measure", "measures"}, ".md"
 OUTPUT = click.types.StringParamType()  # the type of a parameter that names a file or folder to write
 
 
@@ -45,11 +46,11 @@ def check(*inputs: Any, outputs: Iterable[Any] = ()) -> None:
 
 
 def _given(ctx: click.Context) -> Iterator[str]:
-    """Values of the parameters that name files to read; of NAME=FILE the file too."""
-    for param in filter(is_read, ctx.command.params):
+    """Values of the parameters that name files to read; of NAME=FILE the file too. A measure may be a rubric's file."""
+    for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
         for text in value if isinstance(value, tuple) else (value,):
-            if text:
+            if text and (is_read(param) or (param.name in _MEASURES and text.endswith(_RUBRIC))):
                 yield text
                 yield text.partition("=")[2]
     yield from ctx.meta.get("words") or ()  # of a command that is measured

@@ -90,7 +90,12 @@ def _check_places(experiment: str, output: str | None, only: tuple[str, ...]) ->
     written = [folder / "result.json", folder / "trace.jsonl"]
     written += [folder / part / name for part in ("runs", "samples") for name in names]
     choices = [choice for one in asked.combinations for choice in one.choices.values()]
-    named = [*asked.data.values(), *(value for choice in choices for value in choice.params.values())]
+    measures = asked.evaluate.get("measures")
+    named = [
+        *asked.data.values(),
+        *(measures if isinstance(measures, list) else []),
+        *(value for choice in choices for value in choice.params.values()),
+    ]
     read = [value for value in named if isinstance(value, str)]
     places.check(*(asked.folder / value for value in read), outputs=written)
 

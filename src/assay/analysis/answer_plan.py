@@ -1,0 +1,194 @@
+"""What is to be found out about answers, by whom: settled before anything is judged or paid for."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.answer_methods import Available, choose_embeddings, is_order, words_first
+from assay.analysis.protocols import load_protocol
+from assay.analysis.settings import answer_measures, for_answers
+from assay.errors import UsageError
+from assay.formats.files import system_name
+from assay.formats.samples import as_samples
+from assay.grounding.citations import marks
+from assay.grounding.holding import flag
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.protocol import AnswerMethod, Protocol
+    from assay.data.samples import Sample, Samples
+    from assay.judge.answers import AnswerJudge
+    from assay.measures import Measure
+    from assay.messages import Lang
+    from assay.text.embeddings import Chosen
+
+_LOOKED_AT = 200  # samples that tell the language of all
+
+
+@dataclass(frozen=True)
+class AnswerPlan:
+    """What is to be computed, by which methods, for which samples."""
+
+    samples: Samples
+    measures: dict[str, Measure]
+    asked: Mapping[str, str]
+    protocol: Protocol
+    method: AnswerMethod
+    here: Available
+    mix: bool = False
+    calibration: str = ""
+    name: str = "answers"
+    notes: tuple[str, ...] = ()
+
+    def chain_of(self, measure: Measure) -> str:
+        """The name of the methods that judge for a measure: its own, if it has one; the judge, if nobody else can."""
+        if measure.spec.needs_judge:
+            return self.method if "llm" in self.here.chain(self.method) else "llm"
+        own = str(measure.arguments.get("method", "auto"))
+        return own if own in {"llm", "embedding", "words"} else self.method
+
+
+def plan_answers(
+    samples: Any,
+    measures: Sequence[str | Measure] | Mapping[str, Measure] | None,
+    *,
+    method: AnswerMethod | None = None,
+    judge: Any = None,
+    embedder: Any = "auto",
+    text_lang: Lang | None = None,
+    columns: Mapping[str, str] | None = None,
+    protocol: str | Protocol = "answers",
+    name: str | None = None,
+    mix: bool = False,
+    calibration: str = "",
+    **asking: Any,
+) -> AnswerPlan:
+    """Settle everything before anything is judged or paid for."""
+    read = as_samples(samples, columns=columns)
+    rules = for_answers(load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol)
+    method = method or rules.method
+    wanted, asked = answer_measures(measures, rules)
+    if measures is None:
+        wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and _may_judge(method))
+    else:
+        lacking = [f"{label} ({lack})" for label, one in wanted.items() if (lack := _lacks(one, read))]
+        left_out = [say("answers.lacking", names=lacking)] if lacking else []
+    _check_judge(wanted, judge)
+    made = None if judge is None else _judge(wanted, judge, read, text_lang, method=method, asking=asking)
+    chosen, told = _embeddings(wanted, embedder, read, method=method)
+    here = Available(made, chosen, told)
+    for one in _methods(wanted, method) & {"llm", "embedding", "words"}:
+        here.chain(one)  # type: ignore[arg-type]
+    named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
+    notes = (*([say("answers.mapping", text=", ".join(named))] if named else []), *left_out, *told)
+    title = name or (system_name(read.source.label) if read.source else "answers")
+    return AnswerPlan(
+        read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=notes
+    )
+
+
+def _methods(measures: Mapping[str, Measure], method: str) -> set[str]:
+    """All methods that are named, by measures or for all."""
+    return {str(measure.arguments.get("method", "auto")) for measure in measures.values()} | {method}
+
+
+def _may_judge(method: str) -> bool:
+    """Say whether a language model may judge by this method, if there is one."""
+    return method == "llm" or is_order(method)
+
+
+def _embeddings(
+    measures: Mapping[str, Measure], embedder: Any, samples: Samples, *, method: str
+) -> tuple[Chosen | None, tuple[str, ...]]:
+    """Choose who embeds, if anybody has to, and say so; where words come first, embeddings have to be named."""
+    named = bool(_methods(measures, method) & {"embedding", "sigmoid"})
+    wait = words_first(method)
+    needed = any(measure.needs_method for measure in measures.values())
+    if not named and not (is_order(method) and needed and not (wait and embedder in (None, "auto"))):
+        return None, ()
+    texts = [sample.answer for sample in samples if sample.answer]
+    chosen, told = choose_embeddings(embedder, texts, needed="embedding" in _methods(measures, method))
+    if chosen is not None and wait and not named:
+        told = (say("answers.embedder_waits", embedder=chosen.embedder.name),)
+    return chosen, told
+
+
+def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
+    alone = next((label for label, measure in measures.items() if measure.spec.needs_judge), None)
+    if alone is not None and judge is None:
+        raise UsageError(f"{alone} needs a judge: --judge MODEL with --url (in Python: judge=client)")
+
+
+def _usual(
+    measures: dict[str, Measure], protocol: Protocol, samples: Samples, *, judged: bool
+) -> tuple[dict[str, Measure], list[str]]:
+    """What is computed when nothing is asked for: what the samples allow, and of a judge, one call per answer."""
+    names = protocol.headline if judged and protocol.headline else tuple(measures)
+    found, lacking = {}, []
+    for label in names:
+        measure = measures[label]
+        if measure.spec.needs_judge and not judged:
+            continue
+        missing = _lacks(measure, samples)
+        if missing:
+            lacking.append(f"{label} ({missing})")
+        else:
+            found[label] = measure
+    if not found:
+        raise UsageError(f"the samples have nothing to compute: {', '.join(lacking)}")
+    return found, [say("answers.left_out", names=lacking)] if lacking else []
+
+
+def _lacks(measure: Measure, samples: Samples) -> str:
+    """The field that no sample has although the measure needs it."""
+    for need in measure.needs:
+        options = need.split("|")
+        if not any(_has(sample, option) for sample in samples for option in options):
+            return " or ".join(options).replace("marks", "[1] marks")
+    return ""
+
+
+def _has(sample: Sample, name: str) -> bool:
+    if name == "reference":
+        return bool(sample.references)
+    if name == "answerable":
+        return flag(sample) is not None
+    if name == "marks":
+        return bool(sample.answer and sample.contexts and marks(sample.answer, sample.contexts))
+    return getattr(sample, name) is not None or name in sample.faults
+
+
+def _judge(
+    measures: Mapping[str, Measure],
+    judge: Any,
+    samples: Samples,
+    lang: Lang | None,
+    *,
+    method: str,
+    asking: Mapping[str, Any],
+) -> AnswerJudge | None:
+    """Make the judge, who is asked what measures need that he may judge, or that nobody else can give.
+
+    None where there is nothing to ask: who is asked nothing judges nothing.
+    """
+    from assay.judge.answers import AnswerJudge
+    from assay.llm import as_client
+
+    his = {"llm", "auto", "mix"} if _may_judge(method) else {"llm"}
+    asked = [one for one in measures.values() if one.spec.needs_judge or one.arguments.get("method", "auto") in his]
+    pieces = frozenset(piece for measure in asked for piece in measure.pieces)
+    criteria = dict.fromkeys(measure.criterion for measure in asked if measure.criterion is not None)
+    made = AnswerJudge(as_client(judge), pieces, tuple(criteria), lang or language_of(samples), **asking)
+    return made if made.is_asked or method == "llm" else None
+
+
+def language_of(samples: Samples) -> Lang:
+    """The language to ask a judge in."""
+    from assay.text.words import language
+
+    texts = [text or "" for sample in samples.rows[:_LOOKED_AT] for text in (sample.question, sample.answer)]
+    return "zh" if language(" ".join(texts)) == "zh" else "en"
