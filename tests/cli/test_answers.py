@@ -152,14 +152,14 @@ def test_the_result_file_has_the_agreed_shape(tmp_path):
     part = result["answers"]
     assert [sample["stage"] for sample in part["samples"]] == STAGES
     assert part["methods"] == {"words": 7}
-    assert part["agreement"]["words"].startswith("words: Spearman")
+    assert part["agreement"]["words"]["text"].startswith("words: Spearman")
     assert part["columns"]["query_id"] == "id"
     second = part["samples"][1]
-    assert second["contexts"] == [{"id": None, "text": TEA}, {"id": None, "text": CAT}]
-    good, bad = second["statements"]
-    assert (good["support"], good["context"], good["evidence"]) == (1.0, 0, TEA)
-    assert second["answer"][bad["start"] : bad["end"]] == "Elephants dance tango."
-    assert second["scores"]["faithfulness"]["method"] == "words"
+    assert second["sample"]["contexts"] == [{"text": TEA, "id": None}, {"text": CAT, "id": None}]
+    good, bad = second["support"]["statements"]
+    assert (good["support"], good["evidence"]["context"], good["evidence"]["text"]) == (1.0, 0, TEA)
+    assert second["sample"]["answer"][bad["start"] : bad["end"]] == "Elephants dance tango."
+    assert second["cells"]["faithfulness"]["method"] == "words"
     assert result["systems"][0]["definitions"]["faithfulness"] == "faithfulness(method='words')"
     assert result["systems"][0]["counts"]["faithfulness"]["abstained"] == 2
 

@@ -571,8 +571,8 @@ def test_a_real_model_gives_a_verdict_on_every_statement(real_model, tmp_path):
     result = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     assert result["answers"]["methods"] == {"llm": 2}, result["warnings"]
     for sample in result["answers"]["samples"]:
-        assert [part["support"] in {0.0, 0.5, 1.0} for part in sample["statements"]] == [True]
-        assert sample["scores"]["faithfulness"]["method"] == "llm"
+        assert [part["support"] in {0.0, 0.5, 1.0} for part in sample["support"]["statements"]] == [True]
+        assert sample["cells"]["faithfulness"]["method"] == "llm"
     again = command(tmp_path, *options, rows=[{**ONE, "contexts": ROW["contexts"][1:]}, zh])
     assert "0 calls, 2 answers from the cache" in again.stderr
 

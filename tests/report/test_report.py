@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 import assay
 import reports
-from assay.analysis.answer_records import answers_part
 from assay.analysis.report_data import report_data
 from assay.cli import app
 from assay.demo import collection
@@ -25,9 +24,10 @@ from assay.formats.results import to_json
 from assay.report import charts, html
 from assay.report.blocks import Chart, Fold, Section
 from assay.report.document import write
-from assay.report.sections.answers import _statements
+from assay.report.sections.answers import _spans
 from assay.report.tables import Table
 from assay.report.whole import report
+from assay.results.answers import Statement
 from assay.results.result import make_result
 
 
@@ -267,11 +267,10 @@ def test_a_damaged_part_is_an_input_error(key, broken):
 def test_no_part_of_an_answer_is_lost_however_its_statements_lie():
     answer = "One. Two. Three."
     wild = [
-        {"start": 5, "end": 9, "support": 0.5},
-        {"start": 0, "end": 7, "support": 1.0},
-        {"start": 12, "end": 99, "support": 0.0},
+        Statement(start, end, answer[start:end], "claim", 1.0, support)
+        for start, end, support in ((5, 9, 0.5), (0, 7, 1.0), (12, 99, 0.0))
     ]
-    parts = _statements(answer, wild, ())
+    parts = _spans(answer, wild, ())
     assert "".join(part.text for part in parts) == answer
     assert [part.tone for part in parts] == ["good", "warn", "", "bad"]
 
@@ -282,8 +281,8 @@ def section(pages, key):
 
 def test_a_missing_answer_is_shown_as_nothing_with_its_reason():
     rows = [{"id": "q1", "answer": None, "contexts": ["Tea."]}, {"id": "q2", "answer": "Tea.", "contexts": ["Tea."]}]
-    part = json.loads(json.dumps(answers_part([assay.answers(rows, ["faithfulness"], method="words")])))
-    pages = report(report_data([reports.bare(answers=part)]))
+    found = make_result(assay.answers(rows, ["faithfulness"], method="words"))
+    pages = report(report_data([replace(found, systems=())]))
     table = next(block for block in section(pages, "answers").blocks if isinstance(block, Table))
     assert [str(getattr(cell, "text", cell)) for cell in table.rows[0][:4]] == ["q1", "", "", "there is no answer"]
     assert "None" not in write(pages, "table")

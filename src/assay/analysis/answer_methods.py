@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from assay.data.protocol import AnswerMethod
     from assay.data.samples import Sample
-    from assay.grounding.record import Method, Support
     from assay.judge.answers import AnswerJudge, Replies
+    from assay.results.answers import Method, Support
     from assay.text.embeddings import Chosen, Embedder
 
 _KEPT = 50_000  # texts whose vectors are kept

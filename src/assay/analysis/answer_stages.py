@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple
 
 from assay.data.samples import Context
 from assay.grounding.case import claims
@@ -15,23 +15,15 @@ from assay.grounding.words import by_words
 if TYPE_CHECKING:
     from assay.data.samples import Sample
     from assay.grounding.case import Case
+    from assay.results.answers import AnswerStage
 
-Stage = Literal[
-    "not retrieved",
-    "retrieved but not used",
-    "used but not supported",
-    "wrong refusal",
-    "right refusal",
-    "fine",
-]
-STAGES: tuple[Stage, ...] = get_args(Stage)
 FINE = frozenset({"fine", "right refusal"})
 
 
 class Staged(NamedTuple):
     """A stage, or None where nothing tells, and why."""
 
-    stage: Stage | None
+    stage: AnswerStage | None
     why: str
 
 
@@ -50,7 +42,7 @@ def stage_of(case: Case) -> Staged:
     supported = [(part.support or 0.0) >= ENOUGH for _, part in claims(support)]
     right = _says_the_reference(case.sample)
     unsaid = "the answer does not say what the reference says"
-    rules: list[tuple[bool, Stage, str]] = [
+    rules: list[tuple[bool, AnswerStage, str]] = [
         (case.holding.holds is False and not (right and all(supported)), "not retrieved", f"by {case.holding.by}"),
         (not any(supported), "retrieved but not used", "no statement is supported by a context"),
         (not all(supported), "used but not supported", f"{supported.count(False)} of {len(supported)} statements"),

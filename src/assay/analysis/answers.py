@@ -6,19 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from assay.analysis.answer_methods import judge_samples
 from assay.analysis.answer_plan import plan_answers
 from assay.analysis.answer_stages import Staged, stage_of
-from assay.analysis.doubts import doubts
+from assay.analysis.doubts import agreement, doubts
 from assay.data.scores import STATUSES, Counts, Scores
 from assay.errors import UsageError, excerpt
 from assay.formats.samples import as_samples, join_samples
-from assay.grounding.record import Blank, Method
+from assay.grounding.record import Blank
 from assay.messages import say
+from assay.results.answers import AnswerCell, AnswerDetails, JudgedSample, Method
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
     from assay.analysis.answer_plan import AnswerPlan
     from assay.data.protocol import AnswerMethod, Protocol
-    from assay.data.samples import Sample, Samples
+    from assay.data.record import Record
+    from assay.data.samples import Samples
     from assay.grounding.case import Case
-    from assay.grounding.record import Support
     from assay.llm.progress import Progress
     from assay.measures import Measure
     from assay.messages import Lang
@@ -36,19 +37,6 @@ if TYPE_CHECKING:
 
 _NAMES = 4  # of systems in a message
 _METHODS = frozenset(get_args(Method))
-
-
-class AnswerCell(NamedTuple):
-    """One value of one sample: the method that found it, and why there is none if there is none.
-
-    `note` is what a judge said about the answer as a whole.
-    """
-
-    value: float | None
-    status: str
-    reason: str
-    method: str | None
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,26 +50,16 @@ class MethodColumn:
     cells: tuple[AnswerCell, ...]
 
 
-@dataclass(frozen=True)
-class SampleOutcome:
-    """All that was found out about one sample: its support with the evidence, its stage, its values by label.
-
-    `trail` says why methods failed before the one that judged it.
-    """
-
-    sample: Sample
-    support: Support
-    staged: Staged
-    cells: Mapping[str, AnswerCell]
-    trail: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, eq=False)
 class Answers(Scores):
     """Scores of answers, with what was found out about each sample."""
 
-    outcomes: tuple[SampleOutcome, ...] = ()
+    outcomes: tuple[JudgedSample, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict)
+
+    def beside(self) -> tuple[Record, ...]:
+        """What was found out about every sample."""
+        return (answer_details([self]),)
 
     @property
     def methods(self) -> dict[str, int]:
@@ -103,7 +81,25 @@ class Answers(Scores):
     @property
     def stages(self) -> dict[str, str | None]:
         """The stage of every sample by its id."""
-        return {outcome.sample.query_id: outcome.staged.stage for outcome in self.outcomes}
+        return {outcome.sample.query_id: outcome.stage for outcome in self.outcomes}
+
+
+def answer_details(systems: Sequence[Answers]) -> AnswerDetails:
+    """Put together what was found out about the samples of one system or several."""
+    methods: Counter[str] = Counter()
+    for scores in systems:
+        methods.update(scores.methods)
+    embedder = next((scores.embedder for scores in systems if scores.embedder), "")
+    several = len(systems) > 1
+    return AnswerDetails(
+        samples=tuple(
+            replace(one, system=scores.name if several else "") for scores in systems for one in scores.outcomes
+        ),
+        methods=dict(methods),
+        agreement={method: agreement(method, embedder) for method in methods},
+        columns=dict(systems[0].mapping),
+        scores=tuple(systems),
+    )
 
 
 def answers(
@@ -182,7 +178,7 @@ def score_systems(plan: AnswerPlan) -> dict[str, Answers]:
     return found
 
 
-def _outcomes(plan: AnswerPlan) -> tuple[SampleOutcome, ...]:
+def _outcomes(plan: AnswerPlan) -> tuple[JudgedSample, ...]:
     rows = plan.samples.rows
     keys = sorted({plan.chain_of(measure) for measure in plan.measures.values()} | {plan.method})
     chains = {key: plan.here.chain(key) for key in keys}  # type: ignore[arg-type]
@@ -193,16 +189,17 @@ def _outcomes(plan: AnswerPlan) -> tuple[SampleOutcome, ...]:
     return tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
 
 
-def _system(plan: AnswerPlan, samples: Samples, outcomes: tuple[SampleOutcome, ...]) -> Answers:
+def _system(plan: AnswerPlan, samples: Samples, outcomes: tuple[JudgedSample, ...]) -> Answers:
     cells = {label: [outcome.cells[label] for outcome in outcomes] for label in plan.measures}
     table = [column for label, mine in cells.items() for column in _columns(plan, label, mine)]
     return _scores(replace(plan, samples=samples), table, outcomes)
 
 
-def _outcome(plan: AnswerPlan, cases: Mapping[str, Case]) -> SampleOutcome:
+def _outcome(plan: AnswerPlan, cases: Mapping[str, Case]) -> JudgedSample:
     cells = {label: _cell(measure, cases[plan.chain_of(measure)]) for label, measure in plan.measures.items()}
     case = cases[plan.method]
-    return SampleOutcome(case.sample, case.support, _staged(stage_of(case), cells), cells, case.trail)
+    staged = _staged(stage_of(case), cells)
+    return JudgedSample(case.sample, case.support, staged.stage, staged.why, cells, case.trail)
 
 
 def _staged(found: Staged, cells: Mapping[str, AnswerCell]) -> Staged:
@@ -259,10 +256,10 @@ def _column(label: str, measure: Measure, method: str, cells: Sequence[AnswerCel
 
 def _elsewhere(cell: AnswerCell) -> AnswerCell:
     """A cell of a sample that another method judged: this column says nothing about it."""
-    return cell._replace(value=None, status="unjudged", reason=f"judged by {cell.method}")
+    return replace(cell, value=None, status="unjudged", reason=f"judged by {cell.method}")
 
 
-def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[SampleOutcome, ...]) -> Answers:
+def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[JudgedSample, ...]) -> Answers:
     size = len(plan.samples.rows)
     values = np.full((size, len(table)), np.nan)
     status = np.zeros((size, len(table)), dtype=np.uint8)

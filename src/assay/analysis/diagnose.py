@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from assay.analysis.answer_records import stages_in, weakest_in
 from assay.analysis.evaluate import listed_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
 from assay.data.scores import UNDEFINED
 from assay.errors import UsageError
 from assay.messages import say
+from assay.results.answers import by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.stats.intervals import mean_interval
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.data.segments import Floats
     from assay.formats.queries import Queries
+    from assay.results.answers import JudgedSample
     from assay.results.diagnosis import RankedDocument
 
 FAILED = frozenset({"missing", "not_retrieved", "below_k"})
@@ -128,14 +129,14 @@ def diagnose_scores(
     measure: str | None = None,
     queries: Queries | None = None,
     measured: Mapping[str, float] | None = None,
-    samples: Sequence[Mapping[str, Any]] = (),
+    samples: Sequence[JudgedSample] = (),
 ) -> Diagnosis:
     """Diagnose scores without their lists, as a result file has them: targets, slices and the worst queries.
 
     Of answers, `samples` are the records of the result file: their stages and their weakest statements.
     """
     label = chosen(scores, measure)
-    texts = {str(row["query_id"]): row.get("question") or "" for row in samples} | (queries.texts() if queries else {})
+    texts = {one.sample.query_id: one.sample.question or "" for one in samples} | (queries.texts() if queries else {})
     worst = [
         Worst(query, float(scores.column(label)[row]), None, None, None, (), texts.get(query, ""))
         for row, query in _lowest(scores, label)
@@ -151,8 +152,8 @@ def diagnose_scores(
         slices=_slices(scores, label, queries, {}),
         worst=tuple(worst),
         judge=scores.judge if scores.uncalibrated else "",
-        answers=stages_in(samples),
-        weakest=weakest_in(samples),
+        answers=by_stage(samples),
+        weakest=weakest_statements(samples),
         scores=(scores,),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.analysis.compare import compare
 from assay.analysis.diagnose import chosen, diagnose, diagnose_scores
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from assay.results.result import Result
 
 PartRecord = TypeVar("PartRecord", bound=Record)
-EXTRAS = ("answers",)
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
 _CUTS = (1, 3, 5, 10, 20)
 _DEPTH = 100  # how far down a document's place in the baseline's list is looked for
@@ -72,12 +71,11 @@ class Group:
 
 @dataclass(frozen=True)
 class ReportData:
-    """Groups of systems, and the other parts of the results as they were written, by name."""
+    """Groups of systems, and the results with all their parts."""
 
     groups: tuple[Group, ...]
     results: tuple[Result, ...]
     evidence: Evidence
-    extras: Mapping[str, tuple[dict[str, Any], ...]]
 
     def every(self, kind: type[PartRecord]) -> tuple[PartRecord, ...]:
         """All such records that the results hold."""
@@ -101,7 +99,6 @@ def report_data(results: Sequence[Result], evidence: Evidence | None = None) -> 
         groups=tuple(_group(found, evidence) for found in parts.values()),
         results=tuple(results),
         evidence=evidence,
-        extras={name: tuple(r.raw[name] for r in results if isinstance(r.raw.get(name), dict)) for name in EXTRAS},
     )
 
 

@@ -228,7 +228,7 @@ def _emit(
     per_sample: str | None,
     report: str | None,
 ) -> None:
-    from assay.analysis.answer_records import answers_part
+    from assay.analysis.answers import answer_details
     from assay.cli.reporting import write_fresh
     from assay.formats.files import write_atomically
     from assay.formats.results import to_json
@@ -238,18 +238,18 @@ def _emit(
     from assay.results.codec import write_json
     from assay.results.result import make_result
 
-    part = answers_part(found)
+    part = answer_details(found)
     if per_sample:
-        write_atomically(per_sample, "".join(write_json(row, indent=None) + "\n" for row in part["samples"]))
+        write_atomically(per_sample, "".join(write_json(one.to_row(), indent=None) + "\n" for one in part.samples))
         click.echo(f"wrote {per_sample}", err=True)
     told = list(dict.fromkeys(text for scores in found for text in (*_own(scores, found), *scores.notes)))
-    result = make_result(systems=found, command=inputs.command_line(), warnings=told, raw={"answers": part})
+    result = make_result(part, command=inputs.command_line(), warnings=told)
     if kind == "json":
         options.emit(to_json(result), output)
     elif kind == "csv":
         options.emit(write([shown.values(found)], "csv", lang, stamp=stamp(found)), output)
     else:
-        options.emit(write(shown.side_by_side(found, name, part["samples"]), kind, lang), output)  # type: ignore[arg-type]
+        options.emit(write(shown.side_by_side(found, name, part), kind, lang), output)  # type: ignore[arg-type]
     write_fresh(result, report, lang)  # last: what was found out is there, whatever becomes of the page
 
 

@@ -116,17 +116,16 @@ def _diagnosis(ladder: Conducted, place: Bundle) -> None:
 
 def _answers(ladder: Conducted) -> Result:
     """Evaluate the answers of the best system, which are sentences of the documents."""
-    from assay.analysis.answer_records import answers_part
-    from assay.analysis.answers import answers
+    from assay.analysis.answers import answer_details, answers
     from assay.report.document import write
     from assay.report.views.answers import document
     from assay.results.result import make_result
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     found = answers(winner.samples, method="words", name=f"answers of {ladder.findings.winner}")
-    part = answers_part([found])
-    click.echo(write(document(found, part["samples"]), "table"))
-    return make_result(systems=[found], command="assay demo", raw={"answers": part})
+    part = answer_details([found])
+    click.echo(write(document(found, part.samples), "table"))
+    return make_result(part, command="assay demo")
 
 
 def _report(ladder: Conducted, result: Result, answered: Result, place: Path, lang: Lang) -> None:

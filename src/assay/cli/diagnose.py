@@ -132,18 +132,19 @@ def _from_runs(
 def _from_results(
     places: tuple[str, ...], asked: Queries | None, known: dict[str, float], *, k: int | None
 ) -> list[Diagnosis]:
-    from assay.analysis.answer_records import samples_of
     from assay.analysis.diagnose import diagnose_scores
     from assay.errors import UsageError
-    from assay.formats.results import optional_part
+    from assay.formats.files import Input
+    from assay.formats.results import load_result
+    from assay.results.answers import AnswerDetails
 
     if k is not None:
         raise UsageError("--k has no effect on result files: they do not hold the lists")
     found = []
     for place in places:
-        samples = optional_part(options.named(place)[1], "answers").get("samples", ())
+        part = load_result(Input.at(options.named(place)[1])).part(AnswerDetails)
         found += [
-            diagnose_scores(scores, queries=asked, measured=known, samples=samples_of(samples, scores.name))
+            diagnose_scores(scores, queries=asked, measured=known, samples=part.of(scores.name) if part else ())
             for scores in inputs.results((place,))
         ]
     return found

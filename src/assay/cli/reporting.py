@@ -43,7 +43,7 @@ def load(files: Sequence[str]) -> list[Loaded]:
         systems = result.systems
         if name is not None and len(systems) != 1:
             raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-        if not systems and not any(part in result.raw or part in result.parts for part in SHOWN):
+        if not systems and not any(part in result.parts for part in SHOWN):
             raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *SHOWN))}")
         renamed = result if name is None else replace(result, systems=(replace(systems[0], name=name),))
         found.append((path, renamed))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from assay.data.source import Source
 
@@ -53,7 +54,7 @@ class Sample:
     gold_ids: tuple[tuple[str, ...], ...] | None = None
     faults: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    others: Mapping[str, Any] = field(default_factory=dict)
+    others: Mapping[str, Any] = field(default_factory=dict, metadata={"stored": False})
     system: str | None = None
 
     @property

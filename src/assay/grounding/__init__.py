@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assay.data.samples import Sample
-    from assay.grounding.record import Support
+    from assay.results.answers import Support
 
 METHODS = ("words", "embedding")
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from assay.grounding.record import Method
     from assay.messages import Said
+    from assay.results.answers import Method
 
 
 @dataclass(frozen=True, slots=True)

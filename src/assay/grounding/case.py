@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from assay.data.samples import Sample
     from assay.grounding.matrix import Matrix
-    from assay.grounding.record import Method, Statement, Support
+    from assay.results.answers import Method, Statement, Support
 
 
 _RELEVANCE = "relevance"  # the one grade that methods beside a judge can give

@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from assay.grounding.record import Reason
+from assay.results.answers import Reason
 from assay.text import english
 from assay.text.lexicon import opposites, polar_function_words
 from assay.text.negation import NEGATIONS, clauses, denied_pairs, denied_words

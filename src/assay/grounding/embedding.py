@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from assay.data.samples import Sample
     from assay.grounding.preparing import Prepared
-    from assay.grounding.record import Support
+    from assay.results.answers import Support
     from assay.text.embeddings import Embedder
 
 SLOPE, MIDPOINT = 10.0, 0.5

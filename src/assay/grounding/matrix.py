@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from assay.data.samples import Sample
     from assay.grounding.preparing import Sentence
-    from assay.grounding.record import Support
+    from assay.results.answers import Support
 
 
 class Matrix(Protocol):

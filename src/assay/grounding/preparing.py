@@ -12,7 +12,8 @@ from assay.data.samples import Context
 from assay.grounding.citations import blank_marks, marks
 from assay.grounding.claims import Claim
 from assay.grounding.contexts import Contexts
-from assay.grounding.record import Blank, Evidence, Statement, Support
+from assay.grounding.record import Blank
+from assay.results.answers import Evidence, Statement, Support
 from assay.text.english import COURTEOUS
 from assay.text.refusals import is_courtesy, is_refusal
 from assay.text.segmentation import segmenter
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from assay.data.samples import Sample
-    from assay.grounding.record import Kind, Method, Reason, Status
+    from assay.data.scores import Status
+    from assay.results.answers import Kind, Method, Reason
 
 # Whose statements are to be supported: the answer's or the reference's by the contexts, the answer's by the references.
 Piece = Literal["answer", "reference", "check"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.data.samples import Sample
     from assay.grounding.claims import Claim
     from assay.grounding.contexts import Contexts
-    from assay.grounding.record import Support
+    from assay.results.answers import Support
 
 
 def look_up(claim: Claim, contexts: Contexts, given: Given) -> Match:

@@ -85,7 +85,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Statement:
+class AnswerSpan:
     """A part of an answer and how far it is supported; a part between statements has no support."""
 
     text: str
@@ -97,11 +97,11 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Sample:
+class AnswerView:
     """An answer in its statements, with the contexts it was given; an answer without a stage has the reason there."""
 
     question: str
-    statements: tuple[Statement, ...]
+    statements: tuple[AnswerSpan, ...]
     contexts: tuple[tuple[str, str], ...]
     method: str
     stage: str
@@ -116,7 +116,7 @@ class View:
     text: str
     values: tuple[tuple[float | None, ...], ...]
     lists: tuple[tuple[Entry, ...], ...] = ()
-    samples: tuple[Sample, ...] = ()
+    samples: tuple[AnswerView, ...] = ()
 
 
 @dataclass(frozen=True)

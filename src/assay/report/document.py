@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from assay.errors import clean
 from assay.messages import Lang, say, tell
 from assay.report.blocks import (
+    AnswerView,
     Block,
     Chart,
     Drilldown,
@@ -14,7 +15,6 @@ from assay.report.blocks import (
     Fold,
     Heading,
     Lines,
-    Sample,
     Section,
     Verdict,
     View,
@@ -92,7 +92,7 @@ def _entry(entries: Sequence[object], place: int) -> str:
     return f"{getattr(entry, 'doc_id', '')} ({'?' if grade is None else f'{grade:g}'})"
 
 
-def _sample(sample: Sample) -> Table:
+def _sample(sample: AnswerView) -> Table:
     rows = tuple(
         (part.text, f"{part.support:.2f}", part.evidence or part.reason)
         for part in sample.statements

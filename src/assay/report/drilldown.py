@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assay.messages import Lang, say, tell
 
 if TYPE_CHECKING:
-    from assay.report.blocks import Drilldown, Sample, View
+    from assay.report.blocks import AnswerView, Drilldown, View
 
 _LEVELS = 3
 
@@ -62,7 +62,7 @@ def _list(view: View, place: int, places: dict[str, int]) -> list[Any]:
     return flat
 
 
-def _sample(sample: Sample, lang: Lang) -> dict[str, Any]:
+def _sample(sample: AnswerView, lang: Lang) -> dict[str, Any]:
     return {
         "q": sample.question,
         "a": [

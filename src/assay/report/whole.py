@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError
 from assay.report.sections import (
     answers,
     curves,
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
 
 def report(found: ReportData) -> list[Section]:
     """Make all pages that the results have something for."""
-    try:
-        return _pages(found)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        if not any(found.extras.values()):
-            raise  # scores were checked when they were read: this is a fault of ours
-        raise InputError(f"a result file is damaged: {type(error).__name__} {error}") from error
-
-
-def _pages(found: ReportData) -> list[Section]:
     samples = answers.samples(found)
     verdicts = [experiment.verdict(found), answers.verdict(samples), latency.verdict(found), money.verdict(found)]
     pages = [

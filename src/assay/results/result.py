@@ -19,7 +19,6 @@ from assay.results.codec import UNSTORED, decode, encode
 from assay.results.parts import known_parts, name_of
 
 SCHEMA = 2
-RAW = ("answers",)
 PartRecord = TypeVar("PartRecord", bound=Record)
 
 
@@ -55,7 +54,6 @@ class Result(Record):
     systems: tuple[Scores, ...] = ()
     parts: Mapping[str, Record | tuple[Record, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    raw: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, kind: type[PartRecord]) -> PartRecord | None:
         """The part that is such a record, if there is one."""
@@ -84,7 +82,6 @@ def make_result(
     seed: int | None = None,
     inputs: Sequence[InputFile] = (),
     models: Mapping[str, str] | None = None,
-    raw: Mapping[str, Any] | None = None,
 ) -> Result:
     """Put what was found out into a result, with the scores it was found out from and where those came from."""
     given = [found] if isinstance(found, Record) else list(found)
@@ -106,7 +103,7 @@ def make_result(
         inputs=(*_inputs(scored), *inputs),
         models={**_models(scored), **(models or {})},
     )
-    return Result(origin, scored, parts, tuple(warnings), raw or {})
+    return Result(origin, scored, parts, tuple(warnings))
 
 
 def _now() -> str:
@@ -171,7 +168,6 @@ def encode_result(result: Result) -> dict[str, Any]:
         **systems.encode_systems(result.systems),
         "warnings": encode(result.warnings),
         **{name: encode(found) for name, found in result.parts.items()},
-        **{name: encode(found) for name, found in result.raw.items()},
     }
 
 
@@ -198,7 +194,7 @@ def decode_result(plain: Any, *, path: str | None = None) -> Result:
             kind: Any = tuple[shape.record, ...] if shape.many else shape.record  # type: ignore[name-defined]
             parts[name] = _with_scores(decode(plain[name], kind, place=name, path=path), scored)
     warnings = decode(plain.get("warnings", []), tuple[str, ...], place="warnings", path=path)
-    return Result(origin, scored, parts, warnings, {name: plain[name] for name in RAW if plain.get(name) is not None})
+    return Result(origin, scored, parts, warnings)
 
 
 def _with_scores(found: Any, scored: tuple[Scores, ...]) -> Any:

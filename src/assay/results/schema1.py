@@ -370,7 +370,51 @@ def _flat(plain: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def _answers(plain: dict[str, Any]) -> dict[str, Any]:
+    before = plain["answers"]
+    return {**before, "samples": [_sample(one) for one in before.get("samples") or []]}
+
+
+def _sample(plain: dict[str, Any]) -> dict[str, Any]:
+    """A sample, which stood flat beside what was found out about it."""
+    given = {name: plain.get(name) for name in ("question", "answer", "contexts")}
+    answer = plain.get("answer") or ""
+    return {
+        "sample": {**given, "query_id": plain["query_id"]},
+        "support": {
+            "query_id": plain["query_id"],
+            "method": plain.get("method") or "words",
+            "status": plain.get("status") or "scored",
+            "reason": plain.get("reason") or "",
+            "statements": [_statement(one, answer) for one in plain.get("statements") or []],
+            "notes": plain.get("notes") or [],
+        },
+        "stage": plain.get("stage"),
+        "stage_reason": plain.get("stage_reason") or "",
+        "cells": plain.get("scores") or {},
+        "trail": plain.get("fallback") or [],
+        "system": plain.get("system") or "",
+    }
+
+
+def _statement(plain: dict[str, Any], answer: str) -> dict[str, Any]:
+    """A statement; files of schema 1 had its evidence as a text and why it was lowered as another."""
+    text, place = plain.get("evidence"), plain.get("context")
+    known = None if text is None or place is None else {"context": place, "start": 0, "end": len(text), "text": text}
+    return {
+        "start": plain["start"],
+        "end": plain["end"],
+        "text": answer[plain["start"] : plain["end"]],
+        "kind": plain.get("kind") or "claim",
+        "weight": 1.0,
+        "support": plain.get("support"),
+        "evidence": known,
+        "note": plain.get("reason") or "",
+    }
+
+
 _PARTS = {
+    "answers": _answers,
     "comparison": _comparison,
     "sweep": _sweep,
     "diagnoses": _diagnoses,

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report.blocks import Block, Lines, Sample, Section, Statement, Verdict
+from assay.report.blocks import AnswerSpan, AnswerView, Block, Lines, Section, Verdict
 from assay.report.tables import Cell, Table
+from assay.results.answers import AnswerDetails
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.analysis.report_data import ReportData
     from assay.report.blocks import Tone
+    from assay.results.answers import AnswerStage, JudgedSample, Statement
 
 SUPPORTED, DOUBTFUL = 0.75, 0.5  # from here on a statement counts as supported, and as partly supported
 _TEXT = 120
-_STAGES: dict[str, tuple[str, Tone]] = {
+_STAGES: dict[AnswerStage, tuple[str, Tone]] = {
     "not retrieved": ("not_retrieved", "bad"),
     "retrieved but not used": ("not_used", "bad"),
     "used but not supported": ("not_supported", "bad"),
@@ -27,58 +29,49 @@ _STAGES: dict[str, tuple[str, Tone]] = {
 }
 
 
-def samples(found: ReportData) -> dict[str, tuple[Sample, ...]]:
+def samples(found: ReportData) -> dict[str, tuple[AnswerView, ...]]:
     """All answers by query."""
-    made: dict[str, list[Sample]] = {}
-    for part in found.extras["answers"]:
-        for given in part.get("samples") or ():
-            made.setdefault(str(given["query_id"]), []).append(_sample(given))
+    made: dict[str, list[AnswerView]] = {}
+    for part in found.every(AnswerDetails):
+        for one in part.samples:
+            made.setdefault(one.sample.query_id, []).append(_answer(one))
     return {query: tuple(own) for query, own in made.items()}
 
 
-def _sample(given: Mapping[str, Any]) -> Sample:
-    contexts = tuple((str(c.get("id") or ""), str(c["text"])) for c in given.get("contexts") or ())
-    return Sample(
-        question=str(given.get("question") or ""),
-        statements=_statements(str(given["answer"] or ""), given.get("statements") or (), contexts),
+def _answer(one: JudgedSample) -> AnswerView:
+    contexts = tuple((context.id or "", context.text) for context in one.sample.contexts or ())
+    return AnswerView(
+        question=one.sample.question or "",
+        statements=_spans(one.sample.answer or "", one.support.statements, contexts),
         contexts=contexts,
-        method=str(given.get("method") or ""),
-        stage=stage(given.get("stage")) or str(given.get("stage_reason") or given.get("reason") or ""),
-        system=str(given.get("system") or ""),
+        method=one.support.method,
+        stage=say(f"answer.{_STAGES[one.stage][0]}") if one.stage else one.stage_reason or one.support.reason,
+        system=one.system,
     )
 
 
-def stage(name: object) -> str:
-    """Say in which stage an answer ended; a name that is not known stays as it is."""
-    return say(f"answer.{_STAGES[str(name)][0]}") if str(name) in _STAGES else str(name or "")
-
-
-def _statements(
-    answer: str, given: Sequence[Mapping[str, Any]], contexts: Sequence[tuple[str, str]]
-) -> tuple[Statement, ...]:
+def _spans(answer: str, statements: Sequence[Statement], contexts: Sequence[tuple[str, str]]) -> tuple[AnswerSpan, ...]:
     """Cut the answer into its statements and what stands between them; nothing of it is lost."""
-    parts: list[Statement] = []
+    parts: list[AnswerSpan] = []
     end = 0
-    for one in sorted(given, key=lambda one: (int(one["start"]), int(one["end"]))):
-        start, stop = max(int(one["start"]), end), min(int(one["end"]), len(answer))
+    for one in sorted(statements, key=lambda one: (one.start, one.end)):
+        start, stop = max(one.start, end), min(one.end, len(answer))
         if stop <= start:
             continue
         if start > end:
-            parts.append(Statement(answer[end:start]))
-        parts.append(_statement(answer[start:stop], one, contexts))
+            parts.append(AnswerSpan(answer[end:start]))
+        parts.append(_span(answer[start:stop], one, contexts))
         end = stop
-    return (*parts, Statement(answer[end:])) if end < len(answer) else tuple(parts)
+    return (*parts, AnswerSpan(answer[end:])) if end < len(answer) else tuple(parts)
 
 
-def _statement(text: str, one: Mapping[str, Any], contexts: Sequence[tuple[str, str]]) -> Statement:
-    place = one.get("context")
+def _span(text: str, one: Statement, contexts: Sequence[tuple[str, str]]) -> AnswerSpan:
+    evidence = one.evidence
     name = ""
-    if isinstance(place, int) and 0 <= place < len(contexts):
-        name = contexts[place][0] or f"#{place + 1}"
-    support = None if one.get("support") is None else float(one["support"])
-    return Statement(
-        text, support, tone(support), name, str(one.get("evidence") or ""), str(one.get("reason") or "")
-    )  # fmt: skip
+    if evidence is not None and 0 <= evidence.context < len(contexts):
+        name = contexts[evidence.context][0] or f"#{evidence.context + 1}"
+    found = "" if evidence is None else evidence.text
+    return AnswerSpan(text, one.support, tone(one.support), name, found, one.why)
 
 
 def tone(support: float | None) -> Tone:
@@ -88,7 +81,7 @@ def tone(support: float | None) -> Tone:
     return "good" if support >= SUPPORTED else "warn" if support >= DOUBTFUL else "bad"
 
 
-def section(found: ReportData, known: Mapping[str, tuple[Sample, ...]]) -> Section | None:
+def section(found: ReportData, known: Mapping[str, tuple[AnswerView, ...]]) -> Section | None:
     """Table of the answers, and by which method they were judged."""
     if not known:
         return None
@@ -96,7 +89,7 @@ def section(found: ReportData, known: Mapping[str, tuple[Sample, ...]]) -> Secti
     return Section("answers", say("page.answers"), tuple(blocks))
 
 
-def verdict(known: Mapping[str, tuple[Sample, ...]]) -> Verdict | None:
+def verdict(known: Mapping[str, tuple[AnswerView, ...]]) -> Verdict | None:
     """Say how many of the statements are supported."""
     parts = [part for own in known.values() for one in own for part in one.statements if part.support is not None]
     if not parts:
@@ -106,7 +99,7 @@ def verdict(known: Mapping[str, tuple[Sample, ...]]) -> Verdict | None:
     return Verdict(say("answer.verdict", good=good, n=len(parts), answers=answers))
 
 
-def _table(known: Mapping[str, tuple[Sample, ...]]) -> Table:
+def _table(known: Mapping[str, tuple[AnswerView, ...]]) -> Table:
     names = ("query", "question", "answer", "stage", "unsupported", "statements", "lowest", "method")
     rows = tuple((*_systems(one), *_row(query, one)) for query, own in known.items() for one in own)
     more = ("system",) if any(one.system for own in known.values() for one in own) else ()
@@ -115,11 +108,11 @@ def _table(known: Mapping[str, tuple[Sample, ...]]) -> Table:
     return Table(headers, rows, say("answer.table"), names=4 + len(more), texts=(7 + len(more),))
 
 
-def _systems(one: Sample) -> tuple[str, ...]:
+def _systems(one: AnswerView) -> tuple[str, ...]:
     return (one.system,) if one.system else ()
 
 
-def _row(query: str, one: Sample) -> tuple[str | Cell, ...]:
+def _row(query: str, one: AnswerView) -> tuple[str | Cell, ...]:
     parts = [part for part in one.statements if part.support is not None]
     bad = sum(part.tone == "bad" for part in parts)
     lowest = min((part.support for part in parts if part.support is not None), default=None)
@@ -131,7 +124,7 @@ def _row(query: str, one: Sample) -> tuple[str | Cell, ...]:
     )  # fmt: skip
 
 
-def _stage_tone(one: Sample) -> Tone:
+def _stage_tone(one: AnswerView) -> Tone:
     tones = {str(say(f"answer.{key}")): tone for key, tone in _STAGES.values()}
     return tones.get(str(one.stage), "")
 
@@ -143,8 +136,8 @@ def _cut(text: str) -> str:
 def _methods(found: ReportData) -> tuple[str, ...]:
     counts: Counter[str] = Counter()
     agreement: dict[str, str] = {}
-    for part in found.extras["answers"]:
-        counts.update({str(name): int(n) for name, n in (part.get("methods") or {}).items()})
-        agreement |= {str(name): str(text) for name, text in (part.get("agreement") or {}).items()}
+    for part in found.every(AnswerDetails):
+        counts.update(part.methods)
+        agreement |= part.agreement
     lines: list[str] = [say("answer.method", method=name, n=n) for name, n in counts.items()]
     return (*lines, *(say("doubt.of_one", system=name, text=text) for name, text in agreement.items()))

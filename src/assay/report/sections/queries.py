@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.report_data import Group, ReportData
     from assay.data.scores import Scores
-    from assay.report.blocks import Sample, Tone
+    from assay.report.blocks import AnswerView, Tone
 
 _TEXT = 160
 _ENTRIES = 800_000  # list entries of one report
@@ -25,7 +25,7 @@ _LETTERS = 3_000_000  # of document texts in one report
 _DOCUMENT = 1_200
 
 
-def section(found: ReportData, samples: Mapping[str, tuple[Sample, ...]]) -> Section | None:
+def section(found: ReportData, samples: Mapping[str, tuple[AnswerView, ...]]) -> Section | None:
     """The table of queries of the main group, and the drill-down."""
     group = found.main
     asked = found.evidence.queries.texts() if found.evidence.queries else {}
@@ -102,7 +102,7 @@ def _cut(text: str, limit: int) -> str:
 
 def _drilldown(
     found: ReportData, group: Group | None, queries: Sequence[str], asked: Mapping[str, str],
-    samples: Mapping[str, tuple[Sample, ...]],
+    samples: Mapping[str, tuple[AnswerView, ...]],
 ) -> Drilldown:  # fmt: skip
     systems = () if group is None else group.systems
     measures = () if group is None else _measures(group)

@@ -11,6 +11,7 @@ from assay.report.blocks import Block, Heading, Lines
 from assay.report.intervals import between
 from assay.report.tables import Table, width
 from assay.report.views.scores import number
+from assay.results.answers import by_stage, weakest_statements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from assay.analysis.answers import Answers
     from assay.data.scores import Counts, Scores
     from assay.messages import Lang
+    from assay.results.answers import AnswerDetails, JudgedSample
     from assay.results.diagnosis import WeakStatement
 
 _EXAMPLES = 4
@@ -56,22 +58,18 @@ def method_of(scores: Scores, label: str) -> str:
     return say(f"method.{method}") if method in {"llm", "embedding", "words", "mix"} else method
 
 
-def document(scores: Answers, samples: Sequence[Mapping[str, object]]) -> list[Block]:
+def document(scores: Answers, samples: Sequence[JudgedSample]) -> list[Block]:
     """Means, stages, the weakest statements, and what a careful reader should know."""
-    from assay.analysis.answer_records import stages_in, weakest_in
-
     title = Heading(say("answers.title", system=scores.name, n=len(scores.query_ids)))
     said = [text for text in scores.warnings if getattr(text, "key", "") != "answers.fewer"]  # the table says it
     told = Lines((*said, *scores.notes), listed=True)
-    return [title, means(scores), *stages(stages_in(samples)), *weakest(weakest_in(samples)), told]
+    return [title, means(scores), *stages(by_stage(samples)), *weakest(weakest_statements(samples)), told]
 
 
-def side_by_side(systems: Sequence[Answers], name: str, samples: Sequence[Mapping[str, object]]) -> list[Block]:
+def side_by_side(systems: Sequence[Answers], name: str, part: AnswerDetails) -> list[Block]:
     """One row per system, then each system by itself, then what holds for all."""
-    from assay.analysis.answer_records import samples_of
-
     if len(systems) == 1:
-        return document(systems[0], samples)
+        return document(systems[0], part.samples)
     shared = [text for text in systems[0].warnings if all(text in scores.warnings for scores in systems)]
     blocks: list[Block] = [
         Heading(say("answers.systems", name=name, systems=len(systems), n=sum(len(s.query_ids) for s in systems))),
@@ -79,7 +77,7 @@ def side_by_side(systems: Sequence[Answers], name: str, samples: Sequence[Mappin
     ]
     for scores in systems:
         own = replace(scores, warnings=tuple(text for text in scores.warnings if text not in shared), notes=())
-        blocks += document(own, samples_of(samples, scores.name))
+        blocks += document(own, part.of(scores.name))
     notes = dict.fromkeys(note for scores in systems for note in scores.notes)
     return [*blocks, Lines((*shared, *notes), listed=True)]
 
@@ -160,3 +158,8 @@ def values(systems: Sequence[Scores]) -> Table:
         for label in scores.labels
     )  # fmt: skip
     return Table(("system", "measure", "mean", "method", "samples", "of"), rows, names=2, texts=(3,))
+
+
+def view(found: AnswerDetails) -> list[Block]:
+    """Stages and the weakest statements of all samples."""
+    return [*stages(by_stage(found.samples)), *weakest(weakest_statements(found.samples))]

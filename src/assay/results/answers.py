@@ -1,0 +1,238 @@
+"""What was found out about answers: the support of each statement with its evidence, the stage, the values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from assay.data.record import Record
+from assay.data.samples import Sample
+from assay.data.scores import Status
+from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.diagnosis import WeakStatement
+from assay.results.parts import part
+
+Method = Literal["llm", "embedding", "words"]
+Kind = Literal["claim", "refusal", "courtesy"]
+Conflict = Literal["number", "name", "negation", "opposite", "order"]
+AnswerStage = Literal[
+    "not retrieved",
+    "retrieved but not used",
+    "used but not supported",
+    "wrong refusal",
+    "right refusal",
+    "fine",
+]
+ANSWER_STAGES: tuple[AnswerStage, ...] = get_args(AnswerStage)
+
+_WEAKEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The sentence of a context that is nearest to a statement: context counts from 0, offsets are of its text."""
+
+    context: int
+    start: int
+    end: int
+    text: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why support is lowered: where statement and evidence part, and the factor that this costs."""
+
+    conflict: Conflict
+    detail: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of an answer: answer[start:end], and its text without citation marks.
+
+    Only a claim has support, from 0 to 1; refusals ("the documents do not say") and courtesies claim nothing. The
+    weight is the statement's share in the answer's value: its words, or 1 where each statement counts the same. The
+    note is what a judge said about it.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: Kind
+    weight: float
+    support: float | None = None
+    evidence: Evidence | None = None
+    reasons: tuple[Reason, ...] = ()
+    note: str = ""
+
+    @property
+    def why(self) -> str:
+        """Why it has the support it has, in a few words."""
+        found = [f"{reason.conflict}: {reason.detail}" for reason in self.reasons]
+        return "; ".join([*found, *([self.note] if self.note else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Support of one answer: its statements, the method that judged them, and a status with its reason."""
+
+    query_id: str
+    method: Method
+    status: Status
+    reason: str = ""
+    statements: tuple[Statement, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> float | None:
+        """Mean support of the claims by their weights; None unless the answer could be scored."""
+        if self.status != "scored":
+            return None
+        claims = [(part.weight, part.support) for part in self.statements if part.support is not None]
+        total = math.fsum(weight for weight, _ in claims)
+        return math.fsum(weight * support for weight, support in claims) / total if total else 0.0
+
+    @property
+    def weakest(self) -> Statement | None:
+        """The claim with the least support."""
+        claims = [part for part in self.statements if part.support is not None]
+        return min(claims, key=lambda part: part.support or 0.0, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Copy to plain values for a file."""
+        return {**asdict(self), "value": self.value}
+
+
+@dataclass(frozen=True)
+class AnswerCell:
+    """One value of one sample: the method that found it, and why there is none if there is none.
+
+    `note` is what a judge said about the answer as a whole.
+    """
+
+    value: float | None
+    status: Status
+    reason: str = ""
+    method: str | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class JudgedSample:
+    """A sample and all that was found out about it: support with its evidence, the stage, the values by label.
+
+    `trail` says why methods failed before the one that judged it; `system` whose answer it is, where there are several.
+    """
+
+    sample: Sample
+    support: Support
+    stage: AnswerStage | None
+    stage_reason: str
+    cells: Mapping[str, AnswerCell]
+    trail: tuple[str, ...] = ()
+    system: str = ""
+
+    def words_of(self, part: Statement) -> str:
+        """A statement as it stands in the answer, citation marks included."""
+        return (self.sample.answer or "")[part.start : part.end]
+
+    def to_row(self) -> dict[str, Any]:
+        """Lay out the sample flat, as a line of its own: what was asked and answered, and what is known about it."""
+        sample, support = self.sample, self.support
+        return {
+            **({"system": self.system} if self.system else {}),
+            "query_id": sample.query_id,
+            "question": sample.question,
+            "answer": sample.answer,
+            "contexts": [{"id": context.id, "text": context.text} for context in sample.contexts or ()],
+            "method": support.method,
+            "status": support.status,
+            "reason": support.reason,
+            "stage": self.stage,
+            "stage_reason": self.stage_reason,
+            "statements": [_statement_row(part, self.words_of(part)) for part in support.statements],
+            "scores": {label: _cell_row(cell) for label, cell in self.cells.items()},
+            "fallback": list(self.trail),
+            "notes": list(support.notes),
+        }
+
+
+def _statement_row(part: Statement, text: str) -> dict[str, Any]:
+    evidence = part.evidence
+    return {
+        "start": part.start,
+        "end": part.end,
+        "text": text,
+        "kind": part.kind,
+        "support": part.support,
+        "context": None if evidence is None else evidence.context,
+        "evidence": None if evidence is None else evidence.text,
+        "reason": part.why or None,
+    }
+
+
+def _cell_row(cell: AnswerCell) -> dict[str, Any]:
+    found = {"value": cell.value, "status": cell.status, "reason": cell.reason, "method": cell.method}
+    return {**found, "note": cell.note} if cell.note else found
+
+
+@part("answers")
+@dataclass(frozen=True)
+class AnswerDetails(Record):
+    """Every sample with what was found out about it, how many each method judged, and how far methods are trusted.
+
+    `columns` says from which column of the file each field was read.
+    """
+
+    samples: tuple[JudgedSample, ...]
+    methods: Mapping[str, int] = field(default_factory=dict)
+    agreement: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
+
+    def of(self, system: str) -> tuple[JudgedSample, ...]:
+        """The samples of one system; where samples name no system there is but one."""
+        return tuple(one for one in self.samples if one.system in {"", system})
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per sample: its stage and the value of every measure."""
+        return [
+            {
+                **({"system": one.system} if one.system else {}),
+                "query_id": one.sample.query_id,
+                "method": one.support.method,
+                "status": one.support.status,
+                "stage": one.stage,
+                **{label: cell.value for label, cell in one.cells.items()},
+            }
+            for one in self.samples
+        ]
+
+
+def by_stage(samples: Sequence[JudgedSample]) -> dict[str, tuple[str, ...]]:
+    """Ids of the samples at each stage, in the order of the stages; those at no stage under the empty name."""
+    names = (*ANSWER_STAGES, "")
+    found = {name: tuple(one.sample.query_id for one in samples if (one.stage or "") == name) for name in names}
+    return {name: ids for name, ids in found.items() if ids}
+
+
+def weakest_statements(samples: Sequence[JudgedSample]) -> tuple[WeakStatement, ...]:
+    """The statements with the least support."""
+    found = [
+        WeakStatement(
+            one.sample.query_id,
+            part.support,
+            one.words_of(part),
+            "" if part.evidence is None else part.evidence.text,
+            part.why,
+        )
+        for one in samples
+        if one.support.status == "scored"
+        for part in one.support.statements
+        if part.support is not None and part.support < 1
+    ]
+    return tuple(sorted(found, key=lambda weak: (weak.support, weak.query_id))[:_WEAKEST])
