@@ -50,3 +50,29 @@ def test_a_panic_of_the_parquet_reader_is_one_line(tmp_path, monkeypatch):
         assay.InputError, match=r"damaged\.parquet: not a Parquet file: range end index 9 out of range$"
     ):
         read_run(place)
+
+
+def test_any_grade_above_zero_may_be_relevant_in_python_and_on_the_command_line(tmp_path, call):
+    judgments, run = {"q": {"a": 0.5, "b": 0.0}}, {"q": {"b": 2.0, "a": 1.0}}
+    assert assay.evaluate(judgments, run, ["mrr"])["mrr"] == 0.0
+    scores = assay.evaluate(judgments, run, ["mrr"], min_relevance="positive")
+    assert scores["mrr"] == 0.5
+    assert str(scores.protocol) == "trec with min_relevance = positive"
+    (tmp_path / "qrels").write_text("q 0 a 0.5\nq 0 b 0\n")
+    (tmp_path / "run").write_text("q Q0 b 1 2 t\nq Q0 a 2 1 t\n")
+    code, out, _ = call("evaluate", "qrels", "run", "-m", "mrr", "--min-relevance", "positive", "--format", "csv")
+    assert (code, out.split()[-1]) == (0, "run,0.5")
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"min_relevance": "high"}, "min_relevance = 'high': expected a finite number, or 'positive'"),
+        ({"min_relevance": float("-inf")}, "min_relevance = -inf: expected a finite number"),
+        ({"max_grade": "positive"}, "max_grade = 'positive': expected a finite number$"),
+        ({"max_grade": True}, "max_grade = True: expected a finite number$"),
+    ],
+)
+def test_a_rule_that_is_no_number_is_refused(rules, message):
+    with pytest.raises(assay.UsageError, match=message):
+        assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, ["mrr"], **rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def evaluate(
     measures: Sequence[str | Measure] | None = None,
     *,
     protocol: str | Protocol = "trec",
-    min_relevance: float | None = None,
+    min_relevance: float | Literal["positive"] | None = None,
     max_grade: float | None = None,
     ties: Ties | None = None,
     missing: Missing | None = None,
@@ -53,6 +53,7 @@ def evaluate(
 
     Without a run, `judgments` is a file of self-contained records (or a list of them) with a single system. Without
     measures, the protocol's are computed. Options given here override the protocol, and the result says so;
+    `min_relevance` may be "positive" for any grade above 0;
     `ignore_same_id` leaves out retrieved documents that have the id of their query, as BEIR does.
     `calibration` says how far the judge behind the judgments agrees with people, if one made them.
     """

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat
 
 from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.protocol import POSITIVE
@@ -50,8 +50,9 @@ class Settings:
             if name not in given:
                 raise UsageError(f"protocol {base.name} needs --{name.replace('_', '-')}: it has no sensible default")
         _check_choices(given)
-        changed = {key: value for key, value in given.items() if value != getattr(base, key)}
-        settled, notes = _settle_max_grade(replace(base, **given, overrides=changed), judgments)
+        rules = {**given, **_numbers(given)}
+        changed = {key: given[key] for key, value in rules.items() if value != getattr(base, key)}
+        settled, notes = _settle_max_grade(replace(base, **rules, overrides=changed), judgments)
         settled = _settle_threshold(settled, judgments)
         top = settled.max_grade if isinstance(settled.max_grade, (int, float)) else None
         bound: dict[str, Measure] = {}
@@ -158,6 +159,21 @@ def _check_choices(given: Mapping[str, Any]) -> None:
             raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(map(str, choices))}")
 
 
+def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
+    """Read the rules that are numbers; the threshold may be the word that protocol files have for any grade above 0."""
+    found: dict[str, float] = {}
+    for name in ("min_relevance", "max_grade"):
+        value = given.get(name, 0.0)
+        if name == "min_relevance" and value == "positive":
+            value = POSITIVE
+        elif isinstance(value, (str, bool)) or not isinstance(value, SupportsFloat) or not math.isfinite(value):
+            more = ", or 'positive' for any grade above 0" if name == "min_relevance" else ""
+            raise UsageError(f"{name} = {value!r}: expected a finite number{more}")
+        if name in given:
+            found[name] = float(value)
+    return found
+
+
 def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, str]:
     """Map the texts that measures were asked for by to their labels."""
     found: dict[str, str] = {}
@@ -201,8 +217,6 @@ def _resolved(protocol: Protocol, text: str | Measure) -> list[tuple[str, Measur
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:
     """Let "any grade above 0" be the smallest such grade, at most 1: for whole grades the usual threshold."""
     if protocol.min_relevance != POSITIVE:
-        if not math.isfinite(protocol.min_relevance):
-            raise UsageError("min_relevance must be a finite number")
         return protocol
     return replace(protocol, min_relevance=min(1.0, judgments.least_positive))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -88,7 +88,7 @@ def tune_fusion(
     dedupe: bool = False,
     name: str | None = None,
     protocol: str | Protocol = "trec",
-    min_relevance: float | None = None,
+    min_relevance: float | Literal["positive"] | None = None,
     **params: float,
 ) -> Tuned:
     """Search weights (and k, phi or nu) that maximise a measure on training queries, and report on the others.
