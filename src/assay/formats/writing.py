@@ -70,7 +70,9 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
     kind = _kind(place, kind)
     frame = run.frame
     if "chunk_id" in frame.columns and kind in {"trec", "json"}:
-        raise UsageError(f"a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet")
+        if not frame.select((pl.col("chunk_id") == pl.col("doc_id")).all()).item():
+            raise UsageError(f"a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet")
+        frame = frame.drop("chunk_id")
     if kind == "trec":
         frame = frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
         frame = frame.select(
