@@ -41,8 +41,12 @@ _DISTINCT = 8
 
 def check_targets(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[TargetCheck, ...]:
     """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
-    known = {**scores.mean(), **(measured or {})}
-    return tuple(_check_target(target, known.get(target.measure)) for target in scores.protocol.targets)
+    found = []
+    for target in scores.protocol.targets:
+        label = scores.find(target.measure)
+        value = None if label is None else scores[label]
+        found.append(_check_target(target, (measured or {}).get(target.measure, value)))
+    return tuple(found)
 
 
 def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
@@ -165,8 +169,7 @@ def cutoff_of(scores: Scores, label: str) -> int:
 def chosen(scores: Scores, measure: str | None) -> str:
     """The measure to sort queries by: the one named, the protocol's primary one, or the first mean."""
     if measure is not None:
-        scores.column(measure)
-        return measure
+        return scores.label_of(measure)
     if scores.protocol.primary in scores.labels:
         return scores.protocol.primary
     means = [column.label for column in scores.columns if column.is_mean]

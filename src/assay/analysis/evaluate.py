@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _FOLD = "these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)"
 
 
-_FOLD = "its rows are chunks: --fold before (fold='before') takes each document once, at its best chunk"
+_FOLD = "these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)"
 
 
 def evaluate(
