@@ -15,6 +15,7 @@ from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
 from assay.data.scores import UNDEFINED
 from assay.errors import UsageError
+from assay.formats.given import as_judgments, as_whole_run
 from assay.messages import say
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.stats.intervals import mean_interval
@@ -72,10 +73,11 @@ def _check_target(target: Target, value: float | None) -> TargetCheck:
 
 
 def diagnose(
-    judgments: Judgments,
-    run: Run,
+    judgments: Any,
+    run: Any,
     settings: Settings | None = None,
     *,
+    protocol: str | Protocol = "rag",
     k: int | None = None,
     queries: Queries | None = None,
     chunks: Mapping[str, str] | str | None = None,
@@ -83,11 +85,12 @@ def diagnose(
     measured: Mapping[str, float] | None = None,
     calibration: str = "",
 ) -> Diagnosis:
-    """Diagnose one run with its lists, by the targets of RAG unless settings say otherwise.
+    """Diagnose one run with its lists, by a protocol's targets unless settings say otherwise.
 
-    `judge` is named where its grades are not calibrated.
+    Judgments and run may be whatever `evaluate` takes. `judge` is named where its grades are not calibrated.
     """
-    settings = settings or Settings.of(judgments, None, "rag")
+    judgments, run = as_judgments(judgments, dedupe=dedupe), as_whole_run(run)
+    settings = settings or Settings.of(judgments, None, protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = score(ranking, settings)
     label = chosen(scores, None)

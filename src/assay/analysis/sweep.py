@@ -10,6 +10,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.errors import UsageError
+from assay.formats.given import as_judgments, as_runs
 from assay.measures import parse, split_measures, usual
 from assay.results.sweep import Curve, CutoffChoice, Sweep
 from assay.stats.intervals import Interval, mean_intervals
@@ -17,9 +18,7 @@ from assay.stats.intervals import Interval, mean_intervals
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
-    from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.measures import Measure
 
@@ -31,8 +30,8 @@ _SURVEYS = (10, 20)
 
 
 def sweep(
-    judgments: Judgments,
-    runs: Sequence[Run],
+    judgments: Any,
+    runs: Any,
     k: Sequence[int] = CUTOFFS,
     *,
     measures: str | Measure | Sequence[str | Measure] = usual.CURVES,
@@ -45,7 +44,10 @@ def sweep(
     calibration: str = "",
     **overrides: object,
 ) -> Sweep:
-    """Evaluate runs at several k; precision, recall and F1 are computed too, as the choice of k needs them."""
+    """Evaluate one run or several at several k; judgments and runs may be whatever `evaluate` takes.
+
+    Precision, recall and F1 are computed too, as the choice of k needs them.
+    """
     cutoffs = _cutoffs(k)
     shown = {_plain(name): str(name) for name in split_measures(measures)}
     names = {**shown, **{name: name for name in _NEEDED if name not in shown}}
@@ -55,9 +57,10 @@ def sweep(
         raise UsageError(f"recall target {recall_target:g}: expected a share, as in 0.7")
     base = load_protocol(protocol) if isinstance(protocol, str) else protocol
     asked = {name: [_asked(base, name, cut) for cut in cutoffs] for name in names}
-    settings = Settings.of(judgments, [text for texts in asked.values() for text in texts], base, **overrides)
+    judged = as_judgments(judgments, dedupe=dedupe)
+    settings = Settings.of(judged, [text for texts in asked.values() for text in texts], base, **overrides)
     options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
-    found = tuple(evaluate_run(judgments, run, settings, **options) for run in runs)
+    found = tuple(evaluate_run(judged, run, settings, name=name, **options) for name, run in as_runs(runs).items())
     curves = tuple(
         Curve(scores.name, names[name], cutoffs, _points(scores, texts, 1 - alpha))
         for scores in found

@@ -14,7 +14,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.settings import Settings, need_subtopics
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
-from assay.formats.reading import as_judgments
+from assay.formats.given import as_judgments
 from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, name_runs, rank_lists, without_idle
 from assay.fusion.methods import method_of, methods_with
 from assay.fusion.overlay import lay_out
