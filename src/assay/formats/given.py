@@ -165,7 +165,7 @@ def _frame_of_rows(rows: list[Any], number: str) -> pl.DataFrame:
     if all(hasattr(row, "_asdict") for row in rows):
         rows = [row._asdict() for row in rows]
     if all(isinstance(row, Mapping) for row in rows):
-        return tables.frame_of_records([dict(row) for row in rows], "rows")
+        return tables.frame_of_records([{str(name): value for name, value in row.items()} for row in rows], "rows")
     fields = ("query_id", "doc_id", number)
     for place, row in enumerate(rows, 1):
         if not isinstance(row, (tuple, list)) or len(row) != len(fields):

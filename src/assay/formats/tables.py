@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 
-_IDS = {*columns.QUERY, *columns.DOC, *columns.CHUNK, *columns.SUBTOPIC, "judge"} - {"query", "document", "chunk"}
+_TEXTS = {"query", "document", "chunk"}  # columns that hold texts in some files: an apostrophe there is the author's
 
 
 def read_table(source: Input, kind: str) -> pl.DataFrame:
@@ -44,9 +44,15 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
             raise _ragged(text, separator, source.label, first_line(error)) from None
     else:
         if rows is None or len(found) == rows:
-            return unguard_texts(found, _IDS)
+            return unguard_texts(found, _ids(found))
     found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
-    return unguard_texts(found, _IDS)
+    return unguard_texts(found, _ids(found))
+
+
+def _ids(frame: pl.DataFrame) -> list[str]:
+    """Columns of ids."""
+    known = (columns.QUERY, columns.DOC, columns.CHUNK, columns.SUBTOPIC, columns.Heading("judge"))
+    return [name for name in frame.columns if columns.mention([name], *known) and columns.key_of(name) not in _TEXTS]
 
 
 def _refuse_twins(text: str, separator: str, label: str) -> None:
