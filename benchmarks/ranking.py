@@ -135,7 +135,8 @@ def ranx_files(folder: Path) -> dict[str, float]:
 def assay_dicts(qrels: Any, run: Any) -> dict[str, float]:
     import assay
 
-    return assay.evaluate(qrels, run, list(MEASURES)).mean()
+    scores: assay.Scores = assay.evaluate(qrels, run, list(MEASURES))
+    return scores.mean()
 
 
 FILE_WORKERS: dict[str, Callable[[Path], dict[str, float]]] = {

@@ -82,7 +82,8 @@ def test_the_readmes_python_works(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     first, second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
-    (tmp_path / "one.run").write_text("q1 Q0 d1 1 1 r\n")
+    for name in ("one.run", "two.run"):
+        (tmp_path / name).write_text("q1 Q0 d1 1 1 r\n")
     code = (
         first
         + "judgments, run = {'q': {'a': 2}}, {'q': {'a': 1.0}}\n"

@@ -99,7 +99,6 @@ _HOMES = {
     "overlap": "assay.measures.lists",
     "rbo": "assay.measures.lists",
 }
-
 __all__ = [
     "Answers",
     "AssayError",

@@ -201,6 +201,6 @@ def test_a_judge_and_people_are_compared_on_the_same_queries():
     ]
     found = calibrate(judge, human, runs=runs, measures=["recip_rank", "num_rel_ret"])
     assert found.ranking.value == pytest.approx(1.0)
-    assert {row.measure for row in found.systems} == {"reciprocal_rank"}
+    assert {row.measure for row in found.systems} == {"recip_rank"}
     with pytest.raises(assay.InputError, match="no people's grades"):
         calibrate(human, judge)

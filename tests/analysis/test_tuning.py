@@ -208,7 +208,7 @@ def test_the_command_reports_held_out_values_and_says_which_are_no_result(folder
     got = run(*options, "--train", "0.4", "--seed", "2", "--write-split", "s.tsv", "-o", "f.run")
     found = assay.tune_fusion("qrels.txt", ["run0.run", "run1.run"], "P@5", train=0.4, seed=2)
     lines = got.stdout.splitlines()
-    assert lines[0].split() == ["precision@5", "of", "held", "out", "training"]
+    assert lines[0].split() == ["P@5", "of", "held", "out", "training"]
     for line, trial in zip(lines[2:5], (found.tuned, found.equal, found.single), strict=True):
         assert line.startswith(trial.label)
         assert line.split()[-2:] == [f"{trial.held_out:.4f}", f"{trial.training:.4f}"]

@@ -41,10 +41,10 @@ def run(*words: str, code: int = 0):
 def test_evaluate_prints_a_table_and_what_stands_behind_it(folder):
     got = run("evaluate", "qrels.txt", "a.run", "better=b.run", "-m", "mrr", "-m", "ndcg@10").stdout
     assert got == (
-        "system  reciprocal_rank  ndcg@10\n"
-        "------  ---------------  -------\n"
-        "a                0.5000   0.5436\n"
-        "better           0.6667   0.6667\n"
+        "system     mrr  ndcg@10\n"
+        "------  ------  -------\n"
+        "a       0.5000   0.5436\n"
+        "better  0.6667   0.6667\n"
         "\n"
         "3 judged queries, protocol trec\n"
         "all systems: 1 judged query is missing and counts as 0: q3\n"
@@ -78,10 +78,10 @@ def test_csv_holds_all_digits_and_nothing_else(folder):
 
 def test_markdown_and_latex(folder):
     got = run("evaluate", "qrels.txt", "a_b=a.run", "-m", "mrr", "--format", "markdown").stdout
-    assert got == "| system | reciprocal_rank |\n|---|---:|\n| a_b | 0.5000 |\n"
+    assert got == "| system | mrr |\n|---|---:|\n| a_b | 0.5000 |\n"
     got = run("evaluate", "qrels.txt", "a_b=a.run", "-m", "mrr", "--format", "latex").stdout
     assert got == (
-        "\\begin{tabular}{lr}\n\\toprule\nsystem & reciprocal\\_rank \\\\\n\\midrule\na\\_b & 0.5000 \\\\\n"
+        "\\begin{tabular}{lr}\n\\toprule\nsystem & mrr \\\\\n\\midrule\na\\_b & 0.5000 \\\\\n"
         "\\bottomrule\n\\end{tabular}\n"
     )
 
@@ -112,7 +112,7 @@ def test_output_takes_its_format_from_the_suffix(folder):
 def test_per_query_shows_statuses(folder):
     got = run("evaluate", "qrels.txt", "a.run", "-m", "mrr", "--per-query", "--format", "csv").stdout
     assert got.splitlines() == [
-        "system,query,reciprocal_rank,status",
+        "system,query,mrr,status",
         "a,extra,,unjudged",
         "a,q1,0.5,",
         "a,q2,1.0,",

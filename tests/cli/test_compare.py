@@ -13,7 +13,7 @@ def test_all_pairs_are_in_the_csv_of_compare(two_systems):
         "compare", "qrels.txt", "one.run", "two.run", "-m", "P@1", "--all-pairs", "--format", "csv", cwd=two_systems
     ).stdout
     assert text.splitlines()[0] == "measure,system,letters,mean,other,other_mean,difference,pvalue"
-    assert text.splitlines()[1].startswith("precision@1,two,a,1.0,one,0.0,1.0,")
+    assert text.splitlines()[1].startswith("P@1,two,a,1.0,one,0.0,1.0,")
 
 
 def test_one_result_file_of_two_systems_can_be_compared(two_systems):

@@ -413,3 +413,37 @@ def test_repeated_documents_are_named_with_their_lines(tmp_path):
     (tmp_path / "a.qrels").write_text("q 0 d 1\nq 0 d 0\n")
     with pytest.raises(InputError, match=r"judged twice for query 'q' \(lines 1 and 2\)"):
         read_judgments(tmp_path / "a.qrels")
+
+
+CHUNKS = [("q", "a", "a#1", 3.0), ("q", "b", "b#1", 2.0), ("q", "a", "a#2", 1.0)]
+
+
+def chunk_run(rows: list[tuple[str, str, str, float]]) -> Run:
+    return Run(pl.DataFrame(rows, schema=["query_id", "doc_id", "chunk_id", "score"], orient="row"), "mine")
+
+
+@pytest.mark.parametrize("suffix", ["run", "json"])
+def test_a_run_whose_chunks_are_whole_documents_fits_where_chunks_do_not(suffix, call, tmp_path):
+    write_run(chunk_run([("q", "a", "a", 2.0), ("q", "b", "b", 1.0)]), tmp_path / "whole.jsonl")
+    write_run(chunk_run(CHUNKS), tmp_path / "chunks.jsonl")
+    assert call("convert", "run", "whole.jsonl", f"whole.{suffix}")[0] == 0
+    assert read_run(tmp_path / f"whole.{suffix}").to_dict() == {"q": {"a": 2.0, "b": 1.0}}
+    code, _, error = call("convert", "run", "chunks.jsonl", f"chunks.{suffix}")
+    assert code == 2 and "a run with chunk ids does not fit" in error
+
+
+def test_the_cure_for_repeated_documents_of_a_chunk_run_is_folding(call, tmp_path):
+    write_run(chunk_run(CHUNKS), tmp_path / "chunks.jsonl")
+    (tmp_path / "qrels").write_text("q 0 b 1\n")
+    code, _, error = call("evaluate", "qrels", "chunks.jsonl", "-m", "mrr")
+    assert code == 2 and "document 'a' is listed twice for query 'q'" in error
+    assert "--fold before" in error and "--dedupe" not in error
+    folded = call("evaluate", "qrels", "chunks.jsonl", "-m", "mrr", "--fold", "before", "--format", "csv")
+    assert folded[1].split()[-1] == "chunks,0.5"
+
+
+def test_a_result_is_written_scores_first(tmp_path):
+    scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["mrr"])
+    with pytest.raises(assay.UsageError, match="comes first, then the file"):
+        assay.write_result(tmp_path / "out.json", [scores])
+    assert not (tmp_path / "out.json").exists()

@@ -10,7 +10,8 @@ import pytest
 
 from assay.data.samples import Context, Sample, Turn
 from assay.errors import InputError, UnknownName, UsageError
-from assay.formats.samples import ALIASES, as_samples, read_samples
+from assay.formats.columns import SAMPLE
+from assay.formats.samples import as_samples, read_samples
 
 EXPECTED = Sample(
     "q1",
@@ -259,7 +260,7 @@ def test_what_is_no_sample_is_refused():
 
 
 def test_no_alias_means_two_fields():
-    known = [name for names in ALIASES.values() for name in names]
+    known = [key for heading in SAMPLE.values() for key in heading.all_keys]
     assert len(known) == len(set(known))
 
 

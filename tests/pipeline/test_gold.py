@@ -230,7 +230,7 @@ def spans_of(folder, evaluate="", *, judgments=False):
 def test_measures_of_spans_lead_where_gold_is_spans_and_nothing_else_is_asked_for(tmp_path):
     found = assay.run_experiment(spans_of(tmp_path)).findings
     assert found.measure == "span_recall@5"
-    assert found.measures[:3] == ("span_recall@5", "span_precision@5", "average_precision")
+    assert found.measures[:3] == ("span_recall@5", "span_precision@5", "map")
     (scores,) = found.systems
     assert scores.about("span_recall@5").subject == "spans"
     assert scores.about("span_recall@5").k == 5
@@ -239,7 +239,7 @@ def test_measures_of_spans_lead_where_gold_is_spans_and_nothing_else_is_asked_fo
 
 def test_the_measure_of_the_protocol_leads_where_documents_were_judged_too(tmp_path):
     found = assay.run_experiment(spans_of(tmp_path, judgments=True)).findings
-    assert found.measure == "average_precision"
+    assert found.measure == "map"
     assert found.measures[-2:] == ("span_recall@5", "span_precision@5")
 
 
@@ -261,7 +261,7 @@ def test_the_share_of_a_span_is_part_of_the_measure(tmp_path):
         "span_recall@1": "span_recall(share=0.9)@1",
         "span_recall(share=0.2)@1": "span_recall(share=0.2)@1",
         "span_precision@1": "span_precision@1",
-        "average_precision": "average_precision",
+        "map": "average_precision",
     }
 
 

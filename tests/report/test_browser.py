@@ -10,7 +10,7 @@ import pytest
 import reports
 from assay.analysis.report_data import Evidence, report_data
 from assay.data.run import Run
-from assay.formats.reading import as_judgments
+from assay.formats.given import as_judgments
 from assay.messages import say
 from assay.report import html
 from assay.report.whole import report

@@ -12,8 +12,8 @@ import assay
 import reports
 from assay.analysis.report_data import Evidence, report_data
 from assay.data.run import Run
+from assay.formats.given import as_judgments
 from assay.formats.queries import Queries
-from assay.formats.reading import as_judgments
 from assay.report import charts, html
 from assay.report.document import write
 from assay.report.sections import (

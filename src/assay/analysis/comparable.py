@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.analysis.doubts import about_answers
-from assay.errors import NotComparable, UnknownName, UsageError
-from assay.measures import expand, parse
+from assay.errors import NotComparable, UsageError
+from assay.measures import expand, split_measures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,24 +49,6 @@ class Aligned:
         return np.array([column.direction for column in self.columns])
 
 
-def label_of(scores: Scores, measure: object) -> str:
-    """Find the label of a measure by that label, by what it was asked for with, or by any name of its definition."""
-    text = str(measure)
-    if text in scores.labels:
-        return text
-    if text in scores.asked:
-        return scores.asked[text]
-    try:
-        wanted = parse(measure)  # type: ignore[arg-type]
-    except UsageError:
-        wanted = None
-    texts = set() if wanted is None else {wanted.text, str(wanted(method="llm") if wanted.spec.needs_judge else wanted)}
-    for label, definition in scores.definitions.items():
-        if texts & {label, definition}:
-            return label
-    raise UnknownName("measure", text, scores.labels, hint=f"{scores.name} has {_some(scores.labels)}")
-
-
 def labels_of(scores: Scores, measure: object) -> list[str]:
     """Find the labels of all that one text asks for; of a list such as official, those that are means over queries."""
     try:
@@ -74,8 +56,8 @@ def labels_of(scores: Scores, measure: object) -> list[str]:
     except UsageError:
         several = ()
     if len(several) < 2:  # noqa: PLR2004
-        return [label_of(scores, measure)]
-    labels = [label_of(scores, one) for one in several]
+        return [scores.label_of(measure)]
+    labels = [scores.label_of(one) for one in several]
     return [label for label in labels if scores.about(label).is_mean]
 
 
@@ -87,8 +69,6 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     """Align systems for comparison, over the measures named or all that can be; weight 0 leaves a query out."""
     if len(systems) < 2:  # noqa: PLR2004
         raise UsageError("a comparison needs two systems or more")
-    if isinstance(labels, str):
-        raise UsageError(f"measures must be a list, as in [{labels!r}]")
     names = [scores.name for scores in systems]
     if len(set(names)) < len(names):
         twice = max(names, key=names.count)
@@ -135,11 +115,11 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
     """Labels to compare: means only, as totals and geometric means are not sums of differences of queries."""
     first = systems[0]
     if asked is not None:
-        found = [label for measure in asked for label in labels_of(first, measure)]
+        found = [label for measure in split_measures(asked) for label in labels_of(first, measure)]
         for label in found:
             for scores in systems:
                 if _twin(scores, first, label) is None:
-                    label_of(scores, label)
+                    scores.label_of(label)
             if not first.about(label).is_mean:
                 kind = first.about(label).aggregate
                 raise UsageError(f"{label} is a {kind} over queries, not a mean, and cannot be tested query by query")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,8 @@ _MOVERS = 5
 
 
 def compare(
-    systems: Sequence[Scores],
-    measures: Sequence[str] | None = None,
+    systems: Sequence[Scores] | Mapping[str, Scores],
+    measures: Any = None,
     *,
     baseline: str | None = None,
     rules: Rules | None = None,
@@ -44,9 +45,12 @@ def compare(
 ) -> Comparison:
     """Compare systems with a baseline (the first unless named) over the measures they share, or those named.
 
-    Rules may be given one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`.
+    Systems are a list of scores, or a dict that names them, as `evaluate` gives for several runs. Rules may be given
+    one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`.
     """
     rules = _rules(rules, changes)
+    if isinstance(systems, Mapping) and all(isinstance(scores, Scores) for scores in systems.values()):
+        systems = [replace(scores, name=str(name)) for name, scores in systems.items()]
     if not isinstance(systems, (list, tuple)) or not all(isinstance(scores, Scores) for scores in systems):
         raise UsageError("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)")
     ordered = _baseline_first(systems, baseline)

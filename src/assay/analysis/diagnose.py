@@ -14,6 +14,7 @@ from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
 from assay.data.scores import UNDEFINED
 from assay.errors import UsageError
+from assay.formats.given import as_judgments, as_whole_run
 from assay.messages import say
 from assay.results.answers import by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
@@ -42,8 +43,12 @@ _DISTINCT = 8
 
 def check_targets(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[TargetCheck, ...]:
     """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
-    known = {**scores.mean(), **(measured or {})}
-    return tuple(_check_target(target, known.get(target.measure)) for target in scores.protocol.targets)
+    found = []
+    for target in scores.protocol.targets:
+        label = scores.find(target.measure)
+        value = None if label is None else scores[label]
+        found.append(_check_target(target, (measured or {}).get(target.measure, value)))
+    return tuple(found)
 
 
 def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
@@ -69,10 +74,11 @@ def _check_target(target: Target, value: float | None) -> TargetCheck:
 
 
 def diagnose(
-    judgments: Judgments,
-    run: Run,
+    judgments: Any,
+    run: Any,
     settings: Settings | None = None,
     *,
+    protocol: str | Protocol = "rag",
     k: int | None = None,
     queries: Queries | None = None,
     chunks: Mapping[str, str] | str | None = None,
@@ -80,11 +86,12 @@ def diagnose(
     measured: Mapping[str, float] | None = None,
     calibration: str = "",
 ) -> Diagnosis:
-    """Diagnose one run with its lists, by the targets of RAG unless settings say otherwise.
+    """Diagnose one run with its lists, by a protocol's targets unless settings say otherwise.
 
-    `judge` is named where its grades are not calibrated.
+    Judgments and run may be whatever `evaluate` takes. `judge` is named where its grades are not calibrated.
     """
-    settings = settings or Settings.of(judgments, None, "rag")
+    judgments, run = as_judgments(judgments, dedupe=dedupe), as_whole_run(run)
+    settings = settings or Settings.of(judgments, None, protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = score(ranking, settings)
     label = chosen(scores, None)
@@ -166,8 +173,7 @@ def cutoff_of(scores: Scores, label: str) -> int:
 def chosen(scores: Scores, measure: str | None) -> str:
     """The measure to sort queries by: the one named, the protocol's primary one, or the first mean."""
     if measure is not None:
-        scores.column(measure)
-        return measure
+        return scores.label_of(measure)
     if scores.protocol.primary in scores.labels:
         return scores.protocol.primary
     means = [column.label for column in scores.columns if column.is_mean]

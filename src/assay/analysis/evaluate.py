@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -15,12 +17,10 @@ from assay.data.mappings import rank_mapping
 from assay.data.run import Run
 from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
 from assay.errors import InputError, Repeated, UsageError, excerpt
-from assay.formats.reading import as_judgments, as_records, as_run
+from assay.formats.given import are_several, as_judgments, as_records, as_run, as_runs
 from assay.formats.trec.reading import locate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from assay.data.judgments import Judgments
     from assay.data.protocol import Fold, Missing, Protocol, Ties, Undefined
     from assay.data.ranking import Ranking
@@ -30,13 +30,61 @@ if TYPE_CHECKING:
 _FOLD = "these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)"
 
 
+# Several runs, as far as a type can tell them from one.
+Several = (
+    list[str] | list[Path] | list[Run] | tuple[str, ...] | tuple[Path, ...] | tuple[Run, ...]
+    | Mapping[str, str] | Mapping[str, Path] | Mapping[str, Run] | Mapping[str, Mapping[str, Mapping[str, float]]]
+)  # fmt: skip
+
+
+@overload
+def evaluate(
+    judgments: Any,
+    run: Several,
+    measures: Any = None,
+    *,
+    protocol: str | Protocol = ...,
+    min_relevance: float | Literal["positive"] | None = ...,
+    max_grade: float | None = ...,
+    ties: Ties | None = ...,
+    missing: Missing | None = ...,
+    undefined: Undefined | None = ...,
+    fold: Fold | None = ...,
+    ignore_same_id: bool | None = ...,
+    chunks: Mapping[str, str] | str | None = ...,
+    weights: Mapping[str, float] | None = ...,
+    dedupe: bool = ...,
+    calibration: str = ...,
+) -> dict[str, Scores]: ...
+@overload
 def evaluate(
     judgments: Any,
     run: Any = None,
-    measures: Sequence[str | Measure] | None = None,
+    measures: Any = None,
+    *,
+    protocol: str | Protocol = ...,
+    min_relevance: float | Literal["positive"] | None = ...,
+    max_grade: float | None = ...,
+    ties: Ties | None = ...,
+    missing: Missing | None = ...,
+    undefined: Undefined | None = ...,
+    fold: Fold | None = ...,
+    ignore_same_id: bool | None = ...,
+    chunks: Mapping[str, str] | str | None = ...,
+    weights: Mapping[str, float] | None = ...,
+    dedupe: bool = ...,
+    calibration: str = ...,
+    name: str | None = ...,
+) -> Scores: ...
+
+
+def evaluate(
+    judgments: Any,
+    run: Any = None,
+    measures: Any = None,
     *,
     protocol: str | Protocol = "trec",
-    min_relevance: float | None = None,
+    min_relevance: float | Literal["positive"] | None = None,
     max_grade: float | None = None,
     ties: Ties | None = None,
     missing: Missing | None = None,
@@ -48,11 +96,15 @@ def evaluate(
     dedupe: bool = False,
     calibration: str = "",
     name: str | None = None,
-) -> Scores:
-    """Evaluate one run against judgments; both may be paths, dicts, frames or our own types.
+) -> Scores | dict[str, Scores]:
+    """Evaluate a run against judgments; a list of runs, or a dict that names them, gives a dict of scores by name.
+
+    Judgments and runs may be paths, dicts, frames, tuples (query, document, number), datasets or our own types.
+    `measures` is one text, also a list with commas, or a measure, or several of these; ir_measures has some, too.
 
     Without a run, `judgments` is a file of self-contained records (or a list of them) with a single system. Without
     measures, the protocol's are computed. Options given here override the protocol, and the result says so;
+    `min_relevance` may be "positive" for any grade above 0;
     `ignore_same_id` leaves out retrieved documents that have the id of their query, as BEIR does.
     `calibration` says how far the judge behind the judgments agrees with people, if one made them.
     """
@@ -60,9 +112,15 @@ def evaluate(
         records = as_records(judgments)
         if len(records.runs) != 1:
             names = ", ".join(one.name for one in records.runs)
-            raise UsageError(f"the records hold the systems {names}: evaluate each of assay.read_records(...).runs")
+            raise UsageError(
+                f"the records hold the systems {names}: give their judgments and runs, as in"
+                " evaluate(found.judgments, found.runs) with found = assay.read_records(...)"
+            )
         judgments, run = records.judgments, records.runs[0]
         ties = ties or ("given" if records.unnamed else None)
+    several = are_several(run)
+    if several and name is not None:
+        raise UsageError(f"name={name!r} does not fit several runs: name them in a dict")
     judged = as_judgments(judgments, subtopics=need_subtopics(measures, protocol), dedupe=dedupe)
     settings = Settings.of(
         judged,
@@ -76,9 +134,10 @@ def evaluate(
         fold=fold,
         ignore_same_id=ignore_same_id,
     )
-    return evaluate_run(
-        judged, as_run(run), settings, chunks=chunks, weights=weights, dedupe=dedupe, calibration=calibration, name=name
-    )
+    options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
+    if not several:
+        return evaluate_run(judged, as_run(run), settings, name=name, **options)
+    return {name: evaluate_run(judged, one, settings, name=name, **options) for name, one in as_runs(run).items()}
 
 
 def evaluate_run(

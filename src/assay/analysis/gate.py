@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.comparable import aligned, label_of
+from assay.analysis.comparable import aligned
 from assay.errors import InputError, UnknownName, UsageError
 from assay.messages import Said, ends, say
 from assay.results.gate import Gate, Outcome, RuleCheck
@@ -81,7 +81,7 @@ def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
 
 
 def _threshold(scores: Scores, rule: Threshold) -> RuleCheck:
-    label = label_of(scores, rule.measure)
+    label = scores.label_of(rule.measure)
     value = scores[label]
     below = rule.at_most is not None
     goal = rule.at_most if rule.at_most is not None else rule.at_least
@@ -155,7 +155,7 @@ def _not_worse(scores: Scores, rule: NotWorse) -> RuleCheck:
     """Non-inferiority: pass when the difference is surely above -margin, fail when it is surely not."""
     if not rule.margin >= 0:
         raise UsageError(f"margin {rule.margin:g}: expected a number from 0 on")
-    label = label_of(scores, rule.measure)
+    label = scores.label_of(rule.measure)
     name = f"{rule.measure} not worse than {rule.baseline.name} by {rule.margin:g}"
     gap = _gap(scores, label, rule.min_coverage, rule.measure) or _gap_before(scores, label, rule)
     if gap is not None:
@@ -209,7 +209,7 @@ def target_rules(targets: Sequence[Target], scores: Scores, **more: Any) -> list
         if t.below
         else Threshold(t.measure, at_least=t.target, strict=t.strict, **more)
         for t in targets
-        if t.measure in scores.labels
+        if scores.find(t.measure) is not None
     ]
 
 

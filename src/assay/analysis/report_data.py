@@ -183,13 +183,8 @@ def _has_mean(scores: Scores) -> bool:
 
 def _settings(scores: Scores) -> Settings:
     """Bind the measures of scores again, as they were when these were computed."""
-    protocol = scores.protocol
-    top = protocol.max_grade if isinstance(protocol.max_grade, (int, float)) else None
-    bound = {
-        label: parse(text).bind(protocol.defaults, min_relevance=protocol.min_relevance, max_grade=top)
-        for label, text in scores.definitions.items()
-    }
-    return Settings(protocol, bound)
+    bound = {label: parse(text).under(scores.protocol) for label, text in scores.definitions.items()}
+    return Settings(scores.protocol, bound)
 
 
 def _diagnoses(
@@ -210,8 +205,9 @@ def _diagnoses(
 
 def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
     """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
-    if primary in scores.labels and scores.about(primary).is_mean:
-        scores = replace(scores, protocol=replace(scores.protocol, primary=primary))
+    label = scores.find(primary)
+    if label is not None and scores.about(label).is_mean:
+        scores = replace(scores, protocol=replace(scores.protocol, primary=label))
     run = evidence.runs.get(scores.name)
     if judgments is None or run is None or scores.protocol.fold is not None:
         return diagnose_scores(scores, queries=evidence.queries)
@@ -250,7 +246,7 @@ def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:
     """Draw the measures that a result has at two cutoffs or more as curves."""
     families: dict[str, list[tuple[int, str]]] = {}
     for column in systems[0].columns:
-        if column.k is not None and all(column.label in scores.labels for scores in systems):
+        if column.k is not None and all(scores.find(column.label) for scores in systems):
             families.setdefault(column.family, []).append((column.k, column.label))
     return tuple(
         Curve(scores.name, name, tuple(k for k, _ in cuts), tuple(_point(scores, label) for _, label in cuts))

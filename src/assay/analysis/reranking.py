@@ -18,8 +18,8 @@ from assay.analysis.settings import Settings
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.documents import read_documents
+from assay.formats.given import as_judgments, as_whole_run
 from assay.formats.queries import read_queries
-from assay.formats.reading import as_judgments, as_run
 from assay.pipeline.experiment import make
 from assay.pipeline.grid import choices_of
 from assay.pipeline.measuring import time_work
@@ -109,9 +109,7 @@ def _candidates(
         }
         return lists, {str(query): {str(doc): text for doc, text in docs.items()} for query, docs in given.items()}
     known = read_documents(documents) if isinstance(documents, (str, PathLike)) else dict(documents)
-    run = as_run(given)
-    whole = run if isinstance(run, Run) else Run.from_dict(run)  # type: ignore[arg-type]
-    frame = whole.frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+    frame = as_whole_run(given).frame.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
     found: dict[str, dict[str, float]] = {}
     for query, doc, score in frame.select("query_id", "doc_id", "score").iter_rows():
         mine = found.setdefault(query, {})

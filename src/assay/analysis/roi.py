@@ -109,6 +109,7 @@ def gain_of(comparison: Comparison, *, system: str | None = None, measure: str |
 
     An interval that has a reason, or that stands on too few queries for a verdict, is left out.
     """
+    measure = None if measure is None else comparison.label_of(measure)
     label = _chosen("measure", measure, list(comparison.measures), default=comparison.measures[0])
     systems = list(comparison.systems[1:])
     name = _chosen("system", system, systems, default=systems[0] if len(systems) == 1 else None)

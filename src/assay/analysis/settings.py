@@ -7,12 +7,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
 
 from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.protocol import POSITIVE
 from assay.errors import InputError, UsageError, excerpt
-from assay.measures import expand, is_rubric, parse
+from assay.measures import expand, is_rubric, parse, split_measures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Settings:
     def of(
         cls,
         judgments: Judgments,
-        measures: Sequence[str | Measure] | None,
+        measures: Any,
         protocol: str | Protocol,
         **overrides: Any,
     ) -> Settings:
@@ -50,19 +50,20 @@ class Settings:
             if name not in given:
                 raise UsageError(f"protocol {base.name} needs --{name.replace('_', '-')}: it has no sensible default")
         _check_choices(given)
-        changed = {key: value for key, value in given.items() if value != getattr(base, key)}
-        settled, notes = _settle_max_grade(replace(base, **given, overrides=changed), judgments)
+        rules = {**given, **_numbers(given)}
+        changed = {key: given[key] for key, value in rules.items() if value != getattr(base, key)}
+        settled, notes = _settle_max_grade(replace(base, **rules, overrides=changed), judgments)
         settled = _settle_threshold(settled, judgments)
-        top = settled.max_grade if isinstance(settled.max_grade, (int, float)) else None
-        bound: dict[str, Measure] = {}
-        for label, measure in _labelled(settled, measures).items():
-            measure.check_subject("rankings")
-            bound[label] = measure.bind(settled.defaults, min_relevance=settled.min_relevance, max_grade=top)
-            _check_scale(bound[label], judgments)
-            _check_subtopics(bound[label], judgments)
-        primary = settled.primary if settled.primary in bound else None
+        wanted = _wanted(settled, measures)
+        for one in wanted:
+            one.measure.check_subject("rankings")
+        bound = {one.label: one.measure.under(settled) for one in wanted}
+        for measure in bound.values():
+            _check_scale(measure, judgments)
+            _check_subtopics(measure, judgments)
+        primary = next((one.label for one in wanted if one.canonical == settled.primary), None)
         complete = {label: measure.text for label, measure in bound.items()}
-        return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(settled, measures))
+        return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(wanted))
 
 
 def for_answers(protocol: Protocol) -> Protocol:
@@ -72,19 +73,17 @@ def for_answers(protocol: Protocol) -> Protocol:
     return replace(protocol, measures=protocol.answers, primary=next(iter(protocol.answers)), headline=(), answers={})
 
 
-def answer_measures(
-    measures: Sequence[str | Measure] | Mapping[str, Measure] | None, protocol: Protocol
-) -> tuple[dict[str, Measure], dict[str, str]]:
+def answer_measures(measures: Any, protocol: Protocol) -> tuple[dict[str, Measure], dict[str, str]]:
     """Measures of answers by their labels, and the labels of what was asked for; others are refused.
 
     Measures that have their labels already are taken as they are.
     """
     if isinstance(measures, Mapping):
         return dict(measures), {str(measure): label for label, measure in measures.items()}
-    found = {label: measure.bind(protocol.defaults) for label, measure in _labelled(protocol, measures).items()}
-    for measure in found.values():
-        measure.check_subject("answers")
-    return found, _asked(protocol, measures)
+    wanted = _wanted(protocol, measures)
+    for one in wanted:
+        one.measure.check_subject("answers")
+    return {one.label: one.measure.bind(protocol.defaults) for one in wanted}, _asked(wanted)
 
 
 def span_measures(
@@ -96,12 +95,12 @@ def span_measures(
     """
     if not measures:
         return {}, {}
-    side, found = replace(protocol, measures=own), {}
-    for label, measure in _labelled(side, measures).items():
+    wanted, found = _wanted(replace(protocol, measures=own), measures), {}
+    for label, _, measure, _ in wanted:
         measure.check_subject("spans")
         given = {"share": share} if share is not None and "share" in measure.spec.parameters else {}
         found[label] = measure.bind({measure.name: {**protocol.defaults.get(measure.name, {}), **given}})
-    return found, _asked(side, measures)
+    return found, _asked(wanted)
 
 
 def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
@@ -158,51 +157,80 @@ def _check_choices(given: Mapping[str, Any]) -> None:
             raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(map(str, choices))}")
 
 
-def _asked(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, str]:
-    """Map the texts that measures were asked for by to their labels."""
-    found: dict[str, str] = {}
-    for given in measures or ():
-        resolved = _resolved(protocol, given)
-        found |= {str(measure): label for label, measure in resolved}
-        if len(resolved) == 1:
-            found[Path(str(given)).name if is_rubric(given) else str(given)] = resolved[0][0]
+def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
+    """Read the rules that are numbers; the threshold may be the word that protocol files have for any grade above 0."""
+    found: dict[str, float] = {}
+    for name in ("min_relevance", "max_grade"):
+        value = given.get(name, 0.0)
+        if name == "min_relevance" and value == "positive":
+            value = POSITIVE
+        elif isinstance(value, (str, bool)) or not isinstance(value, SupportsFloat) or not math.isfinite(value):
+            more = ", or 'positive' for any grade above 0" if name == "min_relevance" else ""
+            raise UsageError(f"{name} = {value!r}: expected a finite number{more}")
+        if name in given:
+            found[name] = float(value)
     return found
 
 
-def _labelled(protocol: Protocol, measures: Sequence[str | Measure] | None) -> dict[str, Measure]:
-    """Name the measures: by the protocol's labels, else by their canonical text."""
+class _Wanted(NamedTuple):
+    """A measure, the label of its column, the canonical text of that label, and what was written for it."""
+
+    label: str
+    canonical: str
+    measure: Measure
+    written: str
+
+
+def _asked(wanted: Sequence[_Wanted]) -> dict[str, str]:
+    """Map other texts of measures to the labels of their columns: the canonical ones, and what was written."""
+    return {text: one.label for one in wanted for text in (one.measure.text, one.written) if text != one.label}
+
+
+def _wanted(protocol: Protocol, measures: Any) -> list[_Wanted]:
+    """What is asked for (else all that the protocol has), each under the name that was used for it."""
     if measures is None:
-        return {label: parse(text) for label, text in protocol.measures.items()}
-    if isinstance(measures, str):
-        raise UsageError(f"measures must be a list, as in [{measures!r}]")
-    found: dict[str, Measure] = {}
-    for text in measures:
+        return [_Wanted(label, label, parse(text), label) for label, text in protocol.measures.items()]
+    found: list[_Wanted] = []
+    for text in split_measures(measures):
         resolved = _resolved(protocol, text)
-        for label, measure in resolved:
-            if label in found and len(resolved) == 1:
-                raise UsageError(f"measure {label} is asked for twice")
-            found[label] = measure
+        for one in resolved:
+            twin = next((other for other in found if one.measure == other.measure), None)
+            if twin is None and one.label in {other.label for other in found}:
+                raise UsageError(f"two measures would be called {one.label}: ask for one of them by its definition")
+            if twin is None:
+                found.append(one)
+            elif len(resolved) == 1:
+                too = "" if one.label == twin.label else f", as {twin.label} too"
+                raise UsageError(f"measure {one.label} is asked for twice{too}")
     if not found:
         raise UsageError("no measure is asked for")
     return found
 
 
-def _resolved(protocol: Protocol, text: str | Measure) -> list[tuple[str, Measure]]:
-    """Read what one text asks for, with labels; a label of the protocol has the protocol's definition."""
+def _resolved(protocol: Protocol, text: str | Measure) -> list[_Wanted]:
+    """Read what one text asks for; a label of the protocol has the protocol's definition.
+
+    One measure keeps the name that was used for it; several, as in P.5,10, have canonical ones.
+    """
     if isinstance(text, str) and text in protocol.measures:
         try:
-            label = parse(text).text
+            canonical = parse(text).text
         except UsageError:
-            label = text
-        return [(label, parse(protocol.measures[text]))]
-    return [(measure.label, measure) for measure in expand(text)]
+            canonical = text
+        return [_Wanted(text, canonical, parse(protocol.measures[text]), text)]
+    several = expand(text)
+    if len(several) > 1:
+        return [_Wanted(measure.label, measure.label, measure, measure.text) for measure in several]
+    (measure,) = several
+    if is_rubric(text):  # a rubric names itself
+        return [_Wanted(measure.label, measure.label, measure, Path(str(text)).name)]
+    name = " ".join(text.split()) if isinstance(text, str) else measure.label
+    return [_Wanted(name, measure.label, measure, str(text))]
 
 
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:
     """Let "any grade above 0" be the smallest such grade, at most 1: for whole grades the usual threshold."""
     if protocol.min_relevance != POSITIVE:
-        if not math.isfinite(protocol.min_relevance):
-            raise UsageError("min_relevance must be a finite number")
         return protocol
     return replace(protocol, min_relevance=min(1.0, judgments.least_positive))
 
@@ -228,7 +256,7 @@ def _settle_max_grade(protocol: Protocol, judgments: Judgments) -> tuple[Protoco
     return replace(protocol, max_grade=chosen), (note,)
 
 
-def need_subtopics(measures: Sequence[str | Measure] | None, protocol: str | Protocol) -> bool:
+def need_subtopics(measures: Any, protocol: str | Protocol) -> bool:
     """Tell whether any measure asked for reads the subtopics of judgments."""
     base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
-    return any(measure.spec.needs_subtopics for measure in _labelled(base, measures).values())
+    return any(one.measure.spec.needs_subtopics for one in _wanted(base, measures))

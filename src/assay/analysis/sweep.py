@@ -10,30 +10,31 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings
 from assay.errors import UsageError
-from assay.measures import parse, usual
+from assay.formats.given import as_judgments, as_runs
+from assay.measures import parse, split_measures, usual
 from assay.results.sweep import Curve, CutoffChoice, Sweep
 from assay.stats.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
-    from assay.data.run import Run
     from assay.data.scores import Scores
+    from assay.measures import Measure
 
 CUTOFFS = (1, 3, 5, 10, 20)
 RECALL_TARGET = 0.70
+_NEEDED = (usual.CLEAN, usual.COMPLETE, usual.BALANCED)  # what the choice of k stands on
 _ANSWERS = (3, 5)
 _SURVEYS = (10, 20)
 
 
 def sweep(
-    judgments: Judgments,
-    runs: Sequence[Run],
+    judgments: Any,
+    runs: Any,
     k: Sequence[int] = CUTOFFS,
     *,
-    measures: Sequence[str] = usual.CURVES,
+    measures: str | Measure | Sequence[str | Measure] = usual.CURVES,
     protocol: str | Protocol = "trec",
     recall_target: float = RECALL_TARGET,
     alpha: float = 0.05,
@@ -43,30 +44,34 @@ def sweep(
     calibration: str = "",
     **overrides: object,
 ) -> Sweep:
-    """Evaluate runs at several k; precision, recall and F1 are computed too, as the choice of k needs them."""
+    """Evaluate one run or several at several k; judgments and runs may be whatever `evaluate` takes.
+
+    Precision, recall and F1 are computed too, as the choice of k needs them.
+    """
     cutoffs = _cutoffs(k)
-    shown = tuple(dict.fromkeys(_plain(name) for name in measures))
-    names = tuple(dict.fromkeys([*shown, usual.CLEAN, usual.COMPLETE, usual.BALANCED]))
+    shown = {_plain(name): str(name) for name in split_measures(measures)}
+    names = {**shown, **{name: name for name in _NEEDED if name not in shown}}
     if not 0 < alpha < 0.5:  # noqa: PLR2004
         raise UsageError(f"alpha = {alpha:g}: expected a number between 0 and 0.5")
     if not 0 < recall_target <= 1:
         raise UsageError(f"recall target {recall_target:g}: expected a share, as in 0.7")
     base = load_protocol(protocol) if isinstance(protocol, str) else protocol
     asked = {name: [_asked(base, name, cut) for cut in cutoffs] for name in names}
-    settings = Settings.of(judgments, [text for texts in asked.values() for text in texts], base, **overrides)
+    judged = as_judgments(judgments, dedupe=dedupe)
+    settings = Settings.of(judged, [text for texts in asked.values() for text in texts], base, **overrides)
     options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
-    found = tuple(evaluate_run(judgments, run, settings, **options) for run in runs)
+    found = tuple(evaluate_run(judged, run, settings, name=name, **options) for name, run in as_runs(runs).items())
     curves = tuple(
-        Curve(scores.name, name, cutoffs, _points(scores, texts, 1 - alpha))
+        Curve(scores.name, names[name], cutoffs, _points(scores, texts, 1 - alpha))
         for scores in found
         for name, texts in asked.items()
     )
     return Sweep(
         k=cutoffs,
-        measures=shown,
+        measures=tuple(shown.values()),
         systems=tuple(scores.name for scores in found),
         curves=curves,
-        choices=tuple(_choice(scores.name, curves, recall_target) for scores in found),
+        choices=tuple(_choice(scores.name, curves, names, recall_target) for scores in found),
         recall_target=recall_target,
         queries=found[0].judged,
         confidence_level=1 - alpha,
@@ -80,8 +85,9 @@ def _cutoffs(k: Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted(set(k)))
 
 
-def _plain(name: str) -> str:
-    if "@" in name:
+def _plain(name: str | Measure) -> str:
+    """The canonical text of a measure without a cutoff."""
+    if "@" in str(name):
         raise UsageError(f"{name}: a sweep sets the cutoffs itself, so leave out @k")
     return str(parse(f"{name}@1")).removesuffix("@1")
 
@@ -95,19 +101,19 @@ def _asked(protocol: Protocol, name: str, cut: int) -> str:
 
 
 def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interval, ...]:
-    columns = np.stack([scores.column(scores.asked[text]) for text in asked], axis=1)
+    columns = np.stack([scores.column(text) for text in asked], axis=1)
     return mean_intervals(columns, weights=scores.weights, confidence_level=level)
 
 
-def _choice(system: str, curves: Sequence[Curve], recall_target: float) -> CutoffChoice:
-    mine = {curve.measure: curve for curve in curves if curve.system == system}
-    recall = mine[usual.COMPLETE]
+def _choice(system: str, curves: Sequence[Curve], names: Mapping[str, str], recall_target: float) -> CutoffChoice:
+    by_name = {curve.measure: curve for curve in curves if curve.system == system}
+    precision, recall, f1 = (by_name[names[name]] for name in _NEEDED)
     enough = [k for k, point in zip(recall.k, recall.points, strict=True) if (point.estimate or 0.0) >= recall_target]
     return CutoffChoice(
         system,
-        f1=_highest(mine[usual.BALANCED], (1, max(recall.k))) or recall.k[0],
+        f1=_highest(f1, (1, max(recall.k))) or recall.k[0],
         recall=min(enough, default=None),
-        answers=_highest(mine[usual.CLEAN], _ANSWERS),
+        answers=_highest(precision, _ANSWERS),
         survey=_highest(recall, _SURVEYS),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.settings import Settings, need_subtopics
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
-from assay.formats.reading import as_judgments
+from assay.formats.given import as_judgments
 from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, name_runs, rank_lists, without_idle
 from assay.fusion.methods import method_of, methods_with
 from assay.fusion.overlay import lay_out
@@ -88,7 +88,7 @@ def tune_fusion(
     dedupe: bool = False,
     name: str | None = None,
     protocol: str | Protocol = "trec",
-    min_relevance: float | None = None,
+    min_relevance: float | Literal["positive"] | None = None,
     **params: float,
 ) -> Tuned:
     """Search weights (and k, phi or nu) that maximise a measure on training queries, and report on the others.

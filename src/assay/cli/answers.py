@@ -46,7 +46,7 @@ assay compare before.json after.json -m faithfulness
     "--measure",
     "measures",
     multiple=True,
-    help="A measure such as faithfulness, or a rubric such as tone.md; may be repeated.",
+    help="A measure such as faithfulness, or a rubric such as tone.md; repeat it, or use commas.",
 )
 @click.option(
     "--method", type=click.Choice(["auto", "s4", "llm", "embedding", "words"]), default=None,

@@ -28,7 +28,9 @@ assay evaluate judged.qrels bm25.run --calibration calibration.json
 @click.argument("judge")
 @click.argument("human")
 @click.option("--run", "runs", multiple=True, metavar="[NAME=]FILE", help="A run whose means to correct.")
-@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
+)
 @click.option(
     "--votes", metavar="FILE", help="Details of assay judge --repeats: how much the judge differs from itself."
 )

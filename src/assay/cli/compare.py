@@ -30,7 +30,9 @@ assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol 
 @click.command(name="compare", help=_HELP)
 @click.argument("first", metavar="JUDGMENTS|RESULT")
 @click.argument("others", nargs=-1, metavar="[NAME=]RUN|RESULT...")
-@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
+)
 @click.option("--baseline", metavar="NAME", help="The system to compare with; the first unless named.")
 @click.option("--all-pairs", is_flag=True, help="Test all pairs of systems (randomised Tukey HSD).")
 @click.option("--smallest-effect", type=float, default=0.01, show_default=True, help="Differences below do not matter.")

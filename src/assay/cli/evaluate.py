@@ -26,7 +26,9 @@ assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 --report report.html
 @click.command(name="evaluate", help=_HELP)
 @click.argument("judgments", metavar="JUDGMENTS|FILE")
 @click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
-@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
+)
 @options.rules
 @click.option("--weights", metavar="FILE", help="Query weights (query_id, weight) for weighted means.")
 @click.option("--per-query", is_flag=True, help="Show every query.")

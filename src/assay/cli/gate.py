@@ -11,8 +11,11 @@ import click
 from assay.cli import inputs, options, places
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.analysis.gate import Rule
     from assay.data.scores import Scores
+    from assay.measures import Measure
     from assay.messages import Lang
     from assay.results.gate import Gate
 
@@ -56,6 +59,7 @@ def command(
 ) -> None:  # fmt: skip
     """Decide, print, exit."""
     from assay.analysis.gate import gate
+    from assay.measures import split_measures
     from assay.report.document import write
     from assay.report.views import gate as report
     from assay.report.views.scores import stamp
@@ -66,10 +70,10 @@ def command(
     if inputs.is_result(options.named(judgments)[1]):
         systems, score = inputs.results((judgments, *runs)), None
     else:
-        wanted = _measures(list(measures), asked, rest["protocol"])
+        wanted = _measures(split_measures(measures), asked, rest["protocol"])
         job = inputs.prepare(judgments, runs, wanted, None, brief=True, **rest)
         systems, score = job.scores(), partial(inputs.score_at, job)
-    gates = [gate(scores, _rules(scores, list(measures), asked, score)) for scores in systems]
+    gates = [gate(scores, _rules(scores, split_measures(measures), asked, score)) for scores in systems]
     kind = kind or options.format_for(output, options.FORMATS)
     judged = stamp(systems)
     if kind == "json":
@@ -85,7 +89,7 @@ def command(
         sys.exit(1)
 
 
-def _measures(measures: list[str], asked: dict[str, Any], protocol: str) -> list[str] | None:
+def _measures(measures: Sequence[str | Measure], asked: dict[str, Any], protocol: str) -> list[str | Measure] | None:
     """What to compute: every measure that a rule names, and the protocol's own for its targets."""
     from assay.analysis.protocols import load_protocol
     from assay.formats.files import read_toml
@@ -98,7 +102,7 @@ def _measures(measures: list[str], asked: dict[str, Any], protocol: str) -> list
     return list(found.values()) or None
 
 
-def _text(measure: str) -> str:
+def _text(measure: str | Measure) -> str:
     """One text for all names of a measure, so that it is not computed twice."""
     from assay.errors import UsageError
     from assay.measures import parse
@@ -106,7 +110,7 @@ def _text(measure: str) -> str:
     try:
         return parse(measure).text
     except UsageError:
-        return measure
+        return str(measure)
 
 
 def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
@@ -114,7 +118,7 @@ def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
     return [pair for text in texts for pair in options.numbers([text], option).items()]
 
 
-def _rules(scores: Scores, measures: list[str], asked: dict[str, Any], score: Any) -> list[Rule]:
+def _rules(scores: Scores, measures: Sequence[str | Measure], asked: dict[str, Any], score: Any) -> list[Rule]:
     """Put the rules of the command line and of a file together."""
     from assay.analysis.comparable import labels_of
     from assay.analysis.diagnose import chosen

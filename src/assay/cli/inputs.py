@@ -13,13 +13,14 @@ import click
 from assay.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.formats.records import Records
+    from assay.measures import Measure
     from assay.messages import Lang
     from assay.results.result import Result
 
@@ -88,7 +89,7 @@ class Inputs:
 def prepare(
     judgments: str,
     runs: tuple[str, ...],
-    measures: list[str] | None,
+    measures: Sequence[str | Measure] | None,
     weights: str | None,
     *,
     protocol: str,
@@ -211,7 +212,7 @@ def score_at(job: Inputs, place: str) -> Scores:
 
 
 def _judgments(
-    judgments: str, runs: tuple[str, ...], measures: list[str] | None, protocol: str, *,
+    judgments: str, runs: tuple[str, ...], measures: Sequence[str | Measure] | None, protocol: str, *,
     dedupe: bool, input_format: str | None, split: str,
 ) -> tuple[Judgments, Records | None]:  # fmt: skip
     """Read judgments, or a file of records when no run is given."""

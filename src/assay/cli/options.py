@@ -18,9 +18,22 @@ Item = TypeVar("Item")
 _PATIENCE = 1.0  # seconds before progress is shown
 
 
+class _Threshold(click.types.FloatParamType):
+    """A grade, or the word for any grade above 0."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read it."""
+        return value if value == "positive" else super().convert(value, param, ctx)
+
+
 _PLAIN = [
     click.option("--protocol", default="trec", show_default=True, metavar="NAME|FILE", help="See: assay protocols."),
-    click.option("--min-relevance", type=float, help="Smallest grade that counts as relevant."),
+    click.option(
+        "--min-relevance",
+        type=_Threshold(),
+        metavar="GRADE|positive",
+        help="Smallest grade that is relevant; positive: any above 0.",
+    ),
     click.option("--max-grade", type=float, help="Largest grade of the scale (graded AP, ERR)."),
     click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir."),
     click.option("--split", default="test", show_default=True, help="Split of a BEIR folder."),

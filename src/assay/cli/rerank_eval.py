@@ -31,7 +31,9 @@ assay rerank-eval qrels.txt bm25.run --queries q.tsv --documents docs.tsv --rera
 @click.option("--reranker", required=True, metavar="NAME", help="A method, module:callable, or an http address.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the reranker.")
 @click.option("--depth", type=click.IntRange(min=1), default=50, show_default=True, help="Candidates of a query.")
-@click.option("-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; may be repeated.")
+@click.option(
+    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
+)
 @click.option("--protocol", default="rerank", show_default=True, metavar="NAME|FILE", help="See: assay protocols.")
 @options.written("--run-output", help="Write the reranked run.")
 @options.output

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 import numpy as np
 
 from assay.data.record import Record
-from assay.errors import UnknownName
+from assay.errors import AssayError, UnknownName
+from assay.lazy import public
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ Aggregate = Literal["mean", "sum", "geometric"]
 Parameter = str | bool | int | float | None | tuple[float, ...] | Mapping[str, float]
 
 GEOMETRIC_FLOOR = 0.00001  # trec_eval's, so that one failed query does not make the geometric mean 0
+_SHOWN = 8
 _EQUAL = 1e-12  # values that differ by less are the same
 
 
@@ -180,9 +182,9 @@ class Scores(Record):
         found = {column.subject for column in self.columns}
         return "answers" if "answers" in found else "rankings" if "rankings" in found else "spans"
 
-    def about(self, label: str) -> Column:
-        """What is known about the measure of a label."""
-        return self.columns[self._place(label)]
+    def about(self, measure: object) -> Column:
+        """What is known about a measure."""
+        return self.columns[self._place(measure)]
 
     @property
     def uncalibrated(self) -> bool:
@@ -201,31 +203,53 @@ class Scores(Record):
         rows = self.status[:, tells] if any(tells) else self.status
         return int((rows != UNJUDGED).any(axis=1).sum())
 
-    def __getitem__(self, label: object) -> float:
-        """Mean of a measure, by its label or by the text or value it was asked for with."""
-        name = str(label)
-        return self._aggregate(name if name in self.labels else self.asked.get(name, name))
+    def __getitem__(self, measure: object) -> float:
+        """Mean of a measure, by its label or any spelling of it: scores["ndcg@10"], scores["AP"], scores[ndcg @ 10]."""
+        return self._aggregate(self.label_of(measure))
 
     def mean(self) -> dict[str, float]:
         """Mean (or total, for counts) of every measure."""
         return {label: self._aggregate(label) for label in self.labels}
 
-    def column(self, label: str) -> Floats:
+    def column(self, measure: object) -> Floats:
         """Per-query values of a measure in the order of `query_ids`; NaN for queries that are in no mean."""
-        return self.values[:, self._place(label)]
+        return self.values[:, self._place(measure)]
 
-    def _place(self, label: str) -> int:
-        if label not in self.labels:
-            raise UnknownName("label", label, self.labels, hint=f"the labels are {', '.join(self.labels[:12])}")
-        return self.labels.index(label)
+    def _place(self, measure: object) -> int:
+        return self.labels.index(self.label_of(measure))
 
-    def coverage(self, label: str) -> Coverage:
+    def label_of(self, measure: object) -> str:
+        """The label of the column of a measure: that label, or any spelling of the same definition."""
+        found = self.find(measure)
+        if found is None:
+            some = ", ".join(self.labels[:_SHOWN]) + (" ..." if len(self.labels) > _SHOWN else "")
+            raise UnknownName("measure", str(measure), self.labels, hint=f"{self.name} has {some}")
+        return found
+
+    def find(self, measure: object) -> str | None:
+        """The label of the column of a measure, in any spelling; None if there is no such column."""
+        text = str(measure)
+        known = {**self.asked, **{label: label for label in self.labels}}
+        if text in known:
+            return known[text]
+        try:
+            wanted = public("parse")(measure)
+            canonical, definition = wanted.text, str(wanted.under(self.protocol))
+        except AssayError:  # a custom measure of another session, a rubric that is not here, or no measure at all
+            canonical = definition = text
+        if canonical in known:
+            return known[canonical]
+        defined = {column.definition: column.label for column in reversed(self.columns)}
+        return defined.get(definition, defined.get(text))
+
+    def coverage(self, measure: object) -> Coverage:
         """How much of what should have a value has one.
 
         A value that failed should be there, and so should that of an answer or a ranking that is missing (unless it
         counts as 0) and that of a sample which another method judged. Refusals, what a measure does not apply to or is
         not defined for, and queries that nobody judged are not expected to have a value.
         """
+        label = self.label_of(measure)
         column = self.status[:, self.labels.index(label)]
         codes = [MISSING, FAILED, *([UNJUDGED] if self.counts[label].judged_by else [])]
         scored = ~np.isnan(self.column(label))

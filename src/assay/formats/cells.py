@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from assay.data.samples import Context, Turn
 from assay.errors import excerpt
+from assay.formats.columns import CONTEXT_ID, CONTEXT_TEXT, SPEAKER, first_of
 from assay.formats.decoding import RepeatedKey, decode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TEXT = ("text", "content", "page_content", "contents", "passage", "context", "document", "body", "message", "value")
-_ID = ("id", "doc_id", "docid", "document_id", "chunk_id", "context_id", "passage_id", "pid", "_id")
-_ROLE = ("role", "speaker", "author", "from", "type")
 _PACKED = 1 << 24  # characters; a longer cell is not looked into
 
 
@@ -71,7 +69,7 @@ def text(value: Any, notes: list[str]) -> str:
     if isinstance(value, list) and len(value) == 1:
         return text(plain(value[0]), notes)
     if isinstance(value, dict):
-        found = _first(value, _TEXT)
+        found = first_of(value, CONTEXT_TEXT)
         if isinstance(found, str):
             return found
     raise Fault(f"expected a text, found {kind_of_value(value)}")
@@ -99,7 +97,7 @@ def contexts(value: Any, notes: list[str]) -> tuple[Context, ...]:
         notes.append("contexts is one text, not a list")
         return (Context(value),)
     if isinstance(value, dict):
-        if _first(value, _TEXT) is not None:
+        if first_of(value, CONTEXT_TEXT) is not None:
             return (_context(value, notes),)
         return tuple(Context(text(plain(found), notes), str(key)) for key, found in value.items())
     if not isinstance(value, list):
@@ -114,13 +112,13 @@ def contexts(value: Any, notes: list[str]) -> tuple[Context, ...]:
 def _context(item: Any, notes: list[str]) -> Context:
     if not isinstance(item, dict):
         return Context(text(item, notes))
-    found = plain(_first(item, _TEXT))
+    found = plain(first_of(item, CONTEXT_TEXT))
     if found is None:
         raise Fault(f"a context has no text: its keys are {', '.join(map(excerpt, list(item)[:5]))}")
     inner = item.get("metadata")
-    name = _first(item, _ID)
+    name = first_of(item, CONTEXT_ID)
     if name is None and isinstance(inner, dict):
-        name = _first(inner, (*_ID, "source"))
+        name = first_of(inner, (*CONTEXT_ID, "source"))
     return Context(text(found, notes), None if name is None else str(name))
 
 
@@ -133,8 +131,8 @@ def turns(value: Any, notes: list[str]) -> tuple[Turn, ...]:
     found: list[Turn] = []
     for item in (plain(item) for item in value):
         if isinstance(item, dict):
-            said = plain(_first(item, _TEXT))
-            role = _first(item, _ROLE)
+            said = plain(first_of(item, CONTEXT_TEXT))
+            role = first_of(item, SPEAKER)
             found.append(Turn("" if role is None else str(role), "" if said is None else text(said, notes)))
         elif isinstance(item, list):
             found += [Turn(_role(found, i), text(plain(part), notes)) for i, part in enumerate(item)]
@@ -164,7 +162,7 @@ def identifiers(value: Any, notes: list[str]) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise Fault(f"expected a list of ids, found {kind_of_value(value)}")
     flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
-    return tuple(identifier(_first(item, _ID) if isinstance(item, dict) else item, notes) for item in flat)
+    return tuple(identifier(first_of(item, CONTEXT_ID) if isinstance(item, dict) else item, notes) for item in flat)
 
 
 def groups(value: Any, notes: list[str]) -> tuple[tuple[str, ...], ...]:
@@ -172,8 +170,3 @@ def groups(value: Any, notes: list[str]) -> tuple[tuple[str, ...], ...]:
     if isinstance(value, list):
         return tuple(identifiers(item if isinstance(item, list) else [item], notes) for item in value)
     return (identifiers(value, notes),)
-
-
-def _first(item: dict[str, Any], names: tuple[str, ...]) -> Any:
-    lower = {str(key).lower(): found for key, found in item.items()}
-    return next((lower[name] for name in names if lower.get(name) is not None), None)

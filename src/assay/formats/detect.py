@@ -45,7 +45,8 @@ def _by_content(source: Input) -> str:
     first = head.lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r").lower()
     for separator, kind in (("\t", "tsv"), (",", "csv")):
         names = {name.strip().strip('"') for name in first.split(separator)}
-        if len(names) > 1 and names & {*columns.QUERY, *columns.CHUNK} and names & {*columns.DOC, *columns.WEIGHT}:
+        who, what = (columns.QUERY, columns.CHUNK), (columns.DOC, columns.WEIGHT)
+        if len(names) > 1 and columns.mention(names, *who) and columns.mention(names, *what):
             return kind
     return "trec"
 

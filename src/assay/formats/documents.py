@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assay.errors import InputError, excerpt
+from assay.errors import InputError
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
@@ -15,10 +15,6 @@ from assay.formats.reading import once
 if TYPE_CHECKING:
     import os
 
-_IDS = ("doc_id", "docid", "doc-id", "docno", "_id", "id", "document_id", "pid", "passage_id", "chunk_id")
-_TEXTS = ("text", "contents", "content", "body", "passage", "document", "doc")
-_TITLES = ("title", "headline")
-
 
 def read_documents(place: str | os.PathLike[str]) -> dict[str, str]:
     """Read documents as {id: text} from JSON lines, CSV, TSV, Parquet or a BEIR folder; a title comes first."""
@@ -26,13 +22,13 @@ def read_documents(place: str | os.PathLike[str]) -> dict[str, str]:
     if source.path is not None and source.path.is_dir():
         source = Input.at(source.path / "corpus.jsonl")
     frame = _table(source)
-    if len(frame.columns) == 2 and not {name.lower() for name in frame.columns} & {*_IDS, *_TEXTS}:  # noqa: PLR2004
+    if len(frame.columns) == 2 and not columns.mention(frame.columns, columns.DOCUMENT_ID, columns.DOCUMENT_TEXT):  # noqa: PLR2004
         frame = tables.read_two_columns(source, "csv" if source.suffix == ".csv" else "tsv", ("doc_id", "text"))
-    ids = columns.find(frame.columns, _IDS, path=source.label, needed="documents")
+    ids = columns.find(frame.columns, columns.DOCUMENT_ID, path=source.label, needed="documents")
     assert ids is not None
     rest = [name for name in frame.columns if name != ids]
-    text = columns.find(rest, _TEXTS, path=source.label, needed="documents")
-    title = columns.find(rest, _TITLES, path=source.label)
+    text = columns.find(rest, columns.DOCUMENT_TEXT, path=source.label, needed="documents")
+    title = columns.find(rest, columns.TITLE, path=source.label)
     assert text is not None
     body = frame[text].cast(pl.String).fill_null("")
     if title is not None:
@@ -45,20 +41,19 @@ def read_pairs(place: str | os.PathLike[str]) -> list[tuple[str, str, str, str]]
     """Read pairs to judge: rows of query id, document id, query text and document text (ids default to the texts)."""
     source = Input.at(place)
     frame = _table(source)
-    names = {name.lower(): name for name in frame.columns}
 
-    def column(*known: str) -> list[Any] | None:
-        found = next((names[name] for name in known if name in names), None)
+    def column(heading: columns.Heading) -> list[Any] | None:
+        found = columns.find(frame.columns, heading, path=source.label)
         return None if found is None else frame[found].cast(pl.String).to_list()
 
-    query, document = column("query", "question", "query_text"), column(*_TEXTS, "document_text")
+    query, document = column(columns.PAIR_QUERY), column(columns.PAIR_DOCUMENT)
     if query is None or document is None:
         raise InputError(
-            f"no texts of queries and documents among {', '.join(map(excerpt, frame.columns[:8]))}",
+            f"no texts of queries and documents among {columns.list_names(frame.columns)}",
             path=source.label,
             hint="expected columns query and document, and query_id and doc_id",
         )
-    query_ids, doc_ids = column("query_id", "qid", "q_id") or query, column(*_IDS) or document
+    query_ids, doc_ids = column(columns.PAIR_QUERY_ID) or query, column(columns.DOCUMENT_ID) or document
     rows = list(zip(query_ids, doc_ids, query, document, strict=True))
     for number, row in enumerate(rows, 1):
         if any(value is None for value in row):

@@ -36,9 +36,8 @@ def guard_texts(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def unguard_texts(frame: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Take the apostrophes away in the columns of these names, in any case."""
-    wanted = set(names)
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String and name.lower().strip() in wanted]
+    """Take the apostrophes away in the columns of these names."""
+    texts = [name for name in names if frame.schema[name] == pl.String]
     if not texts:
         return frame
     column = pl.col(texts)

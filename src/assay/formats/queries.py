@@ -16,9 +16,6 @@ from assay.formats.reading import once
 if TYPE_CHECKING:
     import os
 
-IDS = ("query_id", "qid", "q_id", "query-id", "queryid", "_id", "id", "topic_id", "question_id")
-TEXTS = ("text", "query", "question", "title", "user_input")
-
 
 @dataclass(frozen=True, eq=False)
 class Queries:
@@ -53,11 +50,12 @@ def read_queries(place: str | os.PathLike[str]) -> Queries:
         )
     frame = tables.read_table(source, kind)
     notes: tuple[str, ...] = ()
-    if kind in {"csv", "tsv"} and len(frame.columns) == 2 and not {n.lower() for n in frame.columns} & {*IDS, *TEXTS}:  # noqa: PLR2004
+    known = columns.mention(frame.columns, columns.QUERY_ID, columns.QUERY_TEXT)
+    if kind in {"csv", "tsv"} and len(frame.columns) == 2 and not known:  # noqa: PLR2004
         frame = tables.read_two_columns(source, kind, ("query_id", "text"))
         notes = ("the file has no header: its columns are read as query_id and text",)
-    query = columns.find(frame.columns, IDS, path=source.label, needed="queries")
-    text = columns.find([name for name in frame.columns if name != query], TEXTS, path=source.label)
+    query = columns.find(frame.columns, columns.QUERY_ID, path=source.label, needed="queries")
+    text = columns.find([name for name in frame.columns if name != query], columns.QUERY_TEXT, path=source.label)
     assert query is not None
     named = {query: "query_id"} | ({text: "text"} if text else {})
     frame = frame.rename(named).with_columns(query_id=once(frame[query], source.label))

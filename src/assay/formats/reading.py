@@ -1,17 +1,14 @@
-"""Reading judgments and runs from whatever they are given as: files of any format, dicts, frames."""
+"""Reading judgments, runs and what belongs to them from files of any format."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.data.judgments import Judgments
 from assay.data.run import Run
-from assay.data.source import Source
-from assay.errors import InputError, Repeated, UsageError, excerpt
+from assay.errors import InputError, Repeated, excerpt
 from assay.formats import columns, tables
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of, is_records
@@ -23,72 +20,9 @@ from assay.lazy import pl
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     from assay.formats.records import Records
-
-
-def as_judgments(data: Any, *, subtopics: bool = False, dedupe: bool = False) -> Judgments:
-    """Take judgments as a path, {query: {document: grade}}, {query: [relevant documents]}, a frame, or as they are."""
-    if isinstance(data, Judgments):
-        return data
-    if isinstance(data, (str, PathLike)):
-        return read_judgments(data, subtopics=subtopics, dedupe=dedupe)
-    if isinstance(data, Mapping):
-        lists = {
-            query: dict.fromkeys(docs, 1.0) for query, docs in data.items() if isinstance(docs, (list, tuple, set))
-        }
-        return Judgments.from_dict(_nested({**data, **lists}, "judgments", "grade"))
-    frame = tables.frame_from(data)
-    if frame is None:
-        raise UsageError(f"judgments must be a path, a dict of dicts or a frame, not {type(data).__name__}")
-    return tables.judgments_of(frame, None, subtopics=subtopics, dedupe=dedupe)
-
-
-def as_run(data: Any) -> Run | Mapping[str, Mapping[str, float]]:
-    """Take a run as a path, {query: {document: score}}, {query: [documents]}, a frame, or as it is."""
-    if isinstance(data, Run):
-        return data
-    if isinstance(data, (str, PathLike)):
-        return open_run(data)
-    if isinstance(data, Mapping):
-        return _mapping_run(data)
-    frame = tables.frame_from(data)
-    if frame is None:
-        raise UsageError(f"a run must be a path, a dict of dicts or a frame, not {type(data).__name__}")
-    return tables.run_of(frame, None, "run")
-
-
-def _mapping_run(data: Mapping[Any, Any]) -> Run | Mapping[str, Mapping[str, float]]:
-    """Use a dict of dicts with text ids as it is; copy anything else into a run."""
-    if data and all(isinstance(docs, (list, tuple)) for docs in data.values()):
-        return Run.from_lists({query: list(docs) for query, docs in data.items()})
-    scores = _nested(data, "a run", "score")
-    for query, docs in scores.items():  # the first id of each query tells whether ids are text
-        if not isinstance(query, str) or (docs and not isinstance(next(iter(docs)), str)):
-            return Run.from_dict(scores)
-    return scores
-
-
-def _nested(data: Mapping[Any, Any], what: str, value: str) -> Mapping[Any, Mapping[Any, float]]:
-    for query, docs in data.items():
-        if not isinstance(docs, Mapping):
-            raise InputError(
-                f"query {excerpt(query)} holds {excerpt(docs)}", hint=f"{what} must be {{query: {{document: {value}}}}}"
-            )
-    return data
-
-
-def as_records(data: Any) -> Records:
-    """Take self-contained records as a path or a list of dicts."""
-    from assay.formats.records import Records, records_of
-
-    if isinstance(data, Records):
-        return data
-    if isinstance(data, (str, PathLike)):
-        return read_records(data)
-    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        raise UsageError("no run is given: without one, give a file of records or a list of dicts")
-    return records_of(list(enumerate(data, 1)), Source("records"), "run")
 
 
 def read_records(place: str | os.PathLike[str], *, kind: str | None = None) -> Records:

@@ -23,21 +23,6 @@ if TYPE_CHECKING:
     from assay.data.source import Source
     from assay.formats.files import Input
 
-QUERY = ("query_id", "qid", "q_id", "id", "task_id", "topic_id", "query", "question", "user_input")
-RETRIEVED = (
-    "retrieved",
-    "context_ids",
-    "retrieved_context_ids",
-    "retrieved_ids",
-    "retrieved_docs",
-    "doc_ids",
-    "ranking",
-)
-RELEVANT = ("relevant", "gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks", "gold")
-LISTS = ("relevance", "relevances", "relevance_list", "graded_relevance")
-GRADES = ("grades", "y_true", "true_relevance", "labels")
-SCORES = ("scores", "y_score", "predicted_scores")
-
 
 @dataclass(frozen=True)
 class Records:
@@ -50,21 +35,20 @@ class Records:
 
 def looks_like_records(keys: set[str]) -> bool:
     """Tell records from rows of judgments or runs by their fields."""
-    lower = {key.lower() for key in keys}
-    has_lists = any(name in lower for name in (*LISTS, *GRADES))
-    pair = any(name in lower for name in RETRIEVED) and any(name in lower for name in RELEVANT)
-    return pair or (has_lists and not any(name in lower for name in columns.DOC))
+    has_lists = columns.mention(keys, columns.LISTS, columns.GRADES)
+    pair = columns.mention(keys, columns.RETRIEVED) and columns.mention(keys, columns.RELEVANT)
+    return pair or (has_lists and not columns.mention(keys, columns.DOC))
 
 
 def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str) -> Records:
     """Make judgments and runs of numbered records."""
     keys = list(dict.fromkeys(key for _, row in rows for key in row))
     label = source.label
-    query = _query_field(keys)
-    relevance = columns.find(keys, LISTS, path=label)
-    grades = columns.find(keys, GRADES, path=label)
-    retrieved = columns.find(keys, RETRIEVED, path=label)
-    relevant = columns.find(keys, RELEVANT, path=label)
+    query = next(iter(columns.candidates(keys, columns.RECORD_QUERY)), None)  # an id before a text; None numbers them
+    relevance = columns.find(keys, columns.LISTS, path=label)
+    grades = columns.find(keys, columns.GRADES, path=label)
+    retrieved = columns.find(keys, columns.RETRIEVED, path=label)
+    relevant = columns.find(keys, columns.RELEVANT, path=label)
     builder = _Builder(label, query)
     if relevance:
         builder.lists(rows, relevance, name)
@@ -82,16 +66,10 @@ def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str
     return builder.finish(source, columns.notes(used))
 
 
-def _query_field(keys: list[str]) -> str | None:
-    """Choose the field that identifies a query: an id before a text; None numbers the records."""
-    lower = {key.lower(): key for key in keys}
-    return next((lower[name] for name in QUERY if name in lower), None)
-
-
 def _score_fields(keys: list[str], label: str) -> dict[str, str]:
     """Find the score lists: `scores`, or one `scores_NAME` per system."""
     many = {key.removeprefix("scores_"): key for key in keys if key.startswith("scores_")}
-    one = columns.find(keys, SCORES, path=label, needed="" if many else "grades")
+    one = columns.find(keys, columns.SCORES, path=label, needed="" if many else "grades")
     return many or {"": one or ""}
 
 

@@ -11,7 +11,7 @@ from assay.data.samples import FIELDS, Sample, Samples
 from assay.data.source import Source
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import cells, tables
-from assay.formats.columns import list_names
+from assay.formats.columns import SAMPLE, candidates, list_names, mention
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of
 from assay.formats.files import Input
@@ -21,50 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-# Ours first, then what ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain call it.
-ALIASES: dict[str, tuple[str, ...]] = {
-    "query_id": ("query_id", "qid", "q_id", "id", "task_id", "topic_id", "question_id", "sample_id"),
-    "question": ("question", "user_input", "query", "input", "instruction", "topic", "prompt"),
-    "answer": (
-        "answer",
-        "response",
-        "actual_output",
-        "output",
-        "generated_answer",
-        "generated_texts",
-        "prediction",
-        "pred",
-        "model_response",
-        "result",
-    ),
-    "contexts": (
-        "contexts",
-        "retrieved_contexts",
-        "retrieval_context",
-        "retrieved_context",
-        "context",
-        "passages",
-        "documents",
-        "retrieved_contents",
-        "source_documents",
-    ),
-    "history": ("history", "chat_history", "conversation", "conversation_history", "messages"),
-    "reference": (
-        "reference",
-        "ground_truth",
-        "ground_truths",
-        "gt_answer",
-        "expected_output",
-        "expected_response",
-        "reference_answer",
-        "golden_answers",
-        "generation_gt",
-    ),
-    "context_ids": ("context_ids", "retrieved_context_ids", "retrieved_ids", "passage_id", "doc_ids"),
-    "gold_ids": ("gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks"),
-    "system": ("system", "system_name", "model", "model_name"),
-}
-_FIRST = {"query_id", "system"}  # of several columns that could be these, the first name counts
 _WRAPPERS = ("samples", "data", "rows", "results", "examples", "test_cases", "testcases", "records")
 _TABLES = {"csv", "tsv", "parquet"}
 
@@ -128,8 +84,7 @@ def _unwrap(data: dict[str, Any]) -> Any:
 
 
 def _fields(names: list[str]) -> set[str]:
-    lower = {name.lower().strip() for name in names}
-    return {field for field, known in ALIASES.items() if lower.intersection(known)}
+    return {field for field, heading in SAMPLE.items() if mention(names, heading)}
 
 
 def samples_of(
@@ -146,9 +101,9 @@ def samples_of(
     mapping = find_columns(names, source.label, columns or {})
     if "answer" not in mapping:
         raise InputError(
-            f"no column for answer among {', '.join(map(excerpt, names[:8]))}",
+            f"no column for answer among {list_names(names)}",
             path=source.label,
-            hint=f"also accepted: {', '.join(ALIASES['answer'][1:5])}; or say --map answer=COLUMN",
+            hint=f"also accepted: {', '.join(SAMPLE['answer'].others[:4])}; or say --map answer=COLUMN",
         )
     reader = _Reader(mapping, source.label, flat)
     read = _of_systems([reader.sample(number, row) for number, row in rows], source.label, named="query_id" in mapping)
@@ -220,8 +175,7 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
 
     The user may name a field as any other tool does.
     """
-    ours = {other: field for field, known in ALIASES.items() for other in known}
-    asked = {ours.get(field, field): name for field, name in asked.items()}
+    asked = {_field_of(field): name for field, name in asked.items()}
     for field, name in asked.items():
         if field not in FIELDS:
             raise UnknownName("field", field, FIELDS, hint=f"the fields are {', '.join(FIELDS)}")
@@ -231,14 +185,9 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
             )
     free = [name for name in names if name not in asked.values()]
     found = {}
-    for field, known in ALIASES.items():
-        if field in asked:
-            found[field] = asked[field]
-            continue
-        same = [name for name in free if name.lower().strip() in known]
-        if field in _FIRST:  # an id of the query beside an id of the row is common and clear
-            same = sorted(same, key=lambda name: known.index(name.lower().strip()))[:1]
-        if len(same) > 1:
+    for field, heading in SAMPLE.items():
+        same = [asked[field]] if field in asked else candidates(free, heading)
+        if len(same) > 1 and heading.others:  # an id of the query beside an id of the row is common and clear
             raise InputError(
                 f"columns {' and '.join(map(excerpt, same))} could both be {field}",
                 path=label,
@@ -247,6 +196,11 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
         if same:
             found[field] = same[0]
     return found
+
+
+def _field_of(name: str) -> str:
+    """The field that any tool's name for it means."""
+    return next((field for field, heading in SAMPLE.items() if mention([name], heading)), name)
 
 
 @dataclass

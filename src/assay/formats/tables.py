@@ -9,6 +9,7 @@ from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
+from assay.formats.cells import plain
 from assay.formats.decoding import decode, refusal
 from assay.formats.formulas import unguard_texts
 from assay.lazy import pl
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 
-_IDS = {*columns.QUERY, *columns.DOC, *columns.CHUNK, *columns.SUBTOPIC, "judge"} - {"query", "document", "chunk"}
+_TEXTS = {"query", "document", "chunk"}  # columns that hold texts in some files: an apostrophe there is the author's
 
 
 def read_table(source: Input, kind: str) -> pl.DataFrame:
@@ -28,7 +29,7 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
     if kind == "parquet":
         try:
             return pl.read_parquet(BytesIO(source.data))
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # damage makes Polars panic
             raise InputError(f"not a Parquet file: {first_line(error)}", path=source.label) from None
     if kind == "jsonl":
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
@@ -43,9 +44,15 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
             raise _ragged(text, separator, source.label, first_line(error)) from None
     else:
         if rows is None or len(found) == rows:
-            return unguard_texts(found, _IDS)
+            return unguard_texts(found, _ids(found))
     found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
-    return unguard_texts(found, _IDS)
+    return unguard_texts(found, _ids(found))
+
+
+def _ids(frame: pl.DataFrame) -> list[str]:
+    """Columns of ids."""
+    known = (columns.QUERY, columns.DOC, columns.CHUNK, columns.SUBTOPIC, columns.Heading("judge"))
+    return [name for name in frame.columns if columns.mention([name], *known) and columns.key_of(name) not in _TEXTS]
 
 
 def _refuse_twins(text: str, separator: str, label: str) -> None:
@@ -129,11 +136,18 @@ def frame_from(data: Any) -> pl.DataFrame | None:
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     if hasattr(data, "__arrow_c_stream__"):
-        found = pl.from_dataframe(data) if not hasattr(data, "schema") else pl.from_arrow(data)
+        try:
+            found = pl.from_dataframe(data) if not hasattr(data, "schema") else pl.from_arrow(data)
+        except ImportError:  # pandas hands over Arrow only where pyarrow is installed
+            return _frame_of_columns(data)
         return found if isinstance(found, pl.DataFrame) else found.to_frame()
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        return pl.DataFrame({str(name): list(data[name]) for name in data.columns})
-    return None
+    return _frame_of_columns(data) if hasattr(data, "to_dict") and hasattr(data, "columns") else None
+
+
+def _frame_of_columns(data: Any) -> pl.DataFrame:
+    """Copy a frame of pandas value by value."""
+    values = {str(name): [plain(value) for value in data[name]] for name in data.columns}
+    return pl.DataFrame({name: pl.Series(name, column, strict=False) for name, column in values.items()})
 
 
 def judgments_of(frame: pl.DataFrame, source: Source | None, *, subtopics: bool, dedupe: bool) -> Judgments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,7 +71,9 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
     kind = _kind(place, kind)
     frame = run.frame
     if "chunk_id" in frame.columns and kind in {"trec", "json"}:
-        raise UsageError(f"a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet")
+        if not frame.select((pl.col("chunk_id") == pl.col("doc_id")).all()).item():
+            raise UsageError(f"a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet")
+        frame = frame.drop("chunk_id")
     if kind == "trec":
         frame = frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
         frame = frame.select(
@@ -85,13 +88,18 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
 
 
 def write_result(
-    found: Result | Record | Sequence[Record], place: str | os.PathLike[str], *, command: str = ""
+    found: Result | Record | Sequence[Record] | Mapping[str, Scores],
+    place: str | os.PathLike[str],
+    *,
+    command: str = "",
 ) -> None:
-    """Write what was found out as a result file: scores, one or several, or any other record."""
+    """Write what was found out as a result file: scores, one or several (a list, or a dict by name), or any record."""
     if isinstance(found, (str, os.PathLike)):
         raise UsageError("the record comes first, then the file: write_result(scores, 'result.json')")
     if Path(place).suffix.lower() != ".json":
         raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
+    if isinstance(found, Mapping):
+        found = list(found.values())
     write_atomically(place, to_json(found if isinstance(found, Result) else make_result(found, command=command)))
 
 

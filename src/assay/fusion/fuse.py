@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from assay.data.run import Run
-from assay.errors import InputError, UnknownName, UsageError, excerpt
-from assay.formats.reading import as_run
+from assay.errors import UnknownName, UsageError, excerpt
+from assay.formats.given import as_whole_run, runs_by_name
 from assay.fusion.methods import check_parameters, method_of, methods_with
 from assay.fusion.normalisation import NORMS, lift_scores, norm_of
 from assay.fusion.overlay import lay_out
@@ -152,32 +152,9 @@ def name_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
     """Read runs and give each a name of its own."""
     if not isinstance(runs, (Mapping, Sequence)) or isinstance(runs, str):
         raise UsageError(f"runs must be a list of runs or a dict that names them, not {type(runs).__name__}")
-    pairs: list[tuple[str | None, Any]] = list(runs.items()) if isinstance(runs, Mapping) else [(None, r) for r in runs]
-    found = []
-    for number, (name, data) in enumerate(pairs, 1):
-        run = as_run(data)
-        whole = run if isinstance(run, Run) else _copy(run)
-        own = whole.name if whole.name != "run" else f"run{number}"
-        found.append(replace(whole, name=name or own))
-    if not found:
+    if not runs:
         raise UsageError("there is no run to fuse")
-    names = [run.name for run in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"two runs are called {twice!r}: give them names, as in NAME=FILE (Python: a dict of runs)")
-    return found
-
-
-def _copy(scores: Mapping[Any, Mapping[Any, Any]]) -> Run:
-    try:
-        return Run.from_dict(scores)
-    except (TypeError, ValueError):
-        for query, docs in scores.items():
-            for doc, score in docs.items():
-                if not isinstance(score, (int, float, np.number)):
-                    place = f"query {excerpt(query)}, document {excerpt(doc)}"
-                    raise InputError(f"score {excerpt(score)} of {place} is not a number") from None
-        raise
+    return [replace(as_whole_run(run), name=name) for name, run in runs_by_name(runs).items()]
 
 
 def check_sizes(*, depth: Any, top: Any, ties: str) -> None:

@@ -3,7 +3,7 @@
 from assay.measures import answers, conduct, gains, incomplete, judged, ranked, references, sets, spans, subtopics
 from assay.measures.grammar import ALIASES, is_rubric, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
-from assay.measures.spellings import expand
+from assay.measures.spellings import expand, split_measures
 
 __all__ = [
     "ALIASES",
@@ -23,5 +23,6 @@ __all__ = [
     "references",
     "sets",
     "spans",
+    "split_measures",
     "subtopics",
 ]

@@ -118,6 +118,7 @@ _IN_THE_TOP = {
 
 def parse(text: str | Measure | os.PathLike[str]) -> Measure:
     """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, ndcg_at_10, P(rel=2)@5, MAP@10 or tone.md."""
+    text = as_text(text)
     if isinstance(text, Measure):
         return text
     if is_rubric(text):
@@ -144,6 +145,11 @@ def parse(text: str | Measure | os.PathLike[str]) -> Measure:
 def is_rubric(text: object) -> bool:
     """Say whether what is asked for is a rubric: a file that ends in .md."""
     return isinstance(text, (str, os.PathLike)) and os.fspath(text).strip().lower().endswith(".md")
+
+
+def as_text(measure: Any) -> Any:
+    """A measure of ir_measures as the text that it prints; anything else as it is."""
+    return str(measure) if type(measure).__module__.partition(".")[0] == "ir_measures" else measure
 
 
 def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assay.data.run import Run
 from assay.errors import UsageError
-from assay.formats.reading import as_run
+from assay.formats.given import as_whole_run
 from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from assay.data.run import Run
 
 
 def overlap(first: Any, second: Any, k: int) -> dict[str, float]:
@@ -76,8 +77,7 @@ def _pairs(first: Any, second: Any) -> dict[str, tuple[list[str], list[str]]]:
 
 def _ranked(data: Any) -> Mapping[str, list[str]]:
     """Take runs in any form that evaluate takes."""
-    found = as_run(data)
-    return ranked_lists(found if isinstance(found, Run) else Run.from_dict(found))  # type: ignore[arg-type]
+    return ranked_lists(as_whole_run(data))
 
 
 def ranked_lists(run: Run, depth: int | None = None, *, given: bool = False) -> dict[str, list[str]]:

@@ -18,6 +18,7 @@ from assay.data.scores import Aggregate, Column, Parameter, Subject
 from assay.errors import UnknownName, UsageError, excerpt
 
 if TYPE_CHECKING:
+    from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
     from assay.data.segments import Floats
     from assay.data.spans import SpanCase
@@ -156,6 +157,11 @@ class Measure:
         takes = self.spec.inherited(measure.arguments)
         fill = {n: v for n, v in inherited.items() if n in takes and n not in dict(measure.params) and v is not None}
         return measure(**fill)
+
+    def under(self, protocol: Protocol) -> Measure:
+        """Fill what was not given from a protocol: its defaults, its threshold, its scale."""
+        top = protocol.max_grade if isinstance(protocol.max_grade, (int, float)) else None
+        return self.bind(protocol.defaults, min_relevance=protocol.min_relevance, max_grade=top)
 
     def check_subject(self, subject: Subject) -> None:
         """Refuse a measure of something else, and say where it is computed."""

@@ -1,17 +1,18 @@
-"""One text may ask for several measures: the lists and sets of trec_eval."""
+"""What people write for measures: lists of them, and several in one text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import re
+from typing import Any
 
 from assay.errors import UsageError, excerpt
-from assay.measures.grammar import is_rubric, parse
+from assay.measures.grammar import as_text, is_rubric, parse
+from assay.measures.registry import Measure
 from assay.measures.trec import MEASURES, SETS, columns_of
 
-if TYPE_CHECKING:
-    from assay.measures.registry import Measure
-
 _NAMES = {trec.name.lower(): trec.name for trec in MEASURES} | {name: name for name in SETS}
+_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:=.*)?")  # goes on with a list such as P.5,10
 
 
 def expand(text: str | Measure) -> tuple[Measure, ...]:
@@ -25,4 +26,39 @@ def expand(text: str | Measure) -> tuple[Measure, ...]:
     found = tuple(dict.fromkeys(column.measure for column in columns if column.measure is not None))
     if not found:
         raise UsageError(f"{excerpt(text)} is text, not a number: print it with assay trec_eval")
+    return found
+
+
+def split_measures(measures: Any) -> list[str | Measure]:
+    """Take one measure or several, each a value or a text; a text may be a list with commas, as in ndcg@10, map."""
+    one = as_text(measures)
+    if isinstance(one, (str, Measure, os.PathLike)):
+        return _split(one)
+    try:
+        several = [as_text(each) for each in one]
+    except TypeError:
+        raise UsageError(f"measures are texts such as 'ndcg@10', or a list of them, not {excerpt(one)}") from None
+    return [part for each in several for part in _split(each)]
+
+
+def _split(text: Any) -> list[str | Measure]:
+    """Split at commas outside brackets; a number after one goes on with the list before it."""
+    if isinstance(text, os.PathLike):
+        return [os.fspath(text)]
+    if not isinstance(text, str):
+        return [parse(text)]
+    parts = [""]
+    depth = 0
+    for piece in re.split(r"([(){}\[\],])", text):
+        depth += (piece in {"(", "{", "["}) - (piece in {")", "}", "]"})
+        if piece == "," and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += piece
+    found: list[str | Measure] = []
+    for part in parts:
+        if found and _NUMBER.fullmatch(part):
+            found[-1] = f"{found[-1]},{part.strip()}"
+        elif part.strip():
+            found.append(part.strip())
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.data.judgments import Judgments
 from assay.data.spans import GoldSpan, overlap
 from assay.errors import InputError, excerpt
-from assay.formats import tables
+from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 
@@ -30,7 +30,9 @@ def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[G
     kind = format_of(source, None)
     if kind not in {"jsonl", "csv", "tsv", "parquet"}:
         raise InputError("gold spans are read from .jsonl, .csv, .tsv or .parquet", path=source.label)
-    rows = tables.read_table(source, kind).iter_rows(named=True)
+    frame = tables.read_table(source, kind)
+    used = {one.name: columns.find(frame.columns, one, path=source.label) for one in (columns.QUERY, columns.DOC)}
+    rows = frame.rename({name: field for field, name in used.items() if name}).iter_rows(named=True)
     spans = [_span(row, _Row(number, source.label), texts) for number, row in enumerate(rows, 1)]
     return [span for span in spans if span.grade > 0]
 

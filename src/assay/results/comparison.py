@@ -215,14 +215,20 @@ class Comparison(Record):
         """Say whether queries have weights."""
         return self.weight is not None
 
+    def label_of(self, measure: str) -> str:
+        """The label of a measure in any spelling; a text that is none of them stays what it is."""
+        if measure in self.measures:
+            return measure
+        return next((label for label in self.measures if _spelling(label) == _spelling(measure)), measure)
+
     def mean(self, system: str, measure: str) -> Interval:
         """The mean of one system on one measure, with its interval."""
-        return self.means[measure][self.systems.index(system)]
+        return self.means[self.label_of(measure)][self.systems.index(system)]
 
     def contrast(self, system: str, measure: str) -> Contrast:
         """Find one system's contrast on one measure, by its label or any of its names."""
         for found in self.contrasts:
-            if found.system == system and found.measure in {measure, _spelling(measure)}:
+            if found.system == system and found.measure == self.label_of(measure):
                 return found
         raise UnknownName("contrast", f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts])
 

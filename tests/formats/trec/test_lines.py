@@ -385,7 +385,7 @@ def test_a_byte_order_mark_within_a_file_belongs_to_the_query(tmp_path, monkeypa
     lines = [f"q1 Q0 d{rank} {rank} {score.format(9 - rank)} t\n" for rank in range(1, 9)]
     path = write(tmp_path / "some.run", "".join(lines) + f"\ufeffq2 Q0 a 1 {score.format(2)} t\n")
     found = assay.evaluate({"q1": {"d1": 1}, "q2": {"a": 1}}, path, ["map"]).to_dict()
-    assert found["q2"]["average_precision"] == 0.0
+    assert found["q2"]["map"] == 0.0
     assert list(assay.read_run(path).to_dict()) == ["q1", "\ufeffq2"]
 
 

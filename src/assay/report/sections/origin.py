@@ -37,7 +37,7 @@ def _counts(group: Group) -> Table:
 
 
 def _count(scores: Scores, label: str) -> tuple[str, ...]:
-    counts = scores.counts[label]
+    counts = scores.counts[scores.label_of(label)]
     share = counts.unjudged_share
     numbers = (counts.queries, counts.missing, counts.undefined, counts.unjudged, counts.tied, counts.short)
     return (*(f"{n:,}" for n in numbers), "" if share is None else f"{share:.1%}")

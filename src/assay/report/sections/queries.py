@@ -125,7 +125,7 @@ def _drilldown(
 
 
 def _measures(group: Group) -> tuple[str, ...]:
-    labels = [label for label in group.systems[0].labels if all(label in scores.labels for scores in group.systems)]
+    labels = [label for label in group.systems[0].labels if all(scores.find(label) for scores in group.systems)]
     rest = [label for label in labels if label != group.primary]
     return (group.primary, *rest[:7])
 
