@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from assay.analysis.diagnose import diagnose
     from assay.analysis.economics import PricedMethod, cost
     from assay.analysis.evaluate import evaluate
-    from assay.analysis.gate import NotWorse, Threshold, gate
+    from assay.analysis.gate import gate
+    from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -61,8 +62,8 @@ _HOMES = {
     "PricedMethod": "assay.analysis.economics",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
-    "NotWorse": "assay.analysis.gate",
-    "Threshold": "assay.analysis.gate",
+    "NotWorse": "assay.analysis.gate_rules",
+    "Threshold": "assay.analysis.gate_rules",
     "gate": "assay.analysis.gate",
     "fuse": "assay.fusion.fuse",
     "load_protocol": "assay.analysis.protocols",
