@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from assay.analysis.answers import Answers, answer_systems, answers
     from assay.analysis.bench import bench
     from assay.analysis.calibrate import calibrate
+    from assay.analysis.check import check
     from assay.analysis.compare import compare
     from assay.analysis.conduct import run_experiment
     from assay.analysis.diagnose import diagnose
     from assay.analysis.economics import PricedMethod, cost
     from assay.analysis.evaluate import evaluate
+    from assay.analysis.explain import explain
     from assay.analysis.gate import gate
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.protocols import load_protocol
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from assay.results.trust import Validation
 
 _HOMES = {
+    "explain": "assay.analysis.explain",
+    "check": "assay.analysis.check",
     "Answers": "assay.analysis.answers",
     "answer_systems": "assay.analysis.answers",
     "answers": "assay.analysis.answers",
@@ -125,12 +129,14 @@ __all__ = [
     "answers",
     "bench",
     "calibrate",
+    "check",
     "compare",
     "cost",
     "diagnose",
     "encode",
     "evaluate",
     "evaluate_reranker",
+    "explain",
     "fuse",
     "gate",
     "load_protocol",

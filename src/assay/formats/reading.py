@@ -58,6 +58,12 @@ def as_run(data: Any) -> Run | Mapping[str, Mapping[str, float]]:
     return tables.run_of(frame, None, "run")
 
 
+def whole_run(data: Any) -> Run:
+    """Take a run in any form that `as_run` takes, as a run."""
+    run = as_run(data)
+    return run if isinstance(run, Run) else Run.from_dict(run)  # type: ignore[arg-type]
+
+
 def _mapping_run(data: Mapping[Any, Any]) -> Run | Mapping[str, Mapping[str, float]]:
     """Use a dict of dicts with text ids as it is; copy anything else into a run."""
     if data and all(isinstance(docs, (list, tuple)) for docs in data.values()):
