@@ -42,11 +42,11 @@ def command(
 
 
 def _shown(found: InputCheck, kind: str) -> str:
-    from assay.report import inputs
-    from assay.report.document import write
+    from assay.report.show import show
+    from assay.report.views.check import lines
 
     if kind == "json":
         from assay.results.codec import encode, write_json
 
         return write_json({"schema": 1, "findings": encode(found.findings)}) + "\n"
-    return inputs.check_lines(found) if kind == "table" else write(inputs.check(found), kind)  # type: ignore[arg-type]
+    return lines(found) if kind == "table" else show(found, kind)

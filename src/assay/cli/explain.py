@@ -26,10 +26,9 @@ def command(*, judgments: str, run: str, query: str, measure: str | None, **rule
     """Print the steps."""
     from assay.analysis.explain import explain
     from assay.formats.reading import read_judgments, read_run
-    from assay.report.document import write
-    from assay.report.inputs import explanation
+    from assay.report.show import show
 
     kind, split = rules.pop("input_format"), rules.pop("split")
     judged = read_judgments(judgments, kind=None if kind == "trec" else kind, split=split)
     found = explain(judged, read_run(run, kind=kind), query, measure, **rules)
-    click.echo(write(explanation(found), "table"), nl=False)
+    click.echo(show(found), nl=False)

@@ -1,19 +1,18 @@
-"""What a check of the input and an explanation of a value look like."""
+"""What a check of the input looks like."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from assay.errors import clean
-from assay.report.blocks import Block, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
+    from assay.report.blocks import Block
     from assay.results.check import Finding, InputCheck
-    from assay.results.explanation import Explanation
 
 
-def check_lines(found: InputCheck) -> str:
+def lines(found: InputCheck) -> str:
     """Every finding as a line of its own that names its file, as compilers write them, and how many there are."""
     number = len(found.findings)
     end = f"{number} finding{'s' * (number != 1)}" if number else "nothing found"
@@ -25,16 +24,7 @@ def _lines(one: Finding) -> list[str]:
     return [head, *([f"    for example: {clean('; '.join(one.examples))}"] if one.examples else [])]
 
 
-def check(found: InputCheck) -> list[Block]:
+def view(found: InputCheck) -> list[Block]:
     """Every finding as a row of one table."""
     rows = tuple(tuple(str(value) for value in row.values()) for row in found.to_rows())
     return [Table(("file", "level", "kind", "count", "message", "examples"), rows, names=6)]
-
-
-def explanation(found: Explanation) -> list[Block]:
-    """The list with one column per step, and the steps from there to the value."""
-    return [
-        Lines((f"query {found.query_id}, {found.measure}, protocol {found.protocol}",)),
-        Table(found.columns, found.rows, names=2),
-        Lines(found.steps),
-    ]
