@@ -9,11 +9,10 @@ from assay.analysis.compare import compare
 from assay.analysis.diagnose import chosen, diagnose, diagnose_scores
 from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
-from assay.analysis.settings import Settings
+from assay.analysis.settings import settings_of
 from assay.analysis.sweep import sweep
 from assay.data.record import Record
 from assay.errors import NotComparable, UsageError
-from assay.measures import parse
 from assay.measures.lists import ranked_lists
 from assay.results.comparison import Comparison
 from assay.results.diagnosis import Diagnosis
@@ -184,17 +183,6 @@ def _has_mean(scores: Scores) -> bool:
     return any(column.is_mean for column in scores.columns)
 
 
-def _settings(scores: Scores) -> Settings:
-    """Bind the measures of scores again, as they were when these were computed."""
-    protocol = scores.protocol
-    top = protocol.max_grade if isinstance(protocol.max_grade, (int, float)) else None
-    bound = {
-        label: parse(text).bind(protocol.defaults, min_relevance=protocol.min_relevance, max_grade=top)
-        for label, text in scores.definitions.items()
-    }
-    return Settings(protocol, bound)
-
-
 def _diagnoses(
     systems: Sequence[Scores],
     results: Sequence[Result],
@@ -219,7 +207,7 @@ def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judg
     if judgments is None or run is None or scores.protocol.fold is not None:
         return diagnose_scores(scores, queries=evidence.queries)
     try:
-        settings = _settings(scores)
+        settings = settings_of(scores)
     except UsageError:  # a custom measure of another session
         return diagnose_scores(scores, queries=evidence.queries)
     return diagnose(
