@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from assay.analysis.explain import explain
     from assay.analysis.gate import gate
     from assay.analysis.gate_rules import NotWorse, Threshold
+    from assay.analysis.judging import estimate_judging, judge_pairs, pool
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
-    from assay.formats.writing import read_result, write_judgments, write_result, write_run
+    from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
     from assay.results.trust import Validation
 
 _HOMES = {
+    "write_verdicts": "assay.formats.writing",
+    "pool": "assay.analysis.judging",
+    "estimate_judging": "assay.analysis.judging",
+    "judge_pairs": "assay.analysis.judging",
     "explain": "assay.analysis.explain",
     "check": "assay.analysis.check",
     "Answers": "assay.analysis.answers",
@@ -134,15 +139,18 @@ __all__ = [
     "cost",
     "diagnose",
     "encode",
+    "estimate_judging",
     "evaluate",
     "evaluate_reranker",
     "explain",
     "fuse",
     "gate",
+    "judge_pairs",
     "load_protocol",
     "measure",
     "overlap",
     "parse",
+    "pool",
     "rbo",
     "read_judgments",
     "read_records",
@@ -158,6 +166,7 @@ __all__ = [
     "write_judgments",
     "write_result",
     "write_run",
+    "write_verdicts",
 ]  # every measure is a name of this module too: assay.ndcg, assay.precision ...
 
 
