@@ -56,14 +56,18 @@ def command(
 ) -> None:  # fmt: skip
     """Decide, print, exit."""
     from assay.analysis.gate import gate
+    from assay.analysis.gate_rules import needed_measures
+    from assay.analysis.protocols import load_protocol
     from assay.report.document import write
     from assay.report.views import gate as report
     from assay.report.views.scores import stamp
 
-    rules, wanted, more = _asked(measures, rest)
+    rules, more = _asked(rest)
     if inputs.is_result(options.named(judgments)[1]):
         systems, score = inputs.results((judgments, *runs)), None
     else:
+        targets_of = load_protocol(rest["protocol"]) if more["targets"] else None
+        wanted = needed_measures(rules, measures, targets_of=targets_of)
         job = inputs.prepare(judgments, runs, wanted or None, None, brief=True, **rest)
         systems, score = job.scores(), partial(inputs.score_at, job)
     gates = [gate(scores, rules, measures=measures, score=score, **more) for scores in systems]
@@ -81,10 +85,9 @@ def command(
         sys.exit(1)
 
 
-def _asked(measures: tuple[str, ...], rest: dict[str, Any]) -> tuple[list[Rule | str], list[str], dict[str, Any]]:
-    """Take the options about rules out of all others: the rules, the measures they need, and more about them."""
-    from assay.analysis.gate_rules import Threshold, baselines_in, needed_measures
-    from assay.analysis.protocols import load_protocol
+def _asked(rest: dict[str, Any]) -> tuple[list[Rule | str], dict[str, Any]]:
+    """Take the options about rules out of all others: the rules, and more about them."""
+    from assay.analysis.gate_rules import Threshold, baselines_in
 
     typed = {"margin": bool(options.given("margin")), "min_coverage": bool(options.given("min_coverage"))}
     own = {name: rest.pop(name) for name in ("sure", "alpha", "min_coverage")}
@@ -95,9 +98,8 @@ def _asked(measures: tuple[str, ...], rest: dict[str, Any]) -> tuple[list[Rule |
         places.check(*baselines_in(file))
         rules.append(file)
     more = {**own, "targets": rest.pop("targets"), "margin": rest.pop("margin"), "not_worse_than": rest.pop("baseline")}
-    targets = load_protocol(rest["protocol"]) if more["targets"] else None
     untold = [name for name, given in typed.items() if not given]
-    return rules, needed_measures(rules, measures, targets_of=targets), {**more, **dict.fromkeys(untold)}
+    return rules, {**more, **dict.fromkeys(untold)}
 
 
 def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
