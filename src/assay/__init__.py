@@ -45,13 +45,17 @@ if TYPE_CHECKING:
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
+    from assay.report.plotting import plot
     from assay.report.show import show
+    from assay.report.writing import write_report
     from assay.results.codec import encode
     from assay.results.comparison import Comparison, Rules
     from assay.results.money import Gain
     from assay.results.trust import Validation
 
 _HOMES = {
+    "plot": "assay.report.plotting",
+    "write_report": "assay.report.writing",
     "write_verdicts": "assay.formats.writing",
     "pool": "assay.analysis.judging",
     "estimate_judging": "assay.analysis.judging",
@@ -150,6 +154,7 @@ __all__ = [
     "measure",
     "overlap",
     "parse",
+    "plot",
     "pool",
     "rbo",
     "read_judgments",
@@ -164,6 +169,7 @@ __all__ = [
     "tune_fusion",
     "validate",
     "write_judgments",
+    "write_report",
     "write_result",
     "write_run",
     "write_verdicts",

@@ -38,13 +38,17 @@ _DEPTH = 100  # how far down a document's place in the baseline's list is looked
 
 @dataclass(frozen=True)
 class Evidence:
-    """What lies behind a result: judgments, the runs by system, texts; each may be unknown."""
+    """What lies behind a result: judgments, the runs by system, texts; each may be unknown.
+
+    `files` are those that results name and that were found near them.
+    """
 
     judgments: Judgments | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     documents: Mapping[str, str] = field(default_factory=dict)
     queries: Queries | None = None
     notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
