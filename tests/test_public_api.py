@@ -50,3 +50,25 @@ def test_the_package_docstring_is_true():
 
     assert doctest.testmod(assay).failed == 0
     assert doctest.testmod(assay).attempted == 3
+
+
+def examples() -> list[str]:
+    """Public functions and classes whose docstrings have examples."""
+    return [name for name in assay.__all__ if ">>>" in (getattr(assay, name).__doc__ or "")]
+
+
+@pytest.mark.parametrize("name", examples())
+def test_examples_of_public_names_are_true(name):
+    import doctest
+
+    thing = getattr(assay, name)
+    home = sys.modules[thing.__module__]
+    for test in doctest.DocTestFinder(recurse=False).find(thing, name, globs=dict(vars(home))):
+        assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_what_commands_do_can_be_done_from_python():
+    assert {
+        "check", "compare", "cost", "diagnose", "estimate_judging", "evaluate", "explain", "gate", "judge_pairs",
+        "plot", "pool", "roi", "write_report", "write_verdicts",
+    } <= {*assay.__all__}  # fmt: skip

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from assay.analysis.answers import Answers, answer_systems, answers
     from assay.analysis.bench import bench
     from assay.analysis.calibrate import calibrate
+    from assay.analysis.check import check
     from assay.analysis.compare import compare
     from assay.analysis.conduct import run_experiment
     from assay.analysis.diagnose import diagnose
     from assay.analysis.economics import PricedMethod, cost
     from assay.analysis.evaluate import evaluate
-    from assay.analysis.gate import NotWorse, Threshold, gate
+    from assay.analysis.explain import explain
+    from assay.analysis.gate import gate
+    from assay.analysis.gate_rules import NotWorse, Threshold
+    from assay.analysis.judging import estimate_judging, judge_pairs, pool
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -37,17 +41,27 @@ if TYPE_CHECKING:
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
-    from assay.formats.writing import read_result, write_judgments, write_result, write_run
+    from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
+    from assay.report.plotting import plot
     from assay.report.show import show
+    from assay.report.writing import write_report
     from assay.results.codec import encode
     from assay.results.comparison import Comparison, Rules
     from assay.results.money import Gain
     from assay.results.trust import Validation
 
 _HOMES = {
+    "plot": "assay.report.plotting",
+    "write_report": "assay.report.writing",
+    "write_verdicts": "assay.formats.writing",
+    "pool": "assay.analysis.judging",
+    "estimate_judging": "assay.analysis.judging",
+    "judge_pairs": "assay.analysis.judging",
+    "explain": "assay.analysis.explain",
+    "check": "assay.analysis.check",
     "Answers": "assay.analysis.answers",
     "answer_systems": "assay.analysis.answers",
     "answers": "assay.analysis.answers",
@@ -61,8 +75,8 @@ _HOMES = {
     "PricedMethod": "assay.analysis.economics",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
-    "NotWorse": "assay.analysis.gate",
-    "Threshold": "assay.analysis.gate",
+    "NotWorse": "assay.analysis.gate_rules",
+    "Threshold": "assay.analysis.gate_rules",
     "gate": "assay.analysis.gate",
     "fuse": "assay.fusion.fuse",
     "load_protocol": "assay.analysis.protocols",
@@ -123,18 +137,24 @@ __all__ = [
     "answers",
     "bench",
     "calibrate",
+    "check",
     "compare",
     "cost",
     "diagnose",
     "encode",
+    "estimate_judging",
     "evaluate",
     "evaluate_reranker",
+    "explain",
     "fuse",
     "gate",
+    "judge_pairs",
     "load_protocol",
     "measure",
     "overlap",
     "parse",
+    "plot",
+    "pool",
     "rbo",
     "read_judgments",
     "read_records",
@@ -148,8 +168,10 @@ __all__ = [
     "tune_fusion",
     "validate",
     "write_judgments",
+    "write_report",
     "write_result",
     "write_run",
+    "write_verdicts",
 ]  # every measure is a name of this module too: assay.ndcg, assay.precision ...
 
 

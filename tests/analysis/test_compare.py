@@ -375,6 +375,44 @@ def test_one_name_does_not_fit_a_file_of_two_systems(files, tmp_path):
     assert "holds 2 systems" in done.stderr
 
 
+def lists_of(order: str) -> dict[str, dict[str, float]]:
+    """The same list for 20 queries: documents in this order."""
+    return {f"q{i}": {doc: float(-place) for place, doc in enumerate(order)} for i in range(20)}
+
+
+def test_lists_and_lifts_are_there_in_python_too(tmp_path):
+    judged = {f"q{i}": {"c": 1} for i in range(20)}
+    runs = {"found": lists_of("abc"), "reranked": lists_of("acb"), "other": lists_of("cxy")}
+    scores = [assay.evaluate(judged, run, ["mrr"], name=name) for name, run in runs.items()]
+    assert assay.compare(scores).likeness == ()
+    found = assay.compare(scores, runs=runs)
+    assert [(one.system, one.from_candidates) for one in found.likeness] == [("reranked", 1.0), ("other", 1 / 3)]
+    (lift,) = found.lifts
+    assert (lift.system, lift.before, lift.after, lift.ceiling) == ("reranked", pytest.approx(1 / 3), 0.5, 1.0)
+    assert assay.compare(scores, runs=list(runs.values())) == found
+    assert assay.compare(scores, runs=runs, baseline="other").lifts == ()
+    assay.write_result(scores, tmp_path / "r.json")
+    stored = assay.read_result(tmp_path / "r.json")
+    with pytest.raises(assay.UsageError, match="give the judgments too"):
+        assay.compare(stored, runs=runs)
+    assert assay.compare(stored, runs=runs, judgments=judged).lifts == found.lifts
+    with pytest.raises(assay.NotComparable, match="not the judgments of the scores"):
+        assay.compare(stored, runs=runs, judgments={"q0": {"c": 1}})
+    with pytest.raises(assay.UsageError, match="2 runs of 3 systems"):
+        assay.compare(scores, runs=list(runs.values())[:2])
+    with pytest.raises(assay.UsageError, match="no run of other"):
+        assay.compare(scores, runs={name: runs[name] for name in ("found", "reranked")})
+
+
+def test_descriptions_belong_to_the_comparison():
+    judged = {f"q{i}": {"c": 1} for i in range(20)}
+    scores = [assay.evaluate(judged, lists_of(order), ["mrr"], name=order) for order in ("abc", "cab")]
+    found = assay.compare(scores, descriptions={"cab": "with memory"})
+    assert "with memory" in found.to_markdown()
+    with pytest.raises(assay.UnknownName, match="bca"):
+        assay.compare(scores, descriptions={"bca": "?"})
+
+
 def test_descriptions_make_an_ablation_table(files, tmp_path):
     (tmp_path / "labels.csv").write_text("variant,description\nstrong,everything\nweak,without memory\n")
     done = run_assay(

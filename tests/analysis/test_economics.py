@@ -478,3 +478,32 @@ def test_the_published_methods_are_named_once():
 def text_of(stored):
     """A text as a file holds it, which is a message where it can be told in another language."""
     return stored if isinstance(stored, str) else stored["text"]
+
+
+# From Python ----------------------------------------------------------------------------------------------------------
+
+
+def test_costs_are_taken_as_a_dict_and_as_a_file(tmp_path):
+    (tmp_path / "c.toml").write_text(
+        "queries_per_day = 10\ndocuments_per_query = 20\n[method.m]\nprice = 1.0\ntokens = 100\n"
+    )
+    of_file = assay.cost(tmp_path / "c.toml")
+    assert of_file.of("m").per_query == pytest.approx(0.002) and of_file.of("m").per_day == pytest.approx(0.02)
+    assert assay.cost(tmp_path / "c.toml", documents_per_query=10).of("m").per_query == pytest.approx(0.001)
+    methods = {"m": {"price": 1.0, "tokens": 100}}
+    assert assay.cost(methods, queries_per_day=10, documents_per_query=20) == of_file
+    assert [str(one.method) for one in assay.cost().costs][1:] == ["cross-encoder", "LLM pointwise", "LLM listwise"]
+
+
+def test_returns_are_computed_from_a_comparison_and_costs_in_memory():
+    judged = {f"q{i}": {"a": 1} for i in range(20)}
+    first = {q: {"b": 2.0, "a": 1.0} for q in judged}
+    scores = [assay.evaluate(judged, run, ["mrr"], name=name) for name, run in (("old", first), ("new", judged))]
+    costs = assay.cost({"m": {"per_query": 0.001}}, queries_per_day=1000, currency="CNY")
+    found = assay.roi(assay.compare(scores), costs=costs, revenue_per_query=0.01)
+    assert (found.gain.relative.value, found.currency, found.queries_per_day) == (pytest.approx(1.0), "CNY", 1000)
+    assert found.net.value == pytest.approx(1000 * 0.01 - 1.0)
+    with pytest.raises(assay.UsageError, match="is in CNY, not in USD"):
+        assay.roi(0.1, costs=costs, revenue_per_query=0.01, currency="USD")
+    with pytest.raises(assay.UsageError, match="one way"):
+        assay.roi(0.1, costs=costs, cost_per_query=1.0, revenue_per_query=0.01)

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 import assay
-from assay.analysis.gate import NotWorse, Threshold, gate, read_rules, target_rules
+from assay.analysis.gate import gate
+from assay.analysis.gate_rules import NotWorse, Threshold, needed_measures, read_rules, target_rules
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.messages import tell
@@ -127,6 +128,47 @@ def test_a_file_without_rules_is_refused():
     for raw in ({}, {"rule": []}, {"rule": "x"}):
         with pytest.raises(assay.InputError, match="no rules"):
             read_rules(raw, "gate.toml", lambda _: None)
+
+
+def test_rules_are_taken_in_every_form_and_those_of_files_come_last(tmp_path):
+    new, old = system([1, 0] * 20), system([1, 1, 1, 0] * 10, "old")
+    assay.write_result(old, tmp_path / "old.json")
+    file = tmp_path / "gate.toml"
+    file.write_text(
+        '[[rule]]\nmeasure = "reciprocal_rank"\nnot_worse_than = "old.json"\n'
+        '[[rule]]\nmeasure = "recip_rank"\nat_least = 0.7\n'
+    )
+    mixed = [file, {"reciprocal_rank": 0.4}, Threshold("reciprocal_rank", at_most=0.6)]
+    found = gate(new, mixed, at_most={"recip_rank": 0.45}, not_worse_than=tmp_path / "old.json", margin=0.5)
+    assert [(check.name, check.outcome) for check in found.checks] == [
+        ("reciprocal_rank >= 0.4", "passed"),
+        ("reciprocal_rank <= 0.6", "passed"),
+        ("recip_rank <= 0.45", "failed"),
+        ("reciprocal_rank not worse than old by 0.5", "passed"),
+        ("reciprocal_rank not worse than old by 0.01", "failed"),
+        ("recip_rank >= 0.7", "failed"),
+    ]
+    assert needed_measures(mixed, ["map"]) == ["map", "reciprocal_rank"]  # which recip_rank is too
+    with pytest.raises(assay.UsageError, match=r"margin does not change the rules of .*gate.toml"):
+        gate(new, file, margin=0.5)
+    with pytest.raises(assay.UsageError, match="min_coverage does not change"):
+        gate(new, file, min_coverage=0.5)
+    with pytest.raises(assay.UsageError, match="a rule is a Threshold"):
+        gate(new, [0.5])
+
+
+def test_a_gate_reads_the_one_system_of_a_result_file(tmp_path):
+    assay.write_result(system([1, 0] * 20), tmp_path / "new.json")
+    assert gate(tmp_path / "new.json", {"reciprocal_rank": 0.5}).passed
+    assay.write_result([system([1, 0], "a"), system([1, 0], "b")], tmp_path / "two.json")
+    with pytest.raises(assay.UsageError, match="holds 2 systems"):
+        gate(tmp_path / "two.json", {"reciprocal_rank": 0.5})
+
+
+def test_a_gate_that_is_not_decided_passes_unless_it_is_strict():
+    found = gate(system([1, 0] * 3), not_worse_than=system([0, 1] * 3, "old"))
+    assert found.outcome == "inconclusive" and found.passed
+    assert found.passes() and not found.passes(strict=True)
 
 
 def test_a_gate_inside_a_test_names_what_failed(tmp_path):

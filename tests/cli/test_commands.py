@@ -224,7 +224,7 @@ def test_check_of_clean_input_is_0(folder):
      "rbp(gain='topic')", "err(max_grade=2)@10", "ndcg(judged_only=true)@10"],
 )  # fmt: skip
 def test_explanations_arrive_at_the_measures_value(measure):
-    from assay.analysis.explain import explain, rank_list
+    from assay.analysis.explain import rank_list, work_out
 
     place = collection()
     judgments = assay.read_judgments(place.judgments)
@@ -233,7 +233,7 @@ def test_explanations_arrive_at_the_measures_value(measure):
         lists = assay.read_run(path).to_dict()
         for query, value in zip(scores.query_ids, scores.values[:, 0], strict=True):
             listed = rank_list(judgments, query, list(lists.get(query, {}).items()), given=False, single=False)
-            found = explain(judgments, query, listed, assay.parse(scores.definitions[scores.labels[0]]))
+            found = work_out(judgments, query, listed, assay.parse(scores.definitions[scores.labels[0]]))
             assert found.value == pytest.approx(value, abs=1e-12)
 
 

@@ -20,12 +20,13 @@ import assay
 from assay.data.judgments import Judgments
 from assay.formats.documents import read_documents, read_pairs
 from assay.judge.panel import judge, verdict
-from assay.judge.pooling import leave_out_judged, pairs_of, pool
+from assay.judge.pooling import is_judged, pairs_of, pool
 from assay.judge.prompting import load_prompt, read_prompt
-from assay.judge.relevance import NEEDED, Pair, Question, Vote, expected_grade, vote_of
+from assay.judge.relevance import NEEDED, Pair, Question, expected_grade, vote_of
 from assay.judge.rubric import load_rubric
 from assay.llm import Client, Reply, TokenLogprob, as_client
 from assay.llm.prompts import mark_for
+from assay.results.judging import Vote
 from assay.testing import Answer, FakeLLM
 from attacks import INJECTIONS
 
@@ -251,8 +252,12 @@ def test_texts_that_are_missing_are_named():
 
 def test_known_pairs_are_not_judged_again():
     known = Judgments.from_dict({"q": {"a": 0, "b": -1}})
-    pairs = [Pair("q", doc, "", "") for doc in "abc"]
-    assert [pair.doc_id for pair in leave_out_judged(pairs, known)] == ["b", "c"]
+    assert [is_judged(known, "q", doc) for doc in "abc"] == [True, False, False]
+    runs = [{"q": dict.fromkeys("abc", 1.0)}]
+    assert assay.pool(runs, known=known) == [("q", "b"), ("q", "c")]
+    texts = {"queries": {"q": "x"}, "documents": dict.fromkeys("abc", "y")}
+    found = assay.judge_pairs(assay.pool(runs), known=known, judge=lambda _: "none", **texts)
+    assert [one.doc_id for one in found.verdicts] == ["b", "c"]
 
 
 def test_documents_and_pairs_are_read(tmp_path):

@@ -480,9 +480,9 @@ def test_a_run_written_by_an_experiment_is_not_followed_out_of_its_folder(result
     (result / "res.json").write_text(json.dumps(found))
     (result / "runs").mkdir()
     (result / "runs" / "r.jsonl").symlink_to(result.parent / "secret.txt")
-    from assay.cli.reporting import gather, load
+    from assay.analysis.evidence import find_evidence, load
 
-    assert gather(load(["res.json"]), judgments=None, runs=(), documents=None, queries=None).runs == {}
+    assert find_evidence([load("res.json")]).runs == {}
 
 
 def test_files_that_are_named_are_read_wherever_they_lie(result):
@@ -502,9 +502,9 @@ def test_a_report_is_not_written_over_the_files_behind_its_result(result):
 def test_documents_of_a_report_may_be_a_folder_of_files(demo, tmp_path):
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "tea-001.txt").write_text("a text in a file of its own")
-    from assay.cli.reporting import gather
+    from assay.analysis.evidence import find_evidence
 
-    found = gather([], judgments=None, runs=[], documents=str(tmp_path / "texts"), queries=None)
+    found = find_evidence([], documents=str(tmp_path / "texts"))
     assert found.documents == {"tea-001.txt": "a text in a file of its own"}
 
 

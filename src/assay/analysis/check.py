@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from assay.formats.given import as_judgments, as_whole_run
+from assay.formats.raw import raw_judgments, raw_run
+from assay.results.check import Finding, InputCheck
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _EXAMPLES = 3
 _UNJUDGED_DEPTH = 10
@@ -18,16 +22,36 @@ _UNJUDGED_ALARM = 0.2
 _CHUNKED = re.compile(r"^(.+?)(#|::|_chunk_|-chunk-|[_/:.-])([^#]*)$")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One kind of trouble: where, how often, for example, and what follows from it."""
+def check(judgments: Any, runs: Iterable[Any] = (), *, kind: str | None = None, split: str = "test") -> InputCheck:
+    """Look for trouble in judgments and runs before it becomes a number.
 
-    where: str
-    kind: str
-    count: int
-    message: str
-    examples: tuple[str, ...] = ()
-    error: bool = False
+    Files are looked at as they stand, in the format `kind` where it cannot be told; what would stop an evaluation is
+    found, too. `split` is that of a BEIR folder. Frames, dicts and our own types are taken as well.
+
+    >>> import assay
+    >>> [one.kind for one in assay.check({"q1": {"d1": 0}}, [{"q1": {"d1": 2.0}}]).findings]
+    ['no relevant document']
+    """
+    judged, where = _judged(judgments, kind, split)
+    found = check_judgments(judged, where)
+    for given in runs:
+        run, where = _listed(given, kind)
+        found += [*check_run(run, where), *check_pair(judged, run, where)]
+    return InputCheck(tuple(found))
+
+
+def _judged(given: Any, kind: str | None, split: str) -> tuple[pl.DataFrame, str]:
+    if isinstance(given, (str, os.PathLike)):
+        return raw_judgments(os.fspath(given), kind=kind, split=split), os.fspath(given)
+    read = as_judgments(given)
+    return read.frame, read.source.label if read.source else "judgments"
+
+
+def _listed(given: Any, kind: str | None) -> tuple[pl.DataFrame, str]:
+    if isinstance(given, (str, os.PathLike)):
+        return raw_run(os.fspath(given), kind=None if kind == "beir" else kind), os.fspath(given)
+    run = as_whole_run(given)
+    return run.frame, run.source.label if run.source else run.name
 
 
 def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:

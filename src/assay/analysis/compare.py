@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,11 @@ import numpy as np
 
 from assay.analysis.comparable import Aligned, aligned
 from assay.analysis.decision import decide, decide_payment, too_few
+from assay.analysis.listwise import with_lists
 from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
+from assay.formats.reading import read_labels
 from assay.results.comparison import Comparison, Contrast, Mover, Pairs, Rules, Weight
 from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
@@ -26,7 +29,7 @@ from assay.stats.ttests import paired_t
 from assay.stats.tukey import compact_letters, randomised_tukey
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from assay.data.segments import Floats
 
@@ -41,18 +44,34 @@ def compare(
     baseline: str | None = None,
     rules: Rules | None = None,
     all_pairs: bool = False,
+    runs: Mapping[str, Any] | Iterable[Any] | None = None,
+    judgments: Any = None,
+    chunks: Mapping[str, str] | str | None = None,
+    dedupe: bool = False,
+    descriptions: Mapping[str, str] | str | os.PathLike[str] | None = None,
     **changes: Any,
 ) -> Comparison:
     """Compare systems with a baseline (the first unless named) over the measures they share, or those named.
 
     Systems are a list of scores, or a dict that names them, as `evaluate` gives for several runs. Rules may be given
-    one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`.
+    one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`. With the `runs` behind the
+    scores, by system or in their order, lists are set beside each other, and a system that only reorders the baseline's
+    documents is held against the best order of them; scores of a file need the `judgments`, too, and what was evaluated
+    with `chunks` or `dedupe` is compared so. `descriptions` say what each system is, by name or in a file.
+
+    >>> import assay
+    >>> judged = {f"q{i}": {"a": 1} for i in range(20)}
+    >>> runs = {"found": {q: {"b": 2.0, "a": 1.0} for q in judged}, "reranked": {q: {"a": 1.0} for q in judged}}
+    >>> scores = [assay.evaluate(judged, run, ["mrr"], name=name) for name, run in runs.items()]
+    >>> assay.compare(scores, runs=runs).lifts[0].ceiling
+    1.0
     """
     rules = _rules(rules, changes)
     if isinstance(systems, Mapping) and all(isinstance(scores, Scores) for scores in systems.values()):
         systems = [replace(scores, name=str(name)) for name, scores in systems.items()]
     if not isinstance(systems, (list, tuple)) or not all(isinstance(scores, Scores) for scores in systems):
         raise UsageError("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)")
+    listed = runs if runs is None or isinstance(runs, Mapping) else _in_order(systems, runs)
     ordered = _baseline_first(systems, baseline)
     data = aligned(ordered, measures)
     if not len(data.query_ids):
@@ -68,7 +87,7 @@ def compare(
         )
         for i, label in enumerate(data.labels)
     }
-    return Comparison(
+    found = Comparison(
         baseline=data.names[0],
         systems=data.names,
         measures=data.labels,
@@ -80,8 +99,29 @@ def compare(
         best=tuple(_best(data, i) for i in range(len(data.labels))),
         warnings=concerns(ordered, data, rules, all_pairs=all_pairs),
         weight=_weight(data),
+        descriptions=_descriptions(descriptions, data.names),
         scores=tuple(ordered),
     )
+    return found if listed is None else with_lists(found, listed, judgments=judgments, chunks=chunks, dedupe=dedupe)
+
+
+def _in_order(systems: Sequence[Scores], runs: Iterable[Any]) -> dict[str, Any]:
+    found = list(runs)
+    if len(found) != len(systems):
+        raise UsageError(f"{len(found)} runs of {len(systems)} systems: give a run of every system, or none")
+    return {scores.name: run for scores, run in zip(systems, found, strict=True)}
+
+
+def _descriptions(
+    given: Mapping[str, str] | str | os.PathLike[str] | None, systems: Sequence[str]
+) -> Mapping[str, str]:
+    """What each system is; one that is described must be there."""
+    place = os.fspath(given) if isinstance(given, (str, os.PathLike)) else ""
+    found = read_labels(place) if isinstance(given, (str, os.PathLike)) else given or {}
+    for name in found:
+        if name not in systems:
+            raise UnknownName(f"system in {place}" if place else "system", name, systems)
+    return found
 
 
 def _weight(data: Aligned) -> Weight | None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError
+from assay.formats.files import read_toml
+from assay.formats.results import read_record
 from assay.messages import Said, say
+from assay.results.bench import Bench
 from assay.results.money import Costs, MethodCost
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from datetime import date
 
     from assay.llm.prices import Price, PriceTable
-    from assay.results.bench import Bench
 
 _MILLION = 1_000_000
 _HOUR, _DAY = 3600, 86_400
@@ -86,29 +90,103 @@ REFERENCES = (
 )
 
 
+_SETTINGS = ("queries_per_day", "documents_per_query", "currency")
+Place = str | os.PathLike[str]
+Described = tuple[str, Mapping[str, Any]]
+
+
 def cost(
-    methods: Sequence[PricedMethod] = (),
+    methods: Sequence[PricedMethod | Described] | Mapping[str, Mapping[str, Any]] | Place = (),
     *,
-    queries_per_day: float = 100_000,
-    documents_per_query: float = 50,
+    queries_per_day: float | None = None,
+    documents_per_query: float | None = None,
     reference: bool = False,
-    currency: str = "USD",
-    prices: PriceTable | None = None,
+    currency: str | None = None,
+    prices: PriceTable | Place | None = None,
     day: date | None = None,
 ) -> Costs:
-    """Set methods side by side; `reference` adds published figures of rerankers, scaled to these volumes."""
-    for name, value in (("queries_per_day", queries_per_day), ("documents_per_query", documents_per_query)):
-        if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be above 0, not {value!r}")
-    names = [method.name for method in methods]
+    """Set methods side by side; `reference` adds published figures of rerankers, scaled to these volumes.
+
+    Methods are `PricedMethod`, {name: what is known of it} (with `bench`, a file of measured loads, for `throughput`),
+    or a TOML file of them, which may set the volumes too; without any, there are the published figures. Volumes are
+    100,000 queries a day and 50 documents a query unless given, money is in USD. `prices` are those of models.
+
+    >>> import assay
+    >>> assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).of("cross-encoder").per_query
+    0.001
+    """
+    own: dict[str, Any] = {}
+    if isinstance(methods, (str, os.PathLike)):
+        own, methods = read_methods(methods)
+    asked = {"queries_per_day": queries_per_day, "documents_per_query": documents_per_query, "currency": currency}
+    settled = {**_USUAL, **own, **{name: value for name, value in asked.items() if value is not None}}
+    for name in _SETTINGS[:2]:
+        if not 0 < settled[name] < math.inf:
+            raise UsageError(f"{name} must be above 0, not {settled[name]!r}")
+    rows, notes = price_methods(methods, settled["documents_per_query"])
+    names = [method.name for method in rows]
     if len(set(names)) < len(names):
         raise UsageError(f"two methods are called {max(names, key=names.count)!r}: give each a name of its own")
-    job = _Job(queries_per_day, documents_per_query, currency, prices, day)
-    rows = [MethodCost(say("cost.none"), 0.0, 0.0, "")]
-    rows += [job.cost(method) for method in methods]
-    if reference:
-        rows += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
-    return Costs(currency, documents_per_query, queries_per_day, tuple(rows), tuple(job.warnings))
+    table = _price_table(prices)
+    job = _Job(settled["queries_per_day"], settled["documents_per_query"], settled["currency"], table, day)
+    found = [MethodCost(say("cost.none"), 0.0, 0.0, "")]
+    found += [job.cost(method) for method in rows]
+    if reference or not rows:
+        found += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
+    volumes = (settled["documents_per_query"], settled["queries_per_day"])
+    return Costs(settled["currency"], *volumes, tuple(found), (*notes, *job.warnings))
+
+
+_USUAL: dict[str, Any] = {"queries_per_day": 100_000, "documents_per_query": 50, "currency": "USD"}
+
+
+def _price_table(given: PriceTable | Place | None) -> PriceTable | None:
+    from assay.llm.prices import PriceTable
+
+    return PriceTable.load(given) if isinstance(given, (str, os.PathLike)) else given
+
+
+def read_methods(place: Place) -> tuple[dict[str, Any], list[Described]]:
+    """Read settings and methods of a TOML file."""
+    raw = read_toml(os.fspath(place))
+    tables = raw.pop("method", {})
+    for key in raw:
+        if key not in _SETTINGS:
+            raise UnknownName(f"key in {os.fspath(place)}", key, [*_SETTINGS, "method"])
+    numbers = [raw[name] for name in _SETTINGS[:2] if name in raw]
+    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in numbers):
+        raise InputError("queries_per_day and documents_per_query must be numbers", path=os.fspath(place))
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise InputError("methods are tables such as [method.cross-encoder]", path=os.fspath(place))
+    return raw, [(name, dict(table)) for name, table in tables.items()]
+
+
+def price_methods(
+    given: Sequence[PricedMethod | Described] | Mapping[str, Mapping[str, Any]], documents: float
+) -> tuple[list[PricedMethod], list[Said]]:
+    """Make methods of what is known of them; a bench file gives the throughput, which is noted."""
+    listed = list(given.items()) if isinstance(given, Mapping) else list(given)
+    notes: list[Said] = []
+    found = [one if isinstance(one, PricedMethod) else _method(*one, documents, notes) for one in listed]
+    return found, notes
+
+
+def _method(name: str, known: Mapping[str, Any], documents: float, notes: list[Said]) -> PricedMethod:
+    values = dict(known)
+    bench, threads = values.pop("bench", None), values.pop("threads", None)
+    if bench is not None:
+        if "throughput" in values:
+            raise UsageError(f"{name}: give throughput or a bench file, not both")
+        place = "the measurement" if isinstance(bench, Bench) else str(bench)
+        hint = "make one: assay bench ... -o FILE.json"
+        measured = bench if isinstance(bench, Bench) else read_record(place, Bench, "bench", hint=hint)
+        many = None if threads is None else int(threads)
+        qps, used = fastest_load(measured, documents=documents, threads=many, place=place)
+        values["throughput"] = qps
+        notes.append(say("cost.measured", method=name, qps=qps, place=place, threads=used))
+    elif threads is not None:
+        raise UsageError(f"{name}: threads says which load of a bench file counts: give bench=FILE too")
+    return PricedMethod.of(name, values, also=("bench", "threads"))
 
 
 class _Job:
@@ -152,7 +230,7 @@ class _Job:
             self.warnings.append(say("cost.no_price", method=method.name, model=method.model))
             return _unknown(method, say("cost.lacks_model", model=method.model))
         if row.currency != self.currency:
-            raise UsageError(f"{method.name}: the price is in {row.currency}, not in {self.currency} (see --currency)")
+            raise UsageError(f"{method.name}: the price is in {row.currency}, not in {self.currency} (see currency)")
         length = (method.tokens or 0.0) * self.documents / method.calls
         tier = row.tier(length)
         if tier is None:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from assay.analysis.settings import Settings
 from assay.errors import InputError, UsageError, excerpt
+from assay.formats.given import as_judgments, as_whole_run
+from assay.measures import usual
 from assay.measures.steps import STEPS, StepCase
 from assay.results.diagnosis import RankedDocument
+from assay.results.explanation import Explanation
 
 if TYPE_CHECKING:
     from assay.data.judgments import Judgments
+    from assay.data.protocol import Protocol, Ties
     from assay.measures import Measure
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A calculation: the list with one column per step, then the sums, then the value."""
-
-    query_id: str
-    measure: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    steps: tuple[str, ...]
-    value: float
 
 
 def rank_list(
@@ -43,8 +39,41 @@ def rank_list(
     return [RankedDocument(i, doc, score, grades.get(doc)) for i, (doc, score) in enumerate(ordered, 1)]
 
 
-def explain(judgments: Judgments, query_id: str, listed: list[RankedDocument], measure: Measure) -> Explanation:
-    """Work out a measure for one query step by step."""
+def explain(
+    judgments: Any,
+    run: Any,
+    query: str,
+    measure: str | Measure | None = None,
+    *,
+    protocol: str | Protocol = "trec",
+    min_relevance: float | None = None,
+    max_grade: float | None = None,
+    ties: Ties | None = None,
+    ignore_same_id: bool | None = None,
+) -> Explanation:
+    """Show how a measure comes about for one query, rank by rank; everything is given as to `evaluate`.
+
+    >>> import assay
+    >>> assay.explain({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, "q", "ndcg@10").steps[-1]
+    'nDCG = 0.630930 / 1.000000 = 0.630930'
+    """
+    judged = as_judgments(judgments)
+    settings = Settings.of(
+        judged, [measure or usual.SINGLE], protocol, min_relevance=min_relevance, max_grade=max_grade, ties=ties,
+        ignore_same_id=ignore_same_id,
+    )  # fmt: skip
+    rule, whole = settings.protocol, as_whole_run(run)
+    rows = whole.frame.filter(pl.col("query_id") == query).select("doc_id", "score").rows()
+    if not rows and query in judged.by_query:
+        place = whole.source.label if whole.source else None
+        raise InputError(f"query {excerpt(query)} is not in the run", path=place, hint="it counts as 0")
+    docs = [(doc, score) for doc, score in rows if not (rule.ignore_same_id and doc == query)]
+    listed = rank_list(judged, query, docs, given=rule.ties == "given", single=rule.scores == "float32")
+    return replace(work_out(judged, query, listed, next(iter(settings.measures.values()))), protocol=rule.name)
+
+
+def work_out(judgments: Judgments, query_id: str, listed: list[RankedDocument], measure: Measure) -> Explanation:
+    """Work out a measure for one ranked list step by step."""
     work = STEPS.get(measure.name)
     if work is None:
         raise UsageError(f"{measure.name} has no step-by-step explanation; there is one for {', '.join(STEPS)}")
@@ -58,6 +87,7 @@ def explain(judgments: Judgments, query_id: str, listed: list[RankedDocument], m
     columns, cells, steps, value = work(case)
     base = [(str(d.rank), d.doc_id, f"{d.score:g}", "-" if d.grade is None else f"{d.grade:g}") for d in top]
     rows = tuple((*left, *right) for left, right in zip(base, cells, strict=True))
+    known = None if math.isnan(value) else value
     return Explanation(
-        query_id, str(measure), ("rank", "document", "score", "grade", *columns), rows, tuple(steps), value
+        query_id, str(measure), ("rank", "document", "score", "grade", *columns), rows, tuple(steps), known
     )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.analysis.comparable import aligned
-from assay.errors import InputError, UnknownName, UsageError
+from assay.analysis.gate_rules import ALPHA, GivenRules, NotWorse, Place, Rule, Threshold, collect_rules
+from assay.analysis.stored import read_system
+from assay.data.scores import Scores
+from assay.errors import UsageError
 from assay.messages import Said, ends, say
 from assay.results.gate import Gate, Outcome, RuleCheck
 from assay.stats.bounded import upper_bound
@@ -20,58 +23,48 @@ from assay.stats.moments import NO_SPREAD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from assay.data.protocol import Target
-    from assay.data.scores import Column, Scores
+    from assay.data.scores import Column
+    from assay.measures import Measure
 
-MARGIN = 0.01
-ALPHA = 0.05
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive")
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """The mean must be at least `at_least` (at most `at_most`); with `sure`, so must the end of its interval.
+def gate(
+    scores: Scores | Place,
+    rules: GivenRules = (),
+    *,
+    at_most: Mapping[str, float] | None = None,
+    targets: bool = False,
+    not_worse_than: Scores | Place | None = None,
+    measures: Sequence[str | Measure] = (),
+    margin: float | None = None,
+    alpha: float = ALPHA,
+    sure: bool = False,
+    min_coverage: float | None = None,
+    score: Callable[[str], Scores] | None = None,
+) -> Gate:
+    """Hold one system's scores, or those of a result file, against rules.
 
-    At least the share `min_coverage` of what should have a value must have one (see `Scores.coverage`).
+    `rules` are `Threshold` and `NotWorse`, {measure: least mean}, a TOML file of rules, or a list of any of these;
+    `at_most` has the largest means. `targets` checks those of the protocol. `not_worse_than` is a baseline, scores or a
+    result file, compared on `measures` (the primary one unless named); a loss below `margin` is tolerated. `score`
+    evaluates a baseline that is named by the file of its run. `sure`, `alpha` and `min_coverage` (see `Threshold`) are
+    those of all rules but `Threshold`, `NotWorse` and the rules of a file, which have their own.
+
+    >>> import assay
+    >>> scores = assay.evaluate({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, ["reciprocal_rank"])
+    >>> assay.gate(scores, {"reciprocal_rank": 0.4}).passed
+    True
     """
-
-    measure: str
-    at_least: float | None = None
-    at_most: float | None = None
-    strict: bool = False
-    sure: bool = False
-    alpha: float = ALPHA
-    min_coverage: float = 1.0
+    held = scores if isinstance(scores, Scores) else read_system(scores)
+    given = collect_rules(
+        held, rules, at_most=at_most, targets=targets, not_worse_than=not_worse_than, measures=measures, margin=margin,
+        alpha=alpha, sure=sure, min_coverage=min_coverage, score=score,
+    )  # fmt: skip
+    return _decide(held, given)
 
 
-@dataclass(frozen=True)
-class NotWorse:
-    """The mean must not be lower than the baseline's by `margin` or more (higher, where lower is better).
-
-    Of both systems, at least the share `min_coverage` of what should have a value must have one.
-    """
-
-    measure: str
-    baseline: Scores
-    margin: float = MARGIN
-    alpha: float = ALPHA
-    min_coverage: float = 1.0
-
-
-Rule = Threshold | NotWorse
-
-
-def gate(scores: Scores, rules: Sequence[Rule]) -> Gate:
-    """Hold one system's scores against rules."""
-    for rule in rules:
-        if not 0 < rule.alpha < 0.5:  # noqa: PLR2004
-            raise UsageError(f"alpha = {rule.alpha:g}: expected a number between 0 and 0.5")
-        if not 0 <= rule.min_coverage <= 1:
-            raise UsageError(f"min_coverage = {rule.min_coverage:g}: expected a share between 0 and 1")
-    if not rules:
-        raise UsageError(
-            "the gate has no rule: give a threshold (--fail-under), a baseline (--not-worse-than), --targets or --rules"
-        )
+def _decide(scores: Scores, rules: Sequence[Rule]) -> Gate:
     checks = [_threshold(scores, rule) if isinstance(rule, Threshold) else _not_worse(scores, rule) for rule in rules]
     bases = {rule.baseline.name: rule.baseline for rule in rules if isinstance(rule, NotWorse)}
     doubts = [*scores.warnings, *(say("doubt.of_one", system=n, text=t) for n, b in bases.items() for t in b.warnings)]
@@ -200,45 +193,3 @@ def _non_inferior(interval: Interval, margin: float) -> Outcome:
     if interval.low > -margin:
         return "passed"
     return "failed" if interval.high < -margin else "inconclusive"
-
-
-def target_rules(targets: Sequence[Target], scores: Scores, **more: Any) -> list[Rule]:
-    """Make rules of a protocol's targets, of those that the scores have; `more` goes into each `Threshold`."""
-    return [
-        Threshold(t.measure, at_most=t.target, strict=t.strict, **more)
-        if t.below
-        else Threshold(t.measure, at_least=t.target, strict=t.strict, **more)
-        for t in targets
-        if scores.find(t.measure) is not None
-    ]
-
-
-_KEYS = ("measure", "at_least", "at_most", "strict", "sure", "not_worse_than", "margin", "alpha", "min_coverage")
-
-
-def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[Rule]:
-    """RuleCheck the rules of a TOML file; `baseline` reads the scores that a rule compares with."""
-    entries = raw.get("rule") if isinstance(raw, dict) else None
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError("no rules", path=place, hint='expected [[rule]] with measure = "ndcg@10", at_least = 0.85')
-    try:
-        return [_rule(entry, baseline) for entry in entries]
-    except UsageError as error:
-        raise InputError(str(error), path=place) from None
-
-
-def _rule(entry: Mapping[str, Any], baseline: Callable[[str], Scores]) -> Rule:
-    for key, value in entry.items():
-        if key not in _KEYS:
-            raise UnknownName("key of a rule", key, _KEYS)
-        wanted: tuple[type, ...] = (str,) if key in {"measure", "not_worse_than"} else (int, float)
-        wanted = (bool,) if key in {"strict", "sure"} else wanted
-        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-            raise UsageError(f"rule: {key} = {value!r}: expected {'text' if str in wanted else wanted[-1].__name__}")
-    kinds = [key for key in ("at_least", "at_most", "not_worse_than") if key in entry]
-    if "measure" not in entry or len(kinds) != 1:
-        raise UsageError("a rule needs a measure and one of at_least, at_most, not_worse_than")
-    rest = {key: value for key, value in entry.items() if key != "not_worse_than"}
-    if kinds == ["not_worse_than"]:
-        return NotWorse(baseline=baseline(entry["not_worse_than"]), **rest)
-    return Threshold(**rest)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.evaluate import rank, score
+from assay.analysis.evaluate import listed_run, rank, score
+from assay.analysis.settings import settings_of
 from assay.data.scores import aggregate
+from assay.errors import NotComparable, UsageError
+from assay.formats.given import as_judgments, as_whole_run
 from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
 from assay.results.comparison import Lift, Likeness
 
@@ -18,9 +22,50 @@ if TYPE_CHECKING:
     from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
     from assay.data.run import Run
+    from assay.data.scores import Scores
     from assay.results.comparison import Comparison
 
 _DEPTH = 100  # rank-biased overlap at p = .9 gives the ranks below a weight of 0.00003
+
+
+def with_lists(
+    comparison: Comparison,
+    runs: Mapping[str, Any],
+    *,
+    judgments: Any = None,
+    chunks: Mapping[str, str] | str | None = None,
+    dedupe: bool = False,
+) -> Comparison:
+    """Set the lists of every run beside the baseline's; runs that only reorder its documents get a ceiling."""
+    base = comparison.scores[0]
+    missing = next((name for name in comparison.systems if name not in runs), None)
+    if missing is not None:
+        raise UsageError(f"there is no run of {missing}: give a run of every system, or none")
+    raw = {name: replace(as_whole_run(runs[name]), name=name) for name in comparison.systems}
+    protocol = base.protocol
+    given = protocol.ties == "given"
+    lists = {name: listed_run(run, protocol, chunks, dedupe=dedupe) for name, run in raw.items()}
+    first = lists[comparison.baseline]
+    alike = tuple(likeness(first, lists[name], given=given) for name in comparison.systems[1:])
+    if not any(one.reranks for one in alike):
+        return replace(comparison, likeness=alike)
+    weights = None if base.weights is None else dict(zip(base.query_ids, base.weights.tolist(), strict=True))
+    judged = _judgments_of(base, judgments)
+    limits = ceilings(judged, raw[comparison.baseline], settings_of(base), chunks=chunks, weights=weights)
+    chosen = protocol.primary if protocol.primary in comparison.measures else comparison.measures[0]
+    gains = [lift for one in alike if one.reranks for lift in lifts(comparison, one.system, limits, chosen)]
+    return replace(comparison, likeness=alike, lifts=tuple(gains))
+
+
+def _judgments_of(scores: Scores, given: Any) -> Judgments:
+    if given is None:
+        if isinstance(scores.judgments, str):
+            raise UsageError("the scores come from a file: give the judgments too, as in compare(..., judgments=...)")
+        return scores.judgments
+    found = as_judgments(given)
+    if found.digest != scores.judgments_digest:
+        raise NotComparable("these are not the judgments of the scores: their content differs")
+    return found
 
 
 def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) -> Likeness:

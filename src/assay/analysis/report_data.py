@@ -9,11 +9,10 @@ from assay.analysis.compare import compare
 from assay.analysis.diagnose import chosen, diagnose, diagnose_scores
 from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import listed_run
-from assay.analysis.settings import Settings
+from assay.analysis.settings import settings_of
 from assay.analysis.sweep import sweep
 from assay.data.record import Record
 from assay.errors import NotComparable, UsageError
-from assay.measures import parse
 from assay.measures.lists import ranked_lists
 from assay.results.comparison import Comparison
 from assay.results.diagnosis import Diagnosis
@@ -38,13 +37,17 @@ _DEPTH = 100  # how far down a document's place in the baseline's list is looked
 
 @dataclass(frozen=True)
 class Evidence:
-    """What lies behind a result: judgments, the runs by system, texts; each may be unknown."""
+    """What lies behind a result: judgments, the runs by system, texts; each may be unknown.
+
+    `files` are those that results name and that were found near them.
+    """
 
     judgments: Judgments | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     documents: Mapping[str, str] = field(default_factory=dict)
     queries: Queries | None = None
     notes: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -181,12 +184,6 @@ def _has_mean(scores: Scores) -> bool:
     return any(column.is_mean for column in scores.columns)
 
 
-def _settings(scores: Scores) -> Settings:
-    """Bind the measures of scores again, as they were when these were computed."""
-    bound = {label: parse(text).under(scores.protocol) for label, text in scores.definitions.items()}
-    return Settings(scores.protocol, bound)
-
-
 def _diagnoses(
     systems: Sequence[Scores],
     results: Sequence[Result],
@@ -212,7 +209,7 @@ def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judg
     if judgments is None or run is None or scores.protocol.fold is not None:
         return diagnose_scores(scores, queries=evidence.queries)
     try:
-        settings = _settings(scores)
+        settings = settings_of(scores)
     except UsageError:  # a custom measure of another session
         return diagnose_scores(scores, queries=evidence.queries)
     return diagnose(

@@ -3,37 +3,115 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+import os
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from assay.errors import UnknownName, UsageError
-from assay.results.money import Band, Gain, NetAt, Roi
-
-if TYPE_CHECKING:
-    from assay.results.comparison import Comparison
+from assay.formats.results import read_record
+from assay.messages import say
+from assay.results.comparison import Comparison
+from assay.results.money import Band, Costs, Gain, NetAt, Roi
 
 _POINTS = 25
 
 
+Place = str | os.PathLike[str]
+
+
 def roi(
-    gain: Gain | float,
+    gain: Gain | Comparison | float | Place,
     *,
-    cost_per_query: float | None,
-    queries_per_day: float,
     revenue_per_query: float,
+    cost_per_query: float | None = None,
+    queries_per_day: float | None = None,
+    costs: Costs | Place | None = None,
     fixed_per_day: float = 0.0,
     elasticity: float = 1.0,
+    system: str | None = None,
+    measure: str | None = None,
     method: str = "",
-    currency: str = "USD",
+    currency: str | None = None,
     tokens: float | None = None,
 ) -> Roi:
     """Weigh a relative gain in quality against its extra cost; the interval of the gain goes into every number.
 
-    Revenue rises by `elasticity` per cent when quality rises by one per cent; 1 is the plain formula. `method` names
-    what costs it, `tokens` how many tokens that reads for a query.
+    The gain is a number, or that of a comparison or its result file: of its `measure` (the first) and its `system` (the
+    only one). The cost of a query is given, or taken from `costs`, those of `assay.cost` or their file, with the volume
+    and currency: of the `method` that is named, or the only one. Revenue rises by `elasticity` per cent when quality
+    rises by one per cent; 1 is the plain formula. `tokens` are read for a query.
+
+    >>> import assay
+    >>> assay.roi(0.2, cost_per_query=0.001, queries_per_day=100_000, revenue_per_query=0.01).net.value
+    100.0
     """
-    given = gain if isinstance(gain, Gain) else Gain(Band(gain))
+    found = _gain(gain, system, measure)
+    price = _price(costs, _Price(method, cost_per_query, queries_per_day, tokens, currency or "USD"), currency)
+    if price.queries_per_day is None:
+        raise UsageError("how many queries a day? Give --queries-per-day")
+    return _weigh(
+        found, price, queries_per_day=price.queries_per_day, revenue_per_query=revenue_per_query,
+        fixed_per_day=fixed_per_day, elasticity=elasticity,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Price:
+    """The extra cost of a query, and what it was computed for."""
+
+    method: str
+    per_query: float | None
+    queries_per_day: float | None
+    tokens: float | None
+    currency: str
+
+
+def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> _Price:
+    """The price as given, or what costs say where it is not."""
+    if costs is None:
+        return replace(given, method=given.method or say("roi.step"))
+    if given.per_query is not None:
+        raise UsageError("give the extra cost one way: the cost of a query, or costs")
+    place = "the cost" if isinstance(costs, Costs) else os.fspath(costs)
+    hint = "make one: assay cost ... -o FILE.json"
+    part = costs if isinstance(costs, Costs) else read_record(costs, Costs, "cost", hint=hint)
+    names = [one.method for one in part.costs[1:]]
+    name = given.method or (names[0] if len(names) == 1 else None)
+    if name is None:
+        raise UsageError(f"{place} holds several methods: choose one with --method ({', '.join(names)})")
+    if name not in names:
+        raise UnknownName("method", name, names, hint=f"{place} holds {', '.join(names)}")
+    if currency is not None and currency != part.currency:
+        raise UsageError(f"{place} is in {part.currency}, not in {currency}")
+    each = part.of(name).tokens
+    read = None if each is None else each * part.documents_per_query
+    volume = part.queries_per_day if given.queries_per_day is None else given.queries_per_day
+    return _Price(name, part.of(name).per_query, volume, read, part.currency)
+
+
+def _gain(given: Gain | Comparison | float | Place, system: str | None, measure: str | None) -> Gain:
+    if isinstance(given, (str, os.PathLike)):
+        hint = "make one: assay compare ... -o comparison.json"
+        given = read_record(given, Comparison, "comparison", hint=hint)
+    if isinstance(given, Comparison):
+        return gain_of(given, system=system, measure=measure)
+    if system or measure:
+        raise UsageError("--system and --measure choose from a comparison file: give one")
+    return given if isinstance(given, Gain) else Gain(Band(given))
+
+
+def _weigh(
+    given: Gain,
+    price: _Price,
+    *,
+    queries_per_day: float,
+    revenue_per_query: float,
+    fixed_per_day: float,
+    elasticity: float,
+) -> Roi:
+    cost_per_query = price.per_query
     if given.relative.value is None or not math.isfinite(given.relative.value):
         raise UsageError(f"the gain is {given.relative.value!r}: expected a number such as 0.2")
     for name, value in (("queries_per_day", queries_per_day), ("revenue_per_query", revenue_per_query),
@@ -50,11 +128,11 @@ def roi(
     back = Band(None) if not total else _each(net, lambda n: n / total)
     needed = None if total is None else total / (queries_per_day * revenue_per_query * elasticity)
     volume = _volume(worth, cost_per_query, fixed_per_day)
-    price = _each(worth, lambda earned: _above(earned - fixed_per_day / queries_per_day))
+    most = _each(worth, lambda earned: _above(earned - fixed_per_day / queries_per_day))
     return Roi(
         given, queries_per_day, revenue_per_query, cost_per_query, fixed_per_day, elasticity, revenue, total, net, back,
-        volume, price, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
-        method, currency, tokens,
+        volume, most, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
+        price.method, price.currency, price.tokens,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
-    from assay.data.scores import Subject
+    from assay.data.scores import Scores, Subject
     from assay.measures import Measure
 
 
@@ -64,6 +64,17 @@ class Settings:
         primary = next((one.label for one in wanted if one.canonical == settled.primary), None)
         complete = {label: measure.text for label, measure in bound.items()}
         return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(wanted))
+
+
+def settings_of(scores: Scores) -> Settings:
+    """Bind the measures of scores again, as they were when these were computed."""
+    protocol = scores.protocol
+    top = protocol.max_grade if isinstance(protocol.max_grade, (int, float)) else None
+    bound = {
+        label: parse(text).bind(protocol.defaults, min_relevance=protocol.min_relevance, max_grade=top)
+        for label, text in scores.definitions.items()
+    }
+    return Settings(protocol, bound)
 
 
 def for_answers(protocol: Protocol) -> Protocol:

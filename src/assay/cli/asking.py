@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli import options
+from assay.report.views.judging import money, prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from assay.llm.client import Client, Estimate
+    from assay.llm.client import Client
     from assay.llm.progress import Progress
-    from assay.messages import Said
+
+__all__ = ["bar", "client_options", "clients", "money", "prices", "wiped"]
 
 _NO_KEY = "none-for-a-dry-run"
 _OPTIONS: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
@@ -111,42 +113,3 @@ def bar() -> Callable[[str, Progress], None]:
         click.echo(f"\r{line[:100]:<100}", err=True, nl=False)
 
     return show
-
-
-def money(now: Progress) -> Said:
-    """Say what was spent."""
-    from assay.messages import say
-
-    if now.unpriced:
-        spent = say("judge.money_unknown")
-    elif now.possible_cost:
-        spent = say("judge.money_maybe", cost=now.cost, possible=now.possible_cost, currency=now.currency)
-    else:
-        spent = say("judge.money", cost=now.cost, currency=now.currency)
-    tokens = now.prompt_tokens + now.completion_tokens
-    if now.estimated and not now.unpriced:
-        spent = say("judge.about", money=spent)
-    told = "judge.spent_estimated" if now.estimated else "judge.spent"
-    return say(told, calls=now.calls, cached=now.cached, tokens=tokens, money=spent)
-
-
-def prices(plans: Sequence[Estimate], limit: float | None) -> list[list[Said]]:
-    """Say what each plan will cost, and which --max-cost suffices for all of them: it is shared out evenly."""
-    import math
-
-    from assay.messages import say
-
-    known = [plan.enough for plan in plans if plan.enough is not None]
-    enough = math.ceil(max(known) * len(plans) * 10_000) / 10_000 if len(known) == len(plans) else None
-    found = []
-    for plan in plans:
-        if plan.cost is None:
-            lines = [say("judge.no_price")]
-        elif enough is None:
-            lines = [say("judge.price_open", cost=plan.cost, currency=plan.currency)]
-        else:
-            lines = [say("judge.price", cost=plan.cost, currency=plan.currency, enough=f"{enough:.4f}")]
-        if limit is not None and plan.enough is not None and plan.enough > limit / len(plans):
-            lines.append(say("judge.over", limit=limit / len(plans), currency=plan.currency))
-        found.append(lines)
-    return found

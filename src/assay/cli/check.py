@@ -10,7 +10,7 @@ import click
 from assay.cli.options import emit, format_for, named, with_progress, written
 
 if TYPE_CHECKING:
-    from assay.analysis.check import Finding
+    from assay.results.check import InputCheck
 
 _HELP = """Look for trouble in JUDGMENTS and RUNs before it becomes a number. Exits with 1 if anything is found.
 
@@ -31,42 +31,22 @@ def command(
     *, judgments: str, runs: tuple[str, ...], input_format: str | None, split: str, kind: str | None, output: str | None
 ) -> None:
     """Check and print the findings."""
-    from assay.analysis.check import check_judgments, check_pair, check_run
-    from assay.formats.raw import raw_judgments, raw_run
+    from assay.analysis.check import check
 
-    judged = raw_judgments(judgments, kind=input_format, split=split)
-    found: list[Finding] = check_judgments(judged, judgments)
-    for text in with_progress(runs, "checking"):
-        path = named(text)[1]
-        run = raw_run(path, kind=None if input_format == "beir" else input_format)
-        found += [*check_run(run, path), *check_pair(judged, run, path)]
+    paths = [named(text)[1] for text in runs]
+    found = check(judgments, with_progress(paths, "checking"), kind=input_format, split=split)
     known = {".json": "json", ".md": "markdown", ".csv": "csv", ".txt": "table"}
     emit(_shown(found, kind or format_for(output, known)), output)
-    if found:
+    if not found.clean:
         sys.exit(1)
 
 
-def _shown(found: list[Finding], kind: str) -> str:
+def _shown(found: InputCheck, kind: str) -> str:
+    from assay.report.show import show
+    from assay.report.views.check import lines
+
     if kind == "json":
-        import json
-        from dataclasses import asdict
+        from assay.results.codec import encode, write_json
 
-        return (
-            json.dumps({"schema": 1, "findings": [asdict(item) for item in found]}, ensure_ascii=False, indent=1) + "\n"
-        )
-    from assay.errors import clean
-    from assay.report.tables import Table, render
-
-    if kind == "table":
-        lines = [
-            f"{clean(item.where)}: {'error' if item.error else 'warning'}: {item.kind}: {item.count:,} {item.message}"
-            + (f"\n    for example: {clean('; '.join(item.examples))}" if item.examples else "")
-            for item in found
-        ]
-        lines.append(f"{len(found)} finding{'s' * (len(found) != 1)}" if found else "nothing found")
-        return "\n".join(lines) + "\n"
-    rows = tuple(
-        (f.where, "error" if f.error else "warning", f.kind, str(f.count), f.message, "; ".join(f.examples))
-        for f in found
-    )
-    return render(Table(("file", "level", "kind", "count", "message", "examples"), rows, names=6), kind)  # type: ignore[arg-type]
+        return write_json({"schema": 1, "findings": encode(found.findings)}) + "\n"
+    return lines(found) if kind == "table" else show(found, kind)

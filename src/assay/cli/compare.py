@@ -92,10 +92,11 @@ def command(
     else:
         job = inputs.prepare(first, others, list(measures) or None, weights, brief=True, **rest)
         systems = job.scores()
-    found = compare(systems, list(measures) or None, baseline=baseline, rules=rules, all_pairs=all_pairs)
-    descriptions = _descriptions(labels, found)
-    if job is not None and not brief:
-        found = _with_lists(job, found)
+    found = compare(
+        systems, list(measures) or None, baseline=baseline, rules=rules, all_pairs=all_pairs, descriptions=labels,
+        runs=None if job is None or brief else job.runs(), chunks=None if job is None else job.chunks,
+        dedupe=job is not None and job.dedupe,
+    )  # fmt: skip
     kind = kind or options.format_for(output, options.FORMATS)
     if report is not None or kind == "json":
         result = _result(systems, found)
@@ -113,9 +114,7 @@ def command(
         table = shown.pair_rows(found) if all_pairs else shown.rows(found)
         options.emit(write([table], "csv", lang, stamp=stamp(systems)), output)
         return
-    document = shown.document(
-        found, str(systems[0].protocol), brief=brief, descriptions=descriptions, notes=_notes(systems)
-    )
+    document = shown.document(found, str(systems[0].protocol), brief=brief, notes=_notes(systems))
     if brief and kind in {"latex", "markdown"}:  # a table to be put into a paper or a page; the rest is for the author
         from assay.report.views.scores import stamp
 
@@ -125,44 +124,10 @@ def command(
         options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
 
 
-def _with_lists(job: Inputs, found: Comparison) -> Comparison:
-    """Set the lists of every run beside the baseline's; runs that only reorder its documents get a ceiling."""
-    from dataclasses import replace
-
-    from assay.analysis.evaluate import listed_run
-    from assay.analysis.listwise import ceilings, lifts, likeness
-
-    raw = {run.name: run for run in job.runs()}
-    given = job.settings.protocol.ties == "given"
-    runs = {name: listed_run(run, job.settings.protocol, job.chunks, dedupe=job.dedupe) for name, run in raw.items()}
-    base = runs[found.baseline]
-    alike = tuple(likeness(base, runs[name], given=given) for name in found.systems[1:])
-    if not any(one.reranks for one in alike):
-        return replace(found, likeness=alike)
-    limits = ceilings(job.judgments, raw[found.baseline], job.settings, chunks=job.chunks, weights=job.weights)
-    primary = job.settings.protocol.primary
-    chosen = primary if primary in found.measures else found.measures[0]
-    gains = [lift for one in alike if one.reranks for lift in lifts(found, one.system, limits, chosen)]
-    return replace(found, likeness=alike, lifts=tuple(gains))
-
-
 def _notes(systems: list[Scores]) -> list[str]:
     from assay.report.views import scores as evaluation
 
     return evaluation.sentences(systems)[1:]
-
-
-def _descriptions(place: str | None, found: Comparison) -> dict[str, str] | None:
-    if place is None:
-        return None
-    from assay.errors import UnknownName
-    from assay.formats.reading import read_labels
-
-    descriptions = read_labels(place)
-    for name in descriptions:
-        if name not in found.systems:
-            raise UnknownName(f"system in {place}", name, found.systems)
-    return descriptions
 
 
 def _report(job: Inputs | None, result: Result, place: str | None, lang: Lang) -> None:

@@ -9,8 +9,7 @@ import click
 from assay.cli import options, places
 
 if TYPE_CHECKING:
-    from assay.analysis.economics import PricedMethod
-    from assay.messages import Lang, Said
+    from assay.messages import Lang
     from assay.results.money import Costs
 
 _HELP = """Set methods of reranking side by side: money per query and per day.
@@ -28,7 +27,6 @@ assay cost --method service,price_per_search=0.002 --method service-200,price_pe
 assay cost costs.toml --reference
 """
 _TEXTS = ("model", "url", "bench")
-_SETTINGS = ("queries_per_day", "documents_per_query", "currency")
 
 
 @click.command(name="cost", help=_HELP)
@@ -45,40 +43,14 @@ def command(
     kind: str | None, lang: Lang, **settings: Any,
 ) -> None:  # fmt: skip
     """Compute and print."""
-    from assay.analysis.economics import cost
-    from assay.llm.prices import PriceTable
+    from assay.analysis.economics import cost, read_methods
 
-    given: list[tuple[str, dict[str, Any]]] = []
-    asked = {name: value for name, value in settings.items() if value is not None}
-    if file is not None:
-        own, given = _read(file)
-        asked = own | asked
+    own, given = read_methods(file) if file is not None else ({}, [])
     given += [_split(text) for text in methods]
+    asked = own | {name: value for name, value in settings.items() if value is not None}
     places.check(*(values.get("bench") for _, values in given))
     kind = kind or options.format_for(output, options.FORMATS)
-    notes: list[Said] = []
-    rows = [_method(name, values, float(asked.get("documents_per_query", 50)), notes) for name, values in given]
-    table = PriceTable.load(*([prices] if prices else []))
-    found = cost(rows, reference=reference or not rows, prices=table, **asked)
-    _report(found, notes, output=output, kind=kind, lang=lang)
-
-
-def _read(place: str) -> tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]:
-    """Read settings and methods of a TOML file."""
-    from assay.errors import InputError, UnknownName
-    from assay.formats.files import read_toml
-
-    raw = read_toml(place)
-    tables = raw.pop("method", {})
-    for key in raw:
-        if key not in _SETTINGS:
-            raise UnknownName(f"key in {place}", key, [*_SETTINGS, "method"])
-    numbers = [raw[name] for name in _SETTINGS[:2] if name in raw]
-    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in numbers):
-        raise InputError("queries_per_day and documents_per_query must be numbers", path=place)
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise InputError("methods are tables such as [method.cross-encoder]", path=place)
-    return raw, [(name, dict(table)) for name, table in tables.items()]
+    _report(cost(given, reference=reference, prices=prices, **asked), output=output, kind=kind, lang=lang)
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
@@ -102,37 +74,12 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
     return name, values
 
 
-def _method(name: str, values: dict[str, Any], documents: float, notes: list[Said]) -> PricedMethod:
-    """Make a method; a bench file gives its throughput."""
-    from assay.analysis.economics import PricedMethod, fastest_load
-    from assay.errors import UsageError
-    from assay.formats.results import read_record
-    from assay.messages import say
-    from assay.results.bench import Bench
-
-    place, threads = values.pop("bench", None), values.pop("threads", None)
-    if place is not None:
-        if "throughput" in values:
-            raise UsageError(f"{name}: give throughput or a bench file, not both")
-        measured = read_record(str(place), Bench, "bench", hint="make one: assay bench ... -o FILE.json")
-        many = None if threads is None else int(threads)
-        qps, used = fastest_load(measured, documents=documents, threads=many, place=str(place))
-        values["throughput"] = qps
-        notes.append(say("cost.measured", method=name, qps=qps, place=str(place), threads=used))
-    elif threads is not None:
-        raise UsageError(f"{name}: threads says which load of a bench file counts: give bench=FILE too")
-    return PricedMethod.of(name, values, also=("bench", "threads"))
-
-
-def _report(found: Costs, notes: list[Said], *, output: str | None, kind: str, lang: Lang) -> None:
-    from dataclasses import replace
-
+def _report(found: Costs, *, output: str | None, kind: str, lang: Lang) -> None:
     from assay.analysis.protocols import load_protocol
     from assay.cli.inputs import command_line
     from assay.report.document import write
     from assay.report.views import money as report
 
-    found = replace(found, warnings=(*notes, *found.warnings))
     if kind == "json":
         from assay.formats.results import to_json
         from assay.results.result import make_result

@@ -11,11 +11,8 @@ import click
 from assay.cli import inputs, options, places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.analysis.gate import Rule
+    from assay.analysis.gate_rules import Rule
     from assay.data.scores import Scores
-    from assay.measures import Measure
     from assay.messages import Lang
     from assay.results.gate import Gate
 
@@ -59,21 +56,22 @@ def command(
 ) -> None:  # fmt: skip
     """Decide, print, exit."""
     from assay.analysis.gate import gate
+    from assay.analysis.gate_rules import needed_measures
+    from assay.analysis.protocols import load_protocol
     from assay.measures import split_measures
     from assay.report.document import write
     from assay.report.views import gate as report
     from assay.report.views.scores import stamp
 
-    names = ("fail_under", "fail_over", "sure", "baseline", "margin", "alpha", "targets", "rules_file", "min_coverage")
-    asked = {name: rest.pop(name) for name in names}
-    places.check(*_named_in(asked["rules_file"]))
+    rules, more = _asked(rest)
     if inputs.is_result(options.named(judgments)[1]):
         systems, score = inputs.results((judgments, *runs)), None
     else:
-        wanted = _measures(split_measures(measures), asked, rest["protocol"])
-        job = inputs.prepare(judgments, runs, wanted, None, brief=True, **rest)
+        targets_of = load_protocol(rest["protocol"]) if more["targets"] else None
+        wanted = needed_measures(rules, split_measures(measures), targets_of=targets_of)
+        job = inputs.prepare(judgments, runs, wanted or None, None, brief=True, **rest)
         systems, score = job.scores(), partial(inputs.score_at, job)
-    gates = [gate(scores, _rules(scores, split_measures(measures), asked, score)) for scores in systems]
+    gates = [gate(scores, rules, measures=split_measures(measures), score=score, **more) for scores in systems]
     kind = kind or options.format_for(output, options.FORMATS)
     judged = stamp(systems)
     if kind == "json":
@@ -84,108 +82,30 @@ def command(
         from assay.report.junit import junit as as_xml
 
         options.emit(as_xml(gates, strict=strict), junit)
-    outcomes = {one.outcome for one in gates}
-    if "failed" in outcomes or ("inconclusive" in outcomes and strict):
+    if not all(one.passes(strict=strict) for one in gates):
         sys.exit(1)
 
 
-def _measures(measures: Sequence[str | Measure], asked: dict[str, Any], protocol: str) -> list[str | Measure] | None:
-    """What to compute: every measure that a rule names, and the protocol's own for its targets."""
-    from assay.analysis.protocols import load_protocol
-    from assay.formats.files import read_toml
+def _asked(rest: dict[str, Any]) -> tuple[list[Rule | str], dict[str, Any]]:
+    """Take the options about rules out of all others: the rules, and more about them."""
+    from assay.analysis.gate_rules import Threshold, baselines_in
 
-    thresholds = [*_pairs(asked["fail_under"], "--fail-under"), *_pairs(asked["fail_over"], "--fail-over")]
-    rules = read_toml(asked["rules_file"]).get("rule", []) if asked["rules_file"] else []
-    named = [entry["measure"] for entry in rules if isinstance(entry, dict) and isinstance(entry.get("measure"), str)]
-    own = list(load_protocol(protocol).measures) if asked["targets"] else []
-    found = {_text(name): name for name in [*own, *measures, *(name for name, _ in thresholds), *named]}
-    return list(found.values()) or None
-
-
-def _text(measure: str | Measure) -> str:
-    """One text for all names of a measure, so that it is not computed twice."""
-    from assay.errors import UsageError
-    from assay.measures import parse
-
-    try:
-        return parse(measure).text
-    except UsageError:
-        return str(measure)
+    typed = {"margin": bool(options.given("margin")), "min_coverage": bool(options.given("min_coverage"))}
+    own = {name: rest.pop(name) for name in ("sure", "alpha", "min_coverage")}
+    under, over, file = rest.pop("fail_under"), rest.pop("fail_over"), rest.pop("rules_file")
+    rules: list[Rule | str] = [Threshold(name, at_least=v, **own) for name, v in _pairs(under, "--fail-under")]
+    rules += [Threshold(name, at_most=v, **own) for name, v in _pairs(over, "--fail-over")]
+    if file:
+        places.check(*baselines_in(file))
+        rules.append(file)
+    more = {**own, "targets": rest.pop("targets"), "margin": rest.pop("margin"), "not_worse_than": rest.pop("baseline")}
+    untold = [name for name, given in typed.items() if not given]
+    return rules, {**more, **dict.fromkeys(untold)}
 
 
 def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
     """Read MEASURE=VALUE texts; one measure may have several."""
     return [pair for text in texts for pair in options.numbers([text], option).items()]
-
-
-def _rules(scores: Scores, measures: Sequence[str | Measure], asked: dict[str, Any], score: Any) -> list[Rule]:
-    """Put the rules of the command line and of a file together."""
-    from assay.analysis.comparable import labels_of
-    from assay.analysis.diagnose import chosen
-    from assay.analysis.gate import NotWorse, Threshold, target_rules
-    from assay.errors import UsageError
-
-    more: dict[str, Any] = {name: asked[name] for name in ("sure", "alpha", "min_coverage")}
-    rules: list[Rule] = [
-        Threshold(name, at_least=value, **more) for name, value in _pairs(asked["fail_under"], "--fail-under")
-    ]
-    rules += [Threshold(name, at_most=value, **more) for name, value in _pairs(asked["fail_over"], "--fail-over")]
-    if asked["targets"]:
-        found = target_rules(scores.protocol.targets, scores, **more)
-        if not found:
-            raise UsageError(f"protocol {scores.protocol.name} has no targets that {scores.name} has values for")
-        rules += found
-    if asked["baseline"]:
-        base = _baseline(asked["baseline"], scores, score)
-        named = [label for measure in measures for label in labels_of(scores, measure)] or [chosen(scores, None)]
-        rules += [NotWorse(one, base, asked["margin"], asked["alpha"], asked["min_coverage"]) for one in named]
-    return rules + _from_file(asked["rules_file"], scores, score, alone=not rules)
-
-
-def _named_in(rules_file: str | None) -> list[str]:
-    """Baselines that a file of rules names, which are read from its folder."""
-    from pathlib import Path
-
-    from assay.formats.files import read_toml
-
-    rules = read_toml(rules_file).get("rule") if rules_file else None
-    entries = rules if isinstance(rules, list) else []
-    names = [entry.get("not_worse_than") for entry in entries if isinstance(entry, dict)]
-    return [str(Path(rules_file or "").parent / name) for name in names if isinstance(name, str)]
-
-
-def _from_file(place: str | None, scores: Scores, score: Any, *, alone: bool) -> list[Rule]:
-    if place is None:
-        return []
-    from pathlib import Path
-
-    from assay.analysis.gate import read_rules
-    from assay.errors import UsageError
-    from assay.formats.files import read_toml
-
-    lost = [*options.given(*([] if options.given("baseline") else ["margin"]), *(["min_coverage"] if alone else []))]
-    if lost:
-        raise UsageError(f"{lost[0]} does not change the rules of {place}: set it there")
-    folder = Path(place).parent
-    return read_rules(read_toml(place), place, lambda name: _baseline(str(folder / name), scores, score))
-
-
-def _baseline(place: str, scores: Scores, score: Any) -> Scores:
-    """Read the baseline: a result file with one system (or one of the same name), or a run."""
-    from assay.errors import UsageError
-
-    if not inputs.is_result(place):
-        if score is None:
-            raise UsageError(f"{place} is not a result file: with a result, the baseline must be one too")
-        found: Scores = score(place)
-        return found
-    systems = inputs.results((place,), check=False)
-    if len(systems) == 1:
-        return systems[0]
-    same = [one for one in systems if one.name == scores.name]
-    if not same:
-        raise UsageError(f"{place} holds {', '.join(one.name for one in systems)}, none called {scores.name}")
-    return same[0]
 
 
 def _json(gates: list[Gate], systems: list[Scores], judged: str) -> str:

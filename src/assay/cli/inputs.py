@@ -152,39 +152,23 @@ def _calibration(place: str, judgments: Judgments) -> str:
 
 def is_result(place: str) -> bool:
     """Tell a result file from judgments."""
-    from assay.formats.detect import is_result as tells
-    from assay.formats.files import Input
+    from assay.formats.detect import is_result_file
 
-    return place != "-" and Path(place).is_file() and tells(Input.at(place))
+    return is_result_file(place)
 
 
-def results(places: tuple[str, ...], *, check: bool = True) -> list[Scores]:
+def results(places: tuple[str, ...]) -> list[Scores]:
     """Read the systems of result files; NAME=FILE renames the system of a file that has one.
 
-    With `check`, options that shape an evaluation are refused: it was done when the file was written.
+    Options that shape an evaluation are refused: it was done when the file was written.
     """
-    from dataclasses import replace
-
-    from assay.analysis.doubts import doubts
+    from assay.analysis.stored import read_systems
     from assay.errors import UsageError
-    from assay.formats.writing import read_result
 
     typed = options.given(*options.RULES)
-    if typed and check:
+    if typed:
         raise UsageError(f"{typed[0]} has no effect on result files: they were made under their own rules")
-    found: list[Scores] = []
-    for name, path in map(options.named, places):
-        if not is_result(path):
-            raise UsageError(f"{path} is not a result file: give result files alone, or judgments and runs")
-        systems = read_result(path)
-        if not systems:
-            raise UsageError(f"{path} holds no systems: it is the result of a command that evaluates none")
-        if name is not None and len(systems) > 1:
-            raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-        found += [
-            replace(scores, name=name or scores.name, warnings=scores.warnings or doubts(scores)) for scores in systems
-        ]
-    return found
+    return [scores for name, path in map(options.named, places) for scores in read_systems(path, name=name)]
 
 
 def headline(protocol: str) -> list[str] | None:

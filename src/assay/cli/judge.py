@@ -10,13 +10,9 @@ import click
 from assay.cli import asking, inputs, options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.judge.panel import Combine, Verdict
-    from assay.judge.relevance import Pair, Question
-    from assay.llm.client import Client
-    from assay.llm.progress import Progress
-    from assay.messages import Lang
+    from assay.judge.relevance import Pair
+    from assay.messages import Lang, Said
+    from assay.results.judging import Judging
 
 _HELP = """Let a language model grade the top documents of RUNs (or the pairs of a file) and write judgments.
 
@@ -57,185 +53,66 @@ def command(*, runs: tuple[str, ...], output: str | None, details: str | None, l
     """Judge and write."""
     import gc
 
+    from assay.analysis.judging import estimate_judging, judge_pairs
     from assay.errors import UsageError
+    from assay.formats.writing import check_place
+    from assay.report.views import judging
 
     gc.enable()  # a long run makes cycles
     if output is None and not rest["dry_run"]:
         raise UsageError("say where the judgments go: -o judged.qrels (or --dry-run to see the price)")
     pairs = _pairs(runs, rest)
-    for place in (output, details):
-        _check_place(place, pairs, stamped=place == output)
-    question = _question(rest)
+    if output is not None:
+        check_place(output, (one for pair in pairs for one in (pair.query_id, pair.doc_id)))
+    options.check_folder(details)
+    asked = {name: rest[name] for name in ("scale", "text_lang", "prompt", "repeats", "weighted", "max_chars")}
     clients = asking.clients(rest["models"], rest)
     try:
         if rest["dry_run"]:
-            _estimate(pairs, question, clients, rest, lang)
+            _tell(judging.plan(estimate_judging(pairs, judge=clients, **asked), rest["max_cost"]), lang)
             return
-        verdicts, spent = _judge(pairs, question, clients, rest)
+        more = {"combine": rest["combine"], "deadline": rest["deadline"], "progress": asking.bar()}
+        with asking.wiped():
+            found = judge_pairs(pairs, judge=clients, **asked, **more)
     finally:
         for client in clients.values():
             client.close()
     assert output is not None
-    if not _write(verdicts, _name(question, list(clients), rest), output, details):
-        first = verdicts[0]
-        click.echo(f"assay: no pair could be judged ({first.reason}): {first.explanation}", err=True)
-    _summary(verdicts, spent, pairs, rest, lang)
-    if any(verdict.status == "failed" for verdict in verdicts):
+    _write(found, output, details)
+    _tell(judging.summary(found, resumable=not rest["no_cache"]), lang, err=True)
+    if not found.complete:
         sys.exit(1)
 
 
-def _check_place(place: str | None, pairs: list[Pair], *, stamped: bool) -> None:
-    """Refuse what cannot be written before anything is paid for."""
-    from pathlib import Path
-
-    from assay.errors import UsageError
-    from assay.formats.writing import kind_of
-
-    if place is None:
-        return
-    if not Path(place).parent.is_dir():
-        raise UsageError(f"{place}: there is no such folder")
-    kind = kind_of(place) if stamped else ""
-    if kind == "json":
-        raise UsageError("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
-    blank = next((i for pair in pairs for i in (pair.query_id, pair.doc_id) if len(i.split()) != 1), None)
-    if kind == "trec" and blank is not None:
-        raise UsageError(f"id {blank!r} contains blanks, which {place} cannot hold: use .jsonl")
-
-
 def _pairs(runs: tuple[str, ...], rest: dict[str, Any]) -> list[Pair]:
-    """Find out what to judge."""
+    """Read what to judge from runs with texts, or from a file of pairs."""
+    from assay.analysis.judging import choose_pairs, pool
     from assay.errors import UsageError
-    from assay.formats.documents import read_documents, read_pairs
-    from assay.formats.queries import read_queries
-    from assay.formats.reading import read_judgments
-    from assay.judge.pooling import leave_out_judged, pairs_of, pool
-    from assay.judge.relevance import Pair
 
     if bool(runs) == bool(rest["pairs"]):
         raise UsageError("give runs with --queries and --documents, or --pairs")
-    if rest["pairs"]:
-        found = [Pair(*row) for row in read_pairs(rest["pairs"])]
-    else:
-        if not rest["queries"] or not rest["documents"]:
-            raise UsageError("runs hold ids only: give the texts with --queries and --documents")
-        ids = pool(inputs.read_runs(runs), rest["depth"])
-        found = pairs_of(ids, read_queries(rest["queries"]).texts(), read_documents(rest["documents"]))
-    if rest["known"]:
-        found = leave_out_judged(found, read_judgments(rest["known"]))
-    if not found:
-        raise UsageError("there is nothing to judge")
-    return found
+    if runs and not (rest["queries"] and rest["documents"]):
+        raise UsageError("runs hold ids only: give the texts with --queries and --documents")
+    given = pool(inputs.read_runs(runs), rest["depth"]) if runs else rest["pairs"]
+    texts = {name: rest[name] or None for name in ("queries", "documents")}
+    return choose_pairs(given, known=rest["known"] or None, **texts)
 
 
-def _question(rest: dict[str, Any]) -> Question:
-    from assay.judge.prompting import load_prompt
-    from assay.judge.relevance import NEEDED, Question
-    from assay.judge.rubric import load_rubric
+def _write(found: Judging, output: str, details: str | None) -> None:
+    """Write judgments and every verdict with its reasons; an empty file of judgments would pass for one."""
+    from assay.formats.writing import write_verdicts
 
-    prompt = load_prompt(rest["prompt"], rest["text_lang"], needed=NEEDED)
-    # Repeating a question at temperature 0 would only repeat the answer.
-    temperature = 0.0 if rest["repeats"] == 1 else 1.0
-    rubric = load_rubric(rest["scale"], rest["text_lang"])
-    return Question(prompt, rubric, rest["max_chars"], weighted=rest["weighted"], temperature=temperature)
-
-
-def _estimate(
-    pairs: Sequence[Pair], question: Question, clients: dict[str, Client], rest: dict[str, Any], lang: Lang
-) -> None:
-    from assay.messages import say, tell
-
-    repeats = rest["repeats"]
-    plans = [
-        client.estimate(question.request(pair, repeat) for pair in pairs for repeat in range(repeats))
-        for client in clients.values()
-    ]
-    for name, plan, money in zip(clients, plans, asking.prices(plans, rest["max_cost"]), strict=True):
-        lines = [
-            say("judge.plan", pairs=len(pairs), judges=name, calls=plan.calls, cached=plan.cached),
-            say("judge.tokens", prompt=plan.prompt_tokens, completion=plan.completion_tokens),
-            *money,
-        ]
-        for line in lines:
-            click.echo(tell(line, lang))
-
-
-def _judge(
-    pairs: list[Pair], question: Question, clients: dict[str, Client], rest: dict[str, Any]
-) -> tuple[list[Verdict], dict[str, Progress]]:
-    from assay.judge.panel import judge
-
-    last: dict[str, Progress] = {}
-    combine: Combine = "mean" if question.weighted else rest["combine"]  # weighted grades are hardly ever equal
-    show = asking.bar()
-
-    def note(name: str, now: Progress) -> None:
-        last[name] = now
-        show(name, now)
-
-    found = judge(
-        pairs, clients, question, repeats=rest["repeats"], combine=combine, progress=note,
-        deadline=rest["deadline"],
-    )  # fmt: skip
-    with asking.wiped():
-        return list(found), last
-
-
-def _write(verdicts: list[Verdict], judge: str, output: str, details: str | None) -> bool:
-    """Write judgments of what was judged, and every verdict with its reasons; nothing that changes from run to run.
-
-    Says whether there were any: an empty file of judgments would pass for one.
-    """
-    import json
-    from dataclasses import asdict, replace
-
-    from assay.data.judgments import Judgments
-    from assay.formats.files import write_atomically
-    from assay.formats.writing import write_judgments
-
-    grades: dict[object, dict[object, float]] = {}
-    for verdict in verdicts:
-        if verdict.grade is not None:
-            grades.setdefault(verdict.query_id, {})[verdict.doc_id] = verdict.grade
     if details:
-        lines = (json.dumps(asdict(verdict), ensure_ascii=False) for verdict in verdicts)
-        write_atomically(details, "\n".join(lines) + "\n")
-    if not grades:
-        return False
-    write_judgments(replace(Judgments.from_dict(grades), judge=judge), output)
-    click.echo(f"wrote {output}" + (f" and {details}" if details else ""), err=True)
-    return True
+        write_verdicts(found, details)
+    if found.any_graded:
+        found.save(output)
+        click.echo(f"wrote {output}" + (f" and {details}" if details else ""), err=True)
+    else:
+        click.echo(f"assay: {found.trouble}", err=True)
 
 
-def _name(question: Question, models: Sequence[str], rest: dict[str, Any]) -> str:
-    """Name the judge: what must be the same for its grades to be comparable."""
-    several = rest["repeats"] > 1 or len(models) > 1
-    how = f", {rest['repeats']} x {rest['combine']}" if several else ""
-    weighted = ", weighted" if question.weighted else ""
-    return f"{' + '.join(models)} ({question.prompt.version}, scale {question.rubric.name}{how}{weighted})"
+def _tell(lines: list[Said], lang: Lang, *, err: bool = False) -> None:
+    from assay.messages import tell
 
-
-def _summary(
-    verdicts: list[Verdict], spent: dict[str, Progress], pairs: list[Pair], rest: dict[str, Any], lang: Lang
-) -> None:
-    from collections import Counter
-
-    from assay.messages import say, tell
-
-    reasons = Counter(verdict.reason for verdict in verdicts if verdict.status == "failed")
-    listed = ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))
-    scored = len(verdicts) - sum(reasons.values())
-    lines = [
-        say(
-            "judge.done", pairs=len(verdicts), scored=scored, failed=sum(reasons.values()),
-            reasons=f" ({listed})" if listed else "",
-        )
-    ]  # fmt: skip
-    lines += [say("doubt.of_one", system=name, text=asking.money(now)) for name, now in spent.items()]
-    long = sum(len(pair.document) > rest["max_chars"] for pair in pairs)
-    if long:
-        lines.append(say("judge.cut", n=long, limit=rest["max_chars"]))
-    if reasons and not rest["no_cache"]:
-        lines.append(say("judge.again"))
     for line in lines:
-        click.echo(tell(line, lang), err=True)
+        click.echo(tell(line, lang), err=err)

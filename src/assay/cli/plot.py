@@ -9,10 +9,7 @@ import click
 from assay.cli import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from assay.messages import Lang
-    from assay.report.blocks import Block, Chart
 
 _HELP = """Draw one CHART of RESULTs as SVG or PNG, or list the charts that they have.
 
@@ -37,43 +34,18 @@ def command(
     runs: tuple[str, ...], queries: str | None, lang: Lang,
 ) -> None:  # fmt: skip
     """Find the chart and draw it."""
-    from assay.analysis.report_data import report_data
     from assay.cli import reporting
-    from assay.errors import UnknownName, UsageError
-    from assay.report import charts
-    from assay.report.whole import report
+    from assay.errors import UsageError
+    from assay.report.plotting import find_plots
 
-    kind = options.format_for(output, {".svg": "svg", ".png": "png"}) if output else ""
+    if output:
+        options.format_for(output, {".svg": "svg", ".png": "png"})
     if name is not None and not output:
         raise UsageError("say where to write the chart: -o chart.svg")
-    loaded = reporting.load(results)
-    evidence = reporting.gather(loaded, judgments=judgments, runs=runs, documents=None, queries=queries)
-    found = {chart.name: chart for chart in _charts(report(report_data([result for _, result in loaded], evidence)))}
-    if name is None:
-        _list(found, lang)
+    behind = reporting.runs_of(runs)
+    found = find_plots(reporting.named(results), judgments=judgments, runs=behind, queries=queries, lang=lang)
+    if name is None or output is None:
+        click.echo(str(found), nl=False)
         return
-    if name not in found:
-        raise UnknownName("chart", name, found, hint="assay plot RESULT lists them")
-    assert output is not None
-    from assay.formats.files import write_atomically
-
-    picture = charts.svg(found[name], lang, alone=True) if kind == "svg" else charts.png(found[name], lang, scale=scale)
-    write_atomically(output, picture)
+    found[name].save(output, scale=scale)
     click.echo(f"wrote {output}", err=True)
-
-
-def _charts(blocks: Sequence[Block]) -> Iterator[Chart]:
-    from assay.report.blocks import Chart, Fold, Section
-
-    for block in blocks:
-        if isinstance(block, Chart):
-            yield block
-        elif isinstance(block, (Fold, Section)):
-            yield from _charts(block.blocks)
-
-
-def _list(found: dict[str, Chart], lang: Lang) -> None:
-    from assay.report.tables import Table, render
-
-    rows = tuple((name, chart.title) for name, chart in found.items())
-    click.echo(render(Table(("chart", "what it shows"), rows, names=2), "table", lang), nl=False)

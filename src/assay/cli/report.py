@@ -41,13 +41,16 @@ def command(
     """Read, put together and write."""
     from assay.cli import reporting
     from assay.errors import UsageError
+    from assay.report.writing import format_of, write_report
 
     if output is None:
         raise UsageError("say where to write the report: -o report.html")
-    kind = reporting.format_of(output)
-    loaded = reporting.load(results)
-    evidence = reporting.gather(loaded, judgments=judgments, runs=runs, documents=documents, queries=queries)
-    reporting.write(loaded, evidence, output, kind=kind, title=title, lang=lang)
+    place = None if output == "-" else output
+    text = write_report(
+        reporting.named(results), place, kind=format_of(place), judgments=judgments, runs=reporting.runs_of(runs),
+        documents=documents, queries=queries, title=title, lang=lang,
+    )  # fmt: skip
+    reporting.tell_written(text, output, lang)
     if show:
         import webbrowser
         from pathlib import Path

@@ -49,16 +49,12 @@ def command(
     from assay.report.document import write
     from assay.report.views import money as report
 
-    gain = _gain(comparison, rest)
-    price = _price(costs, rest)
-    if price["queries_per_day"] is None:
-        raise UsageError("how many queries a day? Give --queries-per-day")
+    gain = _gain(comparison, rest.pop("before"), rest.pop("after"), rest.pop("gain"))
+    if (costs is None) == (rest["cost_per_query"] is None):
+        raise UsageError("give the extra cost one way: --cost-per-query, or --costs FILE of assay cost")
     kind = kind or options.format_for(output, options.FORMATS)
-    found = roi(
-        gain, cost_per_query=price["per_query"], queries_per_day=price["queries_per_day"],
-        revenue_per_query=rest["revenue_per_query"], fixed_per_day=rest["fixed_per_day"],
-        elasticity=rest["elasticity"], method=price["method"], currency=price["currency"], tokens=price["tokens"],
-    )  # fmt: skip
+    method = rest.pop("method") or ""
+    found = roi(gain, costs=costs, method=method if costs else "", **rest)
     if kind == "json":
         from assay.cli.inputs import command_line
         from assay.formats.results import to_json
@@ -69,52 +65,14 @@ def command(
     options.emit(write(report.returns(found), kind, lang), output)  # type: ignore[arg-type]
 
 
-def _gain(comparison: str | None, rest: dict[str, Any]) -> Gain:
+def _gain(comparison: str | None, before: float | None, after: float | None, gain: float | None) -> Gain | str:
     """Take the gain from the one place that was given."""
-    from assay.analysis.roi import gain_of
     from assay.errors import UsageError
-    from assay.formats.results import read_record
-    from assay.results.comparison import Comparison
     from assay.results.money import Band, Gain
 
-    both = rest["before"] is not None and rest["after"] is not None
-    if (comparison is not None) + both + (rest["gain"] is not None) != 1:
+    both = before is not None and after is not None
+    if (comparison is not None) + both + (gain is not None) != 1:
         raise UsageError("give the gain one way: a comparison file, --before and --after, or --gain")
-    if comparison is None:
-        if rest["system"] or rest["measure"]:
-            raise UsageError("--system and --measure choose from a comparison file: give one")
-        return Gain.between(rest["before"], rest["after"]) if both else Gain(Band(rest["gain"]))
-    hint = "make one: assay compare ... -o comparison.json"
-    part = read_record(comparison, Comparison, "comparison", hint=hint)
-    return gain_of(part, system=rest["system"], measure=rest["measure"])
-
-
-def _price(costs: str | None, rest: dict[str, Any]) -> dict[str, Any]:
-    """Find the extra cost of a query, with the volume and the currency it was computed for."""
-    from assay.errors import UnknownName, UsageError
-    from assay.formats.results import read_record
-    from assay.messages import say
-    from assay.results.money import Costs
-
-    if (costs is None) == (rest["cost_per_query"] is None):
-        raise UsageError("give the extra cost one way: --cost-per-query, or --costs FILE of assay cost")
-    volume, currency = rest["queries_per_day"], rest["currency"]
-    if costs is None:
-        per = rest["cost_per_query"]
-        return {"method": say("roi.step"), "per_query": per, "queries_per_day": volume, "tokens": None,
-                "currency": currency or "USD"}  # fmt: skip
-    part = read_record(costs, Costs, "cost", hint="make one: assay cost ... -o FILE.json")
-    names = [one.method for one in part.costs[1:]]
-    name = rest["method"] or (names[0] if len(names) == 1 else None)
-    if name is None:
-        raise UsageError(f"{costs} holds several methods: choose one with --method ({', '.join(names)})")
-    if name not in names:
-        raise UnknownName("method", name, names, hint=f"{costs} holds {', '.join(names)}")
-    if currency is not None and currency != part.currency:
-        raise UsageError(f"{costs} is in {part.currency}, not in {currency}")
-    tokens = part.of(name).tokens
-    return {
-        "method": name, "per_query": part.of(name).per_query,
-        "queries_per_day": part.queries_per_day if volume is None else volume,
-        "tokens": None if tokens is None else tokens * part.documents_per_query, "currency": part.currency,
-    }  # fmt: skip
+    if comparison is not None:
+        return comparison
+    return Gain.between(before, after) if before is not None and after is not None else Gain(Band(gain))

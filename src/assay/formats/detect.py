@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import InputError, UsageError
@@ -68,6 +69,13 @@ def is_result(source: Input) -> bool:
     except (ValueError, InputError, RecursionError):
         return False
     return isinstance(data, dict) and isinstance(data.get("schema"), int)
+
+
+def is_result_file(place: str) -> bool:
+    """Say whether a place is a result file; standard input is none."""
+    from assay.formats.files import Input
+
+    return place != "-" and Path(place).is_file() and is_result(Input.at(place))
 
 
 def is_records(source: Input, kind: str) -> bool:

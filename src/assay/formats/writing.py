@@ -18,17 +18,20 @@ from assay.formats.formulas import guard_texts
 from assay.formats.results import load_result, to_json
 from assay.formats.trec.reading import JUDGE_LINE
 from assay.formats.trec.scan import FIELD, fields_of
+from assay.results.codec import encode
 from assay.results.result import Result, make_result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from assay.data.judgments import Judgments
     from assay.data.record import Record
     from assay.data.run import Run
     from assay.data.scores import Scores
+    from assay.results.judging import Judging
 
 _GZIP = ".gz"
+_NO_JUDGE = "a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet"
 _BY_SUFFIX = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -60,10 +63,28 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
 def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[str]) -> bytes:
     """Let the file say which language model made its grades: a comment in TREC files, a column in tables."""
     if kind == "json":
-        raise UsageError("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
+        raise UsageError(_NO_JUDGE)
     if kind == "trec":
         return f"{JUDGE_LINE}{judge}\n".encode() + _encode(frame, kind, "grade", place)
     return _encode(frame.with_columns(judge=pl.lit(judge)), kind, "grade", place)
+
+
+def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
+    """Write what a judge said of every pair, with reasons and votes, as JSON lines; nothing in it changes by chance."""
+    lines = (json.dumps(encode(verdict), ensure_ascii=False) for verdict in judging.verdicts)
+    write_atomically(place, "\n".join(lines) + "\n")
+
+
+def check_place(place: str | os.PathLike[str], ids: Iterable[str]) -> None:
+    """Refuse a place that could not hold judgments of a named judge, before anything is paid for them."""
+    if not Path(place).parent.is_dir():
+        raise UsageError(f"{os.fspath(place)}: there is no such folder")
+    kind = _kind(place, None)
+    if kind == "json":
+        raise UsageError(_NO_JUDGE)
+    blank = next((one for one in ids if len(one.split()) != 1), None) if kind == "trec" else None
+    if blank is not None:
+        raise UsageError(f"id {blank!r} contains blanks, which {os.fspath(place)} cannot hold: use .jsonl")
 
 
 def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:

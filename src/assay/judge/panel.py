@@ -7,33 +7,21 @@ import math
 import statistics
 import time
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from assay.errors import UsageError
-from assay.judge.relevance import Pair, Question, Vote, vote_of
+from assay.judge.relevance import vote_of
+from assay.results.judging import PairVerdict, Vote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from assay.judge.relevance import Pair, Question
     from assay.llm.adapters import Completes
     from assay.llm.progress import Progress
 
 Combine = Literal["vote", "mean"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a pair: exactly one status, with a reason when it failed."""
-
-    query_id: str
-    doc_id: str
-    status: Literal["scored", "failed"]
-    reason: str
-    grade: float | None
-    explanation: str
-    votes: tuple[Vote, ...]
 
 
 def judge(
@@ -45,7 +33,7 @@ def judge(
     combine: Combine = "vote",
     progress: Callable[[str, Progress], object] | None = None,
     deadline: float | None = None,
-) -> Iterator[Verdict]:
+) -> Iterator[PairVerdict]:
     """Put every pair to every judge; verdicts come in the order of the pairs, whenever all their votes are in."""
     _check(pairs, repeats)
     if not judges:
@@ -75,7 +63,7 @@ def _check(pairs: Sequence[Pair], repeats: int) -> None:
         raise UsageError(f"document {twice[1]!r} is to be judged twice for query {twice[0]!r}")
 
 
-def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> Verdict:
+def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> PairVerdict:
     """Combine votes: most of them must have a grade, otherwise the pair failed for the commonest reason."""
     ordered = tuple(sorted(votes, key=lambda vote: (vote.judge, vote.repeat)))
     scored = [vote for vote in ordered if vote.grade is not None]
@@ -83,11 +71,11 @@ def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> Ver
         reasons = Counter(vote.reason for vote in ordered if vote.grade is None)
         reason = min(reasons, key=lambda name: (-reasons[name], name))
         message = next(vote.explanation for vote in ordered if vote.reason == reason)
-        return Verdict(pair.query_id, pair.doc_id, "failed", reason, None, message, ordered)
+        return PairVerdict(pair.query_id, pair.doc_id, "failed", reason, None, message, ordered)
     grades = [vote.grade for vote in scored if vote.grade is not None]
     grade = math.fsum(grades) / len(grades) if combine == "mean" else _majority(grades)
     nearest = min(scored, key=lambda vote: abs((vote.grade or 0.0) - grade))
-    return Verdict(pair.query_id, pair.doc_id, "scored", "", grade, nearest.explanation, ordered)
+    return PairVerdict(pair.query_id, pair.doc_id, "scored", "", grade, nearest.explanation, ordered)
 
 
 def _majority(grades: Sequence[float]) -> float:

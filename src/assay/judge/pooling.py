@@ -42,7 +42,6 @@ def pairs_of(ids: Iterable[tuple[str, str]], queries: Mapping[str, str], documen
     return found
 
 
-def leave_out_judged(pairs: Iterable[Pair], known: Judgments) -> list[Pair]:
-    """Leave out pairs that are judged already; a negative grade is no judgment."""
-    grades = known.by_query
-    return [pair for pair in pairs if grades.get(pair.query_id, {}).get(pair.doc_id, -1.0) < 0]
+def is_judged(known: Judgments, query: str, doc: str) -> bool:
+    """Say whether a pair has a grade already; a negative one is no judgment."""
+    return known.by_query.get(query, {}).get(doc, -1.0) >= 0

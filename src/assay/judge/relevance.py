@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
+from assay.results.judging import Vote
 
 if TYPE_CHECKING:
     from assay.judge.rubric import Rubric
@@ -58,19 +59,6 @@ class Question:
             prompt_version=self.prompt.version,
             repeat=repeat,
         )
-
-
-@dataclass(frozen=True)
-class Vote:
-    """One judge's answer about one pair: a grade with its explanation, or the reason why there is none."""
-
-    judge: str
-    repeat: int
-    status: str
-    reason: str
-    grade: float | None
-    explanation: str
-    weighted: bool = False
 
 
 def vote_of(reply: Reply, question: Question, judge: str, repeat: int) -> Vote:

@@ -40,7 +40,7 @@ from __future__ import annotations
 from assay.llm.adapters import Completes, as_client
 from assay.llm.budget import Spending
 from assay.llm.cache import Cache
-from assay.llm.client import Client, Estimate
+from assay.llm.client import Client
 from assay.llm.engine import Patience
 from assay.llm.keys import Key
 from assay.llm.pacing import Limits
@@ -48,6 +48,7 @@ from assay.llm.policy import POLICY
 from assay.llm.prices import PriceTable
 from assay.llm.progress import Progress
 from assay.llm.records import REASONS, Cost, Reason, Reply, Request, TokenLogprob, Usage
+from assay.results.judging import Estimate
 
 __all__ = [
     "POLICY",

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sized
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
@@ -25,6 +25,7 @@ from assay.llm.progress import Tally
 from assay.llm.records import Cost, Reply, Request, Usage, digest, failure
 from assay.llm.service import Service, chunks
 from assay.llm.wire import EmbeddingRequest
+from assay.results.judging import Estimate
 
 if TYPE_CHECKING:
     import os
@@ -35,25 +36,6 @@ if TYPE_CHECKING:
     from assay.llm.progress import Progress
 
 _SPOILT = {"too_long", "request", "filtered", "empty"}  # reasons that may be one text's alone
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What requests will cost: those already in the cache, and tokens and money of the rest.
-
-    `prompt_tokens` is an estimate, `completion_tokens` an upper end (every answer as long as allowed), `cost` the money
-    for both. `enough` is a budget that suffices if no call breaks off, whatever the tokens turn out to be and even
-    if each structured answer has to be asked for a second time. Money is None when a price or a bound is not known.
-    """
-
-    requests: int
-    cached: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost: float | None
-    enough: float | None
-    currency: str
 
 
 class Client:

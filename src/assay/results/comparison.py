@@ -179,8 +179,8 @@ class Comparison(Record):
     """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for.
 
     `best` has the best system of each measure. `weight` says how uneven the weights of queries are, where they have
-    some. `likeness` and `lifts` are about the lists behind the scores, where those were at hand. `scores` are what was
-    compared.
+    some. `likeness` and `lifts` are about the lists behind the scores, where those were at hand. `descriptions` say
+    what systems are, such as the variants of an ablation. `scores` are what was compared.
     """
 
     baseline: str
@@ -196,6 +196,7 @@ class Comparison(Record):
     weight: Weight | None = None
     likeness: tuple[Likeness, ...] = ()
     lifts: tuple[Lift, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:

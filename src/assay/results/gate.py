@@ -39,7 +39,11 @@ class Gate(Record):
     @property
     def passed(self) -> bool:
         """Say whether no rule failed; one that cannot be decided lets a change pass."""
-        return self.outcome != "failed"
+        return self.passes()
+
+    def passes(self, *, strict: bool = False) -> bool:
+        """Say whether a change may pass; with `strict`, a rule that cannot be decided holds it back."""
+        return self.outcome == "passed" or (self.outcome == "inconclusive" and not strict)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One row per rule."""

@@ -140,6 +140,7 @@ def _upgrade(plain: dict[str, Any]) -> dict[str, Any]:
     found = {**plain, "schema": 2, "systems": [_system(one, judge) for one in plain.get("systems", [])]}
     found |= {name: lay_out(plain) for name, lay_out in _PARTS.items() if plain.get(name)}
     found |= _economics(plain) if plain.get("economics") else {}
+    found |= {"check": {"findings": plain["findings"]}} if "findings" in plain else {}
     if isinstance(plain.get("calibration"), str):  # how far the judge agrees; a calibration itself is a part
         found["calibrated"] = found.pop("calibration")
     return found

@@ -12,7 +12,7 @@ from assay.report.tables import Cell, Table
 from assay.results.comparison import LEAST_QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs
 
@@ -259,10 +259,10 @@ def likeness(comparison: Comparison, found: Sequence[Likeness]) -> Table:
     return Table(headers, rows, caption=say("compare.likeness", baseline=comparison.baseline))
 
 
-def ablation(comparison: Comparison, descriptions: Mapping[str, str]) -> Table:
+def ablation(comparison: Comparison) -> Table:
     """Variants of one system with what each leaves out."""
     plain = summary(comparison)
-    rows = tuple((row[0], descriptions.get(str(row[0]), ""), *row[1:]) for row in plain.rows)
+    rows = tuple((row[0], comparison.descriptions.get(str(row[0]), ""), *row[1:]) for row in plain.rows)
     headers = (say("column.variant"), say("column.description"), *comparison.measures)
     caption = say("compare.ablation", baseline=comparison.baseline)
     return Table(headers, rows, caption=caption, names=2)
@@ -318,11 +318,10 @@ def document(
     protocol: str,
     *,
     brief: bool = False,
-    descriptions: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
 ) -> list[Block]:
     """Put a comparison together, the most important part first."""
-    head = ablation(comparison, descriptions) if descriptions else summary(comparison)
+    head = ablation(comparison) if comparison.descriptions else summary(comparison)
     blocks: list[Block] = [head, Lines((heading(comparison, protocol), *best(comparison)))]
     if not brief:
         if comparison.pairs:  # one family of tests in one document

@@ -1,0 +1,205 @@
+"""Results to be shown, and what lies behind them: what is given, and unchanged files that results name near themselves.
+
+A result may come from anybody: what it names outside its folder is opened only where the user names it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.report_data import Evidence
+from assay.data.record import Record
+from assay.data.run import Run
+from assay.data.source import Source
+from assay.errors import AssayError, NotComparable, UnknownName, UsageError
+from assay.formats.files import Input, file_name, run_name
+from assay.formats.given import as_judgments, as_whole_run
+from assay.formats.queries import Queries, read_queries
+from assay.formats.reading import read_judgments, read_run
+from assay.formats.results import load_result
+from assay.messages import say
+from assay.pipeline.documents import read_collection
+from assay.results.result import Result, make_result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from assay.data.judgments import Judgments
+
+Place = str | os.PathLike[str]
+SHOWN = ("answers", "experiment", "bench", "cost", "roi")  # what a report shows of a result without systems
+_NAMES = 4  # of systems in a title
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A result with what it is called: `title` in headings, `name` where it came from; and its file, if it has one."""
+
+    result: Result
+    name: str
+    title: str
+    file: str | None = None
+
+
+def load(place: Place, *, name: str | None = None) -> Loaded:
+    """Read a result file that has something to show; `name` renames the system of a file that has one."""
+    path = os.fspath(place)
+    result = load_result(Input.at(path))
+    systems = result.systems
+    if name is not None and len(systems) != 1:
+        raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
+    if not systems and not any(part in result.parts for part in SHOWN):
+        raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *SHOWN))}")
+    renamed = result if name is None else replace(result, systems=(replace(systems[0], name=name),))
+    shown = Path(path).name if Path(path).suffix == ".json" else path
+    return Loaded(renamed, shown, Path(shown).stem, path)
+
+
+def take(record: Record) -> Loaded:
+    """Take a record that is in memory."""
+    result = record if isinstance(record, Result) else make_result(record)
+    names = [system.name for system in result.systems] or [result.origin.command or type(record).__name__]
+    title = ", ".join(names[:_NAMES]) + (" ..." if len(names) > _NAMES else "")
+    return Loaded(result, result.origin.command or title, title)
+
+
+def load_all(given: Loaded | Record | Place | Iterable[Loaded | Record | Place]) -> list[Loaded]:
+    """Take results as files, as records, or several of either."""
+    if isinstance(given, (str, os.PathLike)):
+        return [load(given)]
+    if isinstance(given, Record):
+        return [take(given)]
+    if isinstance(given, Loaded):
+        return [given]
+    several = list(given.values()) if isinstance(given, Mapping) else list(given)
+    return [one for each in several for one in load_all(each)]
+
+
+def find_evidence(
+    results: Sequence[Loaded], *, judgments: Any = None, runs: Mapping[str, Any] | Iterable[Any] = (),
+    documents: Mapping[str, str] | Place | None = None, queries: Queries | Place | None = None,
+) -> Evidence:  # fmt: skip
+    """Take what is given, and of the files that results name those that are near them and unchanged."""
+    notes: list[str] = []
+    files = {role: _unchanged(results, role) for role in ("judgments", "run")}
+    return Evidence(
+        judgments=_judgments(results, judgments, files["judgments"]),
+        runs=_runs(results, _by_system(runs), files["run"], notes),
+        documents=_texts(documents),
+        queries=read_queries(queries) if isinstance(queries, (str, os.PathLike)) else queries,
+        notes=tuple(notes),
+        files=tuple(str(place) for found in files.values() for place in found.values()),
+    )
+
+
+def _texts(documents: Mapping[str, str] | Place | None) -> Mapping[str, str]:
+    if isinstance(documents, (str, os.PathLike)):
+        return {one.id: one.text for one in read_collection(os.fspath(documents))}
+    return documents or {}
+
+
+def _judgments(results: Sequence[Loaded], given: Any, near: Mapping[str, Path]) -> Judgments | None:
+    """Judgments that are given must be those of a result; others are taken where their hash is the same."""
+    systems = [system for one in results for system in one.result.systems]
+    digests = {one.result.systems[0].judgments_digest for one in results if one.result.systems}
+    if given is not None:
+        read = as_judgments(given)
+        if digests and read.digest not in digests:
+            shown = given if isinstance(given, (str, os.PathLike)) else "what is given"
+            raise NotComparable(f"{shown} does not hold the judgments of the results: their content differs")
+        return read
+    for place in near.values():
+        with suppress(AssayError):  # nobody named this file here: what is wrong in it is not told
+            read = read_judgments(place)
+            if read.digest in digests:
+                return read
+    return next((held for system in systems if not isinstance(held := system.judgments, str)), None)
+
+
+def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
+    """Input files of a role that are still there with the same bytes, in the folder of their result or below it."""
+    found: dict[str, Path] = {}
+    for one in results:
+        for entry in one.result.origin.inputs:
+            for place in _near(one.file, entry.path) if entry.role == role and entry.sha256 else ():
+                if Source(entry.path, place).sha256 == entry.sha256:
+                    found.setdefault(entry.path, place)
+    return found
+
+
+def _near(file: str | None, path: str) -> list[Path]:
+    """Where a path in a result leads, from here or from the result, without leaving the folder of the result."""
+    if file is None:
+        return []
+    folder = Path(file).parent.resolve()
+    found = []
+    for place in (Path(path), Path(file).parent / path):
+        with suppress(OSError, RuntimeError, ValueError):  # too long, a loop of links, no text for a path
+            real = place.resolve()
+            if real.is_relative_to(folder) and real.is_file():
+                found.append(real)
+    return found
+
+
+def _written(results: Sequence[Loaded]) -> dict[str, Path]:
+    """Runs that an experiment wrote beside its result, by system."""
+    found = {}
+    for one in results:
+        for system in one.result.systems if one.file is not None and "experiment" in one.result.parts else ():
+            folder = Path(one.file or "").parent.resolve()
+            for place in _near(one.file, f"{folder}/runs/{file_name(system.name)}.jsonl"):
+                found[system.name] = place
+    return found
+
+
+def _by_system(given: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
+    """Runs by the systems they are of: by name, or by what the run or its file is called."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {one.name if isinstance(one, Run) else run_name(one): one for one in given}
+
+
+def _runs(
+    results: Sequence[Loaded], given: Mapping[str, Any], there: Mapping[str, Path], notes: list[str]
+) -> dict[str, Run]:
+    files = {system.name: system.file for one in results for system in one.result.systems}
+    known = {entry.sha256 for one in results for entry in one.result.origin.inputs}
+    found: dict[str, Run] = {}
+    for system, run in given.items():
+        if system not in files:
+            raise UnknownName("system", system, files, hint="name it, as in NAME=FILE")
+        named = isinstance(run, (str, os.PathLike))
+        found[system] = read_run(run, name=system) if named else replace(as_whole_run(run), name=system)
+        source = found[system].source
+        if named and source is not None and source.sha256 not in known:
+            notes.append(say("report.run_other", system=system))
+    return {**found, **_near_runs(results, {*found}, there, notes)}
+
+
+def _near_runs(
+    results: Sequence[Loaded], given: set[str], there: Mapping[str, Path], notes: list[str]
+) -> dict[str, Run]:
+    """Runs of the other systems, from unchanged files near their results; why one is not shown is noted."""
+    stored = [one for one in results if one.file is not None]
+    written = _written(stored)
+    lists = {entry.path for one in stored for entry in one.result.origin.inputs if entry.role == "run"}
+    found: dict[str, Run] = {}
+    for system in (system for one in stored for system in one.result.systems):
+        path = system.file or ""
+        place = there.get(path) or written.get(system.name)
+        if system.name in given or (place is None and path not in lists):
+            continue
+        why = "run_gone" if any(_near(one.file, str(path)) for one in stored) else "run_outside"
+        if place is not None:
+            try:
+                found[system.name] = read_run(place, name=system.name)
+                continue
+            except AssayError:  # nobody named this file here: what is wrong in it is not told
+                why = "run_unread"
+        notes.append(say(f"report.{why}", system=system.name, path=path))
+    return found

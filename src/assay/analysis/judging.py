@@ -1,0 +1,186 @@
+"""Judgments by a language model: which pairs to judge, what it would cost, and the verdicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UsageError
+from assay.formats.documents import read_documents, read_pairs
+from assay.formats.given import as_judgments, as_whole_run
+from assay.formats.queries import Queries, read_queries
+from assay.judge import panel, pooling
+from assay.judge.prompting import load_prompt
+from assay.judge.relevance import NEEDED, Pair, Question
+from assay.judge.rubric import load_rubric
+from assay.llm.adapters import as_client
+from assay.results.judging import Bill, Judging, JudgingPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from assay.judge.panel import Combine
+    from assay.llm.adapters import Completes
+    from assay.llm.progress import Progress
+    from assay.messages import Lang
+
+Place = str | os.PathLike[str]
+Texts = Mapping[str, str] | Place
+
+
+def pool(runs: Iterable[Any], depth: int = 10, *, known: Any = None) -> list[tuple[str, str]]:
+    """List the (query, document) pairs in the first `depth` ranks of any run, each once, less what is `known` already.
+
+    >>> import assay
+    >>> assay.pool([{"q": {"a": 3.0, "b": 2.0}}, {"q": {"c": 1.0}}], depth=1)
+    [('q', 'a'), ('q', 'c')]
+    """
+    if depth < 1:
+        raise UsageError(f"depth {depth}: expected 1 or more")
+    found = pooling.pool([as_whole_run(run) for run in runs], depth)
+    judged = None if known is None else as_judgments(known)
+    return [pair for pair in found if judged is None or not pooling.is_judged(judged, *pair)]
+
+
+def choose_pairs(
+    pairs: Iterable[Any] | Place, *, queries: Texts | Queries | None = None, documents: Texts | None = None,
+    known: Any = None,
+) -> list[Pair]:  # fmt: skip
+    """Find out what to judge: pairs with their texts, less those that are known already."""
+    found = _with_texts(pairs, queries, documents)
+    if known is not None:
+        judged = as_judgments(known)
+        found = [pair for pair in found if not pooling.is_judged(judged, pair.query_id, pair.doc_id)]
+    if not found:
+        raise UsageError("there is nothing to judge")
+    return found
+
+
+def _with_texts(pairs: Iterable[Any] | Place, queries: Texts | Queries | None, documents: Texts | None) -> list[Pair]:
+    if isinstance(pairs, (str, os.PathLike)):
+        return [Pair(*row) for row in read_pairs(pairs)]
+    given = list(pairs)
+    if all(isinstance(pair, Pair) for pair in given):
+        return given
+    if queries is None or documents is None:
+        raise UsageError("pairs of ids have no texts: give queries and documents, as {id: text} or as files")
+    asked = read_queries(queries) if isinstance(queries, (str, os.PathLike)) else queries
+    texts = asked.texts() if isinstance(asked, Queries) else asked
+    read = read_documents(documents) if isinstance(documents, (str, os.PathLike)) else documents
+    return pooling.pairs_of(given, texts, read)
+
+
+def judge_pairs(
+    pairs: Iterable[Any] | Place,
+    *,
+    judge: Any,
+    queries: Texts | Queries | None = None,
+    documents: Texts | None = None,
+    known: Any = None,
+    scale: str = "0-3",
+    text_lang: Lang = "en",
+    prompt: str = "relevance",
+    repeats: int = 1,
+    combine: Combine = "vote",
+    weighted: bool = False,
+    max_chars: int = 20_000,
+    progress: Callable[[str, Progress], object] | None = None,
+    deadline: float | None = None,
+) -> Judging:
+    """Let language models grade pairs of queries and documents; a failed call fails its pair and nothing else.
+
+    `pairs` are those of `pool` (with `queries` and `documents`, their texts by id or files of them), `assay.judge`'s
+    `Pair`, or a file. `judge` is a client, a function from messages to text, or several as a list or {name: client}.
+    `known` are judgments whose pairs are not judged again. `scale` is 0-1, 0-2, 0-3, 0-10 or a file with a rubric,
+    `prompt` a file with one of your own. Each judge is asked `repeats` times, and votes are combined by majority
+    ("vote") or "mean"; `weighted` grades are means of those that a judge considered. `progress` is called with the name
+    of a judge and how far it is; `deadline` are seconds for everything.
+
+    >>> import assay
+    >>> from assay.llm import Client
+    >>> from assay.testing import FakeLLM
+    >>> pairs, texts = assay.pool([{"q": {"d": 1.0}}]), {"queries": {"q": "tea"}, "documents": {"d": "Tea is a drink."}}
+    >>> with FakeLLM('{"reason": "on the point", "grade": 3}') as server, Client(server.url, "any-model") as client:
+    ...     found = assay.judge_pairs(pairs, judge=client, **texts)
+    >>> found.to_judgments().to_dict()
+    {'q': {'d': 3.0}}
+    """
+    chosen = choose_pairs(pairs, queries=queries, documents=documents, known=known)
+    question = _question(scale, text_lang, prompt, repeats, max_chars, weighted=weighted)
+    judges = _judges(judge)
+    last: dict[str, Progress] = {}
+
+    def note(name: str, now: Progress) -> None:
+        last[name] = now
+        if progress is not None:
+            progress(name, now)
+
+    found = panel.judge(
+        chosen, judges, question, repeats=repeats, progress=note, deadline=deadline,
+        combine="mean" if weighted else combine,  # weighted grades are hardly ever equal
+    )  # fmt: skip
+    return Judging(
+        judge=_name(question, list(judges), repeats, combine),
+        verdicts=tuple(found),
+        bills={name: _bill(now) for name, now in last.items()},
+        max_chars=max_chars,
+        cut=sum(len(pair.document) > max_chars for pair in chosen),
+    )
+
+
+def estimate_judging(
+    pairs: Iterable[Any] | Place,
+    *,
+    judge: Any,
+    queries: Texts | Queries | None = None,
+    documents: Texts | None = None,
+    known: Any = None,
+    scale: str = "0-3",
+    text_lang: Lang = "en",
+    prompt: str = "relevance",
+    repeats: int = 1,
+    weighted: bool = False,
+    max_chars: int = 20_000,
+) -> JudgingPlan:
+    """Say what `judge_pairs` would take of each judge, a client of a server, without asking any."""
+    chosen = choose_pairs(pairs, queries=queries, documents=documents, known=known)
+    question = _question(scale, text_lang, prompt, repeats, max_chars, weighted=weighted)
+    found = {}
+    for name, client in _judges(judge).items():
+        if not hasattr(client, "estimate"):
+            raise UsageError(f"{name} cannot tell what it would cost: give an assay.llm.Client")
+        found[name] = client.estimate(question.request(pair, repeat) for pair in chosen for repeat in range(repeats))
+    return JudgingPlan(len(chosen), found)
+
+
+def _question(scale: str, text_lang: Lang, prompt: str, repeats: int, max_chars: int, *, weighted: bool) -> Question:
+    # Repeating a question at temperature 0 would only repeat the answer.
+    temperature = 0.0 if repeats == 1 else 1.0
+    loaded = load_prompt(prompt, text_lang, needed=NEEDED)
+    return Question(loaded, load_rubric(scale, text_lang), max_chars, weighted=weighted, temperature=temperature)
+
+
+def _judges(given: Any) -> dict[str, Completes]:
+    """Clients by name: as given, or by their models."""
+    if isinstance(given, Mapping):
+        return {str(name): as_client(one) for name, one in given.items()}
+    listed = given if isinstance(given, (list, tuple)) else [given]
+    found = {str(getattr(one, "model", "") or getattr(one, "__name__", "judge")): as_client(one) for one in listed}
+    if len(found) < len(listed):
+        raise UsageError("two judges have one name: give them as {name: client}, or repeats to ask one more than once")
+    return found
+
+
+def _name(question: Question, judges: Sequence[str], repeats: int, combine: Combine) -> str:
+    """Name the judge: what must be the same for its grades to be comparable."""
+    how = f", {repeats} x {combine}" if repeats > 1 or len(judges) > 1 else ""
+    weighted = ", weighted" if question.weighted else ""
+    return f"{' + '.join(judges)} ({question.prompt.version}, scale {question.rubric.name}{how}{weighted})"
+
+
+def _bill(now: Progress) -> Bill:
+    return Bill(
+        now.calls, now.cached, now.prompt_tokens, now.completion_tokens, now.cost, now.possible_cost, now.currency,
+        now.unpriced, now.estimated,
+    )  # fmt: skip

@@ -1,0 +1,41 @@
+"""Systems of result files, to be compared, diagnosed and gated again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from assay.analysis.doubts import doubts
+from assay.errors import UsageError
+from assay.formats.detect import is_result_file
+from assay.formats.writing import read_result
+
+if TYPE_CHECKING:
+    from assay.data.scores import Scores
+
+
+def read_systems(place: str | os.PathLike[str], *, name: str | None = None) -> list[Scores]:
+    """Read the systems of a result file, with their doubts; `name` renames the system of a file that has one."""
+    path = os.fspath(place)
+    if not is_result_file(path):
+        raise UsageError(f"{path} is not a result file: give result files alone, or judgments and runs")
+    systems = read_result(path)
+    if not systems:
+        raise UsageError(f"{path} holds no systems: it is the result of a command that evaluates none")
+    if name is not None and len(systems) > 1:
+        raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
+    return [replace(one, name=name or one.name, warnings=one.warnings or doubts(one)) for one in systems]
+
+
+def read_system(place: str | os.PathLike[str], *, like: str | None = None) -> Scores:
+    """Read the one system of a result file, or of several the one that is called `like`."""
+    systems = read_systems(place)
+    if len(systems) == 1:
+        return systems[0]
+    if like is None:
+        raise UsageError(f"{os.fspath(place)} holds {len(systems)} systems: give one of assay.read_result(...)")
+    same = [one for one in systems if one.name == like]
+    if not same:
+        raise UsageError(f"{os.fspath(place)} holds {', '.join(one.name for one in systems)}, none called {like}")
+    return same[0]

@@ -1,0 +1,90 @@
+"""What judging by language models looks like: what became of the pairs, and what it took or would take."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from assay.messages import Said, say
+from assay.report.blocks import Block, Lines
+from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.llm.progress import Progress
+    from assay.results.judging import Bill, Estimate, Judging, JudgingPlan
+
+
+def view(found: Judging) -> list[Block]:
+    """How many pairs got which grade, and what that took."""
+    grades = Counter(one.grade for one in found.verdicts if one.grade is not None)
+    rows = tuple((f"{grade:g}", str(count)) for grade, count in sorted(grades.items()))
+    return [
+        Table((say("column.grade"), say("column.pairs")), rows, caption=found.judge),
+        Lines(tuple(summary(found))),
+    ]
+
+
+def summary(found: Judging, *, resumable: bool = True) -> list[Said]:
+    """Say what became of the pairs and what they took; where answers are kept, how to go on."""
+    failures = found.failures
+    listed = ", ".join(f"{name} {count}" for name, count in failures.items())
+    failed = sum(failures.values())
+    total = len(found.verdicts)
+    lines = [
+        say("judge.done", pairs=total, scored=total - failed, failed=failed, reasons=f" ({listed})" if listed else "")
+    ]
+    lines += [say("doubt.of_one", system=name, text=money(bill)) for name, bill in found.bills.items()]
+    if found.cut:
+        lines.append(say("judge.cut", n=found.cut, limit=found.max_chars))
+    if failures and resumable:
+        lines.append(say("judge.again"))
+    return lines
+
+
+def money(now: Bill | Progress) -> Said:
+    """Say what was spent."""
+    if now.unpriced:
+        spent = say("judge.money_unknown")
+    elif now.possible_cost:
+        spent = say("judge.money_maybe", cost=now.cost, possible=now.possible_cost, currency=now.currency)
+    else:
+        spent = say("judge.money", cost=now.cost, currency=now.currency)
+    tokens = now.prompt_tokens + now.completion_tokens
+    if now.estimated and not now.unpriced:
+        spent = say("judge.about", money=spent)
+    told = "judge.spent_estimated" if now.estimated else "judge.spent"
+    return say(told, calls=now.calls, cached=now.cached, tokens=tokens, money=spent)
+
+
+def plan(found: JudgingPlan, limit: float | None = None) -> list[Said]:
+    """Say what each judge would take, and whether the money suffices."""
+    estimates = list(found.estimates.values())
+    lines: list[Said] = []
+    for name, one, told in zip(found.estimates, estimates, prices(estimates, limit), strict=True):
+        lines += [
+            say("judge.plan", pairs=found.pairs, judges=name, calls=one.calls, cached=one.cached),
+            say("judge.tokens", prompt=one.prompt_tokens, completion=one.completion_tokens),
+            *told,
+        ]
+    return lines
+
+
+def prices(plans: Sequence[Estimate], limit: float | None) -> list[list[Said]]:
+    """Say what each plan will cost, and which --max-cost suffices for all of them: it is shared out evenly."""
+    known = [one.enough for one in plans if one.enough is not None]
+    enough = math.ceil(max(known) * len(plans) * 10_000) / 10_000 if len(known) == len(plans) else None
+    found = []
+    for one in plans:
+        if one.cost is None:
+            lines = [say("judge.no_price")]
+        elif enough is None:
+            lines = [say("judge.price_open", cost=one.cost, currency=one.currency)]
+        else:
+            lines = [say("judge.price", cost=one.cost, currency=one.currency, enough=f"{enough:.4f}")]
+        if limit is not None and one.enough is not None and one.enough > limit / len(plans):
+            lines.append(say("judge.over", limit=limit / len(plans), currency=one.currency))
+        found.append(lines)
+    return found

@@ -1,0 +1,87 @@
+"""Reports of results: one page with everything that they hold, as a file or as text."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.evidence import find_evidence, load_all
+from assay.analysis.report_data import report_data
+from assay.errors import UsageError
+from assay.formats.files import check_outputs, write_atomically
+from assay.messages import say
+from assay.report.document import write
+from assay.report.html import page
+from assay.report.whole import report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from assay.analysis.evidence import Loaded
+    from assay.analysis.report_data import Evidence
+    from assay.data.record import Record
+    from assay.formats.queries import Queries
+    from assay.messages import Lang
+
+FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+Place = str | os.PathLike[str]
+
+
+def write_report(
+    results: Loaded | Record | Place | Iterable[Loaded | Record | Place],
+    place: Place | None = None,
+    *,
+    judgments: Any = None,
+    runs: Mapping[str, Any] | Iterable[Any] = (),
+    documents: Mapping[str, str] | Place | None = None,
+    queries: Queries | Place | None = None,
+    title: str | None = None,
+    kind: str | None = None,
+    lang: Lang = "en",
+) -> str:
+    """Write a report of results, and return its text; without a place, only that.
+
+    `results` are records or result files, one or several; the suffix of `place` (.html, .md, .tex, .txt) says what is
+    written, or `kind` (html, markdown, latex, table). The lists of each query are shown where the `judgments` and the
+    `runs` (by system, or called as it) are given, or lie unchanged beside a result file that names them; `documents`
+    and `queries` are their texts, by id or files of them.
+
+    >>> import assay
+    >>> judged, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    >>> scores = assay.evaluate(judged, run, ["map"], name="bm25")
+    >>> "bm25" in assay.write_report(scores, judgments=judged, runs={"bm25": run}, kind="markdown")
+    True
+    """
+    kind = kind or format_of(place)
+    loaded = load_all(results)
+    evidence = find_evidence(loaded, judgments=judgments, runs=runs, documents=documents, queries=queries)
+    if place is not None:
+        check_outputs([place], [*(one.file for one in loaded), *evidence.files])
+    text = render_report(loaded, evidence, kind=kind, title=title, lang=lang)
+    if place is not None:
+        write_atomically(place, text)
+    return text
+
+
+def format_of(place: Place | None) -> str:
+    """The format that a report will have by the suffix of its file; HTML where there is none."""
+    if place is None:
+        return "html"
+    found = FORMATS.get(Path(place).suffix.lower())
+    if found is None:
+        raise UsageError(f"cannot tell the format of {os.fspath(place)!r}: use {', '.join(FORMATS)}")
+    return found
+
+
+def render_report(
+    results: Sequence[Loaded], evidence: Evidence, *, kind: str = "html", title: str | None = None, lang: Lang = "en"
+) -> str:
+    """Put a report together from results and what lies behind them."""
+    pages = report(report_data([one.result for one in results], evidence))
+    if kind != "html":
+        return write(pages, kind, lang)  # type: ignore[arg-type]
+    heading = title or say("page.title", name=", ".join(one.title for one in results))
+    made = say("page.made", version=version("assay-eval"), files=[one.name for one in results])
+    return page(pages, title=heading, made=made, lang=lang)

@@ -1,0 +1,27 @@
+"""One query's calculation of one measure, rank by rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.data.record import Record
+from assay.results.parts import part
+
+
+@part("explanation")
+@dataclass(frozen=True)
+class Explanation(Record):
+    """A calculation: the list with one column per step, then the sums, then the value; None where it is undefined."""
+
+    query_id: str
+    measure: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    steps: tuple[str, ...]
+    value: float | None
+    protocol: str = ""
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per rank, with the numbers as they are shown."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]

@@ -1,0 +1,174 @@
+"""What language models said about pairs of queries and documents, and what asking them takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.data.judgments import Judgments
+from assay.data.record import Record
+from assay.errors import UsageError
+from assay.lazy import public
+from assay.results.parts import part
+
+if TYPE_CHECKING:
+    import os
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One judge's answer about one pair: a grade with its explanation, or the reason why there is none."""
+
+    judge: str
+    repeat: int
+    status: str
+    reason: str
+    grade: float | None
+    explanation: str
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
+class PairVerdict:
+    """What became of a pair: exactly one status, with a reason when it failed."""
+
+    query_id: str
+    doc_id: str
+    status: Literal["scored", "failed"]
+    reason: str
+    grade: float | None
+    explanation: str
+    votes: tuple[Vote, ...]
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a judge's answers took; `unpriced` and `estimated` count those of unknown price and of estimated tokens.
+
+    `cost` was spent for certain, `possible_cost` perhaps too: calls that broke off may be charged.
+    """
+
+    calls: int
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    possible_cost: float
+    currency: str
+    unpriced: int
+    estimated: int
+
+
+@part("judging")
+@dataclass(frozen=True)
+class Judging(Record):
+    """Verdicts on all pairs, and what they took. `cut` documents were longer than `max_chars` and not read to the end.
+
+    `judge` names the judge: what must be the same for its grades to be comparable.
+    """
+
+    judge: str
+    verdicts: tuple[PairVerdict, ...]
+    bills: Mapping[str, Bill]
+    max_chars: int
+    cut: int = 0
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """How many pairs failed, by reason."""
+        return dict(sorted(Counter(one.reason for one in self.verdicts if one.status == "failed").items()))
+
+    @property
+    def complete(self) -> bool:
+        """Say whether every pair has a grade."""
+        return not self.failures
+
+    @property
+    def any_graded(self) -> bool:
+        """Say whether any pair has a grade."""
+        return any(one.grade is not None for one in self.verdicts)
+
+    @property
+    def trouble(self) -> str:
+        """Why no pair has a grade."""
+        first = self.verdicts[0]
+        return f"no pair could be judged ({first.reason}): {first.explanation}"
+
+    def to_judgments(self) -> Judgments:
+        """Take the grades as judgments, which know by whom they were made."""
+        if not self.any_graded:
+            raise UsageError(self.trouble)
+        grades: dict[object, dict[object, float]] = {}
+        for one in self.verdicts:
+            if one.grade is not None:
+                grades.setdefault(one.query_id, {})[one.doc_id] = one.grade
+        return replace(Judgments.from_dict(grades), judge=self.judge)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per pair."""
+        return [
+            {
+                "query_id": one.query_id,
+                "doc_id": one.doc_id,
+                "grade": one.grade,
+                "status": one.status,
+                "reason": one.reason,
+                "explanation": one.explanation,
+                "votes": len(one.votes),
+            }
+            for one in self.verdicts
+        ]
+
+    def save(self, place: str | os.PathLike[str]) -> None:
+        """Write a result file (.json) with everything, or judgments (.qrels, .jsonl, .csv, .tsv, .parquet)."""
+        if Path(place).suffix.lower() == ".json":
+            super().save(place)
+        else:
+            public("write_judgments")(self.to_judgments(), place)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What requests will cost: those already in the cache, and tokens and money of the rest.
+
+    `prompt_tokens` is an estimate, `completion_tokens` an upper end (every answer as long as allowed), `cost` the money
+    for both. `enough` is a budget that suffices if no call breaks off, whatever the tokens turn out to be and even
+    if each structured answer has to be asked for a second time. Money is None when a price or a bound is not known.
+    """
+
+    requests: int
+    cached: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+    enough: float | None
+    currency: str
+
+
+@part("judging_plan")
+@dataclass(frozen=True)
+class JudgingPlan(Record):
+    """What judging so many pairs would take of each judge."""
+
+    pairs: int
+    estimates: Mapping[str, Estimate]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One row per judge."""
+        return [
+            {
+                "judge": name,
+                "calls": one.calls,
+                "cached": one.cached,
+                "prompt_tokens": one.prompt_tokens,
+                "completion_tokens": one.completion_tokens,
+                "cost": one.cost,
+                "enough": one.enough,
+                "currency": one.currency,
+            }
+            for name, one in self.estimates.items()
+        ]
