@@ -154,7 +154,7 @@ def _text(measure: str | Measure) -> str:
     try:
         return parse(measure).text
     except UsageError:
-        return measure
+        return str(measure)
 
 
 def baselines_in(place: Place) -> list[str]:
