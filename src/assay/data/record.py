@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from assay.lazy import public
 
+Value = str | bool | int | float | None  # what stands in a cell of a frame
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 class Record:
     """What a function found out. It shows itself in a notebook, and becomes a frame, plain values or a file."""
 
-    def to_rows(self) -> Sequence[Mapping[str, Any]]:
+    def to_rows(self) -> Sequence[Mapping[str, Value]]:
         """Lay out the main numbers as rows of one table, for a frame."""
         raise NotImplementedError
 

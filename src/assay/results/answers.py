@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.data.samples import Sample
 from assay.data.scores import Status
 from assay.results.codec import UNSTORED, ScoresBehind
@@ -140,7 +140,7 @@ class JudgedSample:
         """A statement as it stands in the answer, citation marks included."""
         return (self.sample.answer or "")[part.start : part.end]
 
-    def to_row(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, object]:
         """Lay out the sample flat, as a line of its own: what was asked and answered, and what is known about it."""
         sample, support = self.sample, self.support
         return {
@@ -161,7 +161,7 @@ class JudgedSample:
         }
 
 
-def _statement_row(part: Statement, text: str) -> dict[str, Any]:
+def _statement_row(part: Statement, text: str) -> dict[str, object]:
     evidence = part.evidence
     return {
         "start": part.start,
@@ -175,8 +175,13 @@ def _statement_row(part: Statement, text: str) -> dict[str, Any]:
     }
 
 
-def _cell_row(cell: AnswerCell) -> dict[str, Any]:
-    found = {"value": cell.value, "status": cell.status, "reason": cell.reason, "method": cell.method}
+def _cell_row(cell: AnswerCell) -> dict[str, object]:
+    found: dict[str, object] = {
+        "value": cell.value,
+        "status": cell.status,
+        "reason": cell.reason,
+        "method": cell.method,
+    }
     return {**found, "note": cell.note} if cell.note else found
 
 
@@ -198,7 +203,7 @@ class AnswerDetails(Record):
         """The samples of one system; where samples name no system there is but one."""
         return tuple(one for one in self.samples if one.system in {"", system})
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per sample: its stage and the value of every measure."""
         return [
             {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 
@@ -73,11 +73,11 @@ class Bench(Record):
     texts: str = ""
     interrupted: bool = False
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per load."""
         return [self._row(load) for load in self.loads]
 
-    def _row(self, load: Load) -> dict[str, Any]:
+    def _row(self, load: Load) -> dict[str, Value]:
         of = load.latency_ms
         ends = {} if of is None else of.percentiles()
         return {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.parts import part
 
 
@@ -38,7 +37,7 @@ class InputCheck(Record):
         """Say whether nothing was found."""
         return not self.findings
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per finding."""
         return [
             {

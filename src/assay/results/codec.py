@@ -25,6 +25,7 @@ else:
     ScoresBehind = Any  # scores stand in a file of their own accord, so that decoding a part does not look into them
 
 T = TypeVar("T")
+Plain = dict[str, Any]  # an object of a JSON file before it is decoded: its shape is not known yet
 
 UNSTORED = {"stored": False}
 _MESSAGE = {"key", "values", "text"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.errors import AssayError, UnknownName, UsageError
 from assay.lazy import public
 from assay.results.codec import UNSTORED, ScoresBehind
@@ -238,11 +238,11 @@ class Comparison(Record):
         names = dict.fromkeys(lift.system for lift in self.lifts)
         return [tuple(lift for lift in self.lifts if lift.system == name) for name in names]
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per system and measure; the baseline has no contrast."""
         return [self._row(name, label) for label in self.measures for name in self.systems]
 
-    def _row(self, system: str, label: str) -> dict[str, Any]:
+    def _row(self, system: str, label: str) -> dict[str, Value]:
         mean = self.mean(system, label)
         contrast = None if system == self.baseline else self.contrast(system, label)
         change = None if contrast is None else contrast.difference

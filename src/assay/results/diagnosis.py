@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from assay.data.protocol import Protocol, Target
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -106,7 +106,7 @@ class Diagnosis(Record):
         if self.stages and set(self.stages) != set(RETRIEVAL_STAGES):
             raise ValueError("queries are told by all stages or none")
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per target."""
         return [
             {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.comparison import Decision
 from assay.results.parts import part
@@ -154,7 +154,7 @@ class Findings(Record):
         """Find a row by the name of its combination."""
         return next(row for row in self.combinations if row.name == name)
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per combination: the means, the latency and the money."""
         return [
             {

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.parts import part
 
 
@@ -22,6 +21,6 @@ class Explanation(Record):
     value: float | None
     protocol: str = ""
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per rank, with the numbers as they are shown."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]

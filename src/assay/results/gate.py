@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -45,7 +45,7 @@ class Gate(Record):
         """Say whether a change may pass; with `strict`, a rule that cannot be decided holds it back."""
         return self.outcome == "passed" or (self.outcome == "inconclusive" and not strict)
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per rule."""
         return [
             {"system": self.system, "rule": check.name, "outcome": check.outcome, "value": check.value}

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from assay.data.judgments import Judgments
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.errors import UsageError
 from assay.lazy import public
 from assay.results.parts import part
@@ -107,7 +107,7 @@ class Judging(Record):
                 grades.setdefault(one.query_id, {})[one.doc_id] = one.grade
         return replace(Judgments.from_dict(grades), judge=self.judge)
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per pair."""
         return [
             {
@@ -157,7 +157,7 @@ class JudgingPlan(Record):
     pairs: int
     estimates: Mapping[str, Estimate]
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per judge."""
         return [
             {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.errors import UnknownName, UsageError
 from assay.results.parts import part
 
@@ -43,7 +43,7 @@ class Costs(Record):
                 return found
         raise UnknownName("method", method, [found.method for found in self.costs])
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per method."""
         return [
             {
@@ -129,7 +129,7 @@ class Roi(Record):
     currency: str = "USD"
     tokens: float | None = None
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per number, with the ends that the interval of the gain gives it."""
         bands = {
             "gain": self.gain.relative,

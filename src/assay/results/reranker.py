@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.comparison import Comparison, Lift
 from assay.results.parts import part
@@ -65,6 +65,6 @@ class RerankerEvaluation(Record):
         """The comparison of both."""
         return (self.comparison,)
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per measure: before, after, and what is shown about the difference."""
         return list(self.comparison.to_rows())

@@ -10,12 +10,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.data.scores import Scores
 from assay.data.source import Source
 from assay.errors import InputError, NotComparable, UsageError
 from assay.results import schema1, systems
-from assay.results.codec import UNSTORED, decode, encode
+from assay.results.codec import UNSTORED, Plain, decode, encode
 from assay.results.parts import known_parts, name_of
 
 SCHEMA = 2
@@ -64,7 +64,7 @@ class Result(Record):
         listed = [one if isinstance(one, tuple) else (one,) for one in self.parts.values()]
         return tuple(record for records in listed for record in records if isinstance(record, kind))
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per system and measure."""
         return [
             {"system": scores.name, "measure": label, "mean": mean, "queries": scores.counts[label].queries}
@@ -154,7 +154,7 @@ def _models(scored: Sequence[Scores]) -> dict[str, str]:
 # The file -------------------------------------------------------------------------------------------------------------
 
 
-def encode_result(result: Result) -> dict[str, Any]:
+def encode_result(result: Result) -> Plain:
     """Lay out a result as a file holds it."""
     origin = encode(result.origin)
     one = result.systems[0] if len(result.systems) == 1 else None

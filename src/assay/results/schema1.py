@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
 
 from assay.data.scores import Aggregate, Column, Parameter, Subject
 from assay.errors import InputError
-from assay.results.codec import encode
+from assay.results.codec import Plain, encode
 from assay.stats.moments import NO_SPREAD
 
 _FORM = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>.*)\))?(?:@(?P<k>[0-9]+))?", re.DOTALL)
@@ -127,7 +126,7 @@ def _parameters(text: str) -> dict[str, Parameter]:
 # Files ----------------------------------------------------------------------------------------------------------------
 
 
-def upgrade(plain: dict[str, Any], *, path: str | None = None) -> dict[str, Any]:
+def upgrade(plain: Plain, *, path: str | None = None) -> Plain:
     """Lay out the plain values of a file of schema 1 as schema 2; what is damaged stays so, for the codec to find."""
     try:
         return _upgrade(plain)
@@ -135,7 +134,7 @@ def upgrade(plain: dict[str, Any], *, path: str | None = None) -> dict[str, Any]
         raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=path) from None
 
 
-def _upgrade(plain: dict[str, Any]) -> dict[str, Any]:
+def _upgrade(plain: Plain) -> Plain:
     judge = plain.get("judge", "")
     found = {**plain, "schema": 2, "systems": [_system(one, judge) for one in plain.get("systems", [])]}
     found |= {name: lay_out(plain) for name, lay_out in _PARTS.items() if plain.get(name)}
@@ -146,7 +145,7 @@ def _upgrade(plain: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _system(plain: dict[str, Any], judge: str) -> dict[str, Any]:
+def _system(plain: Plain, judge: str) -> Plain:
     facts = {}
     for label, definition in plain["definitions"].items():
         known = encode(column_of(label, definition, plain["aggregates"].get(label, "mean")))
@@ -154,7 +153,7 @@ def _system(plain: dict[str, Any], judge: str) -> dict[str, Any]:
     return {"judge": judge, **plain, "measures": facts}
 
 
-def _comparison(plain: dict[str, Any]) -> dict[str, Any]:
+def _comparison(plain: Plain) -> Plain:
     """A comparison with its lists and lifts; the first files did not tell what a difference can be at most."""
     before = plain["comparison"]
     definitions = plain["systems"][0]["definitions"]
@@ -169,7 +168,7 @@ def _comparison(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sweep(plain: dict[str, Any]) -> dict[str, Any]:
+def _sweep(plain: Plain) -> Plain:
     """A sweep, which told its systems, measures and k by its curves alone."""
     before = plain["sweep"]
     curves = [{**one, "points": [interval(point) for point in one["points"]]} for one in before["curves"]]
@@ -185,7 +184,7 @@ def _sweep(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _diagnoses(plain: dict[str, Any]) -> list[dict[str, Any]]:
+def _diagnoses(plain: Plain) -> list[Plain]:
     return [
         {
             **one,
@@ -196,13 +195,13 @@ def _diagnoses(plain: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _target(plain: dict[str, Any]) -> dict[str, Any]:
+def _target(plain: Plain) -> Plain:
     """A target; files of schema 1 called a value that should be small and is not "low" too."""
     high = plain["status"] == "low" and plain["target"].get("below", False)
     return {**plain, "status": "high"} if high else plain
 
 
-def _gates(plain: dict[str, Any]) -> list[dict[str, Any]]:
+def _gates(plain: Plain) -> list[Plain]:
     return [
         {
             **one,
@@ -215,7 +214,7 @@ def _gates(plain: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _contrast(plain: dict[str, Any], definition: str) -> dict[str, Any]:
+def _contrast(plain: Plain, definition: str) -> Plain:
     low, high = column_of("", definition).bounds
     n = plain["difference"]["n"]
     effective = plain.get("effective_n", float(n))
@@ -231,7 +230,7 @@ def _contrast(plain: dict[str, Any], definition: str) -> dict[str, Any]:
     }
 
 
-def _weight(plain: dict[str, Any]) -> dict[str, Any]:
+def _weight(plain: Plain) -> Plain:
     """How uneven the weights of a comparison are, which the first files did not tell."""
     weights = {query: weight for query, weight in plain["per_query"]["weights"].items() if weight}
     total = sum(weights.values())
@@ -240,30 +239,30 @@ def _weight(plain: dict[str, Any]) -> dict[str, Any]:
     return {"effective_queries": total * total / squares, "heaviest": heaviest, "share": weights[heaviest] / total}
 
 
-def _lift(plain: dict[str, Any]) -> dict[str, Any]:
+def _lift(plain: Plain) -> Plain:
     """A lift; the first files said by the point estimate alone that it pays, which shows nothing."""
     pays = plain["pays"]
     return {**plain, "relative": interval(plain["relative"]), "pays": "open" if isinstance(pays, bool) else pays}
 
 
-def interval(plain: dict[str, Any]) -> dict[str, Any]:
+def interval(plain: Plain) -> Plain:
     """An interval; the first files gave values that do not vary one of width 0."""
     return {**plain, "low": None, "high": None} if plain.get("reason") == NO_SPREAD else plain
 
 
-def _bench(plain: dict[str, Any]) -> dict[str, Any]:
+def _bench(plain: Plain) -> Plain:
     before = plain["bench"]
     level = before.get("confidence_level", 0.95)
     return {"target": "", "texts": "", **before, "loads": [_load(one, level) for one in before["loads"]]}
 
 
-def _load(plain: dict[str, Any], level: float) -> dict[str, Any]:
-    unsaid: dict[str, Any] = {"candidates": None, "rate": None, "seconds": 0.0, "histogram": None}
+def _load(plain: Plain, level: float) -> Plain:
+    unsaid: Plain = {"candidates": None, "rate": None, "seconds": 0.0, "histogram": None}
     times = {name: _latency(plain.get(name), plain["count"], level) for name in ("latency_ms", "service_ms")}
     return {**unsaid, "errors": {}, "examples": {}, **plain, **times}
 
 
-def _latency(plain: dict[str, Any] | None, n: int, level: float) -> dict[str, Any] | None:
+def _latency(plain: Plain | None, n: int, level: float) -> Plain | None:
     """Percentiles of a load, which files of schema 1 have as a value and two ends."""
     if plain is None:
         return None
@@ -280,7 +279,7 @@ def _latency(plain: dict[str, Any] | None, n: int, level: float) -> dict[str, An
     }  # fmt: skip
 
 
-def _economics(plain: dict[str, Any]) -> dict[str, Any]:
+def _economics(plain: Plain) -> Plain:
     """Costs and a return, which stood under one name; the costs of a return were those of its one method."""
     before = plain["economics"]
     if before.get("roi") is None:
@@ -288,8 +287,8 @@ def _economics(plain: dict[str, Any]) -> dict[str, Any]:
     return {"roi": _roi(before["roi"], before)}
 
 
-def _roi(plain: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    def band(name: str) -> dict[str, Any]:
+def _roi(plain: Plain, part: Plain) -> Plain:
+    def band(name: str) -> Plain:
         low, high = plain.get(f"{name}_interval") or (None, None)
         return {"value": plain.get(name), "low": low, "high": high}
 
@@ -314,7 +313,7 @@ def _roi(plain: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _experiment(plain: dict[str, Any]) -> dict[str, Any]:
+def _experiment(plain: Plain) -> Plain:
     """An experiment; the first files did not say which measure decided, nor which way a mean differs."""
     before = plain["experiment"]
     combinations = before["combinations"]
@@ -333,7 +332,7 @@ def _experiment(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _row(plain: dict[str, Any], base: dict[str, Any] | None) -> dict[str, Any]:
+def _row(plain: Plain, base: Plain | None) -> Plain:
     quality = plain.get("quality") or {}
     before = {} if base is None else base.get("quality") or {}
     unsaid = {"ms_p50": 0.0, "ms_p95": 0.0, "tokens": 0, "money": None}
@@ -347,8 +346,8 @@ def _row(plain: dict[str, Any], base: dict[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def _quality(label: str, plain: dict[str, Any], base: dict[str, Any] | None) -> dict[str, Any]:
-    found: dict[str, Any] = {name: plain[name] for name in ("pvalue", "verdict", "method") if name in plain}
+def _quality(label: str, plain: Plain, base: Plain | None) -> Plain:
+    found: Plain = {name: plain[name] for name in ("pvalue", "verdict", "method") if name in plain}
     p, mean = plain.get("pvalue"), plain.get("mean")
     if "verdict" not in plain and base is not None and p is not None and mean is not None and p <= _ALPHA:
         higher = mean > (base.get("mean") or 0.0)
@@ -356,12 +355,12 @@ def _quality(label: str, plain: dict[str, Any], base: dict[str, Any] | None) -> 
     return {**found, "mean": _flat(plain)}
 
 
-def _holdout(plain: dict[str, Any]) -> dict[str, Any]:
+def _holdout(plain: Plain) -> Plain:
     ends = {name: _flat(plain[name]) if plain.get(name) else None for name in ("winner", "baseline", "difference")}
     return {"pvalue": None, **plain, **ends}
 
 
-def _flat(plain: dict[str, Any]) -> dict[str, Any]:
+def _flat(plain: Plain) -> Plain:
     """An interval of an experiment, which had its mean and ends alone."""
     return interval(
         {
@@ -371,12 +370,12 @@ def _flat(plain: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _answers(plain: dict[str, Any]) -> dict[str, Any]:
+def _answers(plain: Plain) -> Plain:
     before = plain["answers"]
     return {**before, "samples": [_sample(one) for one in before.get("samples") or []]}
 
 
-def _sample(plain: dict[str, Any]) -> dict[str, Any]:
+def _sample(plain: Plain) -> Plain:
     """A sample, which stood flat beside what was found out about it."""
     given = {name: plain.get(name) for name in ("question", "answer", "contexts")}
     answer = plain.get("answer") or ""
@@ -398,7 +397,7 @@ def _sample(plain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _statement(plain: dict[str, Any], answer: str) -> dict[str, Any]:
+def _statement(plain: Plain, answer: str) -> Plain:
     """A statement; files of schema 1 had its evidence as a text and why it was lowered as another."""
     text, place = plain.get("evidence"), plain.get("context")
     known = None if text is None or place is None else {"context": place, "start": 0, "end": len(text), "text": text}

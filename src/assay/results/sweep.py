@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -64,7 +63,7 @@ class Sweep(Record):
         """Find one curve."""
         return next(curve for curve in self.curves if (curve.system, curve.measure) == (system, measure))
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per system, measure and k."""
         return [
             {

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.data.protocol import Protocol
 from assay.data.scores import SCORED, STATUSES, Column, Counts, Scores, Status
-from assay.results.codec import damage, decode, encode
+from assay.results.codec import Plain, damage, decode, encode
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class StoredSystem:
     name: str
     metrics: Mapping[str, float | None]
     definitions: Mapping[str, str]
-    measures: Mapping[str, dict[str, Any]]
+    measures: Mapping[str, Plain]
     counts: Mapping[str, Counts]
     file: str | None = None
     asked: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class StoredEvaluation:
     calibrated: str = ""
 
 
-def encode_systems(scored: Sequence[Scores]) -> dict[str, Any]:
+def encode_systems(scored: Sequence[Scores]) -> Plain:
     """Lay out the systems of a result; nothing where there are none."""
     if not scored:
         return {}
@@ -77,7 +77,7 @@ def encode_means(scores: Scores) -> dict[str, float | None]:
     return {label: _plain(value) for label, value in scores.mean().items()}
 
 
-def _system(scores: Scores) -> dict[str, Any]:
+def _system(scores: Scores) -> Plain:
     known = {column.label: encode(column) for column in scores.columns}
     facts = {label: {k: v for k, v in one.items() if k not in {"label", "definition"}} for label, one in known.items()}
     return {

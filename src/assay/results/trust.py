@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from assay.data.record import Record
+from assay.data.record import Record, Value
 from assay.results.parts import part
 from assay.stats.agreement import Agreement, Confusion
 from assay.stats.intervals import Interval
@@ -70,7 +70,7 @@ class Calibration(Record):
     stamp: str
     poor: bool
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per coefficient."""
         found = {"kappa": self.kappa, "alpha": self.alpha, "spearman": self.spearman, "ranking": self.ranking}
         return [_agreement(name, one) for name, one in found.items() if one is not None]
@@ -111,7 +111,7 @@ class Validation(Record):
     left_out: Mapping[str, int]
     notes: tuple[str, ...]
 
-    def to_rows(self) -> list[dict[str, Any]]:
+    def to_rows(self) -> list[dict[str, Value]]:
         """One row per score and coefficient."""
         return [
             {"score": score.name, **_agreement(name, found)}
@@ -121,6 +121,6 @@ class Validation(Record):
         ]
 
 
-def _agreement(name: str, found: Agreement) -> dict[str, Any]:
+def _agreement(name: str, found: Agreement) -> dict[str, Value]:
     low, high = (None, None) if found.interval is None else (found.interval.low, found.interval.high)
     return {"coefficient": name, "value": found.value, "low": low, "high": high, "n": found.n}
