@@ -150,3 +150,12 @@ def test_within_one_heading_no_name_stands_twice():
     for heading in (*headings, *columns.SAMPLE.values()):
         names = (heading.name, *heading.others, *heading.else_first)
         assert len({columns.key_of(name) for name in names}) == len(names), heading
+
+
+def test_flags_and_values_of_people_are_known_under_many_names():
+    from assay.analysis.labels import find_human
+    from assay.grounding.holding import flag
+
+    (sample,) = as_samples([{"answer": "x", "Is Answerable": "no", "人工评分": 3}])
+    assert flag(sample) is False
+    assert find_human(as_samples([{"answer": "x", "人工评分": 3}])) == "人工评分"

@@ -232,3 +232,19 @@ def test_measures_of_subtopics_refuse_judgments_without_any(tmp_path, shared):
         assay.evaluate(tmp_path / "q", {"q1": {"a": 1.0}}, ["alpha_nDCG@20"])
     (tmp_path / "q").write_text("q1 1 a 1\nq1 2 b 1\nq2 1 a 1\n")
     assert assay.evaluate(tmp_path / "q", {"q1": {"a": 1.0}, "q2": {"a": 1.0}}, ["StRecall@5"])["StRecall@5"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("召回率@5", "recall@5"), ("查准率@10", "precision@10"), ("平均精度均值", "average_precision"), ("命中率@3", "hit_rate@3"),
+        ("平均倒数排名@10", "reciprocal_rank@10"), ("归一化折损累计增益(gain='exp')@10", "ndcg(gain='exp')@10"), ("忠实度", "faithfulness"),
+        ("幻觉率", "hallucination_rate"), ("上下文利用率", "context_utilisation"),
+    ],
+)  # fmt: skip
+def test_chinese_names_of_measures_are_read(text, canonical):
+    assert str(assay.parse(text)) == canonical
+
+
+def test_a_column_asked_for_in_chinese_is_called_so():
+    assert labels("召回率@5", "ndcg@10") == ["召回率@5", "ndcg@10"]

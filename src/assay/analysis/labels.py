@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
+from assay.formats.columns import PEOPLE, candidates
 from assay.measures import usual
 
 if TYPE_CHECKING:
@@ -16,15 +17,16 @@ if TYPE_CHECKING:
     from assay.data.samples import Sample, Samples
     from assay.data.segments import Floats
 
-# Columns that hold people's values; an object with several of them is looked into for faithfulness.
-HUMAN = ("human", "human_score", "human_faithfulness", "label", "gold_label", "annotation", "begin_label")
 PUBLISHED = "published"
 _WANTED = usual.ANSWERS[0]
 
 
 def find_human(samples: Samples) -> str:
-    """Name the column of people's values; several candidates, or none, are an error."""
-    found = [name for name in HUMAN if any(name in sample.others for sample in samples)]
+    """Name the column of people's values; several candidates, or none, are an error.
+
+    An object with several values is looked into for faithfulness.
+    """
+    found = candidates(dict.fromkeys(name for sample in samples for name in sample.others), PEOPLE)
     names = _names(samples)
     if len(found) != 1:
         raise InputError(

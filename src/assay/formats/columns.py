@@ -103,6 +103,11 @@ SAMPLE: Mapping[str, Heading] = {
         Heading("system", (), ("system_name", "model", "model_name", "系统", "模型")),
     )
 }  # fmt: skip
+ANSWERABLE = Heading("answerable", ("is_answerable", "answerability", "可回答"))
+PEOPLE = Heading(
+    "human",
+    ("human_score", "human_faithfulness", "label", "gold_label", "annotation", "begin_label", "人工评分", "人工标注"),
+)
 CONTEXT_TEXT = ("text", "content", "page_content", "contents", "passage", "context", "document", "body", "message",
                 "value", "文本", "内容")  # fmt: skip
 CONTEXT_ID = ("id", "doc_id", "document_id", "chunk_id", "context_id", "passage_id", "pid")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from assay.formats.columns import ANSWERABLE, mention
 from assay.grounding.preparing import sample_for
 from assay.grounding.record import Blank
 from assay.grounding.words import by_words
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from assay.data.samples import Sample
 
 ENOUGH = 0.5  # support from which something counts as said
-_FLAGS = ("answerable", "is_answerable", "answerability")
 _NO = {"false", "no", "0", "0.0", "unanswerable", "not answerable", "none", "否", "不可回答"}
 _YES = {"true", "yes", "1", "1.0", "answerable", "full", "partial", "是", "可回答"}
 
@@ -44,7 +44,7 @@ def holding(sample: Sample) -> Holding:
 def flag(sample: Sample) -> bool | None:
     """What a column `answerable` says; a value that says neither, such as an empty one, is as good as none."""
     for name, value in sample.others.items():
-        if name.lower() in _FLAGS and value is not None:
+        if mention([name], ANSWERABLE) and value is not None:
             text = str(value).strip().lower()
             if text in _NO or text in _YES:
                 return text in _YES

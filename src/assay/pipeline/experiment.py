@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnknownName, excerpt
+from assay.formats import columns
 from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
@@ -194,7 +195,8 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     notes += _check_documents(judgments, texts, f"{place}: data.judgments")
     return Collection(
         tuple(documents), tuple(queries), _only(judgments, kept),
-        tuple(span for span in spans if span.query_id in kept), _references(table), tuple(notes),
+        tuple(span for span in spans if span.query_id in kept), _references(table, f"{place}: data.queries"),
+        tuple(notes),
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
     )  # fmt: skip
 
@@ -245,10 +247,11 @@ def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str)
     return [f"{many} not in the collection, such as {excerpt(lost[0])}"]
 
 
-def _references(table: Any) -> dict[str, tuple[str, ...]]:
-    if "reference" not in table.frame.columns:
+def _references(table: Any, place: str) -> dict[str, tuple[str, ...]]:
+    column = columns.find(table.frame.columns, columns.SAMPLE["reference"], path=place)
+    if column is None:
         return {}
-    pairs = zip(table.frame["query_id"].to_list(), table.frame["reference"].to_list(), strict=True)
+    pairs = zip(table.frame["query_id"].to_list(), table.frame[column].to_list(), strict=True)
     return {query: (text,) for query, text in pairs if isinstance(text, str)}
 
 
