@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.data.record import Record
 from assay.errors import InputError
@@ -34,12 +34,6 @@ def read_record(place: str | os.PathLike[str], kind: type[PartRecord], name: str
     if found is None:
         raise InputError(f"there is no {name} in it", path=source.label, hint=hint)
     return found
-
-
-def optional_part(place: str, name: str) -> dict[str, Any]:
-    """Read what a command found out beyond the values, such as `answers`; nothing if the file has none."""
-    part = load_result(Input.at(place)).raw.get(name, {})
-    return part if isinstance(part, dict) else {}
 
 
 def read_calibration(place: str) -> Calibration:
