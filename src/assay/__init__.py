@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.analysis.check import check
     from assay.analysis.compare import compare
     from assay.analysis.conduct import run_experiment
-    from assay.analysis.diagnose import diagnose
+    from assay.analysis.diagnose import diagnose, diagnose_result
     from assay.analysis.economics import PricedMethod, cost
     from assay.analysis.evaluate import evaluate
     from assay.analysis.explain import explain
@@ -72,6 +72,7 @@ _HOMES = {
     "run_experiment": "assay.analysis.conduct",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
+    "diagnose_result": "assay.analysis.diagnose",
     "PricedMethod": "assay.analysis.economics",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
@@ -141,6 +142,7 @@ __all__ = [
     "compare",
     "cost",
     "diagnose",
+    "diagnose_result",
     "encode",
     "estimate_judging",
     "evaluate",

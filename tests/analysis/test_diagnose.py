@@ -157,3 +157,25 @@ def test_folded_chunks_show_documents(tmp_path):
     run = Run.from_dict({"q": {"A#1": 5.0, "A#2": 4.0, "B#1": 3.0, "C#1": 2.0}}, "chunks")
     found = diagnose(judgments, run, Settings.of(judgments, None, "chunking"), chunks="{doc}#{chunk}")
     assert [doc.doc_id for doc in found.worst[0].above] == ["A", "B"]
+
+
+# From Python ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_system_of_a_result_file_is_diagnosed(tmp_path):
+    judged = {"q": {"a": 1}, "r": {"b": 1}}
+    runs = {"good": {"q": {"a": 1.0}, "r": {"b": 1.0}}, "bad": {"q": {"x": 1.0}, "r": {"y": 1.0}}}
+    scores = [assay.evaluate(judged, run, protocol="rag", name=name) for name, run in runs.items()]
+    assay.write_result(scores, tmp_path / "r.json")
+    found = assay.diagnose_result(tmp_path / "r.json")
+    assert [(one.system, any(check.missed for check in one.targets)) for one in found] == [
+        ("good", True),  # precision@5 of one relevant document
+        ("bad", True),
+    ]
+    assert [check.status for check in found[1].targets] == ["low"] * len(S2)
+
+
+def test_a_measured_value_without_a_target_is_refused():
+    judgments, run = Judgments.from_dict({"q": {"a": 1}}), Run.from_dict({"q": {"a": 1.0}}, "x")
+    with pytest.raises(assay.UnknownName, match="latency_p95"):
+        assay.diagnose(judgments, run, measured={"latency_p95": 420.0})

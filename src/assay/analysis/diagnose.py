@@ -12,15 +12,20 @@ import polars as pl
 from assay.analysis.evaluate import listed_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
+from assay.analysis.stored import read_systems
 from assay.data.scores import UNDEFINED
-from assay.errors import UsageError
+from assay.errors import InputError, UnknownName, UsageError
+from assay.formats.files import Input
 from assay.formats.given import as_judgments, as_whole_run
+from assay.formats.results import load_result
 from assay.messages import say
-from assay.results.answers import by_stage, weakest_statements
+from assay.results.answers import AnswerDetails, by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
+from assay.results.result import Result
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     from assay.data.judgments import Judgments
@@ -92,6 +97,7 @@ def diagnose(
     """
     judgments, run = as_judgments(judgments, dedupe=dedupe), as_whole_run(run)
     settings = settings or Settings.of(judgments, None, protocol)
+    check_measured(measured or {}, settings.protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = score(ranking, settings)
     label = chosen(scores, None)
@@ -163,6 +169,46 @@ def diagnose_scores(
         weakest=weakest_statements(samples),
         scores=(scores,),
     )
+
+
+def diagnose_result(
+    result: Result | str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    queries: Queries | None = None,
+    measured: Mapping[str, float] | None = None,
+) -> list[Diagnosis]:
+    """Diagnose every system of a result or its file; the samples of answers tell their stages."""
+    read = result if isinstance(result, Result) else load_result(Input.at(result))
+    systems = read_systems(result, name=name) if not isinstance(result, Result) else list(read.systems)
+    part = read.part(AnswerDetails)
+    return [
+        diagnose_scores(scores, queries=queries, measured=measured, samples=part.of(scores.name) if part else ())
+        for scores in systems
+    ]
+
+
+def check_measured(measured: Mapping[str, float], protocol: Protocol) -> None:
+    """Refuse values measured elsewhere that no target of the protocol asks for."""
+    targets = [target.measure for target in protocol.targets]
+    for name in measured:
+        if name not in targets:
+            raise UnknownName(f"target of protocol {protocol.name}", name, targets, hint=f"it has {', '.join(targets)}")
+
+
+def attribute_notes(queries: Queries, found: Sequence[Diagnosis], *, place: str | None = None) -> list[str]:
+    """Say for how many queries attributes are known, and which were not sliced by; none at all is a mistake."""
+    known = set(queries.frame["query_id"].to_list())
+    judged = {query for one in found for ids in one.stages.values() for query in ids}
+    if not judged:
+        return []
+    if not known & judged:
+        raise InputError("no query id of this file is judged", path=place, hint="check that the ids are the same")
+    lacking = len(judged - known)
+    used = {part.attribute for one in found for part in one.slices}
+    left = [name for name in queries.attributes if name not in used]
+    lines: list[str] = [say("diagnose.lacking", n=lacking, of=len(judged))] if lacking else []
+    return [*lines, say("diagnose.left_out", names=left)] if left else lines
 
 
 def cutoff_of(scores: Scores, label: str) -> int:

@@ -38,6 +38,7 @@ def command(
     output: str | None, kind: str | None, lang: Lang, **rules: Any,
 ) -> None:  # fmt: skip
     """Diagnose and print."""
+    from assay.analysis.diagnose import attribute_notes
     from assay.formats.queries import read_queries
     from assay.messages import say
     from assay.report.blocks import Lines
@@ -46,8 +47,6 @@ def command(
 
     asked = read_queries(queries) if queries else None
     known = options.numbers(measured, "--measured")
-    if known and not inputs.is_result(options.named(judgments)[1]):
-        _check_measured(known, rules["protocol"])
     if inputs.is_result(options.named(judgments)[1]):
         found = _from_results((judgments, *runs), asked, known, k=k)
     else:
@@ -69,36 +68,8 @@ def command(
         return
     blocks = [block for one in found for block in report.diagnosis(one)]
     if asked is not None:
-        blocks.append(Lines((*asked.notes, *_coverage(asked, queries, found))))
+        blocks.append(Lines((*asked.notes, *attribute_notes(asked, found, place=queries))))
     options.emit(write(blocks, kind, lang, stamp=stamp), output)  # type: ignore[arg-type]
-
-
-def _check_measured(known: dict[str, float], protocol: str) -> None:
-    from assay.analysis.protocols import load_protocol
-    from assay.errors import UnknownName
-
-    targets = [target.measure for target in load_protocol(protocol).targets]
-    for name in known:
-        if name not in targets:
-            raise UnknownName(f"target of protocol {protocol}", name, targets, hint=f"it has {', '.join(targets)}")
-
-
-def _coverage(asked: Queries, place: str | None, found: list[Diagnosis]) -> list[str]:
-    """Say for how many queries attributes are known; none at all is a mistake."""
-    from assay.errors import InputError
-    from assay.messages import say
-
-    known = set(asked.frame["query_id"].to_list())
-    judged = {query for one in found for queries in one.stages.values() for query in queries}
-    if not judged:
-        return []
-    if not known & judged:
-        raise InputError("no query id of this file is judged", path=place, hint="check that the ids are the same")
-    lacking = len(judged - known)
-    used = {part.attribute for one in found for part in one.slices}
-    left = [name for name in asked.attributes if name not in used]
-    lines: list[str] = [say("diagnose.lacking", n=lacking, of=len(judged))] if lacking else []
-    return [*lines, say("diagnose.left_out", names=left)] if left else lines
 
 
 def _from_runs(
@@ -110,8 +81,10 @@ def _from_runs(
     k: int | None,
     **rules: Any,
 ) -> list[Diagnosis]:
-    from assay.analysis.diagnose import diagnose
+    from assay.analysis.diagnose import check_measured, diagnose
+    from assay.analysis.protocols import load_protocol
 
+    check_measured(known, load_protocol(rules["protocol"]))
     job = inputs.prepare(judgments, runs, None, None, **rules)
     return [
         diagnose(
@@ -132,19 +105,11 @@ def _from_runs(
 def _from_results(
     places: tuple[str, ...], asked: Queries | None, known: dict[str, float], *, k: int | None
 ) -> list[Diagnosis]:
-    from assay.analysis.diagnose import diagnose_scores
+    from assay.analysis.diagnose import diagnose_result
     from assay.errors import UsageError
-    from assay.formats.files import Input
-    from assay.formats.results import load_result
-    from assay.results.answers import AnswerDetails
 
     if k is not None:
         raise UsageError("--k has no effect on result files: they do not hold the lists")
-    found = []
-    for place in places:
-        part = load_result(Input.at(options.named(place)[1])).part(AnswerDetails)
-        found += [
-            diagnose_scores(scores, queries=asked, measured=known, samples=part.of(scores.name) if part else ())
-            for scores in inputs.results((place,))
-        ]
-    return found
+    inputs.refuse_rules()
+    named = map(options.named, places)
+    return [one for name, path in named for one in diagnose_result(path, name=name, queries=asked, measured=known)]

@@ -158,17 +158,20 @@ def is_result(place: str) -> bool:
 
 
 def results(places: tuple[str, ...]) -> list[Scores]:
-    """Read the systems of result files; NAME=FILE renames the system of a file that has one.
-
-    Options that shape an evaluation are refused: it was done when the file was written.
-    """
+    """Read the systems of result files; NAME=FILE renames the system of a file that has one."""
     from assay.analysis.stored import read_systems
+
+    refuse_rules()
+    return [scores for name, path in map(options.named, places) for scores in read_systems(path, name=name)]
+
+
+def refuse_rules() -> None:
+    """Refuse options that shape an evaluation where it was done when a result file was written."""
     from assay.errors import UsageError
 
     typed = options.given(*options.RULES)
     if typed:
         raise UsageError(f"{typed[0]} has no effect on result files: they were made under their own rules")
-    return [scores for name, path in map(options.named, places) for scores in read_systems(path, name=name)]
 
 
 def headline(protocol: str) -> list[str] | None:
