@@ -77,7 +77,7 @@ def test_the_ablation_of_query_texts_is_the_table_of_its_source_from_one_command
     columns = ("ndcg@10", "map@10", "p@1")
     assert found.reference.figures == {name: dict(zip(columns, row, strict=True)) for name, row in S1.items()}
     grades: dict[str, dict[str, float]] = {}
-    for query, doc, grade in found.judgments.frame.select("query_id", "doc_id", "grade").iter_rows():
+    for query, doc, grade in done.collection.judgments.frame.select("query_id", "doc_id", "grade").iter_rows():
         grades.setdefault(query, {})[doc] = grade
     for outcome, scores in zip(done.outcomes, found.systems, strict=True):
         lists: dict[str, list[str]] = {query: [] for query in scores.query_ids}

@@ -637,7 +637,7 @@ def test_the_colour_of_a_return_follows_its_interval(low, high, tone):
     from assay.report.sections.money import verdict
 
     part = {"currency": "USD", "costs": [], "roi": {"value": 0.5, "low": low, "high": high}}
-    found = ReportData((), (decode_result({"schema": 1, "economics": part}),), Evidence(), {})
+    found = ReportData((), (decode_result({"schema": 1, "economics": part}),), Evidence())
     assert verdict(found).tone == tone
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from assay.data.samples import Context, Sample
-from assay.data.scores import STATUSES
+from assay.data.status import STATUSES
 from assay.errors import UnknownName
 from assay.formats.samples import as_samples, read_samples
 from assay.grounding import support_of

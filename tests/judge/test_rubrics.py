@@ -233,7 +233,7 @@ def test_what_two_measures_need_is_paid_for_once(home):
 def test_rubrics_of_one_name_are_told_apart_or_refused(home):
     Path("other").mkdir()
     Path("other/tone.md").write_text(TONE.replace("rude", "very rude"), encoding="utf-8")
-    with pytest.raises(UsageError, match="measure tone is asked for twice"):
+    with pytest.raises(UsageError, match="two measures would be called tone"):
         judged(["tone.md", "other/tone.md"])
     Path("other/tone.md").write_text("name: strict\n\n" + TONE.replace("needs: question\n", ""), encoding="utf-8")
     found, _ = judged(["tone.md", "other/tone.md"])

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import assay
 from assay.data.record import Record
-from assay.data.scores import STATUSES, Column, Counts, Scores
+from assay.data.scores import Column, Counts, Scores
+from assay.data.status import STATUSES
 from assay.errors import InputError
 from assay.messages import Said, say
 from assay.results.codec import decode, encode, read_json, write_json

@@ -14,7 +14,8 @@ from assay.analysis.answer_methods import judge_samples
 from assay.analysis.answer_plan import plan_answers
 from assay.analysis.answer_stages import Staged, stage_of
 from assay.analysis.doubts import agreement, doubts
-from assay.data.scores import STATUSES, Counts, Scores
+from assay.data.scores import Counts, Scores
+from assay.data.status import STATUSES
 from assay.errors import UsageError, excerpt
 from assay.formats.samples import as_samples, join_samples
 from assay.grounding.record import Blank

@@ -13,7 +13,7 @@ from assay.analysis.evaluate import listed_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
 from assay.analysis.stored import read_systems
-from assay.data.scores import UNDEFINED
+from assay.data.status import UNDEFINED
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.files import Input
 from assay.formats.given import as_judgments, as_whole_run

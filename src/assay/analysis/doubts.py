@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.data.scores import MISSING, UNDEFINED, UNJUDGED
+from assay.data.status import MISSING, UNDEFINED, UNJUDGED
 from assay.messages import Said, say
 from assay.stats.moments import weighing
 

@@ -15,7 +15,8 @@ from assay.data.folding import fold_run
 from assay.data.joining import rank_run
 from assay.data.mappings import rank_mapping
 from assay.data.run import Run
-from assay.data.scores import MISSING, SCORED, UNDEFINED, UNJUDGED, Counts, Scores
+from assay.data.scores import Counts, Scores
+from assay.data.status import MISSING, SCORED, UNDEFINED, UNJUDGED
 from assay.errors import InputError, Repeated, UsageError, excerpt
 from assay.formats.given import are_several, as_judgments, as_records, as_run, as_runs
 from assay.formats.trec.reading import locate

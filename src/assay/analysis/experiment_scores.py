@@ -16,8 +16,9 @@ from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings, span_measures, split_protocol, subject_of
 from assay.analysis.tuning import split
 from assay.data.run import Run
-from assay.data.scores import STATUSES, UNDEFINED, Counts
+from assay.data.scores import Counts
 from assay.data.spans import GoldSpan, SpanCase
+from assay.data.status import STATUSES, UNDEFINED
 from assay.errors import InputError, UsageError
 from assay.measures import is_rubric, usual
 from assay.measures.judged import read_rubric

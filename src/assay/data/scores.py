@@ -6,11 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from assay.data.record import Record
+from assay.data.status import FAILED, MISSING, STATUSES, UNJUDGED
 from assay.errors import AssayError, UnknownName
 from assay.lazy import public
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from assay.data.segments import Bools, Floats
     from assay.data.source import Source
 
-Status = Literal["scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed"]
-STATUSES: tuple[Status, ...] = get_args(Status)
-SCORED, MISSING, UNDEFINED, UNJUDGED, ABSTAINED, NOT_APPLICABLE, FAILED = range(len(STATUSES))
 
 Subject = Literal["rankings", "answers", "spans"]
 Aggregate = Literal["mean", "sum", "geometric"]

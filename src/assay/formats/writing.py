@@ -117,6 +117,8 @@ def write_result(
     """Write what was found out as a result file: scores, one or several (a list, or a dict by name), or any record."""
     if isinstance(found, (str, os.PathLike)):
         raise UsageError("the record comes first, then the file: write_result(scores, 'result.json')")
+    if isinstance(found, (list, tuple)) and not found:
+        raise UsageError("there is no system to write")
     if Path(place).suffix.lower() != ".json":
         raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
     if isinstance(found, Mapping):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from assay.data.samples import Sample
-    from assay.data.scores import Status
+    from assay.data.status import Status
     from assay.results.answers import Kind, Method, Reason
 
 # Whose statements are to be supported: the answer's or the reference's by the contexts, the answer's by the references.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.data.scores import Status
+    from assay.data.status import Status
 
 
 @dataclass(frozen=True, slots=True)

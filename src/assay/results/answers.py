@@ -9,9 +9,8 @@ from typing import Any, Literal, get_args
 
 from assay.data.record import Record, Value
 from assay.data.samples import Sample
-from assay.data.scores import Status
+from assay.data.status import Status
 from assay.results.codec import UNSTORED, ScoresBehind
-from assay.results.diagnosis import WeakStatement
 from assay.results.parts import part
 
 Method = Literal["llm", "embedding", "words"]
@@ -183,6 +182,17 @@ def _cell_row(cell: AnswerCell) -> dict[str, object]:
         "method": cell.method,
     }
     return {**found, "note": cell.note} if cell.note else found
+
+
+@dataclass(frozen=True)
+class WeakStatement:
+    """A statement with little support: what the contexts have instead, and why it was lowered."""
+
+    query_id: str
+    support: float
+    statement: str
+    evidence: str
+    reason: str
 
 
 @part("answers")

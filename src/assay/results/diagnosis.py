@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from assay.data.protocol import Protocol, Target
 from assay.data.record import Record, Value
+from assay.results.answers import WeakStatement
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -64,17 +65,6 @@ class Worst:
     relevant: int | None
     above: tuple[RankedDocument, ...]
     text: str = ""
-
-
-@dataclass(frozen=True)
-class WeakStatement:
-    """A statement with little support: what the contexts have instead, and why it was lowered."""
-
-    query_id: str
-    support: float
-    statement: str
-    evidence: str
-    reason: str
 
 
 @part("diagnoses", many=True, view="diagnosis")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from assay.data.judgments import Judgments
 from assay.data.record import Record, Value
 from assay.errors import UsageError
 from assay.lazy import public
@@ -16,6 +15,8 @@ from assay.results.parts import part
 
 if TYPE_CHECKING:
     import os
+
+    from assay.data.judgments import Judgments
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class Judging(Record):
 
     def to_judgments(self) -> Judgments:
         """Take the grades as judgments, which know by whom they were made."""
+        from assay.data.judgments import Judgments  # numpy, which whoever only asks a model does not need
+
         if not self.any_graded:
             raise UsageError(self.trouble)
         grades: dict[object, dict[object, float]] = {}

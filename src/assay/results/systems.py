@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from assay.data.protocol import Protocol
-from assay.data.scores import SCORED, STATUSES, Column, Counts, Scores, Status
+from assay.data.scores import Column, Counts, Scores
+from assay.data.status import SCORED, STATUSES, Status
 from assay.results.codec import Plain, damage, decode, encode
 
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from assay.analysis.answers import Answers
     from assay.data.scores import Counts, Scores
     from assay.messages import Lang
-    from assay.results.answers import AnswerDetails, JudgedSample
-    from assay.results.diagnosis import WeakStatement
+    from assay.results.answers import AnswerDetails, JudgedSample, WeakStatement
 
 _EXAMPLES = 4
 _TEXT = 46

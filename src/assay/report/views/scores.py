@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from assay.data.scores import STATUSES
+from assay.data.status import STATUSES
 from assay.messages import say
 from assay.report.tables import Table
 

@@ -1,0 +1,9 @@
+"""What became of a value, everywhere: one table. A reason stands beside a status where there is more to say."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Status = Literal["scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+SCORED, MISSING, UNDEFINED, UNJUDGED, ABSTAINED, NOT_APPLICABLE, FAILED = range(len(STATUSES))
