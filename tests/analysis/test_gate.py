@@ -144,7 +144,7 @@ def test_rules_are_taken_in_every_form_and_those_of_files_come_last(tmp_path):
         ("reciprocal_rank >= 0.4", "passed"),
         ("reciprocal_rank <= 0.6", "passed"),
         ("recip_rank <= 0.45", "failed"),
-        ("reciprocal_rank not worse than old by 0.5", "passed"),
+        ("recip_rank not worse than old by 0.5", "passed"),
         ("reciprocal_rank not worse than old by 0.01", "failed"),
         ("recip_rank >= 0.7", "failed"),
     ]
