@@ -100,6 +100,7 @@ def test_the_documents_python_works(tmp_path):
     (tmp_path / "bm25.run").write_text("q1 Q0 d1 1 1 r\n")
     told = {
         "comparing": "passed\n",
+        "python": "2 intervals\n",
         "judging": "3.0 on the point\n",
         "serving": "108.33%\n",
         "answers": "0.5 llm no\n",

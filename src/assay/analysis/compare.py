@@ -54,16 +54,15 @@ def compare(
     """Compare systems with a baseline (the first unless named) over the measures they share, or those named.
 
     Systems are a list of scores, or a dict that names them, as `evaluate` gives for several runs. Rules may be given
-    one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`. With the `runs` behind the
-    scores, by system or in their order, lists are set beside each other, and a system that only reorders the baseline's
-    documents is held against the best order of them; scores of a file need the `judgments`, too, and what was evaluated
-    with `chunks` or `dedupe` is compared so. `descriptions` say what each system is, by name or in a file.
+    one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`. With the `runs` behind the scores, by system or in
+    their order, lists are set beside each other, and a system that only reorders the baseline's documents is held
+    against the best order of them; scores of a file need the `judgments`, too, and what was evaluated with `chunks` or
+    `dedupe` is compared so. `descriptions` say what each system is, by name or in a file.
 
     >>> import assay
     >>> judged = {f"q{i}": {"a": 1} for i in range(20)}
     >>> runs = {"found": {q: {"b": 2.0, "a": 1.0} for q in judged}, "reranked": {q: {"a": 1.0} for q in judged}}
-    >>> scores = [assay.evaluate(judged, run, ["mrr"], name=name) for name, run in runs.items()]
-    >>> assay.compare(scores, runs=runs).lifts[0].ceiling
+    >>> assay.compare(assay.evaluate(judged, runs, ["mrr"]), runs=runs).lifts[0].ceiling
     1.0
     """
     rules = _rules(rules, changes)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from assay.data.scores import Column
-    from assay.measures import Measure
 
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive")
 
@@ -36,7 +35,7 @@ def gate(
     at_most: Mapping[str, float] | None = None,
     targets: bool = False,
     not_worse_than: Scores | Place | None = None,
-    measures: Sequence[str | Measure] = (),
+    measures: Any = (),
     margin: float | None = None,
     alpha: float = ALPHA,
     sure: bool = False,

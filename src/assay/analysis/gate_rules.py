@@ -15,7 +15,7 @@ from assay.data.scores import Scores
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.detect import is_result_file
 from assay.formats.files import read_toml
-from assay.measures import parse
+from assay.measures import parse, split_measures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def collect_rules(
     at_most: Mapping[str, float] | None = None,
     targets: bool = False,
     not_worse_than: Scores | Place | None = None,
-    measures: Sequence[str | Measure] = (),
+    measures: Any = (),
     margin: float | None = None,
     alpha: float = ALPHA,
     sure: bool = False,
@@ -93,7 +93,8 @@ def collect_rules(
             raise UsageError(f"protocol {scores.protocol.name} has no targets that {scores.name} has values for")
     if not_worse_than is not None:
         base = find_baseline(not_worse_than, scores, score)
-        named = [label for measure in measures for label in labels_of(scores, measure)] or [chosen(scores, None)]
+        named = [label for one in split_measures(measures) for label in labels_of(scores, one)]
+        named = named or [chosen(scores, None)]
         found += [NotWorse(one, base, MARGIN if margin is None else margin, **common) for one in named]
     lost = {"margin": margin if not_worse_than is None else None, "min_coverage": None if found else min_coverage}
     for place in files:
@@ -124,7 +125,7 @@ def _check(rules: Sequence[Rule]) -> None:
 
 
 def needed_measures(
-    rules: GivenRules, measures: Sequence[str | Measure] = (), *, targets_of: Protocol | None = None
+    rules: GivenRules, measures: Any = (), *, targets_of: Protocol | None = None
 ) -> list[str | Measure]:
     """List the measures that rules need, each once: `measures`, those that rules name, and those of a protocol.
 
@@ -133,7 +134,7 @@ def needed_measures(
     """
     named = [name for rule in _each(rules) for name in _named_by(rule)]
     own = [] if targets_of is None else list(targets_of.measures)
-    return list({_text(name): name for name in [*own, *measures, *named]}.values())
+    return list({_text(name): name for name in [*own, *split_measures(measures), *named]}.values())
 
 
 def _named_by(rule: Rule | Mapping[str, float] | Place) -> list[str | Measure]:

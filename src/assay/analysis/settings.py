@@ -68,13 +68,8 @@ class Settings:
 
 def settings_of(scores: Scores) -> Settings:
     """Bind the measures of scores again, as they were when these were computed."""
-    protocol = scores.protocol
-    top = protocol.max_grade if isinstance(protocol.max_grade, (int, float)) else None
-    bound = {
-        label: parse(text).bind(protocol.defaults, min_relevance=protocol.min_relevance, max_grade=top)
-        for label, text in scores.definitions.items()
-    }
-    return Settings(protocol, bound)
+    bound = {label: parse(text).under(scores.protocol) for label, text in scores.definitions.items()}
+    return Settings(scores.protocol, bound)
 
 
 def for_answers(protocol: Protocol) -> Protocol:

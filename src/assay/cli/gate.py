@@ -58,7 +58,6 @@ def command(
     from assay.analysis.gate import gate
     from assay.analysis.gate_rules import needed_measures
     from assay.analysis.protocols import load_protocol
-    from assay.measures import split_measures
     from assay.report.document import write
     from assay.report.views import gate as report
     from assay.report.views.scores import stamp
@@ -68,10 +67,10 @@ def command(
         systems, score = inputs.results((judgments, *runs)), None
     else:
         targets_of = load_protocol(rest["protocol"]) if more["targets"] else None
-        wanted = needed_measures(rules, split_measures(measures), targets_of=targets_of)
+        wanted = needed_measures(rules, measures, targets_of=targets_of)
         job = inputs.prepare(judgments, runs, wanted or None, None, brief=True, **rest)
         systems, score = job.scores(), partial(inputs.score_at, job)
-    gates = [gate(scores, rules, measures=split_measures(measures), score=score, **more) for scores in systems]
+    gates = [gate(scores, rules, measures=measures, score=score, **more) for scores in systems]
     kind = kind or options.format_for(output, options.FORMATS)
     judged = stamp(systems)
     if kind == "json":
