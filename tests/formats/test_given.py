@@ -214,3 +214,25 @@ def test_diagnoses_and_rerankers_take_what_evaluate_takes():
 def test_ranked_lists_are_compared_and_fused_from_tuples():
     assert assay.rbo(LISTED, SCORES) == {"q1": 1.0, "q2": 1.0}
     assert assay.fuse([LISTED, SCORES]).to_dict().keys() == SCORES.keys()
+
+
+def test_pools_checks_and_calibrations_take_one_run_or_several(tmp_path):
+    assay.write_run(assay.Run.from_dict(SCORES), tmp_path / "a.run")
+    expected = [("q1", "b"), ("q2", "c")]
+    for runs in (SCORES, [SCORES], {"a": LISTED}, str(tmp_path / "a.run"), (run for run in [SCORES, LISTED])):
+        assert assay.pool(runs, depth=1) == expected
+    with pytest.raises(assay.UsageError, match="no run to pool"):
+        assay.pool([])
+    for runs in (str(tmp_path / "a.run"), [tmp_path / "a.run"], {"a": SCORES}, SCORES, LISTED):
+        assert [one.kind for one in assay.check(GRADES, runs).findings] == [
+            one.kind for one in assay.check(GRADES, [SCORES]).findings
+        ]
+    people = [(f"q{i}", "d", i % 3) for i in range(60)]
+    found = assay.calibrate(people, people, runs={"mine": [(f"q{i}", "d", 1.0) for i in range(60)]}, measures="mrr")
+    assert found.exact == 1.0 and {one.system for one in found.systems} == {"mine"}
+
+
+def test_a_sweep_of_tuples_reads_subtopics():
+    rows = [ir_measures.Qrel("q", "a", 1, "1"), ir_measures.Qrel("q", "b", 1, "2")]
+    found = assay.sweep(rows, [("q", "a", 2.0), ("q", "b", 1.0)], [1, 2], measures="subtopic_recall")
+    assert [point.estimate for point in found.curve("run", "subtopic_recall").points] == [0.5, 1.0]

@@ -126,6 +126,11 @@ def answers(
     judges; where it fails or there is none, words take over, and embeddings where words fail. Method `s4` has
     embeddings before words; without a method, the protocol's applies. The method stands beside each value, and a mean
     holds values of one method unless `mix` asks for all. Several systems are for `answer_systems`.
+
+    >>> import assay
+    >>> samples = [{"question": "When was it built?", "answer": "In 1889.", "contexts": ["It was built in 1889."]}]
+    >>> assay.answers(samples, "faithfulness", method="words")["faithfulness"]
+    1.0
     """
     read = as_samples(samples, columns=columns)
     if len(read.systems) > 1:
@@ -153,6 +158,14 @@ def answer_systems(
 
     The systems are named in a column `system` of the samples, or `samples` maps names to samples. All are judged in one
     go, by the same embeddings and the same questions; `more` are the arguments of `answers`.
+
+    >>> import assay
+    >>> samples = [
+    ...     {"id": "1", "system": "old", "answer": "In 1920.", "reference": "In 1889."},
+    ...     {"id": "1", "system": "new", "answer": "In 1889.", "reference": "In 1889."},
+    ... ]
+    >>> {name: scores["exact_match"] for name, scores in assay.answer_systems(samples, "exact_match").items()}
+    {'old': 0.0, 'new': 1.0}
     """
     if isinstance(samples, Mapping):
         samples = join_samples({name: as_samples(part, columns=columns) for name, part in samples.items()})

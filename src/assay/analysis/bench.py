@@ -68,6 +68,11 @@ def bench(
     Every combination of `candidates`, `threads` and `rate` is a load of its own; a `rate` (calls a second) makes an
     open loop. The text `rerank:METHOD` is a reranker of the pipeline. Without `queries` and `documents` the texts of
     the bundled collection are used.
+
+    >>> import assay
+    >>> found = assay.bench(lambda: None, runs=20, warmup=0)
+    >>> found.loads[0].count
+    20
     """
     if isinstance(target, str) and target.startswith(PREFIX):
         label, target = target, stage_target(target)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.errors import InputError
+from assay.formats.given import as_judgments, as_runs, as_whole_run
 from assay.messages import Said, say
 from assay.results.trust import Bias, Calibration, Corrected, Noise
 from assay.stats.agreement import (
@@ -40,17 +42,27 @@ _RESAMPLES = 2000
 
 
 def calibrate(
-    judged: Judgments,
-    human: Judgments,
+    judged: Any,
+    human: Any,
     *,
-    runs: Sequence[Run] = (),
-    measures: Sequence[str] | None = None,
+    runs: Any = (),
+    measures: Any = None,
     protocol: str | Protocol = "trec",
     votes: Sequence[Mapping[str, float | str]] = (),
     seed: int = 0,
     **overrides: object,
 ) -> Calibration:
-    """Compare a judge's grades with people's on the pairs that both graded; at least 50 are needed."""
+    """Compare a judge's grades with people's on the pairs that both graded; at least 50 are needed.
+
+    Judgments and runs may be whatever `evaluate` takes.
+
+    >>> import assay
+    >>> people = {f"q{i}": {"d": i % 3} for i in range(60)}
+    >>> judge = {query: {"d": max(docs["d"], 1)} for query, docs in people.items()}
+    >>> round(assay.calibrate(judge, people).exact, 2)
+    0.67
+    """
+    judged, human = as_judgments(judged), as_judgments(human)
     _check(judged, human)
     queries, theirs, ours = _common(judged, human)
     if len(theirs) < LEAST:
@@ -68,7 +80,8 @@ def calibrate(
     def scored(judgments: Judgments, run: Run) -> Scores:
         return evaluate_run(judgments, run, settings)
 
-    corrected = _systems(judged, human, runs, scored)
+    listed = [replace(as_whole_run(run), name=name) for name, run in as_runs(runs).items()]
+    corrected = _systems(judged, human, listed, scored)
     agreement = kappa(ours, theirs, **options)  # type: ignore[arg-type]
     return Calibration(
         judge=judged.judge or "judge",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assay.formats.given import as_judgments, as_whole_run
+from assay.formats.given import as_judgments, as_whole_run, each_run
 from assay.formats.raw import raw_judgments, raw_run
 from assay.results.check import Finding, InputCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 _EXAMPLES = 3
 _UNJUDGED_DEPTH = 10
@@ -22,7 +22,7 @@ _UNJUDGED_ALARM = 0.2
 _CHUNKED = re.compile(r"^(.+?)(#|::|_chunk_|-chunk-|[_/:.-])([^#]*)$")
 
 
-def check(judgments: Any, runs: Iterable[Any] = (), *, kind: str | None = None, split: str = "test") -> InputCheck:
+def check(judgments: Any, runs: Any = (), *, kind: str | None = None, split: str = "test") -> InputCheck:
     """Look for trouble in judgments and runs before it becomes a number.
 
     Files are looked at as they stand, in the format `kind` where it cannot be told; what would stop an evaluation is
@@ -34,7 +34,7 @@ def check(judgments: Any, runs: Iterable[Any] = (), *, kind: str | None = None, 
     """
     judged, where = _judged(judgments, kind, split)
     found = check_judgments(judged, where)
-    for given in runs:
+    for given in each_run(runs):
         run, where = _listed(given, kind)
         found += [*check_run(run, where), *check_pair(judged, run, where)]
     return InputCheck(tuple(found))

@@ -50,6 +50,16 @@ def run_experiment(
 
     `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
     share of the queries out of the choice of the winner and checks it on them. `tell` hears of (name, done, total).
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("documents.jsonl").write_text('{"doc_id": "a", "text": "tea is hot"}')
+    >>> _ = Path("queries.jsonl").write_text('{"query_id": "q", "text": "tea"}')
+    >>> _ = Path("judgments.json").write_text('{"q": {"a": 1}}')
+    >>> lines = ("[data]", "documents='documents.jsonl'", "queries='queries.jsonl'", "judgments='judgments.json'")
+    >>> _ = Path("experiment.toml").write_text(chr(10).join([*lines, "[retrieve]", "method='bm25'"]))
+    >>> assay.run_experiment("experiment.toml").findings.winner
+    'bm25'
     """
     experiment = load_experiment(path, only=only)
     if cache is not None:

@@ -94,6 +94,11 @@ def diagnose(
     """Diagnose one run with its lists, by a protocol's targets unless settings say otherwise.
 
     Judgments and run may be whatever `evaluate` takes. `judge` is named where its grades are not calibrated.
+
+    >>> import assay
+    >>> found = assay.diagnose({"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}})
+    >>> found.stages["complete"], found.stages["not_retrieved"]
+    (('q1',), ('q2',))
     """
     judgments, run = as_judgments(judgments, dedupe=dedupe), as_whole_run(run)
     settings = settings or Settings.of(judgments, None, protocol)

@@ -108,6 +108,14 @@ def evaluate(
     `min_relevance` may be "positive" for any grade above 0;
     `ignore_same_id` leaves out retrieved documents that have the id of their query, as BEIR does.
     `calibration` says how far the judge behind the judgments agrees with people, if one made them.
+
+    >>> import assay
+    >>> judgments, run = {"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}
+    >>> assay.evaluate(judgments, run, "AP, ndcg@10")["map"]
+    0.5
+    >>> both = assay.evaluate(judgments, {"old": run, "new": [("q", "d1", 1.0)]}, "AP")
+    >>> {name: scores["AP"] for name, scores in both.items()}
+    {'old': 0.5, 'new': 1.0}
     """
     if run is None:
         records = as_records(judgments)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
 from assay.formats.documents import read_documents, read_pairs
-from assay.formats.given import as_judgments, as_whole_run
+from assay.formats.given import as_judgments, as_runs, as_whole_run
 from assay.formats.queries import Queries, read_queries
 from assay.judge import panel, pooling
 from assay.judge.prompting import load_prompt
@@ -29,7 +29,7 @@ Place = str | os.PathLike[str]
 Texts = Mapping[str, str] | Place
 
 
-def pool(runs: Iterable[Any], depth: int = 10, *, known: Any = None) -> list[tuple[str, str]]:
+def pool(runs: Any, depth: int = 10, *, known: Any = None) -> list[tuple[str, str]]:
     """List the (query, document) pairs in the first `depth` ranks of any run, each once, less what is `known` already.
 
     >>> import assay
@@ -38,7 +38,10 @@ def pool(runs: Iterable[Any], depth: int = 10, *, known: Any = None) -> list[tup
     """
     if depth < 1:
         raise UsageError(f"depth {depth}: expected 1 or more")
-    found = pooling.pool([as_whole_run(run) for run in runs], depth)
+    listed = [as_whole_run(run) for run in as_runs(runs).values()]
+    if not listed:
+        raise UsageError("there is no run to pool")
+    found = pooling.pool(listed, depth)
     judged = None if known is None else as_judgments(known)
     return [pair for pair in found if judged is None or not pooling.is_judged(judged, *pair)]
 
@@ -143,7 +146,16 @@ def estimate_judging(
     weighted: bool = False,
     max_chars: int = 20_000,
 ) -> JudgingPlan:
-    """Say what `judge_pairs` would take of each judge, a client of a server, without asking any."""
+    """Say what `judge_pairs` would take of each judge, a client of a server, without asking any.
+
+    >>> import assay
+    >>> from assay.llm import Client
+    >>> texts = {"queries": {"q": "tea"}, "documents": {"d": "Tea is a drink."}}
+    >>> with Client("http://127.0.0.1:9/v1", "any-model") as client:
+    ...     plan = assay.estimate_judging([("q", "d")], judge=client, **texts)
+    >>> plan.estimates["any-model"].calls
+    1
+    """
     chosen = choose_pairs(pairs, queries=queries, documents=documents, known=known)
     question = _question(scale, text_lang, prompt, repeats, max_chars, weighted=weighted)
     found = {}

@@ -38,7 +38,12 @@ def _folder() -> Path:
 
 @lru_cache(maxsize=32)
 def load_protocol(name: str) -> Protocol:
-    """Load a built-in protocol by name or a user's by the path of its TOML file."""
+    """Load a built-in protocol by name or a user's by the path of its TOML file.
+
+    >>> import assay
+    >>> assay.load_protocol("graded-012").measures["map@10"]
+    "average_precision(gain='graded')@10"
+    """
     if name in builtin_names():
         return read_protocol((_folder() / f"{name}.toml").read_text(encoding="utf-8"), f"protocol {name}", _folder())
     path = Path(name)

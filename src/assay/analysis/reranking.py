@@ -57,6 +57,14 @@ def evaluate_reranker(
     name of a built-in method, or a dict such as {"method": "embedding", "embedder": "minilm"}.
     queries: {id: text}, or a file. candidates: {query: {document: text}}, best first; or a run, and the texts as
     `documents` ({id: text}, or a file). Only the first `depth` candidates of each query are used.
+
+    >>> import assay
+    >>> texts = {"q": {"a": "rain in spring", "b": "tea is a drink"}}
+    >>> def holds_it(query, texts):
+    ...     return [float(query in text) for text in texts]
+    >>> found = assay.evaluate_reranker(holds_it, {"q": "tea"}, texts, {"q": {"b": 1}}, measures="mrr")
+    >>> found.before["mrr"], found.after["mrr"]
+    (0.5, 1.0)
     """
     setup = Setup(Path(), llm=llm or {})
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
-from assay.analysis.settings import Settings
+from assay.analysis.settings import Settings, need_subtopics
 from assay.errors import UsageError
 from assay.formats.given import as_judgments, as_runs
 from assay.measures import parse, split_measures, usual
@@ -47,6 +47,11 @@ def sweep(
     """Evaluate one run or several at several k; judgments and runs may be whatever `evaluate` takes.
 
     Precision, recall and F1 are computed too, as the choice of k needs them.
+
+    >>> import assay
+    >>> found = assay.sweep({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, [1, 2], measures="P")
+    >>> [point.estimate for point in found.curve("run", "P").points]
+    [0.0, 0.5]
     """
     cutoffs = _cutoffs(k)
     shown = {_plain(name): str(name) for name in split_measures(measures)}
@@ -57,8 +62,9 @@ def sweep(
         raise UsageError(f"recall target {recall_target:g}: expected a share, as in 0.7")
     base = load_protocol(protocol) if isinstance(protocol, str) else protocol
     asked = {name: [_asked(base, name, cut) for cut in cutoffs] for name in names}
-    judged = as_judgments(judgments, dedupe=dedupe)
-    settings = Settings.of(judged, [text for texts in asked.values() for text in texts], base, **overrides)
+    texts = [text for texts in asked.values() for text in texts]
+    judged = as_judgments(judgments, subtopics=need_subtopics(texts, base), dedupe=dedupe)
+    settings = Settings.of(judged, texts, base, **overrides)
     options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
     found = tuple(evaluate_run(judged, run, settings, name=name, **options) for name, run in as_runs(runs).items())
     curves = tuple(

@@ -95,6 +95,12 @@ def tune_fusion(
 
     `train` is the share of judged queries, drawn with `seed`, or the ids themselves. Weights or parameters that are
     given stay as they are. Two runs are searched in steps of 0.05, three in steps of 0.1, more one after the other.
+
+    >>> import assay
+    >>> judgments = {f"q{i}": {"a": 1} for i in range(8)}
+    >>> good, bad = ({query: {"a": a, "b": 1.0} for query in judgments} for a in (2.0, 0.0))
+    >>> assay.tune_fusion(judgments, {"good": good, "bad": bad}, "mrr").tuned.held_out
+    1.0
     """
     judged = as_judgments(judgments, subtopics=need_subtopics([measure], protocol), dedupe=dedupe)
     given_order = "given" if ties == "given" else None

@@ -56,6 +56,15 @@ def validate(
     `positive` is the value from which on people mean yes, or their word for it; AUROC and balanced accuracy need it
     unless people's values are 0 and 1. Each of several embedders gets a row of its own. Rows with the same question and
     contexts are resampled together.
+
+    >>> import assay
+    >>> samples = [
+    ...     {"answer": answer, "contexts": [f"It was built in {year}."], "human": answer.endswith(f"{year}.")}
+    ...     for year in range(1880, 1900)
+    ...     for answer in (f"It was built in {year}.", "Bananas are yellow.")
+    ... ]
+    >>> assay.validate(samples, ["words"]).scores[0].auroc.value
+    1.0
     """
     given = as_samples(samples, columns=columns)
     human = human or labels.find_human(given)

@@ -5,7 +5,7 @@ Everything that takes judgments or runs takes them through here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from os import PathLike
@@ -110,8 +110,9 @@ def _is_run(value: Any) -> bool | None:
 
 
 def as_runs(data: Any) -> dict[str, Run | Lists]:
-    """Take one run or several by name."""
-    if are_several(data):
+    """Take one run or several by name; none is an empty list."""
+    data = list(data) if isinstance(data, Iterator) else data
+    if are_several(data) or (isinstance(data, (list, tuple)) and not data):
         return runs_by_name(data)
     found = as_run(data)
     return {found.name if isinstance(found, Run) else _NAMELESS: found}
@@ -129,6 +130,14 @@ def runs_by_name(data: Iterable[Any] | Mapping[str, Any]) -> dict[str, Run | Lis
             raise UsageError(f"two runs are called {name!r}: give them names, as in NAME=FILE (Python: a dict of runs)")
         runs[name] = _rename(run, name)
     return runs
+
+
+def each_run(data: Any) -> list[Any]:
+    """The runs in what may be one run or several, as they were given."""
+    data = list(data) if isinstance(data, Iterator) else data
+    if are_several(data):
+        return list(data.values() if isinstance(data, Mapping) else data)
+    return [] if isinstance(data, (list, tuple)) and not data else [data]
 
 
 def _rename(run: Run | Lists, name: str) -> Run | Lists:

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
 
 def read_records(place: str | os.PathLike[str], *, kind: str | None = None) -> Records:
-    """Read a file of self-contained records: judgments and the runs of one or more systems."""
+    """Read a file of self-contained records: judgments and the runs of one or more systems.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("records.jsonl").write_text('{"query": "q", "retrieved": ["a", "b"], "relevant": ["b"]}')
+    >>> found = assay.read_records("records.jsonl")
+    >>> assay.evaluate(found.judgments, found.runs, "mrr")["records"]["mrr"]
+    0.5
+    """
     from assay.formats.records import records_of, rows_of
 
     source = Input.at(place)
@@ -46,7 +54,14 @@ def read_judgments(
     split: str = "test",
     dedupe: bool = False,
 ) -> Judgments:
-    """Read judgments from a file or a BEIR folder; its format is found out unless `kind` names it."""
+    """Read judgments from a file or a BEIR folder; its format is found out unless `kind` names it.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("judgments.json").write_text('{"q1": {"d1": 2, "d2": 0}}')
+    >>> assay.read_judgments("judgments.json").max_grade
+    2.0
+    """
     source = Input.at(place)
     kind = format_of(source, kind)
     if kind == "beir":
@@ -77,7 +92,15 @@ def read_judgments(
 
 
 def read_run(place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None) -> Run:
-    """Read a run from a file; its format is found out unless `kind` names it."""
+    """Read a run from a file; its format is found out unless `kind` names it.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("bm25.run").write_text("q1 Q0 d1 1 2.5 tag")
+    >>> run = assay.read_run("bm25.run")
+    >>> run.name, run.to_dict()
+    ('bm25', {'q1': {'d1': 2.5}})
+    """
     run = open_run(place, kind=kind, name=name)
     return replace(run, rows=run.frame)
 

@@ -28,7 +28,14 @@ _TABLES = {"csv", "tsv", "parquet"}
 def read_samples(
     place: str | os.PathLike[str], *, kind: str | None = None, columns: Mapping[str, str] | None = None
 ) -> Samples:
-    """Read samples from a file; `columns` overrides which column a field is read from."""
+    """Read samples from a file; `columns` overrides which column a field is read from.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("samples.jsonl").write_text('{"user_input": "When?", "response": "In 1889."}')
+    >>> [(sample.question, sample.answer) for sample in assay.read_samples("samples.jsonl")]
+    [('When?', 'In 1889.')]
+    """
     source = Input.at(place)
     kind = format_of(source, kind or ("tsv" if source.suffix == ".tsv" else None))
     if kind in _TABLES:

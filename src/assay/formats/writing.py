@@ -47,7 +47,13 @@ _BY_SUFFIX = {
 
 
 def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
-    """Write judgments as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does."""
+    """Write judgments as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does.
+
+    >>> import assay
+    >>> assay.write_judgments(assay.Judgments.from_dict({"q": {"d": 1}}), "judgments.qrels")
+    >>> assay.read_judgments("judgments.qrels").to_dict()
+    {'q': {'d': 1.0}}
+    """
     kind = _kind(place, kind)
     frame = judgments.frame
     if kind == "trec":
@@ -70,7 +76,18 @@ def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[
 
 
 def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
-    """Write what a judge said of every pair, with reasons and votes, as JSON lines; nothing in it changes by chance."""
+    """Write what a judge said of every pair, with reasons and votes, as JSON lines; nothing in it changes by chance.
+
+    >>> import assay
+    >>> from assay.llm import Client
+    >>> from assay.testing import FakeLLM
+    >>> texts = {"queries": {"q": "tea"}, "documents": {"d": "Tea is a drink."}}
+    >>> with FakeLLM('{"reason": "on the point", "grade": 3}') as server, Client(server.url, "any-model") as client:
+    ...     assay.write_verdicts(assay.judge_pairs([("q", "d")], judge=client, **texts), "why.jsonl")
+    >>> from pathlib import Path
+    >>> "on the point" in Path("why.jsonl").read_text()
+    True
+    """
     lines = (json.dumps(encode(verdict), ensure_ascii=False) for verdict in judging.verdicts)
     write_atomically(place, "\n".join(lines) + "\n")
 
@@ -88,7 +105,13 @@ def check_place(place: str | os.PathLike[str], ids: Iterable[str]) -> None:
 
 
 def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
-    """Write a run as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does."""
+    """Write a run as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does.
+
+    >>> import assay
+    >>> assay.write_run(assay.Run.from_dict({"q": {"d": 2.5}}, "mine"), "mine.run")
+    >>> assay.read_run("mine.run").to_dict()
+    {'q': {'d': 2.5}}
+    """
     kind = _kind(place, kind)
     frame = run.frame
     if "chunk_id" in frame.columns and kind in {"trec", "json"}:
@@ -114,7 +137,11 @@ def write_result(
     *,
     command: str = "",
 ) -> None:
-    """Write what was found out as a result file: scores, one or several (a list, or a dict by name), or any record."""
+    """Write what was found out as a result file: scores, one or several (a list, or a dict by name), or any record.
+
+    >>> import assay
+    >>> assay.write_result(assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "map"), "result.json")
+    """
     if isinstance(found, (str, os.PathLike)):
         raise UsageError("the record comes first, then the file: write_result(scores, 'result.json')")
     if isinstance(found, (list, tuple)) and not found:
@@ -127,7 +154,13 @@ def write_result(
 
 
 def read_result(place: str | os.PathLike[str]) -> list[Scores]:
-    """Read the systems of a result file."""
+    """Read the systems of a result file.
+
+    >>> import assay
+    >>> assay.write_result(assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "map"), "result.json")
+    >>> [scores["AP"] for scores in assay.read_result("result.json")]
+    [1.0]
+    """
     return list(load_result(Input.at(place)).systems)
 
 

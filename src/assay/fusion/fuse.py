@@ -51,6 +51,11 @@ def fuse(
     of a query are kept. Documents that a run with negative scores does not list count like its lowest one, or as 0
     (`unlisted`). `params` are the method's: k of rrf, phi of rbc, nu of log_isr. The result's `notes` name queries
     that some runs lack.
+
+    >>> import assay
+    >>> fused = assay.fuse({"words": {"q": {"a": 2.0, "b": 1.0}}, "vectors": {"q": {"b": 0.9}}})
+    >>> list(fused.to_dict()["q"])
+    ['b', 'a']
     """
     given = name_runs(runs)
     fusion = Fusion.of(method, norm, weights, [run.name for run in given], unlisted=unlisted, params=params)

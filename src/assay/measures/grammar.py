@@ -138,7 +138,14 @@ _IN_THE_TOP = {
 
 
 def parse(text: str | Measure | os.PathLike[str]) -> Measure:
-    """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, ndcg_at_10, P(rel=2)@5, MAP@10 or tone.md."""
+    """Read a measure such as ndcg(gain='exp')@10, nDCG@10, ndcg_cut_10, ndcg_at_10, P(rel=2)@5, MAP@10 or tone.md.
+
+    >>> import assay
+    >>> str(assay.parse("P(rel=2)@5"))
+    'precision(min_relevance=2)@5'
+    >>> assay.parse("ndcg_cut_10") == assay.ndcg @ 10
+    True
+    """
     text = as_text(text)
     if isinstance(text, Measure):
         return text

@@ -18,6 +18,10 @@ def overlap(first: Any, second: Any, k: int) -> dict[str, float]:
     """Share of the top k that both runs have in common, per query of either run.
 
     Documents in both top-k lists / k (or the longer list's length, where that is shorter).
+
+    >>> import assay
+    >>> assay.overlap({"q": ["a", "b"]}, {"q": ["a", "c"]}, 2)
+    {'q': 0.5}
     """
     if k < 1:
         raise UsageError("overlap needs a cutoff from 1 on")
@@ -35,6 +39,10 @@ def rbo(first: Any, second: Any, *, p: float = 0.9) -> dict[str, float]:
 
     Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 2010, equation 32: it handles lists of
     different lengths. 1 means the same order, 0 nothing in common; p = .9 puts 86 % of the weight on the first ten.
+
+    >>> import assay
+    >>> assay.rbo({"q": ["a", "b"]}, {"q": ["a", "b"]})
+    {'q': 1.0}
     """
     if not 0 < p < 1:
         raise UsageError("rbo needs a persistence p between 0 and 1")

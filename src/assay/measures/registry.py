@@ -311,6 +311,13 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
 
     With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value;
     with `of="spans"`, one query's gold spans and the chunks that were retrieved.
+
+    >>> import assay
+    >>> @assay.measure
+    ... def found_at_all(ranking, k):
+    ...     return (ranking.count(ranking.relevant(1)) > 0).astype(float)
+    >>> assay.evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, [found_at_all])["found_at_all"]
+    1.0
     """
 
     def register(function: Function) -> Measure:

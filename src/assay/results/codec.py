@@ -34,7 +34,12 @@ _PLACE = re.compile(r"(?P<what>.*?) - at `(?P<place>[^`]*)`", re.DOTALL)
 
 
 def encode(value: Any) -> Any:
-    """Copy a record to plain values: objects, lists, texts, numbers, true, false and null."""
+    """Copy a record to plain values: objects, lists, texts, numbers, true, false and null.
+
+    >>> import assay
+    >>> assay.encode(assay.Rules(alpha=0.01))["alpha"]
+    0.01
+    """
     if isinstance(value, Said):
         value = {"key": value.key, "values": value.values, "text": str(value)}
     elif is_dataclass(value) and not isinstance(value, type):
