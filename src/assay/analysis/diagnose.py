@@ -183,7 +183,13 @@ def diagnose_result(
     queries: Queries | None = None,
     measured: Mapping[str, float] | None = None,
 ) -> list[Diagnosis]:
-    """Diagnose every system of a result or its file; the samples of answers tell their stages."""
+    """Diagnose every system of a result or its file; the samples of answers tell their stages.
+
+    >>> import assay
+    >>> assay.write_result(assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "mrr", name="mine"), "result.json")
+    >>> [(one.system, one.measure) for one in assay.diagnose_result("result.json")]
+    [('mine', 'mrr')]
+    """
     read = result if isinstance(result, Result) else load_result(Input.at(result))
     systems = read_systems(result, name=name) if not isinstance(result, Result) else list(read.systems)
     part = read.part(AnswerDetails)

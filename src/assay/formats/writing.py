@@ -150,6 +150,8 @@ def write_result(
         raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
     if isinstance(found, Mapping):
         found = list(found.values())
+    if isinstance(found, (list, tuple)) and not found:
+        raise UsageError("there is nothing to write: give scores, or another record")
     write_atomically(place, to_json(found if isinstance(found, Result) else make_result(found, command=command)))
 
 
