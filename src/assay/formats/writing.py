@@ -144,8 +144,6 @@ def write_result(
     """
     if isinstance(found, (str, os.PathLike)):
         raise UsageError("the record comes first, then the file: write_result(scores, 'result.json')")
-    if isinstance(found, (list, tuple)) and not found:
-        raise UsageError("there is no system to write")
     if Path(place).suffix.lower() != ".json":
         raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
     if isinstance(found, Mapping):
