@@ -173,6 +173,36 @@ def test_metrics_stand_at_the_top_where_there_is_one_system():
     assert "metrics" not in encode_result(make_result([one, two]))
 
 
+def test_a_result_knows_the_models_that_were_really_used():
+    from assay.results.experiment import Findings, Quality, Row
+    from assay.stats.intervals import Interval
+
+    mean = Interval(0.5, 0.4, 0.6, 0.95, "t", 9)
+    chosen = {
+        "retrieve": {"method": "hybrid", "embedder": "wordllama"},
+        "generate": {"method": "llm", "model": "qwen-plus"},
+    }
+    rows = (Row("a", "done", stages_chosen=chosen, quality={"map": Quality(mean)}), Row("b", "failed", "no such model"))
+    found = Findings(rows, "map", ("map",), "a", "a")
+    assert make_result(found).origin.models == {"retrieve embedder": "wordllama", "generate model": "qwen-plus"}
+
+
+def test_absolute_paths_are_not_stored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, tmp_path.parent):
+        (folder / "judged.qrels").write_text("q 0 a 1\n")
+    (tmp_path / "a.run").write_text("q Q0 a 1 1 a\n")
+    for judged, named in (
+        (tmp_path / "judged.qrels", "judged.qrels"),
+        (tmp_path.parent / "judged.qrels", "judged.qrels"),
+    ):
+        scores = assay.evaluate(str(judged), str(tmp_path / "a.run"), ["map"])
+        plain = encode_result(make_result(scores, command=f"assay evaluate {judged} x={tmp_path / 'a.run'} -m map"))
+        assert [(one["role"], one["path"]) for one in plain["inputs"]] == [("judgments", named), ("run", "a.run")]
+        assert plain["command"] == f"assay evaluate {named} x=a.run -m map"
+        assert str(tmp_path.parent) not in json.dumps(plain)
+
+
 def test_statuses_are_one_table():
     assert STATUSES == ("scored", "missing", "undefined", "unjudged", "abstained", "not_applicable", "failed")
 

@@ -27,6 +27,10 @@ class Record:
         """Other records that belong into the same file."""
         return ()
 
+    def models(self) -> Mapping[str, str]:
+        """The models that were really used, by what they did."""
+        return {}
+
     def to_dict(self) -> dict[str, Any]:
         """Copy everything to plain values, as a result file holds them."""
         found: dict[str, Any] = public("encode")(self)

@@ -150,6 +150,16 @@ class Findings(Record):
         """Combinations that ran to their end."""
         return tuple(row for row in self.combinations if row.done)
 
+    def models(self) -> dict[str, str]:
+        """Models and embedders of the stages, as they were used."""
+        found: dict[str, dict[str, None]] = {}
+        for row in self.done:
+            for stage, chosen in row.stages_chosen.items():
+                for kind in ("model", "embedder"):
+                    if chosen.get(kind):
+                        found.setdefault(f"{stage} {kind}", {})[str(chosen[kind])] = None
+        return {what: ", ".join(names) for what, names in found.items()}
+
     def row(self, name: str) -> Row:
         """Find a row by the name of its combination."""
         return next(row for row in self.combinations if row.name == name)

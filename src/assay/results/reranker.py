@@ -61,6 +61,10 @@ class RerankerEvaluation(Record):
         """The lift of each measure, under the ceiling that the candidates allow."""
         return self.comparison.lifts
 
+    def models(self) -> dict[str, str]:
+        """The model or the embedder of the reranker, where it has one."""
+        return {f"rerank {kind}": str(self.chosen[kind]) for kind in ("model", "embedder") if self.chosen.get(kind)}
+
     def beside(self) -> tuple[Record, ...]:
         """The comparison of both."""
         return (self.comparison,)

@@ -101,7 +101,7 @@ def make_result(
         date=_now(),
         seed=seed,
         inputs=(*_inputs(scored), *inputs),
-        models={**_models(scored), **(models or {})},
+        models={**_models(scored), **{k: v for one in records for k, v in one.models().items()}, **(models or {})},
     )
     return Result(origin, scored, parts, tuple(warnings))
 

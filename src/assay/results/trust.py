@@ -70,6 +70,10 @@ class Calibration(Record):
     stamp: str
     poor: bool
 
+    def models(self) -> dict[str, str]:
+        """The judge."""
+        return {"judge": self.judge}
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per coefficient."""
         found = {"kappa": self.kappa, "alpha": self.alpha, "spearman": self.spearman, "ranking": self.ranking}
