@@ -384,7 +384,7 @@ UNJUDGED = {
 }  # fmt: skip
 
 
-def refused(home, stages, evaluate, told):
+def assert_refused(home, stages, evaluate, told):
     """Nothing was asked, nothing was written, and one line says why."""
     (home / "tone.md").write_text(TONE, encoding="utf-8")
     (home / "needy.md").write_text(TONE.replace("contexts", "reference"), encoding="utf-8")
@@ -405,10 +405,10 @@ def refused(home, stages, evaluate, told):
 @pytest.mark.parametrize("kind", IMPOSSIBLE)
 def test_a_measure_that_cannot_work_is_refused_before_anything_is_asked_or_written(home, kind):
     measures, told = IMPOSSIBLE[kind]
-    refused(home, '[generate]\nmethod = "llm"\n', f'judge = "m"\nmeasures = {measures}\n', told)
+    assert_refused(home, '[generate]\nmethod = "llm"\n', f'judge = "m"\nmeasures = {measures}\n', told)
 
 
 @pytest.mark.parametrize("kind", UNJUDGED)
 def test_a_measure_that_nobody_can_judge_is_refused_before_anything_is_asked_or_written(home, kind):
     stages, measures, told = UNJUDGED[kind]
-    refused(home, stages, f"measures = {measures}\n", told)
+    assert_refused(home, stages, f"measures = {measures}\n", told)

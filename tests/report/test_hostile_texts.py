@@ -68,7 +68,7 @@ def document(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def hostile():
-    """A report_data with a payload in every text: query and document ids, texts, answers, labels, file names."""
+    """Report data with a payload in every text: query and document ids, texts, answers, labels, file names."""
     found = {query: {f"d{query}": 2, f"e{query}": 0} for query in HOSTILE}
     run = {query: {f"e{query}": 2.0, f"d{query}": 1.0} for query in HOSTILE}
     names = (HOSTILE[0], HOSTILE[5])

@@ -93,16 +93,21 @@ def calibrate(
         spearman=spearman(ours, theirs, **options),  # type: ignore[arg-type]
         confusion=confusion_matrix(theirs, ours),
         bias=mean_interval(ours - theirs),
-        biases=tuple(
-            Bias(float(grade), int((theirs == grade).sum()), mean_interval((ours - theirs)[theirs == grade]))
-            for grade in np.unique(theirs)
-        ),
+        biases=_biases(ours, theirs),
         noise=_noise(votes),
         ranking=_ranking(corrected),
         systems=corrected,
         warnings=_warnings(theirs, ours, queries),
         stamp=_stamp(agreement, len(theirs)),
         poor=agreement.value is None or bool(agreement.value < POOR),
+    )
+
+
+def _biases(ours: Floats, theirs: Floats) -> tuple[Bias, ...]:
+    """How far the judge is from the people, at each of their grades."""
+    return tuple(
+        Bias(float(grade), int((theirs == grade).sum()), mean_interval((ours - theirs)[theirs == grade]))
+        for grade in np.unique(theirs)
     )
 
 
