@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.evaluate import evaluate_run
-from assay.analysis.report_data import Evidence, report_data
+from assay.analysis.report_data import ReportEvidence, report_data
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.data.run import Run
-from assay.report.html import page
-from assay.report.whole import report
+from assay.report.document import write
+from assay.report.views.result import pages
 from assay.results.result import make_result
 
 DEPTH = 20
@@ -78,9 +78,9 @@ def main() -> None:
     scores = [evaluate_run(judgments, run, settings) for run in runs]
     result = make_result(systems=scores, command="assay evaluate qrels.txt *.run")
     start = time.perf_counter()
-    found = report_data([result], Evidence(judgments, {run.name: run for run in runs}))
+    found = report_data([result], ReportEvidence(judgments, {run.name: run for run in runs}))
     analysed = time.perf_counter()
-    text = page(report(found), title="large")
+    text = write(pages(found), "html", title="large")
     written = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "report.html"

@@ -24,7 +24,7 @@ from assay.data.samples import Context, Sample, Samples
 from assay.data.source import Source
 from assay.formats.samples import read_samples
 from assay.report.document import write
-from assay.report.views.validation import validation
+from assay.report.views import validation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ def show(data: Labelled, embedders: list[str], resamples: int) -> None:
         embedder=embedders,
         n_resamples=resamples,
     )
-    print(write(validation(found), "markdown"))
+    print(write(validation.table(found), "markdown"))
 
 
 def main() -> None:

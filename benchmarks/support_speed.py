@@ -18,7 +18,7 @@ from assay.data.samples import Context, Sample
 from assay.grounding import support_of
 from assay.grounding.contexts import _passage_of
 from assay.text.embeddings import choose_embedder
-from assay.text.negation import clauses, denied_pairs, denied_words
+from assay.text.negation import clauses, find_denied_pairs, find_denied_words
 from assay.text.numbers import numbers
 from assay.text.refusals import is_refusal
 from assay.text.segmentation import han_words
@@ -85,8 +85,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         numbers,
         language,
         clauses,
-        denied_words,
-        denied_pairs,
+        find_denied_words,
+        find_denied_pairs,
         han_words,
         is_refusal,
     )

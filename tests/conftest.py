@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from commands import run_assay
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
+os.environ["ASSAY_LANG"] = "en"  # whatever the locale of this machine is
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 settings.register_profile("quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli import _COMMANDS
+from assay.cli import COMMANDS
 from assay.measures import REGISTRY
 from assay.report.pages import sections
 
@@ -37,6 +37,7 @@ def test_every_measure_has_a_complete_page(name):
 def test_generated_pages_are_up_to_date():
     made = tool("make_docs")
     assert made.measures_text() == (ROOT / "docs" / "measures.md").read_text(encoding="utf-8")
+    assert made.chinese_measures_text() == (ROOT / "docs" / "measures.zh.md").read_text(encoding="utf-8")
     assert made.protocols_text() == (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
     # In a process of its own: a command keeps the help option of the group that first called it.
     code = "import runpy, sys; sys.stdout.write(runpy.run_path(sys.argv[1])['commands_text']())"
@@ -48,7 +49,7 @@ def test_generated_pages_are_up_to_date():
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
 def test_every_command_is_in_the_readme(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    for command in _COMMANDS:
+    for command in COMMANDS:
         assert f"assay {command}" in text or f"make {command}" in text, command
 
 

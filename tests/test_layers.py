@@ -13,8 +13,9 @@ SOURCE = ROOT / "src" / "assay"
 
 # Parts of one layer do not import each other. `demo` only knows where its files are.
 LAYERS = [
-    {"errors", "wordings", "lazy"},
+    {"wordings", "lazy"},
     {"messages"},
+    {"errors"},
     {"data", "stats", "demo"},
     {"results"},
     {"llm", "formats", "text"},

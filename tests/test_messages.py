@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from assay.messages import say, tell
-from assay.wordings import PARTS, WORDINGS
+from assay.cli.hints import advice
+from assay.measures.registry import SHARED_PARAMETERS
+from assay.messages import say, some, tell
+from assay.wordings import LANGUAGES, ROOMS, SAYING, texts
+
+SOURCE = Path(__file__).parents[1] / "src" / "assay"
 
 
 def fields(text: str) -> set[str]:
     return set(re.findall(r"\{(\w+)", text))
 
 
-def test_no_two_parts_use_one_key():
-    assert len(WORDINGS) == sum(map(len, PARTS))
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_what_two_rooms_say_has_one_text(lang):
+    names = ROOMS if lang == "en" else ROOMS + SAYING
+    rooms = [import_module(f"assay.wordings.{lang}.{room}").TEXTS for room in names]
+    assert [key for room in rooms for key, text in room.items() if texts(lang)[key] != text] == []
 
 
-@pytest.mark.parametrize("key", list(WORDINGS))
+@pytest.mark.parametrize("room", ROOMS)
+def test_both_languages_have_the_same_keys_in_the_same_order(room):
+    english, chinese = (import_module(f"assay.wordings.{lang}.{room}").TEXTS for lang in LANGUAGES)
+    assert list(english) == [key for key in chinese if key in english]
+
+
+@pytest.mark.parametrize("key", list(texts("en")))
 def test_both_languages_say_the_same_values(key):
-    english, chinese = WORDINGS[key]
+    english, chinese = texts("en")[key], texts("zh")[key]
     assert fields(english) - fields(chinese) <= {"en", "n"}  # a number may only choose a word in English
     assert fields(chinese) - fields(english) <= {"zh"}
     names = key == "text.either" or key.startswith("method.")  # of methods, the same everywhere
@@ -31,12 +47,70 @@ def test_both_languages_say_the_same_values(key):
 def test_numbers_choose_words_and_lists_are_joined():
     one = say("doubt.missing", n=1, fate=say("fate.zero"), some="q1")
     assert one == "1 judged query is missing and counts as 0: q1"
-    assert tell(one, "zh") == "1 个已标注查询在结果中缺失，按 0 计：q1"
+    assert tell(one, "zh") == "1 个已标注查询在检索结果中缺失，按 0 计：q1"
     assert (
         say("doubt.missing", n=2, fate=say("fate.skip"), some="q1")
-        == "2 judged queries are missing and count nowhere: q1"
+        == "2 judged queries are missing and count in no mean: q1"
     )
     like = say("compare.best_like", measure="m", system="s", value=0.5, others=["a", "b"])
     assert "it is not shown to differ from a, b." in like
     assert "与 a、b 未显示出差异" in tell(like, "zh")
     assert tell("plain", "zh") == "plain"
+
+
+def test_the_last_of_a_list_is_set_off_as_chinese_writes_it():
+    told = [
+        tell(say("{names:or}", names=names), "zh") for names in (["a", "b"], ["甲（a）", "乙"], ["a", "b", " 乙 b"])
+    ]
+    assert told == ["a 或 b", "甲（a）或乙", "a、b 或乙 b"]
+
+
+def test_a_shortened_list_says_that_there_are_more():
+    short = say("it has {names}", names=some(range(4), 2))
+    assert (short, tell(short, "zh")) == ("it has 0, 1 ...", "it has 0、1 等")
+    assert say("it has {names}", names=some("ab", 2)) == "it has a, b"
+
+
+def literals() -> dict[str, set[str]]:
+    """What is said in English in the code: template -> the names of its values."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say" and node.args:
+                for text in constants(node.args[0]):
+                    found.setdefault(text, {word.arg for word in node.keywords if word.arg})
+    return found
+
+
+def constants(node: ast.expr) -> list[str]:
+    """The texts that an expression can be, as far as they stand there."""
+    if isinstance(node, ast.Constant):
+        return [node.value]
+    if isinstance(node, ast.IfExp):
+        return constants(node.body) + constants(node.orelse)
+    return []
+
+
+# Of the parameters that measures share, every page says some; hints stand in tables.
+SAID = literals() | {text: set() for text in (*SHARED_PARAMETERS.values(), *advice())}
+ENGLISH = sorted(text for text in SAID if text not in texts("en"))
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_what_is_said_in_english_has_its_chinese(text):
+    assert fields(texts("zh")[text]) <= fields(text)
+    assert fields(text) - fields(texts("zh")[text]) <= {"n"}  # a number may only choose a word in English
+    assert re.search(r"[\u4e00-\u9fff]", texts("zh")[text]) or not re.search(r"[a-z]{3} [a-z]{3}", text)
+
+
+def test_no_chinese_text_is_left_without_its_english():
+    assert [text for text in texts("zh") if text not in texts("en") and text not in SAID] == []
+
+
+@pytest.mark.parametrize("key", list(texts("zh")))
+def test_chinese_is_set_as_chinese_is(key):
+    """Full-width signs beside Chinese characters, and a blank between them and Latin letters or digits."""
+    text = re.sub(r"\{[^}]*\}", "X", texts("zh")[key].replace("{{", "").replace("}}", ""))
+    assert not re.search(r"[\u4e00-\u9fff][,;:?!()](?![\w/])|[,;:?!(][\u4e00-\u9fff]", text), text
+    assert not re.search(r"[\u4e00-\u9fff][A-WYZa-z0-9]|[A-WYZa-z0-9][\u4e00-\u9fff]", text), text
+    assert not re.search(r"[\u4e00-\u9fff] +[\u4e00-\u9fff]| [，。；：、（）]|[，。；：、（] ", text), text

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from assay.analysis.protocols import builtin_names, load_protocol
 from assay.cli import app
-from assay.report.pages import listing, ordered, page, protocol_page
+from assay.report.pages import listing, measures_in_order, page, protocol_page
 
 DOCS = Path(__file__).parents[1] / "docs"
 
 
 def measures_text() -> str:
     """List of the measures and a page for each."""
-    pages = [page(spec.name, "markdown") for spec in ordered()]
+    pages = [page(spec.name, "markdown") for spec in measures_in_order()]
     return "# Measures\n\nMade by `tools/make_docs.py` from the measures' own docstrings.\n\n" + "\n".join(
         [listing("markdown"), *pages]
     )
+
+
+def chinese_measures_text() -> str:
+    """The same in Chinese."""
+    pages = [page(spec.name, "markdown", "zh") for spec in measures_in_order()]
+    head = "# 指标\n\n由 `tools/make_docs.py` 根据各指标的中文说明页生成。英文版见 [Measures](measures.md)。\n\n"
+    return head + "\n".join([listing("markdown", "zh"), *pages])
 
 
 def protocols_text() -> str:
@@ -30,7 +38,8 @@ def protocols_text() -> str:
 
 def commands_text() -> str:
     """The help of every command and of its own commands."""
-    head = "# Commands\n\nMade by `tools/make_docs.py`: what `assay COMMAND --help` prints.\n"
+    head = (DOCS / "commands.head.md").read_text(encoding="utf-8")
+    os.environ["ASSAY_LANG"] = "en"
     top = click.Context(app, info_name="assay", terminal_width=100, max_content_width=100)
     return "\n".join([head, *_command(app, top, 1)])
 
@@ -50,6 +59,7 @@ def _command(command: click.Command, context: click.Context, depth: int) -> list
 def main() -> None:
     """Write the files."""
     (DOCS / "measures.md").write_text(measures_text(), encoding="utf-8")
+    (DOCS / "measures.zh.md").write_text(chinese_measures_text(), encoding="utf-8")
     (DOCS / "protocols.md").write_text(protocols_text(), encoding="utf-8")
     (DOCS / "commands.md").write_text(commands_text(), encoding="utf-8")
 

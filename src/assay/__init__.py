@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from assay.analysis.bench import bench
     from assay.analysis.calibrate import calibrate
     from assay.analysis.check import check
+    from assay.analysis.check_files import check_files
     from assay.analysis.compare import compare
-    from assay.analysis.conduct import run_experiment
     from assay.analysis.diagnose import diagnose, diagnose_result
     from assay.analysis.economics import PricedMethod, cost
+    from assay.analysis.environment import describe_environment
     from assay.analysis.evaluate import evaluate
+    from assay.analysis.experiment_runner import run_experiment
     from assay.analysis.explain import explain
     from assay.analysis.gate import gate
+    from assay.analysis.gate_numbers import gate_result
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs, pool
     from assay.analysis.protocols import load_protocol
@@ -62,6 +65,8 @@ _HOMES = {
     "judge_pairs": "assay.analysis.judging",
     "explain": "assay.analysis.explain",
     "check": "assay.analysis.check",
+    "check_files": "assay.analysis.check_files",
+    "describe_environment": "assay.analysis.environment",
     "Answers": "assay.analysis.answers",
     "answer_systems": "assay.analysis.answers",
     "answers": "assay.analysis.answers",
@@ -69,7 +74,7 @@ _HOMES = {
     "Comparison": "assay.results.comparison",
     "calibrate": "assay.analysis.calibrate",
     "compare": "assay.analysis.compare",
-    "run_experiment": "assay.analysis.conduct",
+    "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
     "diagnose_result": "assay.analysis.diagnose",
@@ -79,6 +84,7 @@ _HOMES = {
     "NotWorse": "assay.analysis.gate_rules",
     "Threshold": "assay.analysis.gate_rules",
     "gate": "assay.analysis.gate",
+    "gate_result": "assay.analysis.gate_numbers",
     "fuse": "assay.fusion.fuse",
     "load_protocol": "assay.analysis.protocols",
     "sweep": "assay.analysis.sweep",
@@ -139,8 +145,10 @@ __all__ = [
     "bench",
     "calibrate",
     "check",
+    "check_files",
     "compare",
     "cost",
+    "describe_environment",
     "diagnose",
     "diagnose_result",
     "encode",
@@ -150,6 +158,7 @@ __all__ = [
     "explain",
     "fuse",
     "gate",
+    "gate_result",
     "judge_pairs",
     "load_protocol",
     "measure",

@@ -2,6 +2,7 @@
 
 AssayError
 ├── InputError      data that cannot be used: names file, line and cure
+│   ├── NoSuchFile    a file that is not there
 │   └── Repeated      the same document twice for one query
 ├── UsageError      a name, an option or a combination of them that makes no sense
 │   └── UnknownName   a measure, protocol or column that does not exist, with "did you mean"
@@ -14,8 +15,11 @@ is a bug and shows its traceback.
 
 from __future__ import annotations
 
+import errno
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from assay.messages import is_known, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,18 +31,71 @@ _UNSAFE = re.compile(
     "\U000e0000-\U000e007f]"
 )
 
+_ERRNO = re.compile(r"\[Errno (\d+)\]")
+_PLACE = re.compile(r":? \(?(?:at )?line (\d+),? column (\d+).*$| \(at end of document\)$")
+# How messages of json, tomllib and SQLite begin, and what we call them.
+_LIBRARIES = (
+    ("Expecting value", "json_value"),
+    ("Expecting property name", "json_name"),
+    ("Illegal trailing comma", "json_trailing"),
+    ("Expecting ':'", "json_colon"),
+    ("Expecting ','", "json_comma"),
+    ("Extra data", "json_extra"),
+    ("Unterminated string starting", "json_string"),
+    ("Invalid control character", "json_control"),
+    ("Invalid \\", "json_escape"),
+    ("Invalid value", "toml_value"),
+    ("Expected '='", "toml_equals"),
+    ("Invalid statement", "toml_statement"),
+    ("Expected newline", "toml_newline"),
+    ("Cannot overwrite", "toml_twice"),
+    ("Cannot declare", "toml_table_twice"),
+    ("Duplicate inline table key", "toml_twice"),
+    ("Unescaped", "toml_backslash"),
+    ("Invalid hex value", "toml_backslash"),
+    ("Unterminated string", "toml_string"),
+    ("Illegal character '\\n'", "toml_string"),
+    ("Found invalid character '\\n'", "toml_string"),
+    ("Unclosed", "toml_bracket"),
+    ("Expected ']'", "toml_bracket"),
+    ("database is locked", "sqlite_locked"),
+    ("file is not a database", "sqlite_other"),
+    ("database disk image is malformed", "sqlite_damaged"),
+    ("its index and its replies disagree", "sqlite_index"),
+    ("disk I/O error", "sqlite_disk"),
+    ("database or disk is full", "ENOSPC"),
+    ("attempt to write a readonly database", "sqlite_readonly"),
+    ("unable to open database file", "sqlite_open"),
+    ("All connection attempts failed", "ECONNREFUSED"),
+    ("Name or service not known", "no_host"),
+    ("Temporary failure in name resolution", "no_host"),
+)
+
 
 class AssayError(Exception):
-    """Base of all errors that Assay raises on purpose."""
+    """Base of all errors that Assay raises on purpose; `tell(error.message, lang)` puts it into a language."""
+
+    @property
+    def message(self) -> str:
+        """What is wrong and how to cure it."""
+        text = self.args[0] if self.args else ""
+        return text if isinstance(text, str) else str(text)
 
 
 class InputError(AssayError):
     """Data that cannot be used; the message names the place and the cure."""
 
     def __init__(self, message: str, *, path: str | None = None, line: int | None = None, hint: str = "") -> None:
-        place = "" if path is None else f"{path}:{line}: " if line is not None else f"{path}: "
-        super().__init__(place + message + (f" ({hint})" if hint else ""))
+        super().__init__(_place(_with_hint(message, hint), path, line))
         self.path, self.line, self.hint = path, line, hint
+
+
+class NoSuchFile(InputError):
+    """A file that is not there."""
+
+    def __init__(self, path: str, hint: str = "") -> None:
+        super().__init__(say("error.no_file"), path=path, hint=hint or say("error.check_spelling"))
+        self.given = path
 
 
 class Repeated(InputError):
@@ -48,15 +105,16 @@ class Repeated(InputError):
         self,
         query: str,
         doc: str,
-        verb: str,
+        verb: Literal["judged", "listed"],
         *,
         path: str | None = None,
         lines: Sequence[int] = (),
-        hint: str = "remove one of them, or use --dedupe (dedupe=True) to keep the first",
+        hint: str = "",
     ) -> None:
-        where = f" (lines {' and '.join(map(str, lines))})" if lines else ""
-        message = f"document {excerpt(doc)} is {verb} twice for query {excerpt(query)}{where}"
-        super().__init__(message, path=path, hint=hint)
+        message = say(f"error.{verb}_twice", doc=excerpt(doc), query=excerpt(query))
+        if lines:
+            message = say("error.on_two_lines", message=message, first=lines[0], second=lines[1])
+        super().__init__(message, path=path, hint=hint or say("error.remove_or_dedupe"))
         self.query, self.doc, self.verb, self.lines = query, doc, verb, lines
 
     def with_hint(self, hint: str) -> Repeated:
@@ -76,8 +134,10 @@ class UnknownName(UsageError):
 
         by_lower = {word.lower(): word for word in known}
         near = get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
-        offer = f"; did you mean {', '.join(by_lower[word] for word in near)}?" if near else ""
-        super().__init__(f"unknown {kind} {excerpt(name)}{offer}{f' ({hint})' if hint else ''}")
+        message = say("error.unknown", kind=kind, name=excerpt(name))
+        if near:
+            message = say("error.did_you_mean", message=message, names=[by_lower[word] for word in near])
+        super().__init__(_with_hint(message, hint))
 
 
 class NotComparable(AssayError):
@@ -88,6 +148,18 @@ class NothingJudged(AssayError):
     """A method that failed on everything it was given: the input is fine, and there is no answer."""
 
 
+def _with_hint(message: str, hint: str) -> str:
+    return say("error.with_hint", message=message, hint=hint) if hint else message
+
+
+def _place(message: str, path: str | None, line: int | None) -> str:
+    if path is None:
+        return message
+    if line is None:
+        return say("error.in_file", path=path, message=message)
+    return say("error.on_line", path=path, line=line, message=message)
+
+
 def excerpt(text: object) -> str:
     """Quote user data for a message: one line, no control characters, cut to a readable length."""
     shown = repr(text if isinstance(text, str) else str(text))
@@ -96,4 +168,30 @@ def excerpt(text: object) -> str:
 
 def clean(text: str) -> str:
     """Replace characters that could rewrite what a terminal or a log shows, line ends included."""
-    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text) if _UNSAFE.search(text) else text  # a message stays one
+
+
+def cause(error: BaseException) -> str:
+    """What the system or a library says went wrong, in words that can be translated where we know them.
+
+    A place within a text is named for TOML; that of JSON is for its reader to tell, who knows the line of the file.
+    """
+    if isinstance(error, AssayError):
+        return error.message
+    text = _words(error).strip().partition("\n")[0] or type(error).__name__
+    number = _ERRNO.search(text)
+    key = f"cause.{errno.errorcode.get(int(number[1]) if number else getattr(error, 'errno', None) or 0)}"
+    if is_known(key):
+        return say(key)
+    place = _PLACE.search(text)
+    name = next((name for start, name in _LIBRARIES if text.startswith(start)), None)
+    told = say(f"cause.{name}") if name else text[: place.start()] if place else text
+    return say("cause.at", what=told, line=int(place[1]), column=int(place[2])) if place and place[1] else told
+
+
+def _words(error: BaseException) -> str:
+    from json import JSONDecodeError
+
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return error.msg if isinstance(error, JSONDecodeError) else str(error)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["pl", "public"]
 
 
-class _Later(ModuleType):
+class _LazyModule(ModuleType):
     """Stands for a module until somebody asks for something in it."""
 
     def __getattr__(self, name: str) -> Any:
@@ -24,7 +24,7 @@ class _Later(ModuleType):
 if TYPE_CHECKING:
     import polars as pl
 else:
-    pl = _Later("polars")
+    pl = _LazyModule("polars")
 
 
 def public(name: str) -> Any:

@@ -87,7 +87,7 @@ def test_any_column_can_be_named():
     ("rows", "said"),
     [
         ([*ROWS, {**ROWS[0], "id": "9", "system": None}], "row 7 names no system"),
-        ([*ROWS, ROWS[0]], "sample '1' of system 'base' stands in rows 1 and 7"),
+        ([*ROWS, ROWS[0]], "sample '1' of system 'base' appears in rows 1 and 7"),
         (
             [*ROWS[:2], {**ROWS[2], "id": "3"}, {**ROWS[3], "id": "3", "question": "Else?"}],
             "sample '3' is not the same",
@@ -249,11 +249,11 @@ def test_a_measure_that_only_one_system_has_values_of_is_left_out_of_the_compari
     assert code == 0, err
     code, out, err = call("compare", "r.json")
     assert (code, err) == (0, "")
-    told = "not compared, because no sample has a value of every system: citation_precision, citation_recall"
+    told = "not compared, because no sample has a value for every system: citation_precision, citation_recall"
     assert told in " ".join(out.split())
-    assert "Best faithfulness" in out and "Best citation" not in out
+    assert "All systems have the same faithfulness" in out and "Best citation" not in out
     code, _, err = call("compare", "r.json", "-m", "citation_precision")
-    assert code == 2 and "no sample has a value of every system" in err
+    assert code == 2 and "no sample has a value for every system" in err
 
 
 def write(rows):

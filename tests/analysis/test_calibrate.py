@@ -145,12 +145,12 @@ def test_a_calibration_file_takes_the_stamp_away_from_its_own_judge_only(tmp_pat
     )
     assert done.returncode == 0, done.stderr
     data = json.loads((tmp_path / "c.json").read_text())["calibration"]
-    assert data["stamp"] == f"kappa {data['kappa']['value']:.2f} on 150 labels"
+    assert data["stamp"]["text"] == f"kappa {data['kappa']['value']:.2f} on 150 labels"
     plain = run_assay("evaluate", "judged.qrels", "a.run", "-m", "P@1", cwd=tmp_path).stdout
     assert plain.count("uncalibrated judge") == 2
     sure = run_assay("evaluate", "judged.qrels", "a.run", "-m", "P@1", "--calibration", "c.json", cwd=tmp_path).stdout
     assert "uncalibrated" not in sure
-    assert "which agrees with people by kappa" in sure
+    assert "agreement with people: kappa" in sure
     wrong = run_assay("evaluate", "human.qrels", "a.run", "-m", "P@1", "--calibration", "c.json", cwd=tmp_path)
     assert (wrong.returncode, "were made by people" in wrong.stderr) == (2, True)
 
@@ -202,5 +202,5 @@ def test_a_judge_and_people_are_compared_on_the_same_queries():
     found = calibrate(judge, human, runs=runs, measures=["recip_rank", "num_rel_ret"])
     assert found.ranking.value == pytest.approx(1.0)
     assert {row.measure for row in found.systems} == {"recip_rank"}
-    with pytest.raises(assay.InputError, match="no people's grades"):
+    with pytest.raises(assay.InputError, match="these grades are not people's"):
         calibrate(human, judge)

@@ -18,12 +18,13 @@ from assay.analysis.roi import gain_of, roi
 from assay.data.scores import Counts, Scores
 from assay.messages import ends, tell
 from assay.report.document import write
-from assay.report.intervals import between, told
+from assay.report.intervals import between, describe_interval
 from assay.report.views import comparison as report
-from assay.report.views.money import returns
+from assay.report.views import experiment, money
 from assay.results.codec import read_json
 from assay.results.comparison import Comparison, Rules
-from assay.results.experiment import Findings, Quality
+from assay.results.experiment import Findings, Quality, Row
+from assay.results.money import Roi
 from assay.results.result import decode_result
 from assay.stats.intervals import Interval
 from commands import run_assay
@@ -160,7 +161,7 @@ def test_below_ten_queries_there_is_no_verdict():
 def test_marks_and_the_verdict_column_follow_the_verdict():
     before, after = np.linspace(0.1, 0.2, 9), np.linspace(0.7, 0.9, 9)
     found, _ = contrast_of(before, after)
-    text = write(report.document(found, "trec"), "table")
+    text = write(report.table(found, protocol="trec"), "table")
     assert "too few queries" in text
     assert "\N{DAGGER}" not in report.summary(found).rows[1][1].mark
     found, _ = contrast_of([*before, 0.1], [*after, 0.8])
@@ -200,7 +201,7 @@ def test_letters_part_no_systems_below_ten_queries():
     found = compare([scores(name, values) for name, values in columns.items()], all_pairs=True)
     assert found.pairs[0].pvalues[0][2] < 0.05
     assert set(found.pairs[0].letters) == {"a"}
-    assert report.alike(found, "ndcg@10") == ["a", "b"]
+    assert found.equals_of_best("ndcg@10") == ("a", "b")
     more = {name: [*values, values[-1] + 0.01] for name, values in columns.items()}
     parted = compare([scores(name, values) for name, values in more.items()], all_pairs=True)
     assert len(set(parted.pairs[0].letters)) > 1
@@ -252,7 +253,7 @@ def test_the_settings_name_resamples_only_where_there_were_some():
     def settings(n, lang="en", **more):
         rng = np.random.default_rng(1)
         found = contrast_of(rng.random(n), rng.random(n), **more)[0]
-        return write(report.document(found, "trec"), "table", lang)
+        return write(report.table(found, protocol="trec"), "table", lang)
 
     assert "Exact permutation test; differences below 0.01 do not matter." in settings(12)
     assert "精确置换检验；小于 0.01 的差值视为无意义。" in settings(12, "zh")
@@ -265,10 +266,10 @@ def test_several_systems_are_told_that_equivalence_is_not_corrected():
     base = np.linspace(0.1, 0.9, 20)
     columns = {"a": base, "b": base + 0.01, "c": base + 0.02}
     found = compare([scores(name, values) for name, values in columns.items()])
-    text = write(report.document(found, "trec"), "table").replace("\n", " ")
+    text = write(report.table(found, protocol="trec"), "table").replace("\n", " ")
     assert "Equivalence is tested system by system, without a correction." in text
     two = compare([scores(name, columns[name]) for name in "ab"])
-    assert "system by system" not in write(report.document(two, "trec"), "table")
+    assert "system by system" not in write(report.table(two, protocol="trec"), "table")
 
 
 def test_weighted_means_name_the_effective_number_and_the_heaviest_query():
@@ -333,7 +334,7 @@ def test_a_sweep_of_constant_values_shows_the_reason(tmp_path):
     text = run_assay("sweep", "q", "r", "-m", "hit_rate", "--k", "1", cwd=tmp_path).stdout
     assert "1.0000 (no interval: values do not vary)" in text
     text = run_assay("sweep", "q", "r", "-m", "hit_rate", "--k", "1", "--lang", "zh", cwd=tmp_path).stdout
-    assert "1.0000 （无置信区间：取值无变化）" in text
+    assert "1.0000（无置信区间：取值无变化）" in text
     csv = run_assay("sweep", "q", "r", "-m", "hit_rate", "--k", "1", "--format", "csv", cwd=tmp_path).stdout
     assert f"hit_rate,1,1.0,,,{NO_SPREAD}" in csv
 
@@ -386,7 +387,7 @@ def test_ends_that_look_the_same_get_the_digits_that_tell_them_apart(low, high, 
 def test_an_interval_of_width_0_of_an_earlier_file_is_shown_as_none():
     old = Interval(1.0, 1.0, 1.0, 0.95, "t", 2, NO_SPREAD)
     assert between(old) == "values do not vary"
-    assert tell(told(old), "zh") == "（无置信区间：取值无变化）"
+    assert tell(describe_interval(old), "zh") == "（无置信区间：取值无变化）"
 
 
 def test_earlier_result_files_with_intervals_of_width_0_are_readable(tmp_path):
@@ -437,20 +438,24 @@ def test_a_sweep_in_an_earlier_file_loses_its_width_0():
     assert (found.estimate, found.low, found.high, found.reason) == (1.0, None, None, NO_SPREAD)
 
 
-def test_cells_of_an_experiment_follow_the_verdict_and_show_no_width_0():
-    from assay.report.sections.experiment import _quality
+def cells(quality: Quality):
+    """The cells of a combination for the deciding measure: its mean with its mark, and the interval."""
+    row = Row("x", "done", quality={"map": quality}, latency_ms={})
+    cell, interval = experiment.summary(Findings((row,), "map", ("map",), "b", "x")).rows[0][1:3]
+    return str(cell.text), cell.mark, tell(interval, "en"), tell(interval, "zh")
 
+
+def test_cells_of_an_experiment_follow_the_verdict_and_show_no_width_0():
     now = Quality(Interval(1.0, None, None, 0.95, "t", 9, NO_SPREAD), 0.01, "inconclusive")
-    assert (str(_quality(now).text), _quality(now).mark) == ("1.0000 (no interval: values do not vary)", "")
-    assert tell(_quality(now).text, "zh") == "1.0000 （无置信区间：取值无变化）"
-    assert _quality(replace(now, verdict="better")).mark == "*"
+    assert cells(now) == ("1.0000", "", "values do not vary", "取值无变化")
+    assert [cells(replace(now, verdict=verdict))[1] for verdict in ("better", "worse")] == ["†", "‡"]
     named = {"name": "x", "status": "done", "latency_ms": {}, "stages": []}
     base = {**named, "name": "b", "quality": {"map": {"mean": 0.5, "low": 0.25, "high": 0.75, "pvalue": None}}}
     flat = {**named, "quality": {"map": {"mean": 1.0, "low": 1.0, "high": 1.0, "pvalue": 0.01}}}
     plain = {"schema": 1, "experiment": {"combinations": [base, flat], "baseline": "b", "winner": {"name": "x"}}}
     before, earlier = (row.quality["map"] for row in decode_result(plain).part(Findings).combinations)
-    assert (str(_quality(earlier).text), _quality(earlier).mark) == ("1.0000 (no interval: values do not vary)", "*")
-    assert _quality(before).text == "0.5000 [0.2500, 0.7500]"
+    assert cells(earlier)[:3] == ("1.0000", "†", "values do not vary")
+    assert cells(before)[:3] == ("0.5000", "", "[0.2500, 0.7500]")
 
 
 # Gains that pay -------------------------------------------------------------------------------------------------------
@@ -492,7 +497,7 @@ def test_a_gain_of_a_measure_without_bounds_or_of_few_queries_stays_open():
 
 
 def test_a_negative_gain_that_pays_is_refused():
-    with pytest.raises(assay.UsageError, match="worth -2: expected a number from 0 on"):
+    with pytest.raises(assay.UsageError, match="worth -2: expected a number, 0 or more"):
         Rules(worth=-2)
 
 
@@ -603,10 +608,10 @@ def test_a_return_pays_only_where_the_comparison_calls_the_system_better():
     assert returned(base, better).outcome == "pays"
     found = returned(base, better, verdict="inconclusive")
     assert (found.outcome, found.net.low > 0) == ("open", True)
-    text = write(returns(replace(found, method="b", currency="$")), "table").replace("\n", " ")
+    text = write(money.table(replace(found, method="b", currency="$")), "table").replace("\n", " ")
     assert "the comparison does not show that b is better" in text
     assert "It pays" not in text and "holds both" not in text
-    assert "比较并未证实 b 更好" in write(returns(replace(found, method="b", currency="$")), "table", "zh")
+    assert "比较并未证实 b 更好" in write(money.table(replace(found, method="b", currency="$")), "table", "zh")
 
 
 def test_a_return_on_few_queries_or_an_unsure_baseline_has_no_interval():
@@ -623,7 +628,7 @@ def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     found, _ = contrast_of([0.4] * 20, [0.5] * 20)
     got = roi(gain_of(found), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
     assert (got.outcome, got.roi.low, got.roi.high) == ("no_interval", None, None)
-    text = write(returns(replace(got, method="b", currency="$")), "table")
+    text = write(money.table(replace(got, method="b", currency="$")), "table")
     assert "The comparison gives no interval of the gain that can be relied on" in text
     assert "[never, never]" not in text
 
@@ -633,12 +638,9 @@ def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     [(0.1, 0.9, "good"), (-0.9, -0.1, "bad"), (-0.1, 0.9, "warn"), (None, None, "warn"), (0.5, 0.5, "warn")],
 )
 def test_the_colour_of_a_return_follows_its_interval(low, high, tone):
-    from assay.analysis.report_data import Evidence, ReportData
-    from assay.report.sections.money import verdict
-
     part = {"currency": "USD", "costs": [], "roi": {"value": 0.5, "low": low, "high": high}}
-    found = ReportData((), (decode_result({"schema": 1, "economics": part}),), Evidence())
-    assert verdict(found).tone == tone
+    found = decode_result({"schema": 1, "economics": part}).part(Roi)
+    assert money.line(found).tone == tone
 
 
 def test_a_constant_difference_that_is_too_small_is_equivalent():

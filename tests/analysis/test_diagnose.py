@@ -50,8 +50,8 @@ def test_values_below_a_threshold_get_status_and_advice_in_both_languages():
     judgments = Judgments.from_dict({"q": {"a": 1}, "r": {"b": 1}})
     run = Run.from_dict({"q": {"x": 1.0}, "r": {"y": 1.0}}, "bad")
     found = diagnose(judgments, run, Settings.of(judgments, None, "rag"))
-    english = write(report.diagnosis(found), "markdown", "en")
-    chinese = write(report.diagnosis(found), "markdown", "zh")
+    english = write(report.table(found), "markdown", "en")
+    chinese = write(report.table(found), "markdown", "zh")
     for measure, (target, advice, advice_zh) in S2.items():
         assert f"| {measure} | 0.0000 | >= {target:g} |  | low | {advice} |" in english
         assert f"| {measure} | 0.0000 | >= {target:g} |  | 偏低 | {advice_zh} |" in chinese

@@ -77,14 +77,14 @@ def test_every_100_documents_of_a_call_are_a_search():
 
 
 def test_the_keys_that_a_method_may_have_are_all_named(call):
-    code, _, err = call("cost", "--method", "x,machine=1,throughput=2,treads=2")
+    code, _, err = call("cost", "--variant", "x,machine=1,throughput=2,treads=2")
     assert code == 2
     assert "bench, threads" in err
 
 
 def test_a_price_per_search_excludes_other_ways():
     for other in ({"price": 1.0, "tokens": 10}, {"machine": 1.0, "throughput": 2}, {"per_query": 0.1}):
-        with pytest.raises(UsageError, match="not several of them"):
+        with pytest.raises(UsageError, match="give only one of"):
             PricedMethod("x", price_per_search=0.002, **other)
 
 
@@ -104,7 +104,7 @@ def test_an_unknown_cost_says_what_is_missing(method, reason):
 
 def test_the_command_takes_a_price_per_search_and_says_what_is_missing(call, tmp_path):
     code, out, _ = call(
-        "cost", "--method", "c,price_per_search=0.002", "--method", "x,price=1,tokens=1000,output_tokens=5"
+        "cost", "--variant", "c,price_per_search=0.002", "--method", "x,price=1,tokens=1000,output_tokens=5"
     )
     assert code == 0
     rows = [line.split("  ") for line in out.splitlines()]
@@ -114,7 +114,7 @@ def test_the_command_takes_a_price_per_search_and_says_what_is_missing(call, tmp
     code, _, _ = call("cost", "c.toml", "-o", "c.json")
     costs = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["cost"]["costs"]
     assert (costs[1]["per_query"], costs[1]["per_day"], costs[1]["price_per_search"]) == (0.002, 200.0, 0.002)
-    code, out, _ = call("cost", "--method", "x,price=1,tokens=1000,output_tokens=5", "--lang", "zh")
+    code, out, _ = call("cost", "--variant", "x,price=1,tokens=1000,output_tokens=5", "--lang", "zh")
     assert "未知：缺少 output_price" in out
 
 
@@ -177,15 +177,15 @@ def test_a_model_that_several_vendors_sell_needs_an_address(tmp_path):
         f'{{ vendor = "{v}", model = "both", date = 2026-01-01, input = 1, output = 1 }}' for v in ("openai", "zai")
     ]
     place.write_text(f"price = [{', '.join(rows)}]\n")
-    with pytest.raises(UsageError, match="several vendors have both"):
+    with pytest.raises(UsageError, match="several vendors offer both"):
         cost([PricedMethod("m", model="both", tokens=10)], prices=PriceTable.load(place), day=DAY)
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"price": 1.0}, "needs tokens"), ({"machine": 1.0}, "needs its throughput"), ({"price": -1.0, "tokens": 1}, "price = -1.0"),
-        ({"price": 1.0, "tokens": 1, "machine": 2.0, "throughput": 1}, "not several of them"),
+        ({"price": 1.0}, "needs tokens"), ({"machine": 1.0}, "needs throughput"), ({"price": -1.0, "tokens": 1}, "price = -1.0"),
+        ({"price": 1.0, "tokens": 1, "machine": 2.0, "throughput": 1}, "give only one of"),
         ({"machine": 1.0, "throughput": 0}, "throughput = 0"), ({"price": "much", "tokens": 1}, "price = 'much'"), ({"prise": 1.0}, "did you mean price"),
         ({"price": float("nan"), "tokens": 1}, "price = nan"),
     ],
@@ -354,7 +354,17 @@ def compared(call, tmp_path):
 
 def test_the_gain_and_its_interval_come_from_a_comparison_file(call, compared):
     before, after = compared
-    words = ("roi", "c.json", "--cost-per-query", "0.001", "--queries-per-day", "1000", "--revenue-per-query", "0.01")
+    words = (
+        "cost",
+        "--roi",
+        "c.json",
+        "--cost-per-query",
+        "0.001",
+        "--queries-per-day",
+        "1000",
+        "--revenue-per-query",
+        "0.01",
+    )
     assert call(*words, "-o", "roi.json")[0] == 0
     roi = json.loads(Path("roi.json").read_text())["roi"]
     expected = delta_interval(before, after)
@@ -380,7 +390,7 @@ def delta_interval(before, after):
 
 
 def test_costs_flow_from_file_to_file(call, compared):
-    words = ("cost", "--method", "ce,price=0.025,tokens=800", "--method", "what,tokens=5", "--queries-per-day", "1000")
+    words = ("cost", "--variant", "ce,price=0.025,tokens=800", "--method", "what,tokens=5", "--queries-per-day", "1000")
     assert call(*words, "-o", "cost.json")[0] == 0
     data = json.loads(Path("cost.json").read_text())
     assert (data["schema"], data["cost"]["currency"]) == (2, "USD")
@@ -388,17 +398,21 @@ def test_costs_flow_from_file_to_file(call, compared):
     assert [(text_of(row["method"]), row["per_query"], row["per_day"]) for row in rows] == [
         ("no reranking", 0.0, 0.0), ("ce", pytest.approx(0.001), pytest.approx(1.0)), ("what", None, None),
     ]  # fmt: skip
-    code, out, _ = call("roi", "c.json", "--costs", "cost.json", "--method", "ce", "--revenue-per-query", "0.01")
+    code, out, _ = call(
+        "cost", "--roi", "c.json", "--costs", "cost.json", "--variant", "ce", "--revenue-per-query", "0.01"
+    )
     assert code == 0
     assert "Return of ce at 1,000 queries a day" in out and "per M tokens" in out
-    code, out, _ = call("roi", "c.json", "--costs", "cost.json", "--method", "what", "--revenue-per-query", "0.01")
+    code, out, _ = call(
+        "cost", "--roi", "c.json", "--costs", "cost.json", "--variant", "what", "--revenue-per-query", "0.01"
+    )
     assert code == 0
     assert "unknown" in out and "there is no ROI" in out
 
 
 def test_a_bench_file_gives_the_throughput(call, tmp_path):
     (tmp_path / "bench.json").write_text(json.dumps({"schema": 1, "bench": {"loads": LOADS}}))
-    code, out, _ = call("cost", "--method", "own,machine=1.2,bench=bench.json", "--format", "json")
+    code, out, _ = call("cost", "--variant", "own,machine=1.2,bench=bench.json", "--format", "json")
     assert code == 0
     row = json.loads(out)["cost"]["costs"][1]
     assert row["per_query"] == pytest.approx(1.2 / 3600 / 150)
@@ -425,17 +439,17 @@ def test_costs_are_read_from_toml(call, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("cost", "--method", "ce,price=x,tokens=1"), "price must be a number"), (("cost", "--method", "ce,price"), "expected NAME,KEY=VALUE"),
-        (("cost", "--method", "price=1"), "the name comes first"), (("cost", "--method", "ce,prise=1,tokens=2"), "did you mean price"),
-        (("cost", "no.toml"), "no such file"), (("cost", "bad.toml"), "did you mean"), (("cost", "--method", "m,machine=1,bench=c.json"), "there is no bench in it"),
-        (("cost", "--method", "m,machine=1,threads=2,throughput=1"), "give bench=FILE too"),
-        (("roi", "--gain", "0.2", "--cost-per-query", "1", "--revenue-per-query", "1"), "Give --queries-per-day"),
-        (("roi", "--cost-per-query", "1", "--revenue-per-query", "1"), "give the gain one way"),
-        (("roi", "--gain", "0.2", "--revenue-per-query", "1"), "give the extra cost one way"),
-        (("roi", "q.qrels", "--cost-per-query", "1", "--revenue-per-query", "1"), "there is no comparison in it"),
-        (("roi", "c.json", "--system", "afer", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "did you mean after"),
-        (("roi", "c.json", "-m", "unjudged@1", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "unjudged@1"),
-        (("roi", "--gain", "0.2", "-m", "x", "--cost-per-query", "1", "--revenue-per-query", "1"), "choose from a comparison file"),
+        (("cost", "--variant", "ce,price=x,tokens=1"), "price must be a number"), (("cost", "--variant", "ce,price"), "expected NAME,KEY=VALUE"),
+        (("cost", "--variant", "price=1"), "the name comes first"), (("cost", "--variant", "ce,prise=1,tokens=2"), "did you mean price"),
+        (("cost", "no.toml"), "no such file"), (("cost", "bad.toml"), "did you mean"), (("cost", "--variant", "m,machine=1,bench=c.json"), "this file has no bench result"),
+        (("cost", "--variant", "m,machine=1,threads=2,throughput=1"), "give bench=FILE too"),
+        (("cost", "--roi", "--gain", "0.2", "--cost-per-query", "1", "--revenue-per-query", "1"), "give --queries-per-day"),
+        (("cost", "--roi", "--cost-per-query", "1", "--revenue-per-query", "1"), "give the gain one way"),
+        (("cost", "--roi", "--gain", "0.2", "--revenue-per-query", "1"), "give the extra cost one way"),
+        (("cost", "--roi", "q.qrels", "--cost-per-query", "1", "--revenue-per-query", "1"), "this file has no comparison"),
+        (("cost", "--roi", "c.json", "--system", "afer", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "did you mean after"),
+        (("cost", "--roi", "c.json", "-m", "unjudged@1", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "unjudged@1"),
+        (("cost", "--roi", "--gain", "0.2", "-m", "x", "--cost-per-query", "1", "--revenue-per-query", "1"), "choose from a comparison"),
     ],
 )  # fmt: skip
 def test_wrong_calls_end_in_one_line(call, compared, tmp_path, words, expected):
@@ -448,7 +462,7 @@ def test_wrong_calls_end_in_one_line(call, compared, tmp_path, words, expected):
 def test_a_newer_file_is_refused_by_its_schema(call, tmp_path):
     (tmp_path / "new.json").write_text('{"schema": 3, "comparison": {}}')
     code, _, err = call(
-        "roi", "new.json", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"
+        "cost", "--roi", "new.json", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"
     )
     assert code == 2
     assert "schema 3" in err
@@ -466,7 +480,17 @@ def test_a_comparison_of_several_systems_needs_a_choice():
 def test_tables_exist_in_both_languages(call, compared, kind, lang):
     code, out, _ = call("cost", "--format", kind, "--lang", lang)
     assert code == 0 and ("不重排" if lang == "zh" else "no reranking") in out
-    words = ("roi", "c.json", "--cost-per-query", "0.001", "--queries-per-day", "1000", "--revenue-per-query", "0.01")
+    words = (
+        "cost",
+        "--roi",
+        "c.json",
+        "--cost-per-query",
+        "0.001",
+        "--queries-per-day",
+        "1000",
+        "--revenue-per-query",
+        "0.01",
+    )
     code, out, _ = call(*words, "--format", kind, "--lang", lang)
     assert code == 0 and ("投资回报率" if lang == "zh" else "ROI") in out
 
@@ -505,5 +529,5 @@ def test_returns_are_computed_from_a_comparison_and_costs_in_memory():
     assert found.net.value == pytest.approx(1000 * 0.01 - 1.0)
     with pytest.raises(assay.UsageError, match="is in CNY, not in USD"):
         assay.roi(0.1, costs=costs, revenue_per_query=0.01, currency="USD")
-    with pytest.raises(assay.UsageError, match="one way"):
+    with pytest.raises(assay.UsageError, match="only once"):
         assay.roi(0.1, costs=costs, cost_per_query=1.0, revenue_per_query=0.01)

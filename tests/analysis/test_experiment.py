@@ -19,7 +19,7 @@ import assay
 from assay.analysis.experiment import _with_front
 from assay.errors import AssayError, InputError, UsageError
 from assay.pipeline.experiment import load_experiment
-from assay.report.views.experiment import three_digits
+from assay.report.numbers import three_digits
 from assay.testing import Answer, FakeLLM
 from commands import run_assay
 from experiments import DATA, DOCUMENTS, GRADES, PLUGIN, QUERIES, names, short_experiment, write
@@ -286,7 +286,7 @@ BAD = [
     ('#data\n[retrieve]\nmethod = "bm25"\nk2 = 3\n', r"e\.toml: retrieve\.k2: unknown parameter 'k2'; did you mean k1"),
     ('#data\n[retrieve]\nmethod = "bm25"\nk1 = "x"\n', r"e\.toml: retrieve: k1 = 'x': expected a number"),
     ('#data\n[retrieve]\nmethod = "bm25"\nb = 2.0\n', r"e\.toml: retrieve: b = 2: expected a number from 0 to 1"),
-    ('#data\n[retrieve]\nmethod = "bm25"\ndepth = 0\n', r"e\.toml: retrieve\.depth: '0': expected a whole number from 1 on"),
+    ('#data\n[retrieve]\nmethod = "bm25"\ndepth = 0\n', r"e\.toml: retrieve\.depth: '0': expected a whole number of 1 or more"),
     ('#data\n[retrieve]\nmethod = "run"\nfile = "none.run"\n', r"e\.toml: retrieve: none\.run: no such file|no such file"),
     ('#data\n[retrieve]\nmethod = "run"\n', r"e\.toml: retrieve: run needs file"),
     ('#data\n[retrieve]\nmethod = "vectors"\nembedder = "wordlama"\n', r"e\.toml: retrieve: unknown embedder 'wordlama'"),
@@ -316,7 +316,7 @@ def test_bad_input_is_one_line_that_names_the_place(place, body, message):
     (DATA.replace("docs.jsonl", "none.jsonl"), r"e\.toml: data\.documents: .*none\.jsonl: no such file"),
     (DATA.replace("queries.jsonl", "empty.jsonl"), r"e\.toml: data\.queries: .*empty\.jsonl: the file is empty"),
     (DATA.replace("queries.jsonl", "wordless.jsonl"), r"e\.toml: data\.queries: query 'q1' has no words: '\?!'"),
-    (DATA.replace("docs.jsonl", "blank.jsonl"), r"e\.toml: data\.documents: .*there is no document with text"),
+    (DATA.replace("docs.jsonl", "blank.jsonl"), r"e\.toml: data\.documents: .*no document has text"),
     (DATA.replace("docs.jsonl", "others.jsonl"), r"e\.toml: data\.judgments: no judged document is in the collection"),
     (DATA.replace("docs.jsonl", "scans"), r"e\.toml: data\.documents: .*scan\.pdf: the PDF cannot be read"),
     (DATA.replace('judgments = "j.qrels"', ""), r"e\.toml: data: give judgments"),
@@ -401,7 +401,7 @@ def test_minilm_and_hybrid_on_noveleval_are_as_good_as_they_should_be(shared, tm
     from assay.text.weights import find_minilm
 
     if find_minilm() is None or not stress:
-        pytest.skip("needs the weights of minilm (assay models get minilm) and ASSAY_STRESS=1: it takes a minute")
+        pytest.skip("needs the weights of minilm (assay env models get minilm) and ASSAY_STRESS=1: it takes a minute")
     body = (
         '[retrieve]\nmethod = ["bm25", "vectors", "hybrid"]\nembedder = "minilm"\n[evaluate]\nmeasures = ["ndcg@10"]\n'
     )
@@ -456,7 +456,7 @@ def test_a_reranker_is_evaluated_without_an_index():
 
 
 def test_candidates_need_texts():
-    with pytest.raises(UsageError, match="is no text"):
+    with pytest.raises(UsageError, match="is not a text"):
         assay.evaluate_reranker(lambda q, t: t, {"q": "x"}, {"q": {"a": 1.0}}, {"q": {"a": 1}})
     with pytest.raises(InputError, match="document 'a' of query 'q' has no text"):
         assay.evaluate_reranker(
@@ -467,8 +467,9 @@ def test_candidates_need_texts():
 def test_the_command_reranks_a_run_and_writes_it(place):
     (place / "old.run").write_text("q1 Q0 b 1 2 x\nq1 Q0 a 2 1 x\nq3 Q0 d 1 1 x\n", encoding="utf-8")
     base = [
-        "rerank-eval",
+        "run",
         "j.qrels",
+        "--candidates",
         "old.run",
         "--queries",
         "queries.jsonl",
@@ -537,7 +538,7 @@ def test_without_the_fast_embedder_the_other_one_is_named(place, monkeypatch):
     assert vectors.choices["retrieve"].params["embedder"] == "minilm"
     monkeypatch.setattr("assay.text.weights.find_minilm", lambda: None)
     assert assay.run_experiment(place / "e.toml", only=["bm25"]).findings.row("bm25").done  # which needs none
-    with pytest.raises(InputError, match="no embeddings are here"):
+    with pytest.raises(InputError, match="no embeddings are installed"):
         assay.run_experiment(place / "e.toml", only=["vectors"])
 
 
@@ -545,7 +546,7 @@ def test_the_evaluation_of_a_reranker_names_its_embedder(place, wordllama):
     found = assay.evaluate_reranker("embedding", QUERIES, dict.fromkeys(QUERIES, DOCUMENTS), GRADES)
     assert found.chosen == {"method": "embedding", "embedder": "wordllama"}
     (place / "r.run").write_text("".join(f"{q} Q0 {d} 1 1 r\n" for q in QUERIES for d in DOCUMENTS), encoding="utf-8")
-    words = ["rerank-eval", "j.qrels", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
+    words = ["run", "j.qrels", "--candidates", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
     done = run_assay(*words, "--reranker", "embedding", cwd=place)
     assert "Embedder: wordllama." in done.stdout
     told = json.loads(run_assay(*words, "--reranker", "embedding", "--format", "json", cwd=place).stdout)
@@ -580,7 +581,7 @@ def test_tokens_that_no_server_named_are_marked_in_table_trace_and_result(place)
     assert [stage["estimated"] for stage in row["stages"]] == [False, True]
     assert row["cost_estimated"]
     if page.returncode == 0:
-        assert f"~{row['cost_per_query']:,.6f}" in (place / "r.html").read_text(encoding="utf-8")
+        assert f"~{1000 * row['cost_per_query']:.4g}" in (place / "r.html").read_text(encoding="utf-8")
 
 
 def test_tokens_that_a_server_named_are_not_marked(place):
@@ -605,7 +606,7 @@ def test_an_answer_whose_server_counts_nothing_is_an_estimate_too(place):
 
 def test_the_evaluation_of_a_reranker_marks_estimates(place):
     (place / "r.run").write_text("".join(f"{q} Q0 {d} 1 1 r\n" for q in QUERIES for d in DOCUMENTS), encoding="utf-8")
-    words = ["rerank-eval", "j.qrels", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
+    words = ["run", "j.qrels", "--candidates", "r.run", "--queries", "queries.jsonl", "--documents", "docs.jsonl"]
     with FakeLLM(unpriced) as server:
         words += ["--reranker", "endpoint", "--set", f"url={server.url}", "--set", "model=m", "--set", "price=2000"]
         done = run_assay(*words, "--set", "shape=cohere", cwd=place)

@@ -107,15 +107,15 @@ def test_the_protocol_says_which_method_comes_first(home, protocol, method):
 
 
 REFUSED = [
-    ("", '["faithfulness"]', "faithfulness is a measure of answers, and no combination generates any"),
-    ("", '["ndcg@5", "faithfulness"]', "faithfulness is a measure of answers, and no combination generates any"),
+    ("", '["faithfulness"]', "faithfulness is a measure of answers, but no combination generates answers"),
+    ("", '["ndcg@5", "faithfulness"]', "faithfulness is a measure of answers, but no combination generates answers"),
     ('[generate]\nmethod = "extractive"\n', '["recall@1", "correctness"]', "correctness needs reference"),
     ('[generate]\nmethod = "extractive"\n', '["recall@1", "token_f1"]', "token_f1 needs reference"),
     ('[generate]\nmethod = "extractive"\n', "[\"context_recall(by='gold')\"]", "needs gold_ids"),
     ('[generate]\nmethod = "extractive"\n', '["citation_precision"]', r"citation_precision needs \[1\] marks"),
     ('[generate]\nmethod = "extractive"\n', "[\"faithfulness(method='llm')\"]", "the method llm needs a judge"),
     ('[generate]\nmethod = "extractive"\n', '["faithfulness", "faithfulness"]', "faithfulness is asked for twice"),
-    ('[generate]\nmethod = ["none", "extractive"]\n', '["faithfulness"]', "faithfulness decides, but none generates no answers"),
+    ('[generate]\nmethod = ["none", "extractive"]\n', '["faithfulness"]', "faithfulness decides which combination wins, but none generates no answers"),
 ]  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def test_a_measure_that_needs_a_judge_is_refused_without_one(home):
     ('method = "magic"\n', "method = 'magic': expected one of auto, s4, llm, embedding, words"),
     ('method = "llm"\n', "the method llm needs a judge"),
     ('judge = "m"\n', "a language model needs url and model"),
-    ("judge = 3\n", "judge: .* is no name of a model"),
+    ("judge = 3\n", "judge: .* is not the name of a model"),
     ('method = "embedding"\nembedder = "wordlama"\n', "unknown embedder"),
     ('protocol = "answers"\n', "protocol answers has no measure of rankings"),
 ])  # fmt: skip
@@ -366,9 +366,9 @@ def test_a_rubric_may_decide_and_other_methods_find_the_support(home):
 IMPOSSIBLE = {
     "misspelled": ('["ndcg@5", "faithfullness"]', "unknown measure 'faithfullness'; did you mean faithfulness"),
     "misspelled first": ('["span_recal@5"]', "unknown measure 'span_recal'"),
-    "spans without gold": ('["ndcg@5", "span_recall@5"]', r"span_recall@5 needs gold spans \(\[data\] gold = FILE\)"),
+    "spans without gold": ('["ndcg@5", "span_recall@5"]', r"span_recall@5 needs gold spans \(name their file: \[data\] gold = FILE\)"),
     "no such rubric": ('["ndcg@5", "none.md"]', r"none\.md: no such file"),
-    "no rubric": ('["ndcg@5", "bad.md"]', r"bad\.md:3: grade 0 stands there twice"),
+    "no rubric": ('["ndcg@5", "bad.md"]', r"bad\.md:3: grade 0 appears twice"),
     "no reference": ('["ndcg@5", "correctness"]', "correctness needs reference"),
     "a rubric without a reference": ('["ndcg@5", "needy.md"]', "needy needs reference"),
     "no cutoff": ('["precision"]', "precision needs a cutoff"),
@@ -378,7 +378,7 @@ IMPOSSIBLE = {
     "twice": ('["tone.md", "tone.md"]', "measure tone is asked for twice"),
 }  # fmt: skip
 UNJUDGED = {
-    "no generator": ("", '["ndcg@5", "tone.md"]', "tone is a measure of answers, and no combination generates any"),
+    "no generator": ("", '["ndcg@5", "tone.md"]', "tone is a measure of answers, but no combination generates answers"),
     "a rubric without a judge": ('[generate]\nmethod = "llm"\n', '["ndcg@5", "tone.md"]', "tone needs a judge"),
     "llm without a judge": ('[generate]\nmethod = "llm"\n', "[\"faithfulness(method='llm')\"]", "the method llm needs a judge"),
 }  # fmt: skip

@@ -105,7 +105,7 @@ def test_a_template_is_filled_from_the_columns_of_the_queries(home):
 
 BAD = [
     ('method = "file"\nfile = "none.tsv"', r"e\.toml: query: .*none\.tsv: no such file"),
-    ('method = "file"\nfile = "few.tsv"', r"e\.toml: query: .*few\.tsv: query 'q2' has no text in it, nor have 2 others"),
+    ('method = "file"\nfile = "few.tsv"', r"e\.toml: query: .*few\.tsv: query 'q2' and 2 others have no text in it"),
     ('method = "file"\nfile = "more.tsv"', r"e\.toml: query: .*more\.tsv: query 'q9' is not among the queries of the experiment"),
     ('method = "file"\nfile = "blank.tsv"', r"e\.toml: query: query 'q1' has no words: '\?!'"),
     ('method = "template"\ntext = "$profil $text"', r"e\.toml: query: unknown column 'profil'; did you mean profile"),
@@ -127,7 +127,7 @@ def test_a_way_of_asking_that_cannot_work_is_refused_before_anything_runs(home, 
     assert not (home / ".assay-cache").exists()
 
 
-@pytest.mark.parametrize(("name", "told"), [("nothing", "has no words"), ("number", "gave '7', expected a text")])
+@pytest.mark.parametrize(("name", "told"), [("nothing", "has no words"), ("number", "returned '7', expected a text")])
 def test_a_function_that_gives_no_query_is_a_row_with_its_reason(home, name, told):
     path = write(home, f'#data\n[[query]]\nmethod = "none"\n[[query]]\nmethod = "rewrites:{name}"\n')
     rows = assay.run_experiment(path).findings.combinations
@@ -180,8 +180,8 @@ def test_variants_are_described_and_published_figures_stand_apart_from_measured_
 
 @pytest.mark.parametrize(("lines", "told"), [
     ('[labels]\nbm52 = "x"\n', r"e\.toml: labels: unknown combination 'bm52'; did you mean bm25"),
-    ("[labels]\nbm25 = 3\n", r"e\.toml: labels\.bm25: '3' is no description"),
-    ("[reference]\nsource = 3\n", r"e\.toml: reference\.source: '3' is no text"),
+    ("[labels]\nbm25 = 3\n", r"e\.toml: labels\.bm25: '3' is not a text"),
+    ("[reference]\nsource = 3\n", r"e\.toml: reference\.source: '3' is not a text"),
     ("[reference]\nfigures = 3\n", r"e\.toml: reference\.figures: expected a table"),
     ("[reference]\nfigures = {x = [1]}\n", r"e\.toml: reference\.figures\.x: expected a table"),
     ("[reference]\nfigures = {x = {y = [1]}}\n", r"e\.toml: reference\.figures\.x\.y: expected a number or a text"),

@@ -12,7 +12,7 @@ from scipy import stats
 
 import assay
 from assay.analysis.gate import gate
-from assay.analysis.gate_rules import NotWorse, Threshold, needed_measures, read_rules, target_rules
+from assay.analysis.gate_rules import NotWorse, Threshold, measures_of_rules, read_rules, target_rules
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.messages import tell
@@ -109,7 +109,7 @@ def test_targets_become_rules():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"measure": "x"}, "one of at_least, at_most, not_worse_than"),
+        ({"measure": "x"}, "one of at_least, at_most and not_worse_than"),
         ({"at_least": 0.5}, "a rule needs a measure"),
         ({"measure": "x", "at_least": 1, "at_most": 2}, "one of at_least"),
         ({"measure": "x", "atleast": 1}, "did you mean at_least"),
@@ -148,10 +148,10 @@ def test_rules_are_taken_in_every_form_and_those_of_files_come_last(tmp_path):
         ("reciprocal_rank not worse than old by 0.01", "failed"),
         ("recip_rank >= 0.7", "failed"),
     ]
-    assert needed_measures(mixed, ["map"]) == ["map", "reciprocal_rank"]  # which recip_rank is too
-    with pytest.raises(assay.UsageError, match=r"margin does not change the rules of .*gate.toml"):
+    assert measures_of_rules(mixed, ["map"]) == ["map", "reciprocal_rank"]  # which recip_rank is too
+    with pytest.raises(assay.UsageError, match=r"margin does not apply to the rules of .*gate.toml"):
         gate(new, file, margin=0.5)
-    with pytest.raises(assay.UsageError, match="min_coverage does not change"):
+    with pytest.raises(assay.UsageError, match="min_coverage does not apply"):
         gate(new, file, min_coverage=0.5)
     with pytest.raises(assay.UsageError, match="a rule is a Threshold"):
         gate(new, [0.5])
@@ -184,9 +184,9 @@ def test_a_gate_inside_a_test_names_what_failed(tmp_path):
 
 def test_an_undecided_gate_fails_a_strict_test_only():
     new, old = system([1, 0] * 3), system([0, 1] * 3, "old")
-    with pytest.warns(UserWarning, match="or not"):
+    with pytest.warns(UserWarning, match="is not clear"):
         assert assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"]).outcome == "inconclusive"
-    with pytest.raises(AssertionError, match="or not"):
+    with pytest.raises(AssertionError, match="is not clear"):
         assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"], strict=True)
 
 
@@ -412,7 +412,7 @@ def test_the_command_and_its_rules_know_the_share(tmp_path):
     assert run_assay("gate", "r.json", "--rules", "all.toml", cwd=tmp_path).returncode == 1
     assert run_assay("gate", "r.json", "--rules", "few.toml", cwd=tmp_path).returncode == 0
     lost = run_assay("gate", "r.json", "--rules", "all.toml", "--min-coverage", "0.1", cwd=tmp_path)
-    assert (lost.returncode, "set it there" in lost.stderr) == (2, True)
+    assert (lost.returncode, "set it in that file" in lost.stderr) == (2, True)
     data = json.loads(run_assay(*rule, "--format", "json", cwd=tmp_path).stdout)
     assert data["gates"][0]["checks"][0]["outcome"] == "failed"
 

@@ -49,7 +49,7 @@ def test_several_judges_are_combined_and_named():
     )
     assert {one.grade for one in found.verdicts} == {1.5}
     assert found.judge.startswith("low + high (") and found.judge.endswith(", 1 x mean)")
-    with pytest.raises(assay.UsageError, match="two judges have one name"):
+    with pytest.raises(assay.UsageError, match="two judges have the same name"):
         judged(judge=[by_topic, by_topic])
 
 
@@ -89,7 +89,7 @@ def test_what_it_would_cost_is_told_and_nobody_is_asked(tmp_path):
     assert plan.pairs == 4 and plan.estimates["m"].calls == 8
     assert plan.estimates["m"].cost > 0
     assert "8" in plan.to_markdown()
-    with pytest.raises(assay.UsageError, match="cannot tell what it would cost"):
+    with pytest.raises(assay.UsageError, match="cannot say what it would cost"):
         assay.estimate_judging(assay.pool(RUNS), queries=QUERIES, documents=DOCUMENTS, judge=by_topic)
 
 

@@ -49,7 +49,7 @@ def test_protocols_that_count_any_grade_above_0(protocol, label):
 
 def test_overrides_of_a_protocol_are_told(tmp_path):
     scores = assay.evaluate({"q": {"a": 2}}, {"q": {"a": 1.0}}, protocol="graded-012", ties="given", min_relevance=2)
-    assert str(scores.protocol) == "graded-012 with min_relevance = 2, ties = given"
+    assert str(scores.protocol) == "graded-012 (min_relevance = 2, ties = given)"
     assay.write_result(scores, tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text())["protocol"]["overrides"] == {
         "min_relevance": 2,

@@ -72,7 +72,7 @@ def test_the_recall_target_may_be_met_exactly(target, k):
 def test_cutoffs_that_make_no_sense_are_refused():
     judgments, run = batch()
     for k in ([], [0], [-1, 5]):
-        with pytest.raises(assay.UsageError, match="whole numbers from 1 on"):
+        with pytest.raises(assay.UsageError, match="whole numbers, 1 or more"):
             sweep(judgments, [run], k)
     with pytest.raises(assay.UsageError, match="leave out @k"):
         sweep(judgments, [run], [5], measures=["ndcg@10"])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import assay
 from assay.analysis.tuning import _grid, _moves, split
-from assay.cli import _COMMANDS, app
+from assay.cli import app
 from assay.errors import InputError, UsageError
 from assay.formats.splits import read_training, write_split
 
@@ -123,7 +123,7 @@ def test_what_is_given_is_not_searched():
     assert held.tried == 10
     free = assay.tune_fusion(judgments, runs, "P@5", method="rrf")
     assert free.tuned.training >= max(fixed.equal.training, free.equal.training)
-    with pytest.raises(UsageError, match="nothing is left to tune for weighted"):
+    with pytest.raises(UsageError, match="weighted has nothing left to tune"):
         assay.tune_fusion(judgments, runs, "P@5", weights=[0.9, 0.1])
 
 
@@ -159,7 +159,7 @@ def test_the_split_is_the_seeds_and_nothing_elses():
     assert sorted([*first[0], *first[1]]) == QUERIES
     assert first[0] != split(straight, 0.4, 2)[0]
     assert split(straight, ["q05", "q03", "zz"])[0] == ("q03", "q05")
-    assert split(straight, ["q05", "zz"])[2] == ("training queries without judgments are not used: 1, such as 'zz'",)
+    assert split(straight, ["q05", "zz"])[2] == ("1 training query has no judgments and is not used, for example 'zz'",)
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 0.001, 0.999, [], ["zz"], QUERIES, "q01"])
@@ -189,7 +189,6 @@ def test_split_files_survive_a_round_trip(tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(_COMMANDS, "fuse", ("assay.cli.fuse", "Fuse runs into one."))
     judgments, runs = collection(12)
     assay.write_judgments(assay.Judgments.from_dict(judgments), "qrels.txt")
     for name, run in runs.items():
@@ -204,7 +203,7 @@ def run(*words: str):
 
 
 def test_the_command_reports_held_out_values_and_says_which_are_no_result(folder):
-    options = ["run0.run", "run1.run", "--method", "weighted", "--tune", "qrels.txt", "-m", "P@5"]
+    options = ["run0.run", "run1.run", "--by", "weighted", "--tune", "qrels.txt", "-m", "P@5"]
     got = run(*options, "--train", "0.4", "--seed", "2", "--write-split", "s.tsv", "-o", "f.run")
     found = assay.tune_fusion("qrels.txt", ["run0.run", "run1.run"], "P@5", train=0.4, seed=2)
     lines = got.stdout.splitlines()
@@ -222,5 +221,5 @@ def test_the_command_reports_held_out_values_and_says_which_are_no_result(folder
 
 
 def test_tuning_that_gains_nothing_is_said_so(folder):
-    got = run("run0.run", "twin=run0.run", "--method", "weighted", "--tune", "qrels.txt")
+    got = run("run0.run", "twin=run0.run", "--by", "weighted", "--tune", "qrels.txt")
     assert "tuning gained nothing on held-out queries" in got.stdout

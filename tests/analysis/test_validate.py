@@ -73,7 +73,7 @@ def test_agreement_is_that_of_scipy_and_scikit_learn():
 def test_all_scores_are_compared_on_the_same_rows_and_the_rest_is_counted():
     found = validate(labelled(), ["words"], positive=2.5, n_resamples=0)
     assert (found.rows, found.compared) == (60, 58)
-    assert found.left_out == {"abstained: the answer refuses": 1, "no value of published.judge": 1}
+    assert found.left_out == {"abstained: the answer refuses": 1, "published.judge has no value": 1}
     assert {score.spearman.n for score in found.scores} == {58}
     assert [score.scored for score in found.scores] == [59, 59]
 
@@ -91,11 +91,11 @@ def test_columns_are_found_and_can_be_named():
     assert [score.name for score in found.scores] == ["overlap"]
     for row in rows:
         row["label"] = 1
-    with pytest.raises(InputError, match=r"columns human and label could both be people's values.*--human COLUMN"):
+    with pytest.raises(InputError, match=r"columns human and label could each hold people's values.*--human COLUMN"):
         validate(rows, ["words"])
     for row in rows:
         del row["human"], row["label"]
-    with pytest.raises(InputError, match=r"no column of people's values.*published\.judge"):
+    with pytest.raises(InputError, match=r"no column holds people's values.*published\.judge"):
         validate(rows, ["words"])
 
 
@@ -111,7 +111,7 @@ def test_labels_in_words_need_to_know_which_is_a_yes():
         row["human"] = "fully" if sum(row["human"]["faithfulness"]) > 7 else "not fully"
     with pytest.raises(UsageError, match="--positive WORD"):
         validate(rows, ["words"])
-    with pytest.raises(UsageError, match="no row of human is 'Fully': it has 'fully', 'not fully'"):
+    with pytest.raises(UsageError, match="no row of human has the value 'Fully': the values are 'fully', 'not fully'"):
         validate(rows, ["words"], positive="Fully")
     found = validate(rows, ["words"], positive="fully", scores=[], n_resamples=0)
     values = [record.value for record in support_of(as_samples(rows))]
@@ -152,7 +152,7 @@ def file(tmp_path):
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "assay", "validate", *arguments], capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "assay", "calibrate", *arguments], capture_output=True, text=True, check=False,
         encoding="utf-8",
     )  # fmt: skip
 
@@ -198,7 +198,7 @@ def test_the_commands_mistakes_are_one_line(file):
 def test_the_command_asks_an_embeddings_server(file, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
-    from assay.cli.validate import command
+    from assay.cli.former import find_former
     from assay.testing import FakeLLM
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -213,7 +213,7 @@ def test_the_command_asks_an_embeddings_server(file, tmp_path, monkeypatch):
             "--resamples",
             "0",
         ]
-        done = CliRunner().invoke(command, [str(file), *options])
+        done = CliRunner().invoke(find_former("validate"), [str(file), *options])
         assert done.exit_code == 0, done.output
         assert "embedding (my-model)" in done.output
         asked = {text for received in server.requests for text in received.inputs}
@@ -226,7 +226,7 @@ def test_a_method_that_fails_on_every_row_ends_in_one_line_with_the_reason_and_e
     with FakeLLM(lambda _: Answer.error(500, "dead")) as server:
         done = run(str(file), "--method", "embedding", "--embedder", f"m@{server.url}", "--positive", "2.5")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "embedding could judge none of" in done.stderr and "HTTP 500" in done.stderr
+    assert "embedding could not judge any of" in done.stderr and "HTTP 500" in done.stderr
 
 
 def test_tables_with_quotation_marks_inside_are_read(tmp_path):

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import assay
-from assay.analysis.doubts import agreement
+from assay.analysis.warnings import agreement
 from assay.testing import seal_of
 from assay.text.static import wordllama_folder
 
@@ -355,7 +355,7 @@ def test_values_of_different_embeddings_are_not_compared(tmp_path):
     assay.write_result(other, tmp_path / "c.json")
     assay.compare([one, same], ["faithfulness"])
     for system in (other, *assay.read_result(tmp_path / "c.json")):
-        with pytest.raises(assay.NotComparable, match="with the embeddings letters, of c with lengths"):
+        with pytest.raises(assay.NotComparable, match="with the embeddings letters, faithfulness of c with lengths"):
             assay.compare([one, system], ["faithfulness"])
     words = [
         assay.answers(ROWS, ["faithfulness"], method="words", embedder=e, name=e.__name__) for e in (letters, lengths)

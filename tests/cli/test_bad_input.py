@@ -27,7 +27,7 @@ RUNS = {
     "no common query": (b"x1 Q0 d1 1 2.0 r\n", "no query in common"),
     "very long line": (b"q1 " + b"x" * 10_000_000 + b"\n", "a.run:1: 2 fields"),
     "invalid UTF-8": (b"q1 Q0 d1 1 2.0 r\nq1 Q0 d\xff 2 1.0 r\n", "a.run:2: byte 0xff is not UTF-8"),
-    "UTF-16": ("q1 Q0 d1 1 2.0 r\n".encode("utf-16"), "a.run"),
+    "UTF-16 without a mark": ("q1 Q0 d1 1 2.0 r\n".encode("utf-16-le"), "a.run"),
     "qrels instead of a run": (GOOD_QRELS, "a.run:1: 4 fields: this looks like judgments, not a run"),
     "broken gzip": (gzip.compress(GOOD_RUN)[:-9], "cannot be read"),
     "empty gzip": (gzip.compress(b""), "the file is empty"),
@@ -60,14 +60,14 @@ def check_refusal(code: int, out: str, err: str, expected: str) -> None:
 TABLES = {
     "run.json": ('{"q1": {"d1": "x"}}', "score 'x' of query 'q1'"),
     "list.json": ("[1, 2", "not valid JSON"),
-    "number.json": ("5", "the JSON is int"),
-    "twice.json": ('{"q1": {"d1": 1, "d1": 2}}', "'d1' stands twice"),
+    "number.json": ("5", "the JSON is a number"),
+    "twice.json": ('{"q1": {"d1": 1, "d1": 2}}', "'d1' appears twice"),
     "deep.json": ('{"q1": {"d1": {"x": 1}}}', "is not a finite number"),
     "nan.json": ('{"q1": {"d1": NaN}}', "is not a finite number"),
     "bad.jsonl": ('{"query_id": "q1", "doc_id": "d1", "score": 1}\n{"query_id": \n', "bad.jsonl:2: not valid JSON"),
     "array.jsonl": ("[1]\n", "array.jsonl:1: expected a JSON object"),
     "columns.csv": ("a,b\n1,2\n", "no column for query_id"),
-    "both.csv": ("qid,topic,doc_id,score\n1,2,d,3\n", "could both be query_id"),
+    "both.csv": ("qid,topic,doc_id,score\n1,2,d,3\n", "could each be query_id"),
     "text.csv": ("query_id,doc_id,score\nq1,d1,high\n", "row 1: score 'high' is not a finite number"),
     "ragged.csv": ("query_id,doc_id,score\nq1,d1,1\nq1,d2,1,9\n", "ragged.csv:3: 4 fields where the header has 3"),
     "hole.csv": ("query_id,doc_id,score\nq1,,1\n", "row 1 has no doc_id"),
@@ -102,8 +102,8 @@ def test_bad_judgments(kind, call, tmp_path):
 
 RECORDS = {
     "retrieved is text": ({"query": "a", "retrieved": "d1", "relevant": ["d1"]}, "retrieved must be a list of ids"),
-    "grade is text": ({"query": "a", "relevance": [1, "x"]}, "holds 'x', which is not a number"),
-    "lengths differ": ({"query": "a", "grades": [1, 0], "scores": [0.5]}, "1 scores for 2 grades"),
+    "grade is text": ({"query": "a", "relevance": [1, "x"]}, "contains 'x', which is not a number"),
+    "lengths differ": ({"query": "a", "grades": [1, 0], "scores": [0.5]}, "scores has 1 value, grades has 2"),
     "no gold": ({"query": "a", "retrieved": ["d1"]}, "no records of retrieved"),
     "null gold": ({"query": "a", "retrieved": ["d1"], "relevant": None}, "relevant must be a list"),
 }
@@ -118,18 +118,18 @@ def test_bad_records(kind, call, tmp_path):
 
 def test_a_query_in_two_records_is_refused(call, tmp_path):
     (tmp_path / "r.jsonl").write_text('{"query": "a", "relevance": [1]}\n' * 2)
-    check_refusal(*call("evaluate", "r.jsonl", "-m", "ndcg@10"), "query 'a' stands in records 1 and 2")
+    check_refusal(*call("evaluate", "r.jsonl", "-m", "ndcg@10"), "query 'a' appears in records 1 and 2")
 
 
 USAGE = {
     "standard input twice": (["evaluate", "-", "x=-"], "standard input can be read for one file only"),
     "missing file": (["evaluate", "qrels.txt", "none.run"], "none.run: no such file"),
-    "directory as a run": (["evaluate", "qrels.txt", "."], ".: this is a folder"),
+    "directory as a run": (["evaluate", "qrels.txt", "."], ".: this folder has no qrels folder inside"),
     "unknown measure": (["evaluate", "qrels.txt", "a.run", "-m", "ndgc@10"], "did you mean ndcg"),
     "unknown parameter": (["evaluate", "qrels.txt", "a.run", "-m", "ndcg(gian='exp')@10"], "did you mean gain"),
     "wrong value": (["evaluate", "qrels.txt", "a.run", "-m", "ndcg(gain='cubic')@10"], "expected"),
     "missing cutoff": (["evaluate", "qrels.txt", "a.run", "-m", "precision"], "needs a cutoff"),
-    "cutoff zero": (["evaluate", "qrels.txt", "a.run", "-m", "ndcg@0"], "whole number from 1 on"),
+    "cutoff zero": (["evaluate", "qrels.txt", "a.run", "-m", "ndcg@0"], "whole number, 1 or more"),
     "needless cutoff": (["evaluate", "qrels.txt", "a.run", "-m", "bpref@10"], "takes no cutoff"),
     "measure twice": (["evaluate", "qrels.txt", "a.run", "-m", "ndcg@10", "-m", "nDCG@10"], "asked for twice"),
     "unknown protocol": (["evaluate", "qrels.txt", "a.run", "--protocol", "trek"], "did you mean trec"),
@@ -139,17 +139,17 @@ USAGE = {
     "unknown option": (["evaluate", "qrels.txt", "a.run", "--min-rel", "2"], "--min-relevance"),
     "bad choice": (["evaluate", "qrels.txt", "a.run", "--ties", "random"], "'random' is not one of"),
     "chunk map without fold": (["evaluate", "qrels.txt", "a.run", "--chunk-map", "{doc}#{chunk}"], "needs --fold after"),
-    "pattern without document": (["evaluate", "qrels.txt", "a.run", "--fold", "after", "--chunk-map", "x{doc}{doc}"], "{doc} once"),
-    "id that fits no pattern": (["evaluate", "qrels.txt", "a.run", "--fold", "after", "--chunk-map", "{doc}#{chunk}"], "'d1' does not fit"),
-    "weights lack a query": (["evaluate", "qrels.txt", "a.run", "--weights", "w.tsv"], "query 'q2' has no weight"),
+    "pattern without document": (["evaluate", "qrels.txt", "a.run", "--fold", "after", "--chunk-map", "x{doc}{doc}"], "{doc} and {chunk} once each"),
+    "id that fits no pattern": (["evaluate", "qrels.txt", "a.run", "--fold", "after", "--chunk-map", "{doc}#{chunk}"], "'d1' does not match"),
+    "weights lack a query": (["evaluate", "qrels.txt", "a.run", "--weights", "w.tsv"], "query has no weight: 'q2'"),
     "same name twice": (["evaluate", "qrels.txt", "x=a.run", "x=a.run"], "two runs are called 'x'"),
     "subtopics missing": (["evaluate", "qrels.jsonl", "a.run", "-m", "alpha_ndcg@10"], "no column for subtopic"),
     "unwritable output": (["evaluate", "qrels.txt", "a.run", "--output", "no/such/folder/x.json"], "cannot be written"),
     "bad input format": (["evaluate", "qrels.txt", "a.run", "--input-format", "xml"], "expected one of trec"),
     "bad TOML": (["evaluate", "qrels.txt", "a.run", "--protocol", "bad.toml"], "bad.toml: not valid TOML"),
     "TOML with unknown key": (["evaluate", "qrels.txt", "a.run", "--protocol", "key.toml"], "unknown key 'tyes'; did you mean ties"),
-    "expected ties refused": (["evaluate", "qrels.txt", "a.run", "-m", "bpref", "--ties", "expected"], "no expected value"),
-    "unknown query": (["explain", "qrels.txt", "a.run", "q9"], "query 'q9' is not judged"),
+    "expected ties refused": (["evaluate", "qrels.txt", "a.run", "-m", "bpref", "--ties", "expected"], "cannot be averaged"),
+    "unknown query": (["evaluate", "qrels.txt", "a.run", "--explain", "q9"], "query 'q9' is not judged"),
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ def test_recall_that_cannot_be_reached_is_explained(tmp_path):
 def test_queries_of_other_ids_are_a_mistake(two_systems):
     (two_systems / "queries.csv").write_text("query_id,type\nz1,a\nz2,b\n")
     done = run_assay("diagnose", "qrels.txt", "one.run", "--queries", "queries.csv", cwd=two_systems)
-    assert (done.returncode, "no query id of this file is judged" in done.stderr) == (2, True)
+    assert (done.returncode, "none of the query ids in this file is judged" in done.stderr) == (2, True)
     (two_systems / "queries.csv").write_text("query_id,type\nq00,a\nq01,b\n")
     done = run_assay("diagnose", "qrels.txt", "one.run", "--queries", "queries.csv", cwd=two_systems)
     assert "10 of 12 judged queries have no attributes" in done.stdout

@@ -12,12 +12,15 @@ from pathlib import Path
 import click
 import pytest
 
-from assay.cli import _COMMANDS, app
+from assay.cli import COMMANDS, app
+from assay.cli.pages import _key
+from assay.cli.parameters import Number, Option, WordChoice
 from assay.cli.places import OUTPUT, is_read
 from assay.errors import AssayError, InputError
 from assay.formats.files import FOLDER_SUFFIXES, check_outputs, file_name, run_name, write_atomically
+from assay.messages import say
 
-LEAST = 20  # a walk that finds fewer commands with outputs is broken
+LEAST = 16  # a walk that finds fewer commands with outputs is broken
 
 
 def leaves(group: click.Group, name: str = "") -> list[tuple[str, click.Command]]:
@@ -35,8 +38,7 @@ def names(folder: Path) -> list[str]:
 
 
 def texts(command: click.Command) -> list[click.Parameter]:
-    return [one for one in command.params if not isinstance(one.type, (click.Choice, click.types.FloatParamType,
-            click.types.IntParamType, click.IntRange, click.types.BoolParamType))]  # fmt: skip
+    return [one for one in command.params if not isinstance(one.type, (WordChoice, Number, click.types.BoolParamType))]
 
 
 def written(command: click.Command) -> list[click.Parameter]:
@@ -61,21 +63,23 @@ SAME = [
 def words(command: click.Command, values: dict[str, str]) -> list[str]:
     """A call that click accepts, with these values of its parameters."""
     options, arguments = [], []
+    owners = {one.only for one in command.params if isinstance(one, Option) and one.only and one.name in values}
     for one in command.params:
         value = values.get(one.name or "")
         if isinstance(one, click.Argument):
-            value = value or (one.type.choices[0] if isinstance(one.type, click.Choice) else "other" * one.required)
+            value = value or (one.type.choices[0] if isinstance(one.type, WordChoice) else "other" * one.required)
             arguments += [value] if value else []
-        elif value or one.required:
-            value = value or ("1" if isinstance(one.type, click.types.FloatParamType) else "other")
-            options += [one.opts[0], value]
+        elif one.name in owners and one.is_flag:
+            options.append(one.opts[0])
+        elif value or one.required or one.name in owners:
+            options += [one.opts[0], value or "other"]
     return [*options, *arguments]
 
 
 def test_every_command_that_writes_is_found():
     assert len({name for name, _, _ in PAIRS}) >= LEAST - 2
-    assert {name for name, command in leaves(app) if written(command)} >= set(_COMMANDS) - {
-        "cache", "models", "explain", "measures", "protocols", "trec_eval",
+    assert {name for name, command in leaves(app) if written(command)} >= set(COMMANDS) - {
+        "env", "help", "trec_eval",
     }  # fmt: skip
 
 
@@ -83,11 +87,13 @@ def test_every_command_that_writes_is_found():
 def test_a_parameter_that_names_a_file_says_whether_it_is_written(name):
     command = dict(leaves(app))[name]
     for one in texts(command):
-        told = (getattr(one, "help", None) or "").lower()
+        if getattr(one, "hidden", False):
+            continue
+        told = say(_key(one, command.wording)).lower()
         writes = one.name == "output" or told.startswith(
             ("write", "also write", "where results", "where to write", "where answers are kept", "every ")
         )
-        assert (one.type is OUTPUT) == writes, f"{name} {one.name}: declare it with options.written"
+        assert (one.type is OUTPUT) == writes, f"{name} {one.name}: declare it with type=OUTPUT"
         assert not (one.type is OUTPUT and is_read(one))
 
 
@@ -99,7 +105,7 @@ def test_no_command_writes_over_what_it_reads(name, output, given, call, tmp_pat
     command = dict(leaves(app))[name]
     code, out, err = call(*name.split(), *words(command, {output: "folder/../mine.json", given: "mine.json"}))
     assert (code, out) == (2, "")
-    assert err == "assay: folder/../mine.json is an input itself: choose another output\n"
+    assert err == "assay: folder/../mine.json is also an input: choose another output\n"
     assert (tmp_path / "mine.json").read_text() == "{}"
 
 
@@ -119,7 +125,7 @@ def test_links_and_names_lead_to_the_same_file(tmp_path):
     os.link(tmp_path / "a", tmp_path / "hard")
     (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
     for place in ("a", "soft", "hard", "folder/a", "./a"):
-        with pytest.raises(AssayError, match="is an input itself"):
+        with pytest.raises(AssayError, match="is also an input"):
             check_outputs([tmp_path / place], [tmp_path / "a"])
     check_outputs([tmp_path / "b", None, "-"], [tmp_path / "a", "-", "no such file", "x" * 5000])
     with pytest.raises(AssayError, match="are the same file"):
@@ -130,7 +136,7 @@ def test_a_document_of_a_folder_that_is_read_is_an_input(tmp_path):
     (tmp_path / "docs" / "more").mkdir(parents=True)
     (tmp_path / "docs" / "more" / "a.md").write_text("a")
     (tmp_path / "docs" / "result.json").write_text("{}")
-    with pytest.raises(AssayError, match=r"a\.md is an input itself"):
+    with pytest.raises(AssayError, match=r"a\.md is also an input"):
         check_outputs([tmp_path / "docs" / "more" / "a.md"], [tmp_path / "docs"])
     check_outputs([tmp_path / "docs" / "result.json", tmp_path / "docs" / "new.md"], [tmp_path / "docs"])
 
@@ -154,20 +160,20 @@ def test_files_named_in_other_files_are_not_written_over(call, tmp_path):
     for option in (["--report", "q.tsv"], ["--report", "e.toml"], ["-o", "."]):
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
         code, _, err = call("run", "e.toml", *option)
-        assert (code, "is an input itself: choose another output" in err) == (2, True)
+        assert (code, "is also an input: choose another output" in err) == (2, True)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     (tmp_path / "bench.json").write_text("{}")
     (tmp_path / "costs.toml").write_text('[method.x]\nmachine = 1.0\nbench = "bench.json"\n')
-    for words_ in (["--method", "x,machine=1,bench=bench.json"], ["costs.toml"]):
+    for words_ in (["--variant", "x,machine=1,bench=bench.json"], ["costs.toml"]):
         code, _, err = call("cost", *words_, "-o", "bench.json")
-        assert (code, err) == (2, "assay: bench.json is an input itself: choose another output\n")
+        assert (code, err) == (2, "assay: bench.json is also an input: choose another output\n")
     (tmp_path / "qrels").write_text("q1 0 a 1\n")
     (tmp_path / "r.run").write_text("q1 Q0 a 1 1 t\n")
     assert call("evaluate", "qrels", "r.run", "-m", "map", "-o", "base.json")[0] == 0
     (tmp_path / "rules.toml").write_text('[[rule]]\nmeasure = "map"\nnot_worse_than = "base.json"\n')
     for option in ("--junit", "-o"):
         code, _, err = call("gate", "qrels", "r.run", "--rules", "rules.toml", option, "./base.json")
-        assert (code, err) == (2, "assay: ./base.json is an input itself: choose another output\n")
+        assert (code, err) == (2, "assay: ./base.json is also an input: choose another output\n")
 
 
 def test_a_link_is_written_through(tmp_path):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import assay
-from assay.cli.run import bar
+from assay.cli import progress
 from assay.messages import say
 
 
@@ -45,30 +45,78 @@ def test_building_an_index_tells_how_many_chunks_are_done(tmp_path):
         assert [done for done, _ in steps] == sorted(done for done, _ in steps)
 
 
-def test_a_log_gets_a_line_every_ten_seconds(clock, capsys):
-    tell = bar("zh")
-    for second in range(25):
-        clock[0] = 1000.0 + second
-        tell(say("experiment.indexing", method="vectors"), 1000 * second, 50_000)
+def test_a_log_gets_a_line_every_ten_seconds(clock, capsys, monkeypatch):
+    monkeypatch.setenv("ASSAY_LANG", "zh")
+    with progress.stages() as show:
+        for second in range(25):
+            clock[0] = 1000.0 + second
+            show(say("experiment.indexing", method="vectors"), 1000 * second, 50_000)
     assert capsys.readouterr().err.splitlines() == [
         "正在构建索引（vectors）：10,000/50,000",
         "正在构建索引（vectors）：20,000/50,000",
     ]
-    tell = bar()
-    clock[0] += 10
-    tell("hybrid", 32, 1000)
+    monkeypatch.setenv("ASSAY_LANG", "en")
+    with progress.stages() as show:
+        clock[0] += 10
+        show("hybrid", 32, 1000)
     assert capsys.readouterr().err == "hybrid: 32/1,000\n"
 
 
-def test_a_terminal_gets_a_bar(clock, capsys, monkeypatch):
+def shown(err: str) -> list[str]:
+    return [line.strip() for line in err.split("\r") if line.strip()]
+
+
+def test_a_terminal_gets_a_bar_that_is_wiped(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    tell = bar()
-    tell(say("experiment.indexing", method="vectors"), 25_000, 50_000)
-    tell("too soon", 1, 2)
-    clock[0] += 0.2
-    tell("hybrid", 1000, 1000)
-    said = [line.strip() for line in capsys.readouterr().err.split("\r") if line.strip()]
-    assert said == [
+    with progress.stages() as show:
+        clock[0] += 0.2
+        show(say("experiment.indexing", method="vectors"), 25_000, 50_000)
+        show("too soon", 1, 2)
+        clock[0] += 0.2
+        show("hybrid", 1000, 1000)
+    err = capsys.readouterr().err
+    assert shown(err) == [
         "building the index (vectors) [############............] 25,000/50,000",
         "hybrid [########################] 1,000/1,000",
+    ]
+    assert err.endswith(" \r")
+
+
+def test_files_that_are_read_within_a_second_show_nothing(clock, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for name in progress.each(["a", "b", "c", "d"], say("progress.reading")):
+        clock[0] += 0.6
+        assert name
+    assert shown(capsys.readouterr().err) == [
+        "reading [############............] 2/4",
+        "reading [##################......] 3/4",
+    ]
+
+
+def test_calls_of_a_model_show_their_price_and_the_time_left(clock, capsys, monkeypatch):
+    from assay.llm.progress import Progress
+
+    monkeypatch.setenv("ASSAY_LANG", "zh")
+    counts = {"ok": 5, "cached": 0, "failures": {}, "calls": 5, "prompt_tokens": 9, "completion_tokens": 9}
+    now = Progress(done=5, total=20, cost=0.5, possible_cost=0.5, currency="USD", unpriced=0, seconds=25.0, **counts)
+    with progress.calls() as show:
+        clock[0] += 11
+        show("qwen-plus", now)
+    assert capsys.readouterr().err == "qwen-plus：5/20  0.2/s  0.5000 USD  剩余 1:15\n"
+
+
+def test_a_load_tells_how_many_of_its_calls_are_done(clock, capsys):
+    from assay.analysis.bench import Step
+    from assay.serving.records import LoadPlan
+
+    with progress.loads() as begin:
+        show = begin(Step(0, 3, 50, LoadPlan(runs=100, threads=4)))
+        clock[0] += 11
+        show(25, 11.0)
+        timed = begin(Step(1, 3, None, LoadPlan(seconds=60.0)))
+        clock[0] += 11
+        timed(1, 11.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "load 1/3, 50 candidates, 4 threads: 25/100 calls",
+        "load 2/3: 11/60 s, 1 call",
     ]

@@ -68,6 +68,8 @@ def test_queries_are_read_under_many_names(row, tmp_path):
         "task_id,corpus-id,rating",
         "Topic ID,DocNo,REL",
         "ｑｉｄ,文档编号,等级",
+        "查询编号,文档号,相关性标注",
+        "查询词,文档名,是否相关",
     ],
 )
 def test_judgments_are_read_under_many_names(header, tmp_path):
@@ -78,7 +80,15 @@ def test_judgments_are_read_under_many_names(header, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "header", ["查询,文档,分数", "查询ID,文档ID,得分", "qid,docId,Retrieval Score", "query-id,corpus-id,sim"]
+    "header",
+    [
+        "查询,文档,分数",
+        "查询,文档,相似度",
+        "题号,文章ID,检索得分",
+        "查询ID,文档ID,得分",
+        "qid,docId,Retrieval Score",
+        "query-id,corpus-id,sim",
+    ],
 )
 def test_runs_are_read_under_many_names(header, tmp_path):
     (tmp_path / "r.csv").write_text(f"{header}\nq,a,2\n", encoding="utf-8")
@@ -91,6 +101,9 @@ def test_runs_are_read_under_many_names(header, tmp_path):
         {"问题": "When?", "回答": "1889.", "上下文": ["Built in 1889."], "参考答案": "1889"},
         {"input": "When?", "actualOutput": "1889.", "retrievalContext": ["Built in 1889."], "expectedOutput": "1889"},
         {"input": "When?", "actual_output": "1889.", "retrieval_context": ["Built in 1889."], "context": ["Ideal."], "expected_output": "1889"},
+        {"用户问题": "When?", "模型回答": "1889.", "参考资料": ["Built in 1889."], "正确答案": "1889"},
+        {"query": "When?", "response": "1889.", "source_nodes": [{"node": {"id_": "a", "text": "Built in 1889."}, "score": 0.8}], "reference": "1889"},
+        {"query": "When?", "response": "1889.", "source_nodes": [{"node": {"id_": "a", "text_resource": {"text": "Built in 1889."}}}], "reference": "1889"},
         {"User Input": "When?", "Response": "1889.", "Retrieved Contexts": ["Built in 1889."], "Ground Truth": "1889"},
     ],
 )  # fmt: skip
@@ -110,6 +123,9 @@ def test_records_pairs_and_gold_are_read_under_many_names(tmp_path):
     write_rows(tmp_path / "g.jsonl", {"qid": "q", "文档": "a", "text": "hot"})
     (span,) = read_gold(tmp_path / "g.jsonl", {"a": "tea is hot"})
     assert (span.query_id, span.doc_id, span.start) == ("q", "a", 7)
+    write_rows(tmp_path / "g.jsonl", {"问题ID": "q", "文档ID": "a", "起始": 7, "结束": 10, "等级": 2})
+    (span,) = read_gold(tmp_path / "g.jsonl", {"a": "tea is hot"})
+    assert (span.start, span.end, span.grade) == (7, 10, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +144,7 @@ def test_records_pairs_and_gold_are_read_under_many_names(tmp_path):
 )
 def test_two_columns_that_could_be_the_same_are_an_error(read, row, field, tmp_path):
     write_rows(tmp_path / "x.jsonl", row)
-    with pytest.raises(InputError, match=f"could both be {field}"):
+    with pytest.raises(InputError, match=f"could each be {field}"):
         read(tmp_path / "x.jsonl")
 
 
@@ -145,8 +161,8 @@ def test_the_names_that_were_used_are_told(tmp_path):
     ]  # fmt: skip
 
 
-def test_within_one_heading_no_name_stands_twice():
-    headings = [value for value in vars(columns).values() if isinstance(value, columns.Heading)]
+def test_within_one_heading_no_name_appears_twice():
+    headings = [value for value in vars(columns).values() if isinstance(value, columns.ColumnName)]
     for heading in (*headings, *columns.SAMPLE.values()):
         names = (heading.name, *heading.others, *heading.else_first)
         assert len({columns.key_of(name) for name in names}) == len(names), heading
@@ -154,8 +170,84 @@ def test_within_one_heading_no_name_stands_twice():
 
 def test_flags_and_values_of_people_are_known_under_many_names():
     from assay.analysis.labels import find_human
-    from assay.grounding.holding import flag
+    from assay.grounding.answerability import read_answerable
 
     (sample,) = as_samples([{"answer": "x", "Is Answerable": "no", "人工评分": 3}])
-    assert flag(sample) is False
+    assert read_answerable(sample) is False
     assert find_human(as_samples([{"answer": "x", "人工评分": 3}])) == "人工评分"
+
+
+def test_an_id_column_goes_before_a_chinese_text_column(tmp_path):
+    (tmp_path / "j.csv").write_text("问题ID,问题,文档ID,文档,相关性\nq,茶好吗,a,茶很好,2\n", encoding="utf-8")
+    assert read_judgments(tmp_path / "j.csv").to_dict() == {"q": {"a": 2.0}}
+    (tmp_path / "r.csv").write_text("查询ID,查询,文档ID,文档,排名\nq,茶好吗,a,茶很好,1\n", encoding="utf-8")
+    assert read_run(tmp_path / "r.csv").to_dict() == {"q": {"a": -1.0}}
+
+
+def test_documents_and_queries_are_read_under_chinese_names(tmp_path):
+    (tmp_path / "d.csv").write_text("文档编号,题目,全文\na,茶,茶很好\n", encoding="utf-8")
+    assert read_documents(tmp_path / "d.csv") == {"a": "茶\n\n茶很好"}
+    (tmp_path / "d.tsv").write_text("分块编号\t片段内容\na\t茶很好\n", encoding="utf-8")
+    assert read_documents(tmp_path / "d.tsv") == {"a": "茶很好"}
+    (tmp_path / "q.csv").write_text("问题编号,用户提问,类别\nq,茶好吗,饮品\n", encoding="utf-8")
+    found = read_queries(tmp_path / "q.csv")
+    assert (found.texts(), found.attributes) == ({"q": "茶好吗"}, ["类别"])
+    (tmp_path / "q2.csv").write_text("序号,查询词\nq,茶好吗\n", encoding="utf-8")
+    assert read_queries(tmp_path / "q2.csv").texts() == {"q": "茶好吗"}
+
+
+def test_records_of_lists_are_read_under_chinese_names(tmp_path):
+    write_rows(tmp_path / "r.jsonl", {"问题": "q", "相关性列表": [2, 0, 1]})
+    assert read_records(tmp_path / "r.jsonl").judgments.to_dict() == {"q": {"#1": 2.0, "#2": 0.0, "#3": 1.0}}
+    write_rows(tmp_path / "r.jsonl", {"问题": "q", "等级": [2, 0], "得分": [0.1, 0.9]})
+    assert read_records(tmp_path / "r.jsonl").runs[0].to_dict() == {"q": {"#1": 0.1, "#2": 0.9}}
+
+
+def test_ids_of_nodes_are_ids_of_contexts():
+    row = {
+        "response": "x",
+        "source_nodes": [{"node": {"id_": "a", "text": "t"}}, {"node_id": "b", "node": {"text": "u"}}],
+    }
+    (sample,) = as_samples([row])
+    assert [(context.id, context.text) for context in sample.contexts] == [("a", "t"), ("b", "u")]
+
+
+NESTED = {"inputs": {"question": "When?"}, "outputs": {"answers": [{"text": "1889."}]}, "id": "q"}
+PATHS = {"question": "inputs.question", "answer": "outputs.answers.0.text"}
+
+
+def test_a_field_is_read_from_inside_an_object(tmp_path):
+    write_rows(tmp_path / "s.jsonl", NESTED)
+    (tmp_path / "s.csv").write_text(
+        "id,inputs,outputs\n"
+        + ",".join(
+            '"' + json.dumps(value).replace('"', '""') + '"' for value in ("q", NESTED["inputs"], NESTED["outputs"])
+        ),
+        encoding="utf-8",
+    )
+    for found in (
+        read_samples(tmp_path / "s.jsonl", columns=PATHS),
+        read_samples(tmp_path / "s.csv", columns=PATHS),
+        as_samples([NESTED], columns=PATHS),
+    ):
+        (sample,) = found
+        assert (sample.question, sample.answer) == ("When?", "1889.")
+        assert found.mapping["question"] == "inputs.question"
+
+
+def test_a_path_that_leads_nowhere_is_an_error_that_names_what_is_inside():
+    with pytest.raises(InputError, match=r"no column 'inputs\.query' for question .*'inputs\.question'"):
+        as_samples([NESTED], columns={**PATHS, "question": "inputs.query"})
+
+
+def test_a_column_with_a_dot_in_its_name_goes_first():
+    row = {"inputs.question": "Whole?", "inputs": {"question": "Inner?"}, "answer": "x"}
+    (sample,) = as_samples([row], columns={"question": "inputs.question"})
+    assert sample.question == "Whole?"
+
+
+def test_a_sample_without_the_path_has_no_value():
+    first, second = as_samples(
+        [{"a": {"b": "When?"}, "answer": "x"}, {"a": None, "answer": "y"}], columns={"question": "a.b"}
+    )
+    assert (first.question, second.question) == ("When?", None)

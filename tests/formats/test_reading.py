@@ -237,19 +237,19 @@ TWICE = {
 
 
 @pytest.mark.parametrize("name", TWICE)
-def test_a_key_that_stands_twice_in_one_json_object_is_refused(tmp_path, name):
+def test_a_key_that_appears_twice_in_one_json_object_is_refused(tmp_path, name):
     text, reader, key, line = TWICE[name]
     (tmp_path / name).write_text(text)
-    with pytest.raises(assay.InputError, match=f"key '{key}' stands twice in one object") as caught:
+    with pytest.raises(assay.InputError, match=f"key '{key}' appears twice in one object") as caught:
         reader(str(tmp_path / name))
     assert caught.value.line == line
 
 
-def test_a_key_that_stands_twice_in_a_cell_is_a_fault_of_that_sample(tmp_path):
+def test_a_key_that_appears_twice_in_a_cell_is_a_fault_of_that_sample(tmp_path):
     cell = '[{""id"": 1, ""text"": ""x"", ""text"": ""y""}]'
     (tmp_path / "s.csv").write_text(f'question,answer,contexts\n?,a,"{cell}"\n?,b,"[""x""]"\n')
     samples = read_samples(tmp_path / "s.csv")
-    assert [dict(sample.faults) for sample in samples] == [{"contexts": "key 'text' stands twice in one object"}, {}]
+    assert [dict(sample.faults) for sample in samples] == [{"contexts": "key 'text' appears twice in one object"}, {}]
 
 
 # Ids that a spreadsheet would run ------------------------------------------------------------------------------------
@@ -324,13 +324,13 @@ def test_a_split_file_guards_its_ids_too(tmp_path):
     ("name", "text"),
     [("r.csv", "query_id,doc_id,score,score\nq1,a,1,9\n"), ("j.tsv", "query_id\tdoc_id\tgrade\tgrade\nq1\ta\t1\t2\n")],
 )
-def test_a_column_that_stands_twice_in_a_header_is_refused(tmp_path, name, text):
+def test_a_column_that_appears_twice_in_a_header_is_refused(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    with pytest.raises(assay.InputError, match=r"column '(score|grade)' stands twice in the header"):
+    with pytest.raises(assay.InputError, match=r"column '(score|grade)' appears twice in the header"):
         (read_run if name == "r.csv" else read_judgments)(str(tmp_path / name))
 
 
-def test_looking_for_the_key_that_stands_twice_takes_one_pass():
+def test_looking_for_the_key_that_appears_twice_takes_one_pass():
     compared = []
 
     class Key(str):
@@ -344,7 +344,7 @@ def test_looking_for_the_key_that_stands_twice_takes_one_pass():
             return hash(str(self))
 
     keys = [Key(f"query-{number}") for number in range(200)]
-    with pytest.raises(decoding.RepeatedKey, match="key 'query-7' stands twice"):
+    with pytest.raises(decoding.RepeatedKey, match="key 'query-7' appears twice"):
         decoding._unique([(key, 1) for key in [*keys, Key("query-7")]])
     assert len(compared) < 3 * len(keys)
 
@@ -394,7 +394,7 @@ def test_a_run_is_not_taken_for_judgments(tmp_path):
 
 def test_blanks_inside_ids_are_noticed(tmp_path):
     (tmp_path / "a.run").write_text("q1 Q0 my doc 1 0.9 tag\n")
-    with pytest.raises(InputError, match=r"a\.run:1: 'doc' stands where the rank should"):
+    with pytest.raises(InputError, match=r"a\.run:1: the rank is 'doc', not a number"):
         read_run(tmp_path / "a.run")
     (tmp_path / "b.run").write_bytes("q1 Q0 a\u3000b 1 0.9 tag\r\n".encode())
     assert read_run(tmp_path / "b.run").to_dict() == {"q1": {"a\u3000b": 0.9}}

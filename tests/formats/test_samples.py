@@ -188,7 +188,7 @@ HISTORIES = {
 def test_conversations_come_in_many_shapes(shape):
     (found,) = as_samples([{"answer": "a", "question": "And tea?", "history": HISTORIES[shape]}])
     assert found.history == (Turn("user", "Hi"), Turn("assistant", "Hello"))
-    assert found.given == "Hi\nHello\nAnd tea?"
+    assert found.conversation == "Hi\nHello\nAnd tea?"
 
 
 def test_a_question_of_messages_is_the_last_one_of_the_user():
@@ -203,7 +203,7 @@ def test_a_question_of_messages_is_the_last_one_of_the_user():
 def test_two_candidates_for_a_field_are_an_error_until_one_is_chosen():
     row = {"question": "q", "answer": "the gold one", "prediction": "the given one"}
     with pytest.raises(
-        InputError, match=r"columns 'answer' and 'prediction' could both be answer .*--map answer=answer"
+        InputError, match=r"columns 'answer' and 'prediction' could each be answer .*--map answer=answer"
     ):
         as_samples([row])
     found = as_samples([row], columns={"answer": "prediction"})
@@ -230,7 +230,7 @@ def test_a_file_without_answers_says_what_would_do(tmp_path):
 
 
 def test_the_same_id_twice_is_an_error():
-    with pytest.raises(InputError, match="sample 'a' stands in rows 1 and 2"):
+    with pytest.raises(InputError, match="sample 'a' appears in rows 1 and 2"):
         as_samples([{"id": "a", "answer": "x"}, {"id": "a", "answer": "y"}])
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import assay
-from assay.cli import _COMMANDS, app, main
+from assay.cli import app, main
 from assay.errors import InputError, UnknownName, UsageError
 from assay.fusion.methods import METHODS
 from assay.fusion.normalisation import NORMS
@@ -133,10 +133,10 @@ A, B = {"q": {"a": 1.0}}, {"q": {"a": 2.0, "b": 1.0}}
 BAD = {
     "unknown method": ({"method": "rff"}, UnknownName, "did you mean rrf"),
     "unknown norm": ({"method": "combsum", "norm": "minmax"}, UnknownName, "did you mean min-max"),
-    "norm on ranks": ({"norm": "z"}, UsageError, "rrf looks at ranks only"),
+    "norm on ranks": ({"norm": "z"}, UsageError, "rrf uses only ranks"),
     "parameter of another method": ({"method": "combsum", "k": 3}, UsageError, "combsum takes no k: it is a parameter of rrf"),
     "unknown parameter": ({"method": "rbc", "phy": 0.5}, UnknownName, "did you mean phi"),
-    "k below 0": ({"k": -1}, UsageError, "k = -1: expected a number 0 or more"),
+    "k below 0": ({"k": -1}, UsageError, "k = -1: expected a finite number of 0 or more"),
     "k infinite": ({"k": math.inf}, UsageError, "k = inf"),
     "k in words": ({"k": "sixty"}, UsageError, "k = 'sixty': expected a number"),
     "weight in words": ({"method": "weighted", "weights": ["a", 1]}, UsageError, "weights must be numbers"),
@@ -144,7 +144,7 @@ BAD = {
     "phi of 1": ({"method": "rbc", "phi": 1}, UsageError, "phi = 1: expected a number between 0 and 1"),
     "no weights": ({"method": "weighted"}, UsageError, "weighted needs weights"),
     "needless weights": ({"method": "combsum", "weights": [1, 1]}, UsageError, "combsum takes no weights"),
-    "too few weights": ({"method": "weighted", "weights": [1]}, UsageError, "1 weights for 2 runs"),
+    "too few weights": ({"method": "weighted", "weights": [1]}, UsageError, "1 weight for 2 runs"),
     "negative weight": ({"method": "weighted", "weights": [1, -1]}, UsageError, "not negative"),
     "no weight above 0": ({"method": "weighted", "weights": [0, 0]}, UsageError, "at least one"),
     "weight not a number": ({"method": "weighted", "weights": [1, math.nan]}, UsageError, "finite"),
@@ -169,12 +169,12 @@ def test_bad_usage_is_refused_in_one_line(kind):
 @pytest.mark.parametrize(
     ("runs", "text"),
     [
-        ([], "no run to fuse"),
+        ([], "no runs to fuse"),
         ("a.run", "must be a list"),
         (assay.Run.from_dict(A), "must be a list"),
         ([assay.Run.from_dict(A, "x"), assay.Run.from_dict(B, "x")], "two runs are called 'x'"),
         ([A, {"r": {"a": 1.0}}], "no two runs have a query in common"),
-        ([{"q": {}}], "list no document at all"),
+        ([{"q": {}}], "list no documents"),
         ([{"q": {"a": math.nan}}], "score nan of query 'q', document 'a' is not finite"),
         ([{"q": {"a": 1.0, "b": "high"}}], "score 'high' of query 'q', document 'b' is not a number"),
         ([{"q": {"a": None}}], "is not a number"),
@@ -197,7 +197,6 @@ TWO = "q1 Q0 b 1 0.9 r\nq1 Q0 c 2 0.8 r\n"
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(_COMMANDS, "fuse", ("assay.cli.fuse", "Fuse runs into one."))
     (tmp_path / "one.run").write_text(ONE)
     (tmp_path / "two.run").write_text(TWO)
     (tmp_path / "qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\n")
@@ -226,9 +225,11 @@ def test_the_command_writes_the_fused_run_and_says_what_is_missing(folder):
     assert scores == {"q1": {"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62}, "q2": {"a": 1 / 61}}
 
 
-@pytest.mark.parametrize("weights", [["--weights", "0.25,0.75"], ["--weight", "x=0.75", "--weight", "one=0.25"]])
+@pytest.mark.parametrize(
+    "weights", [["--weights", "0.25,0.75"], ["--weight", "0.25,0.75"], ["--weight", "x=0.75", "--weight", "one=0.25"]]
+)
 def test_weights_go_by_place_or_by_name(folder, weights):
-    run("one.run", "x=two.run", "--method", "weighted", "--norm", "max", *weights, "--name", "my tag", "-o", "f.run")
+    run("one.run", "x=two.run", "--by", "weighted", "--norm", "max", *weights, "--name", "my tag", "-o", "f.run")
     fused = assay.read_run("f.run").to_dict()["q1"]
     assert fused == pytest.approx({"b": 0.25 * 2 / 3 + 0.75, "a": 0.25, "c": 0.75 * 8 / 9})
     assert (folder / "f.run").read_text().split()[5] == "my_tag"
@@ -237,7 +238,7 @@ def test_weights_go_by_place_or_by_name(folder, weights):
 def test_parameters_depth_and_top_reach_the_method(folder):
     run("one.run", "two.run", "--k", "1", "--depth", "1", "--top", "1", "-o", "f.run")
     assert assay.read_run("f.run").to_dict() == {"q1": {"b": 0.5}, "q2": {"a": 0.5}}
-    run("one.run", "--method", "rbc", "--phi", "0.5", "-o", "f.run")
+    run("one.run", "--by", "rbc", "--phi", "0.5", "-o", "f.run")
     assert assay.read_run("f.run").to_dict()["q1"] == {"a": 0.5, "b": 0.25}
 
 
@@ -263,31 +264,31 @@ def call(folder, monkeypatch, capsys):
 
 
 WRONG = {
-    "no run": (["-o", "f.run"], "Missing argument"),
+    "no run": (["-o", "f.run"], "[NAME=]RUN... is missing"),
     "no output": (["one.run"], "give -o FILE"),
     "output of unknown kind": (["one.run", "-o", "f.xyz"], "cannot tell the format"),
-    "output is an input": (["one.run", "two.run", "-o", "two.run"], "two.run is an input itself"),
+    "output is an input": (["one.run", "two.run", "-o", "two.run"], "two.run is also an input"),
     "output nowhere": (["one.run", "-o", "no/such/f.run"], "cannot be written"),
     "missing file": (["one.run", "three.run", "-o", "f.run"], "three.run: no such file"),
     "judgments among the runs": (["qrels.txt", "one.run", "-o", "f.run"], "looks like judgments"),
     "the same run twice": (["one.run", "one.run", "-o", "f.run"], "two runs are called 'one'"),
     "standard input twice": (["-", "x=-", "-o", "f.run"], "one file only"),
-    "unknown method": (["one.run", "--method", "comb_sum", "-o", "f.run"], "did you mean combsum"),
-    "unknown norm": (["one.run", "--method", "combsum", "--norm", "zz", "-o", "f.run"], "unknown normalisation 'zz'"),
+    "unknown method": (["one.run", "--by", "comb_sum", "-o", "f.run"], "did you mean combsum"),
+    "unknown norm": (["one.run", "--by", "combsum", "--norm", "zz", "-o", "f.run"], "unknown normalisation 'zz'"),
     "phi for rrf": (["one.run", "--phi", "0.5", "-o", "f.run"], "rrf takes no phi"),
-    "weight without a name": (["one.run", "--weight", "0.5", "-o", "f.run"], "expected NAME=W"),
+    "weight without a name": (["one.run", "--weight", "0.5", "--weight", "one=1", "-o", "f.run"], "expected NAME=W"),
     "weight twice": (["one.run", "--weight", "one=1", "--weight", "one=2", "-o", "f.run"], "once for each run"),
     "weight in words": (["one.run", "--weights", "half", "-o", "f.run"], "weight 'half' is not a number"),
     "weights both ways": (["one.run", "--weight", "one=1", "--weights", "1", "-o", "f.run"], "not both"),
     "top 0": (["one.run", "--top", "0", "-o", "f.run"], "top = 0"),
-    "training without tuning": (["one.run", "--train", "0.5", "-o", "f.run"], "--train is for tuning: it needs --tune"),
+    "training without tuning": (["one.run", "--train", "0.5", "-o", "f.run"], "--train belongs to --tune"),
     "duplicate": (["twice.run", "-o", "f.run"], "twice.run: document 'a' is listed twice for query 'q1' (lines 1 and 2)"),
-    "nothing to tune": (["one.run", "two.run", "--method", "combsum", "--tune", "qrels.txt"], "nothing is left to tune"),
-    "one run to tune": (["one.run", "--method", "weighted", "--tune", "qrels.txt"], "nothing is left to tune"),
-    "no held-out query": (["one.run", "two.run", "--tune", "qrels.txt", "--train", "0.9"], "no query to report on"),
+    "nothing to tune": (["one.run", "two.run", "--by", "combsum", "--tune", "qrels.txt"], "has nothing left to tune"),
+    "one run to tune": (["one.run", "--by", "weighted", "--tune", "qrels.txt"], "has nothing left to tune"),
+    "no held-out query": (["one.run", "two.run", "--tune", "qrels.txt", "--train", "0.9"], "none of 2 judged queries to report on"),
     "share of training": (["one.run", "two.run", "--tune", "qrels.txt", "--train", "50"], "between 0 and 1"),
     "both splits": (["one.run", "two.run", "--tune", "qrels.txt", "--train", "0.5", "--train-queries", "ids"], "leave out"),
-    "unjudged training": (["one.run", "two.run", "--tune", "qrels.txt", "--train-queries", "ids"], "no training query"),
+    "unjudged training": (["one.run", "two.run", "--tune", "qrels.txt", "--train-queries", "ids"], "none of 2 judged queries for training"),
     "torn split": (["one.run", "two.run", "--tune", "qrels.txt", "--train-queries", "torn.tsv"], "torn.tsv:2: cannot read"),
     "unknown measure": (["one.run", "two.run", "--tune", "qrels.txt", "-m", "ndgc@10"], "did you mean ndcg"),
 }  # fmt: skip

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+import re
 import statistics
 from functools import cmp_to_key
 from pathlib import Path
@@ -21,6 +22,8 @@ from assay.fusion import methods as fusion
 from assay.fusion import overlay
 from assay.fusion.methods import METHODS
 from assay.fusion.normalisation import NORMS
+from assay.report.views.fusion import listing
+from assay.wordings.reference import fusion_pages
 from strategies import distinct_scores, tied_scores
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "ranx_fusion.json").read_text(encoding="utf-8"))
@@ -338,3 +341,21 @@ def test_real_runs_gain_from_fusion(shared):
     assert got == pytest.approx({doc: want[doc] for doc in got}, abs=1e-15)
     assert list(got) == sorted(want, key=lambda doc: (want[doc], doc.encode()), reverse=True)[:1000]
     assert np.array_equal(fused.frame["query_id"].unique().sort(), fused.frame["query_id"].unique(maintain_order=True))
+
+
+def test_every_method_and_normalisation_has_a_chinese_page_with_the_same_parts():
+    things = {
+        **{f"method:{name}": one for name, one in METHODS.items()},
+        **{f"norm:{n}": one for n, one in NORMS.items()},
+    }
+    pages = fusion_pages("zh")
+    assert list(pages) == list(things)
+    heads = {"Formula": "公式", "Odd cases": "特殊情况", "Reference": "参考文献"}
+    for name, one in things.items():
+        wanted = [chinese for head, chinese in heads.items() if f"\n{head}: " in one.text]
+        assert re.findall("^(公式|特殊情况|参考文献)：", pages[name], re.MULTILINE) == wanted, name
+
+
+def test_the_chinese_list_of_methods_says_nothing_in_english_but_names():
+    lines = [line for line in listing("zh").splitlines() if "参考文献" not in line]
+    assert not [line for line in lines if re.search("[a-z]{2} [a-z]+ [a-z]{2}", line)]

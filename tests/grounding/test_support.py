@@ -308,7 +308,7 @@ def test_an_unknown_method_is_refused():
 
 
 def test_the_segmenter_is_noted_for_chinese_answers_only():
-    assert by_words(sample("茶是绿色的。", "茶是绿色的。")).notes[0].startswith("Chinese words by ")
+    assert by_words(sample("茶是绿色的。", "茶是绿色的。")).notes[0].startswith("Chinese text is split into words by ")
     assert by_words(sample("Tea is green.", "Tea is green.")).notes == ()
 
 

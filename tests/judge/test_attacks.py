@@ -51,7 +51,7 @@ def rubric_request(answer: str, lang: str):
 def support_request(context: str, lang: str):
     row = {"id": "1", "question": "What is tea?", "answer": "Tea is grown in Peru.", "contexts": [context]}
     (sample,) = as_samples([row])
-    (asking,) = SupportQuestion(load_prompt("support", lang, needed=NEEDED)).askings(
+    (asking,) = SupportQuestion(load_prompt("support", lang, needed=NEEDED)).calls(
         prepare(sample_for(sample, "answer"))
     )
     return asking.request

@@ -533,7 +533,7 @@ def test_failures_are_counted_by_reason(folder):
     with FakeLLM(model) as server:
         code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.jsonl", "--lang", "zh"))
     assert code == 1
-    assert "60 对：已评 59，失败 1 (filtered 1)" in err
+    assert "60 对：已评 59，失败 1（被过滤 1 次）" in err
 
 
 def test_runs_are_pooled_and_known_pairs_left_out(tmp_path):
@@ -595,7 +595,7 @@ def test_ten_thousand_kept_answers_need_no_call(tmp_path, stress):
 def test_strange_names_in_a_prompt_are_refused(tmp_path):
     from assay.judge.prompting import load_prompt, read_prompt
 
-    with pytest.raises(assay.InputError, match=r"\$price means nothing here"):
+    with pytest.raises(assay.InputError, match=r"unknown name \$price"):
         read_prompt("version: x\n# system\n$rubric $mark\n# user\n$query $document $price\n", "p.md")
     with pytest.raises(assay.UsageError, match="unknown prompt 'relevanze'; did you mean relevance"):
         load_prompt("relevanze")

@@ -94,20 +94,20 @@ def test_the_end_of_lines_is_no_difference_between_rubrics(home):
 
 
 BAD = {
-    "no scale": ("Is it polite?\n", r"bad\.md: no scale \(expected a list with two lines or more such as - 0: poor\)"),
-    "one grade": ("Is it polite?\n\n- 0: no\n", r"bad\.md: a scale of one grade"),
+    "no scale": ("Is it polite?\n", r"bad\.md: there is no scale \(expected a list with two lines or more such as - 0: poor\)"),
+    "one grade": ("Is it polite?\n\n- 0: no\n", r"bad\.md: the scale has only one grade"),
     "no text": ("# Tone\n\n- 0: no\n- 1: yes\n", r"bad\.md:3: the rubric does not say what to judge"),
-    "twice": ("Polite?\n\n- 0: no\n- 1: yes\n- 0: never\n", r"bad\.md:5: grade 0 stands there twice"),
-    "half": ("Polite?\n\n- 0: no\n- 0.5: so so\n- 1: yes\n", r"bad\.md:4: grade '0\.5' \(a grade is a whole number"),
-    "below 0": ("Polite?\n\n- -1: no\n- 1: yes\n", r"bad\.md:3: grade '-1' \(a grade is a whole number from 0 on"),
+    "twice": ("Polite?\n\n- 0: no\n- 1: yes\n- 0: never\n", r"bad\.md:5: grade 0 appears twice"),
+    "half": ("Polite?\n\n- 0: no\n- 0.5: so so\n- 1: yes\n", r"bad\.md:4: '0\.5' is not a grade \(a grade is a whole number"),
+    "below 0": ("Polite?\n\n- -1: no\n- 1: yes\n", r"bad\.md:3: '-1' is not a grade \(a grade is a whole number of 0 or more"),
     "no meaning": ("Polite?\n\n- 0: no\n- 1:\n", r"bad\.md:4: grade 1 has no meaning"),
-    "text inside": ("Polite?\n- 0: no\nbut\n- 1: yes\n", r"bad\.md:3: 'but' stands within the scale"),
+    "text inside": ("Polite?\n- 0: no\nbut\n- 1: yes\n", r"bad\.md:3: 'but' is not a line of the scale"),
     "unknown key": ("need: question\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:1: unknown key 'need'"),
-    "key twice": ("name: a\nname: b\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:2: name stands there twice"),
-    "unknown field": ("# T\n\nneeds: question, gold\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:3: needs 'gold' \(expected some of answer, question, contexts, reference\)"),
-    "needs nothing": ("needs:\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:1: needs nothing"),
-    "odd name": ("name: a=b\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:1: name 'a=b'"),
-    "name of a measure": ("name: faithfulness\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md: there is a measure faithfulness already"),
+    "key twice": ("name: a\nname: b\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:2: name appears twice"),
+    "unknown field": ("# T\n\nneeds: question, gold\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:3: needs: 'gold' is not known \(expected some of answer, question, contexts, reference\)"),
+    "needs nothing": ("needs:\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:1: needs: names nothing"),
+    "odd name": ("name: a=b\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md:1: 'a=b' cannot be a name"),
+    "name of a measure": ("name: faithfulness\n\nPolite?\n- 0: no\n- 1: yes\n", r"bad\.md: there is already a measure called faithfulness"),
     "empty": ("", r"bad\.md: the file is empty"),
 }  # fmt: skip
 
@@ -245,7 +245,7 @@ def test_a_rubric_is_a_measure_of_answers(home):
         assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["tone.md"])
     with pytest.raises(UsageError, match=r"a rubric is a file: name it, as in -m tone\.md"):
         judged(["rubric"])
-    with pytest.raises(UsageError, match=r"the rubric 'x' \(00ff\) is not here: ask for it by its file"):
+    with pytest.raises(UsageError, match=r"the rubric 'x' \(00ff\) has not been read: name its file"):
         judged(["rubric(name='x', digest='00ff')"])
 
 

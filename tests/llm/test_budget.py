@@ -139,7 +139,7 @@ output = 99
         ("[[price]]\nhost = 'h'\nmodel = 'm'\ndate = 2026-01-01\ninptu = 1\noutput = 1", "did you mean input"),
         (
             "[[price]]\nhost = 'h'\nmodel = 'm'\ndate = 2026-01-01\ntiers = [{up_to = 9, input = 1, output = 1}, {up_to = 3, input = 1, output = 1}]",
-            "rise",
+            "rising order",
         ),
         ("[[price", "not valid TOML"),
     ],

@@ -16,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -274,7 +275,7 @@ def test_a_damaged_reply_is_asked_once_more_and_said_in_one_line(tmp_path, sound
         assert grades_of(client) == RIGHT
         assert "4 damaged replies" in client.warnings[0]
     assert len(server.requests) - before == 4
-    assert caplog.text.count("4 damaged replies are not believed but asked for again") == 1
+    assert caplog.text.count("4 damaged replies were ignored and are asked for again") == 1
     assert verify(path) == []
 
 
@@ -973,7 +974,7 @@ def test_a_cache_that_lost_its_end_keeps_the_replies_before_it(tmp_path):
 def test_what_is_no_database_is_not_repaired(tmp_path):
     place = tmp_path / "r.run"
     place.write_text("q1 Q0 a 1 1 t\n" * 50)
-    with pytest.raises(InputError, match="it is not a database"):
+    with pytest.raises(InputError, match="the file is not a database"):
         upkeep.repair(place)
     assert place.read_text() == "q1 Q0 a 1 1 t\n" * 50
 
@@ -988,3 +989,23 @@ def test_a_second_repair_keeps_the_damaged_file_of_the_first(tmp_path):
         "c.sqlite.damaged",
         "c.sqlite.damaged1",
     ]
+
+
+def test_a_reply_that_is_replaced_while_it_is_read_is_not_taken_for_damaged(tmp_path):
+    def row(text):
+        return "k", text, checksum_of(text.encode()), "", "h", "m", "2026-01-01"
+
+    reader, writer = (store.connect(tmp_path / "c.sqlite", patience=0) for _ in range(2))
+    store.add_rows(writer, [row("old")])
+
+    def replace_before_the_values_are_read(statement):
+        if statement.startswith("SELECT id, CAST"):
+            reader.set_trace_callback(None)
+            with pytest.raises(sqlite3.OperationalError, match="locked") if locked else nullcontext():
+                store.add_rows(writer, [row("new")])
+
+    locked = writer.execute("PRAGMA journal_mode").fetchone()[0] != "wal"
+    reader.set_trace_callback(replace_before_the_values_are_read)
+    assert store.read_rows(reader, ["k"]) == ({"k": "old"}, set())
+    store.add_rows(writer, [row("new")])
+    assert store.read_rows(reader, ["k"]) == ({"k": "new"}, set())

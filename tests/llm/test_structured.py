@@ -18,11 +18,11 @@ from assay.llm.structured import (
     RUNGS,
     add_instructions,
     add_seal,
+    find_sealed,
     misfit,
+    normalise_words,
     response_format,
-    sealed_object,
     single_object,
-    tidy,
 )
 from assay.llm.wire import split_thinking
 from assay.testing import Answer, FakeLLM
@@ -39,7 +39,7 @@ UNSEALED = json.dumps(SAID)
 
 
 def read(text: str, given: tuple[str, ...] = ()) -> tuple[dict | None, str]:
-    return sealed_object(text, SCHEMA, SEAL, given=given)
+    return find_sealed(text, SCHEMA, SEAL, given=given)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ VERDICTS = {"type": "object", "properties": {"verdict": {"enum": ["yes", "no"]},
 )
 def test_no_text_forbids_an_honest_answer(said, given):
     answer = json.dumps({"seal": SEAL, **said})
-    assert sealed_object(answer, VERDICTS, SEAL, given=[given]) == (said, "")
+    assert find_sealed(answer, VERDICTS, SEAL, given=[given]) == (said, "")
 
 
 def test_examples_of_answers_are_no_documents():
@@ -179,7 +179,7 @@ def test_objects_in_objects_end_no_reading_however_deep(depth):
 def test_values_count_as_work(monkeypatch):
     """Each object of a nest is read with everything inside it, value by value."""
     looked = []
-    monkeypatch.setattr(structured, "whole", lambda value: looked.append(1) or value)
+    monkeypatch.setattr(structured, "mend_surrogates", lambda value: looked.append(1) or value)
     nest = '{"a":' * 250 + '"\\ud800"' + "}" * 250
     assert read(VERDICT, ((nest + " ") * 400 + "\\ off topic",)) == (SAID, "")
     assert len(looked) < 250 * 100
@@ -300,7 +300,7 @@ def test_a_text_that_holds_many_seals_gets_another_one():
 def test_words_of_a_list_are_read_in_other_spellings(said, read_as):
     schema = {"properties": {"a": {"type": "array", "items": {"type": "string", "enum": ["yes", "no"]}}}}
     spellings = {"true": "yes", "false": "no", "是": "yes"}
-    assert tidy({"a": [said], "b": "Yes"}, schema, spellings) == {"a": [read_as], "b": "Yes"}
+    assert normalise_words({"a": [said], "b": "Yes"}, schema, spellings) == {"a": [read_as], "b": "Yes"}
 
 
 # Checking -------------------------------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ def test_a_prompt_that_is_repeated_whole_holds_no_answer(rung):
     told = add_instructions(Request.asking('{"score": 10, ').messages, add_seal(SCHEMA, SEAL), rung, SEAL)
     echo = told[-1]["content"]
     for text in (echo, echo * 2, echo.replace("\n", " "), '{"score": 10, ' + echo + "}"):
-        assert sealed_object(text, {"type": "object"}, SEAL).data is None
+        assert find_sealed(text, {"type": "object"}, SEAL).data is None
 
 
 def test_messages_in_parts_get_the_instruction_as_a_part():
@@ -383,5 +383,5 @@ def test_messages_in_parts_get_the_instruction_as_a_part():
 
 
 def test_the_name_of_the_seal_is_taken():
-    with pytest.raises(UsageError, match='"seal" is taken'):
+    with pytest.raises(UsageError, match='"seal" is used by assay'):
         Request.asking("x", schema={"type": "object", "properties": {"seal": {"type": "string"}}})

@@ -274,14 +274,14 @@ def test_a_question_that_is_told_to_be_answerable_is_to_be_answered(yes, told):
     held = ("not_applicable", "the contexts hold the answer")
     assert [value(name, **answered) for name in names] == [1.0, held, 0.0]
     assert [value(name, **refused) for name in names] == [0.0, held, 1.0]
-    assert stage_of(case_of(**refused)) == ("wrong refusal", "by answerable")
+    assert stage_of(case_of(**refused)) == ("wrong refusal", "according to answerable")
     assert stage_of(case_of(**answered)) == ("retrieved but not used", "no statement is supported by a context")
 
 
 def test_no_contexts_hold_no_answer_whatever_is_told():
     row = {"answer": "I don't know.", "contexts": [], "answerable": True}
     assert value("abstention", **row) == 1.0
-    assert stage_of(case_of(**row)) == ("right refusal", "by contexts")
+    assert stage_of(case_of(**row)) == ("right refusal", "according to contexts")
 
 
 def test_an_answer_where_a_refusal_was_due_is_wrong():
@@ -549,7 +549,7 @@ def test_what_words_cannot_judge_is_passed_on_to_embeddings_that_are_there(monke
     ('method = "s5"\n[measures]\nx = "ndcg@5"\n', "method = 's5': expected one of auto, s4, llm, embedding, words"),
     ('answers = 3\n[measures]\nx = "ndcg@5"\n', "answers must be a table"),
     ('[measures]\nx = "ndcg@5"\n[answers]\ny = "ndcg@5"\n', "answers: y is a measure of rankings"),
-    ('[measures]\nx = "ndcg@5"\n[answers]\nx = "faithfulness"\n', r"answers: x stands in \[measures\] too"),
+    ('[measures]\nx = "ndcg@5"\n[answers]\nx = "faithfulness"\n', r"answers: x is also under \[measures\]"),
 ])  # fmt: skip
 def test_a_protocol_keeps_measures_of_answers_apart_from_those_of_rankings(lines, told):
     with pytest.raises(assay.InputError, match=told):

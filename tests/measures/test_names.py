@@ -82,7 +82,7 @@ def test_spellings_mean_what_they_mean_under_the_rules_of_the_scores():
 
 
 def test_one_definition_under_two_names_is_refused():
-    with pytest.raises(assay.UsageError, match="measure map is asked for twice, as AP too"):
+    with pytest.raises(assay.UsageError, match="measure map is asked for twice, also as AP"):
         evaluate("AP", "map")
     with pytest.raises(assay.UsageError, match=r"measure map is asked for twice$"):
         evaluate("map", "map")

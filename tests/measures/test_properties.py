@@ -186,7 +186,7 @@ def test_expected_ties_are_the_mean_over_all_orders(text, judged, run):
 @pytest.mark.parametrize("name", [n for n in BUILTIN if not REGISTRY[n].order_free and not REGISTRY[n].expected])
 def test_other_measures_refuse_expected_ties(name):
     ranking = rank_mapping(Judgments.from_dict({"q": {"a": 1}}), {"q": {"a": 1.0, "b": 1.0}}, ties="expected")
-    with pytest.raises(UsageError, match="no expected value over ties"):
+    with pytest.raises(UsageError, match="cannot be averaged over orders of tied documents"):
         ready(name).compute(ranking)
 
 
@@ -282,10 +282,10 @@ def test_parameters_that_measures_of_spans_cannot_use_are_refused(text, told):
 
 
 def test_measures_of_spans_are_refused_where_there_are_no_spans():
-    told = r"^span_recall@5 needs gold spans, which an experiment has: \[data\] gold = FILE, then assay run$"
+    told = r"^span_recall@5 needs gold spans: name their file in an experiment, \[data\] gold = FILE, for assay run$"
     with pytest.raises(UsageError, match=told):
         assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["span_recall@5"])
     with pytest.raises(UsageError, match=told):
         assay.answers([{"question": "?", "answer": "tea", "contexts": ["tea"]}], ["span_recall@5"])
-    with pytest.raises(UsageError, match="ndcg@5 is a measure of rankings, not of spans: use assay evaluate"):
+    with pytest.raises(UsageError, match="ndcg@5 is a measure of rankings, not of gold spans: use assay evaluate"):
         parse("ndcg@5").span_value(case([[("d", 0, 9)]], []))

@@ -18,7 +18,7 @@ def test_senseless_parameters_are_refused(text):
 
 
 def test_a_users_measure_cannot_hide_a_built_in_one():
-    with pytest.raises(UsageError, match="there is a measure ndcg already"):
+    with pytest.raises(UsageError, match="there is already a measure called ndcg"):
 
         @assay.measure
         def ndcg(ranking, k):

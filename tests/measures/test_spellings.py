@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import ir_measures
 import pytest
@@ -10,6 +11,7 @@ import pytrec_eval
 
 import assay
 from assay.errors import AssayError, UsageError
+from assay.messages import tell
 
 FIVE = {"q": dict.fromkeys(("d1", "d2", "d6", "d11", "d17"), 1)}
 TWENTY = {"q": {f"d{i}": 100.0 - i for i in range(1, 21)}}
@@ -118,10 +120,10 @@ REFUSED = {
     "hole@10": ["BEIR", "for no query", "unjudged(over='k')@10"],
     "hole_at_10": ["BEIR", "unjudged(over='k')@10"],
     "Accuracy@5": ["ir_measures", "hit_rate@5"],
-    "Compat": ["Compat", "ir_measures", "not offered"],
-    "INST": ["INST", "ir_measures", "not offered"],
-    "INSQ(T=2)": ["INSQ", "not offered"],
-    "P_IA@5": ["P_IA", "not offered"],
+    "Compat": ["Compat", "ir_measures", "not available"],
+    "INST": ["INST", "ir_measures", "not available"],
+    "INSQ(T=2)": ["INSQ", "not available"],
+    "P_IA@5": ["P_IA", "not available"],
     "SetP@5": ["SetP takes no cutoff", "precision@5"],
     "set_f1_at_5": ["takes no cutoff", "f1@5"],
     "nDCG(dcg=[1])@5": ["unknown parameter", "'dcg'"],
@@ -131,7 +133,7 @@ REFUSED = {
     "ERR@20": ["max_grade=4", "ir_measures"],
     "num_ret(rel=1)": ["unknown parameter", "'rel'"],
     "NumQ(rel=1)": ["unknown parameter", "'rel'"],
-    "nDCG(cutoff=10)@5": ["cutoff", "twice"],
+    "nDCG(cutoff=10)@5": ["two cutoffs"],
     "nDCG(cutoff=x)": ["whole number"],
     "SetF(beta=-1)": ["beta", "0"],
     "P@5,10": ["repeat -m"],
@@ -145,6 +147,7 @@ def test_a_spelling_that_cannot_be_said_exactly_is_refused_with_the_right_one(te
     with pytest.raises(UsageError) as caught:
         value(text, *MANY)
     assert all(word in str(caught.value) for word in REFUSED[text]), caught.value
+    assert re.search("[\u4e00-\u9fff]", tell(caught.value.message, "zh"))
 
 
 @pytest.mark.parametrize(
@@ -171,9 +174,9 @@ def test_lists_of_trec_eval_ask_for_several_columns():
 
 
 def test_one_text_that_asks_for_several_measures_is_not_one_measure():
-    with pytest.raises(UsageError, match="asks for 3 measures"):
+    with pytest.raises(UsageError, match="stands for 3 measures"):
         assay.parse("P.5,10,20")
-    with pytest.raises(UsageError, match="asks for several measures"):
+    with pytest.raises(UsageError, match="stands for several measures"):
         assay.parse("official")
 
 
@@ -225,7 +228,7 @@ def test_grades_that_never_reach_the_threshold_are_warned_of():
 def test_measures_of_subtopics_refuse_judgments_without_any(tmp_path, shared):
     robust = shared / "robust03"
     for name in ("alpha_nDCG@20", "ERR_IA@20", "StRecall@20", "alpha_DCG@20"):
-        with pytest.raises(AssayError, match="no subtopics"):
+        with pytest.raises(AssayError, match="needs subtopics, but the judgments have none"):
             assay.evaluate(robust / "qrels.txt.gz", robust / "aplrob03a.run.gz", [name])
     (tmp_path / "q").write_text("q1 0 a 1\nq2 0 a 1\n")
     with pytest.raises(AssayError, match="second column is '0' in every line"):

@@ -411,6 +411,9 @@ SCENES = (
         protocols nothing
         models
         models get nothing
+        help ndcg
+        help rag
+        help nothing
     """, quiet=True),
     scene("kept-pages", making.kept_results, kept("pages"), needs="charts"),
     scene("kept-texts", making.kept_results, kept("texts")),

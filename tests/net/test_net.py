@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.cli import _COMMANDS
+from assay.cli import COMMANDS, FORMER
 from net.comparing import differences
 from net.playing import play
 from net.record import GOLDEN, read
@@ -31,7 +31,7 @@ def test_numbers_marks_statuses_and_exit_codes_are_what_they_were(scene, tmp_pat
 
 def test_every_command_is_in_the_net():
     met = {line.split()[0] for scene in SCENES for line in scene.expand()}
-    assert met == set(_COMMANDS)
+    assert met == {*COMMANDS, *FORMER} - {"env"}  # what is installed differs from machine to machine
 
 
 def test_every_golden_file_belongs_to_a_scene():

@@ -76,13 +76,16 @@ def test_places_are_read_from_a_table_of_text_too(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"text": "time out"}, r"row 1: 'time out' does not stand in document 'guide\.md'"),
-        ({"text": "timeout", "occurrence": 5}, r"row 1: 'timeout' occurs 4 times in document 'guide\.md', not 5"),
-        ({"text": "timeout", "occurrence": 0}, "row 1: occurrence = 0: expected a whole number from 1 on"),
+        ({"text": "time out"}, r"row 1: document 'guide\.md' does not contain 'time out'"),
+        (
+            {"text": "timeout", "occurrence": 5},
+            r"row 1: occurrence = 5, but document 'guide\.md' contains 'timeout' only 4 times",
+        ),
+        ({"text": "timeout", "occurrence": 0}, "row 1: occurrence = 0: expected a whole number of 1 or more"),
         ({"text": "timeout", "start": 8}, r"row 1: document 'guide\.md' has ' timeou' at position 8, not 'timeout'"),
-        ({"text": "timeout", "start": 9, "end": 20}, "row 1: start, end and text do not fit together"),
+        ({"text": "timeout", "start": 9, "end": 20}, "row 1: start and end do not fit the length of the text"),
         ({"text": "timeout", "start": 9, "occurrence": 1}, "row 1: give start or occurrence, not both"),
-        ({"start": 3, "occurrence": 1}, "row 1: an occurrence needs text"),
+        ({"start": 3, "occurrence": 1}, "row 1: occurrence needs a text"),
         ({"start": 5, "end": 99999}, r"row 1 has no span inside document 'guide\.md'"),
         ({"start": "five", "end": 9}, "row 1: start = 'five': expected a whole number"),
         ({"start": -1, "end": 9}, r"row 1 has no span inside document 'guide\.md'"),
@@ -158,7 +161,7 @@ def test_an_ambiguous_span_counts_anywhere_and_is_told_with_its_count(tmp_path):
     assert found.findings.systems[0].mean()["span_recall@1"] == 1.0  # the chunk with the answer has three of the four
     (said,) = [text for text in found.findings.warnings if "several times" in str(text)]
     assert said == (
-        "2 of 3 gold spans occur several times in their document, and any occurrence counts: 'timeout' stands 4 times in"
+        "2 of 3 gold spans occur several times in their document, and any occurrence counts: 'timeout' appears 4 times in"
         " guide.md. To mean one of them, give start or occurrence in the gold file."
     )
     from assay.messages import tell

@@ -81,7 +81,7 @@ def test_weights_in_two_folders_are_told_apart_by_what_they_hold(tmp_path):
 
     source = find_minilm()
     if source is None:
-        pytest.skip("needs the weights of minilm (assay models get minilm)")
+        pytest.skip("needs the weights of minilm (assay env models get minilm)")
     for name in ("one", "two", "three"):
         shutil.copytree(source, tmp_path / name)
     with (tmp_path / "three" / "config.json").open("a", encoding="utf-8") as file:

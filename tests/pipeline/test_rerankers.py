@@ -19,12 +19,12 @@ from assay.pipeline.generators import LanguageModel
 from assay.pipeline.grid import choices_of
 from assay.pipeline.language_models import Listwise, Pointwise, permutation, windows
 from assay.pipeline.measuring import note_wait, time_work
+from assay.pipeline.metering import MeteredClient
 from assay.pipeline.ordering import check_answered
 from assay.pipeline.prompting import fill_prompt, load_prompt
 from assay.pipeline.records import Scored
 from assay.pipeline.rerankers import CrossEncoder, EndpointReranker, OwnReranker
 from assay.pipeline.stages import Setup
-from assay.pipeline.watched import Watched
 from assay.testing import Answer, FakeLLM
 
 QUICK = Patience(timeout=0.5, backoff=0.01, longest_wait=0.05)
@@ -140,7 +140,7 @@ def test_the_shape_is_told_by_the_address():
     assert rerank_base("http://127.0.0.1:8000", "auto") == ("http://127.0.0.1:8000", "vllm")
     long = "https://dashscope.aliyuncs.com/api/v1/services/rerank/text-rerank/text-rerank"
     assert rerank_base(long, "auto") == ("https://dashscope.aliyuncs.com/api/v1", "dashscope")
-    with pytest.raises(AssayError, match="expected auto, jina"):
+    with pytest.raises(AssayError, match="expected one of auto, jina"):
         rerank_base("http://x", "jinna")
 
 
@@ -427,7 +427,7 @@ def test_a_users_reranker_may_be_a_function_or_an_object_that_predicts_pairs():
     ]
     assert list(OwnReranker(Predicts()).score("q", ["a", "bbb"]).scores) == [1.0, 3.0]
     for wrong in ([1.0], [1.0, float("nan")], "words", None):
-        with pytest.raises(InputError, match="gave"):
+        with pytest.raises(InputError, match="returned"):
             OwnReranker(lambda query, texts, wrong=wrong: wrong).score("q", ["a", "b"])
 
 
@@ -466,16 +466,16 @@ def answers_late(received):
 
 @pytest.mark.parametrize("work", [scores_by_endpoint, scores_by_grades, scores_by_order, vectors_of])
 def test_the_latency_of_a_server_is_that_of_its_calls_without_keeping_the_replies(work, tmp_path, monkeypatch):
-    put = Cache._put
+    put = Cache._enqueue
 
     def slow(self, row, done):
         time.sleep(0.3)  # a commit on a slow disk
         put(self, row, done)
 
-    monkeypatch.setattr(Cache, "_put", slow)
+    monkeypatch.setattr(Cache, "_enqueue", slow)
     with (
         FakeLLM(answers_late) as server,
-        Watched(server.url, "m", cache=Cache(tmp_path / "c"), patience=Patience()) as client,
+        MeteredClient(server.url, "m", cache=Cache(tmp_path / "c"), patience=Patience()) as client,
     ):
         start = time.perf_counter()
         done = time_work(partial(work, client))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -13,21 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assay
-from assay.data.spans import GoldSpan, covered
+from assay.data.spans import GoldSpan, count_covered
 from assay.errors import AssayError, InputError, UsageError
 from assay.fusion.fuse import Fusion
+from assay.messages import tell
 from assay.pipeline.bm25 import Bm25
 from assay.pipeline.chunkers import cut, plugin_chunker
 from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import make
-from assay.pipeline.external import Outside, as_search
+from assay.pipeline.external import ExternalRetriever, as_search
 from assay.pipeline.generators import Extractive
 from assay.pipeline.gold import chunks_judged
 from assay.pipeline.grid import choices_of
 from assay.pipeline.hybrid import Hybrid
 from assay.pipeline.ordering import descending, reorder
-from assay.pipeline.records import Chunk, Document, Hits, Query, Scored
-from assay.pipeline.retrieval import best
+from assay.pipeline.records import Answered, Chunk, Document, Hits, Query, Scored
+from assay.pipeline.retrieval import top_places
 from assay.pipeline.stages import Setup
 from assay.pipeline.store import Store, key_of
 from assay.pipeline.terms import words
@@ -95,7 +97,7 @@ def test_a_pdf_gives_its_text_and_one_without_text_is_refused(tmp_path):
     (tmp_path / "good.pdf").write_bytes(pdf_with("Hello tea"))
     assert dict(read_collection(tmp_path)) == {"good.pdf": "Hello tea"}
     (tmp_path / "scan.pdf").write_bytes(pdf_with(""))
-    with pytest.raises(InputError, match=r"scan.pdf: the PDF has no text \(a scan\?"):
+    with pytest.raises(InputError, match=r"scan.pdf: the PDF has no text \(if it is a scan"):
         read_collection(tmp_path)
 
 
@@ -107,7 +109,7 @@ def test_a_beir_folder_and_tables_are_read_as_documents(tmp_path):
 
 
 def test_a_folder_without_documents_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no document among its files"):
+    with pytest.raises(InputError, match="the folder has no files"):
         read_collection(tmp_path)
 
 
@@ -170,7 +172,7 @@ def test_a_users_chunker_may_give_texts_or_places(tmp_path):
     setup = Setup(tmp_path)
     assert plugin_chunker("own_chunker:lines", setup, {}).split(["ab\ncd\nab"]) == [[(0, 2), (3, 5), (6, 8)]]
     assert plugin_chunker("own_chunker:halves", setup, {}).split(["abcd"]) == [[(0, 2), (2, 4)]]
-    with pytest.raises(InputError, match="'nowhere', which does not stand in the document"):
+    with pytest.raises(InputError, match="'nowhere', which the document does not contain"):
         plugin_chunker("own_chunker:wrong", setup, {}).split(["abcd"])
 
 
@@ -181,7 +183,7 @@ def test_a_users_chunker_may_give_texts_or_places(tmp_path):
     ({"method": "fixed", "size": 5, "overlap": 5}, "overlap = 5: expected less than size"),
     ({"method": "fixed", "sice": 5}, r"chunk\.sice: unknown parameter 'sice'; did you mean size"),
     ({"method": "none", "size": 5}, "it is a parameter of fixed"),
-    ({"method": 3}, "chunk.method: '3' is no name"),
+    ({"method": 3}, "chunk.method: '3' is not the name of a method"),
     ("no_such_module:thing", "no_such_module:thing cannot be imported"),
 ])  # fmt: skip
 def test_a_wrong_chunker_is_refused_with_its_place(raw, message):
@@ -196,14 +198,14 @@ def test_a_wrong_chunker_is_refused_with_its_place(raw, message):
 def test_the_best_places_are_those_of_a_stable_sort(values, k):
     scores = np.array(values, dtype=np.float32)
     expected = sorted(range(len(values)), key=lambda i: (-values[i], i))[:k]
-    assert best(scores, k).tolist() == expected
+    assert top_places(scores, k).tolist() == expected
 
 
 @given(st.integers(0, 10_000), st.sampled_from([1, 3, 7, 1000]), st.integers(1, 60), st.integers(1, 3000))
 def test_the_best_places_of_long_lists_are_those_of_a_stable_sort(seed, kinds, k, size):
     scores = np.random.default_rng(seed).integers(0, kinds, size).astype(np.float32)
     expected = sorted(range(size), key=lambda i: (-scores[i], i))[:k]
-    assert best(scores, k).tolist() == expected
+    assert top_places(scores, k).tolist() == expected
 
 
 def test_bm25_scores_are_those_of_the_formula():
@@ -339,21 +341,21 @@ def haystack(found):
 def test_retrievers_of_other_frameworks_are_known_by_their_methods(kind):
     chunks = chunks_of(["green tea", "black tea", "milk"])
     found = [("d2", "milk", {"doc_id": "d2"}, 0.9), ("d0", "green tea", {"doc_id": "d0"}, 0.4)]
-    search = Outside(as_search(kind(found), "x:y", {}), {})
+    search = ExternalRetriever(as_search(kind(found), "x:y", {}), {})
     assert search.search_in(chunks, Query("q", "anything"), 10)[0] == [2, 0]
 
 
 def test_a_users_function_may_give_ids_pairs_or_dicts_and_strangers_are_refused():
     chunks = chunks_of(["green tea", "black tea"])
     for given_ in (["d1", "d0"], [("d1", 2.0), ("d0", 1.0)], [{"id": "d1", "score": 2}, {"id": "d0", "score": 1}]):
-        search = Outside(as_search(lambda query, k, found=given_: found, "x:y", {}), {})
+        search = ExternalRetriever(as_search(lambda query, k, found=given_: found, "x:y", {}), {})
         assert search.search_in(chunks, Query("q", "t"), 5)[0] == [1, 0]
-    with pytest.raises(InputError, match="'zz' was returned, which is no document"):
-        Outside(as_search(lambda query, k: ["zz"], "x:y", {}), {}).search_in(chunks, Query("q", "t"), 5)
+    with pytest.raises(InputError, match="returned 'zz', which is not a document"):
+        ExternalRetriever(as_search(lambda query, k: ["zz"], "x:y", {}), {}).search_in(chunks, Query("q", "t"), 5)
     cut_up = [Chunk("d#0", "d", "a", 0, 1), Chunk("d#1", "d", "b", 1, 2)]
     with pytest.raises(InputError, match="cut into several chunks"):
-        Outside(as_search(lambda query, k: ["d"], "x:y", {}), {}).search_in(cut_up, Query("q", "t"), 5)
-    with pytest.raises(UsageError, match="is no retriever"):
+        ExternalRetriever(as_search(lambda query, k: ["d"], "x:y", {}), {}).search_in(cut_up, Query("q", "t"), 5)
+    with pytest.raises(UsageError, match="is not a retriever"):
         as_search(3, "x:y", {})
 
 
@@ -376,7 +378,7 @@ def test_gold_spans_are_mapped_to_chunks_by_their_characters():
     spans = [GoldSpan("q", "d", 8, 22), GoldSpan("q", "e", 0, 5)]
     assert chunks_judged(spans, chunks).to_dict() == {"q": {"d#1": 1.0}}
     assert chunks_judged(spans, chunks, share=0.2).to_dict() == {"q": {"d#0": 1.0, "d#1": 1.0, "d#2": 1.0}}
-    assert covered(spans, [chunks[0], chunks[1], chunks[1]]) == [12, 0]
+    assert count_covered(spans, [chunks[0], chunks[1], chunks[1]]) == [12, 0]
 
 
 def test_extractive_answers_are_sentences_of_the_contexts():
@@ -436,10 +438,12 @@ def test_peak_memory_counts_what_is_given_back():
 def test_a_retriever_with_scores_that_are_no_numbers_is_refused(score):
     chunks = [Chunk("d0", "d0", "tea", 0, 3), Chunk("d1", "d1", "milk", 0, 4)]
     for found in ([("d0", 1.0), ("d1", score)], [SimpleNamespace(id="d0", score=score)]):
-        search = Outside(as_search(lambda query, k, found=found: found, "x:y", {}), {})
+        search = ExternalRetriever(as_search(lambda query, k, found=found: found, "x:y", {}), {})
         with pytest.raises(InputError, match="expected a finite number"):
             search.search_in(chunks, Query("q", "t"), 5)
-    exact = Outside(as_search(lambda query, k: [("d0", np.float32(0.5)), ("d1", np.float32(0.75))], "x:y", {}), {})
+    exact = ExternalRetriever(
+        as_search(lambda query, k: [("d0", np.float32(0.5)), ("d1", np.float32(0.75))], "x:y", {}), {}
+    )
     assert exact.search_in(chunks, Query("q", "t"), 5) == ([1, 0], [0.75, 0.5])
 
 
@@ -451,3 +455,13 @@ def test_a_retriever_with_scores_that_are_no_numbers_is_refused(score):
 def test_a_page_whose_head_is_never_closed_has_its_text(tmp_path, page, text):
     (tmp_path / "a.html").write_text(page, encoding="utf-8")
     assert read_collection(tmp_path / "a.html") == [Document("a.html", text)]
+
+
+def test_why_an_extract_is_empty_is_told_in_chinese_also_from_a_cache():
+    found = Extractive().answer("teapot", ["Coffee is black."])
+    kept = json.loads(json.dumps(found.to_json()))
+    assert kept["reason"] == "the chunks contain none of the question's words"
+    for reason in (kept["reason"], "the chunks have no word of the question"):  # as earlier versions kept it
+        read = Answered.from_json({**kept, "reason": reason})
+        assert tell(read.reason, "zh") == "分块中没有问题中的任何词语"
+    assert Answered.from_json({**kept, "reason": "timeout"}).reason == "timeout"

@@ -408,7 +408,7 @@ def test_work_is_used_where_the_cache_cannot_be_written_and_said_once(tmp_path, 
     assert filled
     place = tmp_path / "file" / "generate" / "ab" / "abc.json"
     assert [record.getMessage() for record in caplog.records] == [
-        f"the cache of stages cannot be written, and finished work is not kept: {place}: Not a directory"
+        f"the cache of stages cannot be written, so finished work is not kept: {place}: Not a directory"
     ]
 
 

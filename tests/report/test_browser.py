@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 import reports
-from assay.analysis.report_data import Evidence, report_data
+from assay.analysis.report_data import ReportEvidence, report_data
 from assay.data.run import Run
-from assay.formats.given import as_judgments
+from assay.formats.conversion import as_judgments
 from assay.messages import say
-from assay.report import html
-from assay.report.whole import report
+from assay.report.renderers import html
+from assay.report.views.result import pages as report
 from assay.results.result import make_result
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -29,7 +29,7 @@ def evidence():
     kinds = ["short" if i % 3 else "long" for i in range(len(reports.QUERIES))]
     frame = pl.DataFrame({"query_id": list(reports.QUERIES), "text": list(reports.QUERIES.values()), "kind": kinds})
     runs = {name: Run.from_dict(reports.run(i + 2), name) for i, name in enumerate(("first", "second", "third"))}
-    return Evidence(as_judgments(reports.judgments()), runs, reports.DOCUMENTS, Queries(frame))
+    return ReportEvidence(as_judgments(reports.judgments()), runs, reports.DOCUMENTS, Queries(frame))
 
 
 @pytest.fixture(scope="module")

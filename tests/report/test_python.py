@@ -39,7 +39,7 @@ def test_files_and_records_go_into_one_report(scores, tmp_path):
     text = assay.write_report([tmp_path / "bm25.json", other], kind="markdown")
     assert "bm25" in text and "dense" in text
     (tmp_path / "bm25.html").write_text((tmp_path / "bm25.json").read_text())
-    with pytest.raises(assay.UsageError, match="is an input itself"):
+    with pytest.raises(assay.UsageError, match="is also an input"):
         assay.write_report(tmp_path / "bm25.html", tmp_path / "bm25.html")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.messages import say
 from assay.report.document import Heading, Lines, write
-from assay.report.tables import Cell, Table, render
+from assay.report.tables import Cell, Table
 from assay.report.views import comparison as report
 from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs, Rules
 from assay.stats.intervals import Interval
@@ -64,7 +64,7 @@ def document(comparison):
     lifts = (Lift("重排", "ndcg@10", 0.5, 0.46875, interval(-0.0625, 0.0625), 0.875, 0.5357, -0.0833, pays="below"),)
     likeness = (Likeness("dense_v2", 0.4, 10, 0.35, 0.62), Likeness("重排", 0.9, 10, 0.8, 1.0))
     found = replace(comparison, lifts=lifts, likeness=likeness)
-    return report.document(found, "rerank", notes=["a note with 100 % & more"])
+    return report.table(found, protocol="rerank", notes=["a note with 100 % & more"])
 
 
 def check(name: str, text: str) -> None:
@@ -81,14 +81,14 @@ def test_all_pairs_carry_letters(comparison):
 
     ones = ((1.0, 0.01, 0.5), (0.01, 1.0, 0.01), (0.5, 0.01, 1.0))
     pairs = (Pairs("ndcg@10", ones, ("b", "a", "b")), Pairs("recall@50", ((1.0,) * 3,) * 3, ("a", "a", "a")))
-    text = write(report.document(replace(comparison, pairs=pairs), "trec", brief=True), "table")
+    text = write(report.table(replace(comparison, pairs=pairs), protocol="trec", brief=True), "table")
     check("pairs.txt", text)
 
 
 def test_numbers_agree_across_formats(comparison):
     table = report.summary(comparison)
     for kind in ("table", "markdown", "latex", "csv"):
-        text = render(table, kind)
+        text = write([table], kind)
         assert all(value in text for value in ("0.5000", "0.6250", "0.4688", "0.7539"))
 
 
@@ -97,12 +97,12 @@ def test_hostile_text_is_harmless_in_every_format():
     table = Table(("system", "value"), ((nasty, Cell("0.1", "a", strong=True)),), caption=nasty)
     text = write([Heading(nasty), Lines((nasty,)), table], "table")
     assert "\x1b" not in text and "\u202e" not in text
-    latex = render(table, "latex")
+    latex = write([table], "latex")
     assert r"\$x\_1\textasciicircum{}2 \& 50\% \# \{a\}" in latex
-    assert render(table, "csv").splitlines()[1].startswith("\"'=cmd") or render(table, "csv").splitlines()[
+    assert write([table], "csv").splitlines()[1].startswith("\"'=cmd") or write([table], "csv").splitlines()[
         1
     ].startswith("'=cmd")
-    assert r"\|" in render(table, "markdown")
+    assert r"\|" in write([table], "markdown")
 
 
 def test_an_empty_part_leaves_no_gap():

@@ -21,14 +21,15 @@ from assay.cli import app
 from assay.demo import collection
 from assay.errors import InputError, NotComparable, UsageError
 from assay.formats.results import to_json
-from assay.report import charts, html
+from assay.report import charts
 from assay.report.blocks import Chart, Fold, Section
 from assay.report.document import write
-from assay.report.sections.answers import _spans
+from assay.report.renderers import html
 from assay.report.tables import Table
-from assay.report.whole import report
-from assay.results.answers import Statement
+from assay.report.views.answers import spans
+from assay.report.views.result import pages as report
 from assay.results.result import make_result
+from assay.results.support import Statement
 
 
 def run(*arguments):
@@ -270,7 +271,7 @@ def test_no_part_of_an_answer_is_lost_however_its_statements_lie():
         Statement(start, end, answer[start:end], "claim", 1.0, support)
         for start, end, support in ((5, 9, 0.5), (0, 7, 1.0), (12, 99, 0.0))
     ]
-    parts = _spans(answer, wild, ())
+    parts = spans(answer, wild, ())
     assert "".join(part.text for part in parts) == answer
     assert [part.tone for part in parts] == ["good", "warn", "", "bad"]
 
@@ -283,8 +284,9 @@ def test_a_missing_answer_is_shown_as_nothing_with_its_reason():
     rows = [{"id": "q1", "answer": None, "contexts": ["Tea."]}, {"id": "q2", "answer": "Tea.", "contexts": ["Tea."]}]
     found = make_result(assay.answers(rows, ["faithfulness"], method="words"))
     pages = report(report_data([replace(found, systems=())]))
-    table = next(block for block in section(pages, "answers").blocks if isinstance(block, Table))
-    assert [str(getattr(cell, "text", cell)) for cell in table.rows[0][:4]] == ["q1", "", "", "there is no answer"]
+    table = [block for block in section(pages, "answers").blocks if isinstance(block, Table)][-1]
+    shown = [str(getattr(cell, "text", cell)) for cell in table.rows[0][:5]]
+    assert shown == ["samples", "q1", "", "", "there is no answer"]
     assert "None" not in write(pages, "table")
 
 
@@ -384,7 +386,7 @@ def test_a_sweep_keeps_its_advice_in_the_report(demo, tmp_path):
         entry["path"] = "gone"
     (tmp_path / "s.json").write_text(json.dumps(text))
     run("report", tmp_path / "s.json", "-o", tmp_path / "s.txt")
-    assert "question answering wants k = 3 to 5 and precision: k = 3." in (tmp_path / "s.txt").read_text()
+    assert "for question answering (k = 3 to 5, precision first), k = 3." in (tmp_path / "s.txt").read_text()
 
 
 def test_chunks_without_their_map_are_not_shown_as_documents(tmp_path):
@@ -495,7 +497,7 @@ def test_files_that_are_named_are_read_wherever_they_lie(result):
 def test_a_report_is_not_written_over_the_files_behind_its_result(result):
     (result / "q").rename(result / "q.txt")
     run("evaluate", "q.txt", "r.run", "-m", "map", "-o", "res.json")
-    with pytest.raises(UsageError, match=r"q\.txt is an input itself"):
+    with pytest.raises(UsageError, match=r"q\.txt is also an input"):
         run("report", "res.json", "-o", "q.txt")
 
 
@@ -535,3 +537,43 @@ def test_a_result_whose_lists_hold_something_else_is_refused_in_one_line(demo, t
     assert f"other.json: the result file is damaged: {place}" in err
     assert err.count("\n") == 1
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_report_of_two_files_of_answers_says_whose_each_answer_is(tmp_path):
+    for name in ("one", "two"):
+        row = {"id": "1", "question": "When?", "answer": f"In {name} 1889.", "contexts": ["It opened in 1889."]}
+        found = assay.answers([{**row, "reference": "THE REFERENCE"}], ["faithfulness"], method="words", name=name)
+        found.save(tmp_path / f"{name}.json")
+    text = assay.write_report([tmp_path / "one.json", tmp_path / "two.json"])
+    (drill,) = re.findall(r'<script type="application/json" id="drill">(.*?)</script>', text)
+    samples = json.loads(drill)["queries"][0]["s"]
+    assert [(one["n"], one["r"]) for one in samples] == [("one", ["THE REFERENCE"]), ("two", ["THE REFERENCE"])]
+    shown = assay.write_report([tmp_path / "one.json", tmp_path / "two.json"], kind="table")
+    assert "one: When?" in shown and "reference: THE REFERENCE" in shown
+
+
+def test_a_page_says_when_its_results_were_made(demo, monkeypatch):
+    day = json.loads((demo / "result.json").read_text())["date"][:10]
+    text = assay.write_report(demo / "result.json")
+    assert f'<dt>measured on</dt><dd class="value">{day}</dd>' in text
+    assert f"measured on {day}." in text.partition("<footer>")[2]
+
+
+def test_the_best_of_several_systems_is_told_with_the_one_next_to_it():
+    found = assay.compare(reports.scores(), baseline="third")
+    said = assay.show(found, level="line").replace("\n", " ")
+    second = found.mean("second", "ndcg@10").estimate
+    assert said.startswith(f"first has the best ndcg@10 of 3 systems; next to it is second ({second:.4f}), and whether")
+    assert "next to it" not in assay.show(assay.compare(reports.scores(), baseline="second"), level="line")
+
+
+def test_no_system_is_best_where_all_have_the_same_value():
+    systems = [assay.evaluate({"q": {"a": 1}}, {"q": {"x": 1.0}}, ["map"], name=name) for name in ("a", "b")]
+    found = assay.compare(systems)
+    assert found.leaders("map") == ()
+    assert "All systems have the same map (0.0000)." in assay.show(found)
+    systems.append(assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["map"], name="c"))
+    systems.append(assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["map"], name="d"))
+    found = assay.compare(systems)
+    assert found.leaders("map") == ("c", "d")
+    assert "Best map: c and d tie (1.0000)." in assay.show(found)

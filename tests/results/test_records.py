@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import string
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -19,10 +20,10 @@ from assay.data.record import Record
 from assay.data.scores import Column, Counts, Scores
 from assay.data.status import STATUSES
 from assay.errors import InputError
-from assay.messages import Said, say
+from assay.messages import Said, say, tell
 from assay.results.codec import decode, encode, read_json, write_json
 from assay.results.comparison import Comparison, Rules
-from assay.results.parts import known_parts
+from assay.results.parts import all_parts
 from assay.results.result import decode_result, encode_result, make_result
 
 TEXTS = st.text(string.ascii_letters + "@ 中文%\"'<", max_size=8)
@@ -30,7 +31,7 @@ MESSAGES = st.builds(
     lambda n, some: say("doubt.missing", n=n, fate=say("fate.zero"), some=some), st.integers(0, 9), TEXTS
 )
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False).map(lambda value: value + 0.0)
-PARTS = known_parts()
+PARTS = all_parts()
 
 
 def values(hint: Any, depth: int = 0) -> st.SearchStrategy:  # noqa: PLR0911 - one kind of type each
@@ -261,10 +262,10 @@ def test_whatever_stands_in_whatever_place_a_file_is_read_or_refused_in_one_line
         (
             ("per_query", "values", "a", "ndcg@10"),
             [1.0, 2.0],
-            "per_query.values of ndcg@10: not one value for each query",
+            "per_query.values.ndcg@10: there is not one value for each query",
         ),
-        (("systems", 1, "counts"), {}, "systems[1].counts: not the labels of metrics"),
-        (("comparison", "baseline"), "b", "the baseline is the first of the systems"),
+        (("systems", 1, "counts"), {}, "systems[1].counts: the labels are not those of metrics"),
+        (("comparison", "baseline"), "b", "the baseline must be the first system"),
         (("inputs",), "x", "inputs: expected array, got str"),
         (("schema",), 3, "the file has schema 3"),
     ],
@@ -274,6 +275,7 @@ def test_a_damaged_file_is_refused_with_the_place(trail, value, told):
     with pytest.raises(InputError, match=r"^r\.json") as error:
         decode_result(read_json(json.dumps(put(plain, trail, value))), path="r.json")
     assert told in str(error.value)
+    assert not re.search("expected|must|there is|the ", tell(error.value.message, "zh"))
 
 
 @pytest.mark.parametrize(
@@ -320,7 +322,8 @@ def test_scores_show_themselves_and_are_saved(tmp_path):
 def test_every_part_has_a_view_and_the_methods_of_a_record(name):
     from importlib import import_module
 
-    assert callable(import_module(f"assay.report.views.{PARTS[name].view}").view)
+    module = import_module(f"assay.report.views.{PARTS[name].view}")
+    assert callable(module.line) and callable(module.table)
     assert issubclass(PARTS[name].record, Record)
     assert PARTS[name].record.to_rows is not Record.to_rows
 
@@ -330,7 +333,7 @@ def test_a_stored_comparison_is_shown_without_computing_anything(tmp_path, monke
     from assay.analysis import compare as module
     from assay.analysis.report_data import report_data
     from assay.report.document import write
-    from assay.report.whole import report
+    from assay.report.views.result import pages as report
 
     found = small()
     found.save(tmp_path / "c.json")

@@ -215,13 +215,13 @@ def test_a_target_that_always_fails_stops_the_measurement():
     def target() -> None:
         raise ValueError("no\nluck")
 
-    with pytest.raises(UsageError, match=r"5 of 5 warm-up calls failed \(ValueError: no luck\)"):
+    with pytest.raises(UsageError, match=r"all 5 warm-up calls failed \(ValueError: no luck\)"):
         bench(target)
     found = bench(target, warmup=0, seconds=60)
     assert found.loads[0].errors == {"ValueError": 100}
     assert found.loads[0].latency_ms is None and found.loads[0].histogram is None
     assert any("100 calls in a row" in text for text in found.warnings)
-    with pytest.raises(UsageError, match="8 of 8 warm-up calls failed"):
+    with pytest.raises(UsageError, match="all 8 warm-up calls failed"):
         bench(target, threads=4)
 
 
@@ -304,9 +304,9 @@ def test_calls_that_resemble_their_neighbours_are_named(now):
 def test_a_load_generator_that_lags_is_named():
     due = tuple(i / 10 for i in range(100))
     timing = Timing(LoadPlan(rate=10.0), due, tuple(t + 0.005 for t in due), tuple(t + 0.02 for t in due), 10.0)
-    from assay.analysis.load_doubts import load_doubts
+    from assay.analysis.load_warnings import find_load_warnings
 
-    told = load_doubts(summarise(timing), timing)
+    told = find_load_warnings(summarise(timing), timing)
     assert any("5.00 ms late" in text for text in told)
 
 

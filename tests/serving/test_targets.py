@@ -15,10 +15,11 @@ import assay
 from assay.analysis.bench import bench
 from assay.errors import UsageError
 from assay.llm.keys import Key
+from assay.messages import say, tell
 from assay.serving.endpoints import Endpoint, Secret
 from assay.serving.functions import Function
 from assay.serving.loops import run
-from assay.serving.records import CallFailed, LoadPlan
+from assay.serving.records import CallFailed, LoadPlan, Log, kind_word
 from assay.serving.targets import target_of
 
 # What a function is called with ---------------------------------------------------------------------------------------
@@ -63,10 +64,10 @@ def test_a_function_may_not_change_what_the_next_call_gets():
 @pytest.mark.parametrize(
     ("thing", "expected"),
     [
-        (max, "--pass"), (lambda a, b, c: (a, b, c), "takes 3 arguments"), (lambda *, model: model, "needs model="), (int, "is a class"), (5, "is a int"),
+        (max, "--pass"), (lambda a, b, c: (a, b, c), "takes 3 arguments"), (lambda *, model: model, "needs model="), (int, "is a class"), (5, "int cannot be called"),
         ("nothing", "expected MODULE:FUNCTION"), ("no_such_module:f", "there is no such module"), ("json:nope", "has no 'nope'"),
         ("cmd:", "the command is empty"), ("cmd:no-such-program-here -x", "command not found: 'no-such-program-here'"),
-        ("cmd:sh -c 'open", "cannot be read"), (["no-such-program-here"], "command not found"), ("http://user:x@127.0.0.1/", "must not carry a user"),
+        ("cmd:sh -c 'open", "cannot be read"), (["no-such-program-here"], "command not found"), ("http://user:x@127.0.0.1/", "must not contain a user"),
         ("a b:c", "expected MODULE:FUNCTION"),
     ],
 )  # fmt: skip
@@ -113,7 +114,7 @@ def test_loads_that_make_no_sense_are_refused(changes):
 def test_candidates_are_refused_where_no_documents_are_taken():
     with pytest.raises(UsageError, match="takes no documents"):
         bench(lambda: None, candidates=20)
-    with pytest.raises(UsageError, match="whole numbers from 1"):
+    with pytest.raises(UsageError, match="whole numbers, 1 or more"):
         bench(lambda q, d: (q, d), candidates=[20, 0])
 
 
@@ -246,7 +247,7 @@ def test_an_endpoint_that_fails_says_how(server, how, kind):
 def test_a_refused_connection_is_a_kind_of_its_own(server):
     server.shutdown()
     server.server_close()
-    with pytest.raises(UsageError, match=r"5 of 5 warm-up calls failed \(no connection"):
+    with pytest.raises(UsageError, match=r"all 5 warm-up calls failed \(no connection"):
         bench(server.url)
 
 
@@ -287,3 +288,29 @@ def test_what_is_measured_is_never_less_than_what_the_target_itself_recorded():
     measured = np.array(timing.ended) - np.array(timing.begun)
     assert len(measured) == 50
     assert (measured >= np.array(own)).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "chinese"),
+    [
+        ("timeout", "超时"),
+        ("no connection", "无法连接"),
+        ("status 503", "状态码 503"),
+        ("exit 3", "退出码 3"),
+        ("signal SIGKILL", "信号 SIGKILL"),
+        ("ValueError", "ValueError"),
+    ],
+)
+def test_a_kind_of_failure_keeps_its_english_and_is_told_in_chinese(kind, chinese):
+    assert kind_word(kind) == kind
+    assert tell(kind_word(kind), "zh") == chinese
+
+
+def test_what_a_failed_call_said_can_be_told_in_chinese():
+    log = Log()
+    log.fail(CallFailed("timeout", say("load.no_end", seconds=2)), 1.0)
+    log.fail(CallFailed("exit 1", "no\nluck"), 1.0)
+    assert {kind: tell(text, "zh") for kind, text in log.examples.items()} == {
+        "timeout": "未在 2 秒内结束",
+        "exit 1": "no luck",
+    }

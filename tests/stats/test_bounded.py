@@ -140,16 +140,16 @@ def test_no_values_give_no_p():
 
 
 def test_values_beyond_their_bound_and_odd_settings_are_refused():
-    with pytest.raises(InputError, match=r"value 1\.5 is above the upper end 1"):
+    with pytest.raises(InputError, match=r"value 1\.5 is above the upper bound 1"):
         bounded_pvalue([0.2, 1.5], 0.1, upper=1.0)
-    with pytest.raises(InputError, match="above the upper end"):
+    with pytest.raises(InputError, match="above the upper bound"):
         bounded_equivalence([0.2, -1.5], 0.1)
     assert bounded_pvalue([0.1 + 0.2], 0.1, upper=0.3) is not None
     for margin in (0.0, -1.0, math.inf, NAN):
-        with pytest.raises(UsageError, match="margin must be above 0"):
+        with pytest.raises(UsageError, match="margin must be a finite number above 0"):
             bounded_equivalence([0.1], margin)
     for reach in (0.0, -1.0, math.inf, NAN):
-        with pytest.raises(UsageError, match="reach must be above 0"):
+        with pytest.raises(UsageError, match="reach must be a finite number above 0"):
             bounded_equivalence([0.0], 0.1, reach=reach)
     with pytest.raises(UsageError, match="must be finite"):
         bounded_pvalue([0.1], 0.1, upper=math.inf)

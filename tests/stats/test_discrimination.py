@@ -120,5 +120,5 @@ def test_what_cannot_be_computed_has_a_reason():
     assert balanced_accuracy([1.0, 2.0, 3.0], [0, 0, 0]).value is None
     with pytest.raises(InputError, match="labels must be 0 or 1"):
         auroc([1.0, 2.0], [1, 3])
-    with pytest.raises(UsageError, match="one length"):
+    with pytest.raises(UsageError, match="the same length"):
         auroc([1.0, 2.0], [1])

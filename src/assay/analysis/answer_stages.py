@@ -6,28 +6,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from assay.data.samples import Context
+from assay.grounding.answerability import ENOUGH
 from assay.grounding.case import claims
-from assay.grounding.holding import ENOUGH
 from assay.grounding.preparing import sample_for
 from assay.grounding.record import Blank
 from assay.grounding.words import by_words
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
     from assay.grounding.case import Case
     from assay.results.answers import AnswerStage
 
-FINE = frozenset({"fine", "right refusal"})
 
-
-class Staged(NamedTuple):
+class StageFinding(NamedTuple):
     """A stage, or None where nothing tells, and why."""
 
     stage: AnswerStage | None
     why: str
 
 
-def stage_of(case: Case) -> Staged:
+def stage_of(case: Case) -> StageFinding:
     """Say how far an answer got.
 
     A refusal is right where the contexts do not hold the answer. Otherwise: the contexts hold nothing of it (not
@@ -36,26 +35,34 @@ def stage_of(case: Case) -> Staged:
     """
     support = case.support
     if support.status not in {"scored", "abstained"}:
-        return Staged(None, support.reason)
+        return StageFinding(None, support.reason)
     if support.status == "abstained":
-        return _refused(case)
+        return _refusal_stage(case)
     supported = [(part.support or 0.0) >= ENOUGH for _, part in claims(support)]
     right = _says_the_reference(case.sample)
-    unsaid = "the answer does not say what the reference says"
     rules: list[tuple[bool, AnswerStage, str]] = [
-        (case.holding.holds is False and not (right and all(supported)), "not retrieved", f"by {case.holding.by}"),
-        (not any(supported), "retrieved but not used", "no statement is supported by a context"),
-        (not all(supported), "used but not supported", f"{supported.count(False)} of {len(supported)} statements"),
-        (right is False, "retrieved but not used", unsaid),
+        (case.answerability.holds is False and not (right and all(supported)), "not retrieved", _by(case)),
+        (not any(supported), "retrieved but not used", say("stage_why.no_support")),
+        (
+            not all(supported),
+            "used but not supported",
+            say("stage_why.unsupported", n=supported.count(False), of=len(supported)),
+        ),
+        (right is False, "retrieved but not used", say("stage_why.unsaid")),
     ]
-    return next((Staged(stage, why) for found, stage, why in rules if found), Staged("fine", ""))
+    return next((StageFinding(stage, why) for found, stage, why in rules if found), StageFinding("fine", ""))
 
 
-def _refused(case: Case) -> Staged:
-    told = case.holding
+def _refusal_stage(case: Case) -> StageFinding:
+    told = case.answerability
     if told.holds is None:
-        return Staged(None, "it refuses, and nothing says whether the contexts hold the answer")
-    return Staged("wrong refusal" if told.holds else "right refusal", f"by {told.by}")
+        return StageFinding(None, say("stage_why.refusal_open"))
+    return StageFinding("wrong refusal" if told.holds else "right refusal", _by(case))
+
+
+def _by(case: Case) -> str:
+    """What tells whether the contexts hold the answer."""
+    return say("stage_why.by", field=case.answerability.by)
 
 
 def _says_the_reference(sample: Sample) -> bool | None:

@@ -12,15 +12,16 @@ import numpy as np
 
 from assay.analysis.answer_methods import judge_samples
 from assay.analysis.answer_plan import plan_answers
-from assay.analysis.answer_stages import Staged, stage_of
-from assay.analysis.doubts import agreement, doubts
+from assay.analysis.answer_stages import StageFinding, stage_of
+from assay.analysis.warnings import agreement, find_score_warnings
 from assay.data.scores import Counts, Scores
 from assay.data.status import STATUSES
 from assay.errors import UsageError, excerpt
 from assay.formats.samples import as_samples, join_samples
 from assay.grounding.record import Blank
-from assay.messages import say
-from assay.results.answers import AnswerCell, AnswerDetails, JudgedSample, Method
+from assay.messages import say, some
+from assay.results.answers import AnswerCell, AnswerDetails, JudgedSample
+from assay.results.support import Method
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -69,20 +70,30 @@ class Answers(Scores):
 
     def interval(self, label: str) -> Interval:
         """The mean of a measure with its confidence interval, which ends where values do."""
-        found = mean_interval(self.column(label), weights=self.weights)
-        low, high = self.about(label).bounds
-        if found.low is None or found.high is None:
-            return found
-        return replace(
-            found,
-            low=found.low if low is None else max(found.low, low),
-            high=found.high if high is None else min(found.high, high),
-        )
+        return mean_within_bounds(self, label)
 
     @property
     def stages(self) -> dict[str, str | None]:
         """The stage of every sample by its id."""
         return {outcome.sample.query_id: outcome.stage for outcome in self.outcomes}
+
+
+def mean_within_bounds(scores: Scores, label: str) -> Interval:
+    """The mean of a measure with its confidence interval, which ends where values do."""
+    found = mean_interval(scores.column(label), weights=scores.weights)
+    low, high = scores.about(label).bounds
+    if found.low is None or found.high is None:
+        return found
+    return replace(
+        found,
+        low=found.low if low is None else max(found.low, low),
+        high=found.high if high is None else min(found.high, high),
+    )
+
+
+def answer_means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:
+    """The means of all measures with their intervals, by system and label."""
+    return {scores.name: {label: mean_within_bounds(scores, label) for label in scores.labels} for scores in systems}
 
 
 def answer_details(systems: Sequence[Answers]) -> AnswerDetails:
@@ -99,6 +110,7 @@ def answer_details(systems: Sequence[Answers]) -> AnswerDetails:
         methods=dict(methods),
         agreement={method: agreement(method, embedder) for method in methods},
         columns=dict(systems[0].mapping),
+        means=answer_means(systems),
         scores=tuple(systems),
     )
 
@@ -135,9 +147,13 @@ def answers(
     read = as_samples(samples, columns=columns)
     if len(read.systems) > 1:
         column = excerpt(read.mapping.get("system", "system"))
-        listed = ", ".join(read.systems[:_NAMES]) + (" ..." if len(read.systems) > _NAMES else "")
         raise UsageError(
-            f"the column {column} names {len(read.systems)} systems ({listed}): assay.answer_systems evaluates each"
+            say(
+                "the column {column} names {n} systems ({names}): assay.answer_systems evaluates each of them",
+                column=column,
+                n=len(read.systems),
+                names=some(read.systems, _NAMES),
+            )
         )
     plan = plan_answers(
         read, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang,
@@ -212,28 +228,35 @@ def _system(plan: AnswerPlan, samples: Samples, outcomes: tuple[JudgedSample, ..
 def _outcome(plan: AnswerPlan, cases: Mapping[str, Case]) -> JudgedSample:
     cells = {label: _cell(measure, cases[plan.chain_of(measure)]) for label, measure in plan.measures.items()}
     case = cases[plan.method]
-    staged = _staged(stage_of(case), cells)
+    staged = _stage_unless_failed(stage_of(case), cells)
     return JudgedSample(case.sample, case.support, staged.stage, staged.why, cells, case.trail)
 
 
-def _staged(found: Staged, cells: Mapping[str, AnswerCell]) -> Staged:
+def _stage_unless_failed(found: StageFinding, cells: Mapping[str, AnswerCell]) -> StageFinding:
     """Call nothing fine of which a measure that was asked for could not be judged."""
-    failed = next((f"{label}: {cell.reason}" for label, cell in cells.items() if cell.status == "failed"), None)
-    return found if failed is None or found.stage != "fine" else Staged(None, failed)
+    failed = next(
+        (
+            say("blank.fault", field=label, fault=cell.reason)
+            for label, cell in cells.items()
+            if cell.status == "failed"
+        ),
+        None,
+    )
+    return found if failed is None or found.stage != "fine" else StageFinding(None, failed)
 
 
 def _cell(measure: Measure, case: Case) -> AnswerCell:
     value = measure.value(case)
-    method, why = _found_by(measure, case)
+    method, why = _method_of_value(measure, case)
     if isinstance(value, Blank):
         return AnswerCell(None, value.status, value.reason, method)
     if not math.isfinite(value):
-        return AnswerCell(None, "failed", f"the value {value} is not a number", method)
+        return AnswerCell(None, "failed", say("blank.not_finite", value=str(value)), method)
     note = case.grade(measure.criterion.name).reason if measure.criterion is not None and method == "llm" else ""
     return AnswerCell(float(value), "scored", why, method, note)
 
 
-def _found_by(measure: Measure, case: Case) -> tuple[str | None, str]:
+def _method_of_value(measure: Measure, case: Case) -> tuple[str | None, str]:
     """The method that found a value, and why one before it failed to grade the answer."""
     named = measure.arguments.get("method", "auto")
     if not measure.needs_method:
@@ -264,13 +287,15 @@ def _columns(plan: AnswerPlan, label: str, cells: Sequence[AnswerCell]) -> list[
 
 def _column(label: str, measure: Measure, method: str, cells: Sequence[AnswerCell], *, first: bool) -> MethodColumn:
     definition = measure(method=method)
-    own = tuple(cell if cell.value is None or cell.method == method else _elsewhere(cell) for cell in cells)
+    own = tuple(cell if cell.value is None or cell.method == method else _leave_to_other_method(cell) for cell in cells)
     return MethodColumn(label if first else definition.text, measure, definition, method, own)
 
 
-def _elsewhere(cell: AnswerCell) -> AnswerCell:
+def _leave_to_other_method(cell: AnswerCell) -> AnswerCell:
     """A cell of a sample that another method judged: this column says nothing about it."""
-    return replace(cell, value=None, status="unjudged", reason=f"judged by {cell.method}")
+    return replace(
+        cell, value=None, status="unjudged", reason=say("blank.judged_by", method=say(f"method.{cell.method}"))
+    )
 
 
 def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[JudgedSample, ...]) -> Answers:
@@ -305,9 +330,13 @@ def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[Jud
         outcomes=outcomes,
         mapping=plan.samples.mapping,
     )
-    apart = [say("answers.parts", labels=_parted(table))] if _parted(table) else []
+    apart = (
+        [say("answers.parts", labels=_labels_of_several_methods(table))] if _labels_of_several_methods(table) else []
+    )
     return replace(
-        scores, warnings=(*doubts(scores), *_fallbacks(scores), *_failures(scores), *apart), notes=plan.notes
+        scores,
+        warnings=(*find_score_warnings(scores), *_fallbacks(scores), *_failures(scores), *apart),
+        notes=plan.notes,
     )
 
 
@@ -317,7 +346,7 @@ def _embedder(plan: AnswerPlan, table: Sequence[MethodColumn]) -> str:
     return plan.here.embeddings.embedder.name if used and plan.here.embeddings is not None else ""
 
 
-def _parted(table: Sequence[MethodColumn]) -> list[str]:
+def _labels_of_several_methods(table: Sequence[MethodColumn]) -> list[str]:
     """Labels of the measures that several methods found values of."""
     others = {column.measure for column in table if column.label == column.definition.text}
     return [column.label for column in table if column.measure in others and column.label != column.definition.text]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.latency import summarise
-from assay.analysis.load_doubts import load_doubts
+from assay.analysis.load_warnings import find_load_warnings
+from assay.analysis.protocols import load_protocol
 from assay.analysis.stage_targets import PREFIX, stage_target
 from assay.errors import UsageError
 from assay.messages import Said, say
@@ -20,11 +21,13 @@ from assay.stats.inputs import check_share
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from assay.data.protocol import Target
     from assay.serving.records import Arrivals, Clock, LoadTarget, Passing
 
     Watch = Callable[["Step"], Callable[[int, float], None]]
 
 CANDIDATES = (20, 50, 100, 200)
+THROUGHPUT_THREADS, THROUGHPUT_SECONDS = (1, 4), 60.0
 _MOST_CALLS_READY = 1000
 _MOST_TEXTS_READY = 2_000_000  # in the lists of all of them
 _AT_ONCE = 64  # calls at once of an open loop on something that has workers of its own
@@ -60,10 +63,13 @@ def bench(
     label: str = "",
     confidence_level: float = 0.95,
     seed: int = 0,
+    throughput: bool = False,
     clock: Clock | None = None,
     watch: Watch | None = None,
 ) -> Bench:
     """Measure a function, a command (a list of words) or an address: 100 calls unless `runs` or `seconds` are given.
+
+    With `throughput`, 1 and 4 threads for 60 seconds each, unless said otherwise.
 
     Every combination of `candidates`, `threads` and `rate` is a load of its own; a `rate` (calls a second) makes an
     open loop. The text `rerank:METHOD` is a reranker of the pipeline. Without `queries` and `documents` the texts of
@@ -81,10 +87,13 @@ def bench(
         with_candidates=candidates is not None,
     )  # fmt: skip
     check_share(confidence_level, "confidence_level")
+    if throughput:
+        threads = THROUGHPUT_THREADS if threads is None else threads
+        seconds = THROUGHPUT_SECONDS if seconds is None and runs is None else seconds
     runs = 100 if runs is None and seconds is None else runs
     plan = LoadPlan(runs=runs, seconds=seconds, arrivals=arrivals, warmup=warmup, timeout=timeout, seed=seed)
     sizes = _sizes(found, candidates)
-    steps = _steps(plan, sizes, _threads(found, threads, rate), _listed(rate))
+    steps = _steps(plan, sizes, _threads(found, threads, rate), _as_list(rate))
     texts, source = _texts(found, queries, documents)
     loads, timings = [], []
     for step in steps:
@@ -95,16 +104,36 @@ def bench(
         loads.append(summarise(timing, candidates=step.candidates, confidence_level=confidence_level))
         if timing.interrupted:
             break
-    warnings = _merged(loads, [load_doubts(*pair) for pair in zip(loads, timings, strict=True)])
+    warnings = _merge_warnings(loads, [find_load_warnings(*pair) for pair in zip(loads, timings, strict=True)])
     cut = timings[-1].interrupted
-    return Bench(found.label, tuple(loads), warnings, confidence_level, source, interrupted=cut)
+    goal = latency_goal(loads)
+    return Bench(found.label, tuple(loads), warnings, confidence_level, source, interrupted=cut, goal=goal)
 
 
-def _merged(loads: Sequence[Load], doubts: Sequence[Sequence[Said]]) -> tuple[Said, ...]:
+def latency_goal(loads: Sequence[Load]) -> Target | None:
+    """What the protocol of rerankers asks of P95, where calls had candidates to rank."""
+    if not any(load.candidates is not None for load in loads):
+        return None
+    return next((target for target in load_protocol("rerank").targets if target.measure == "latency_p95"), None)
+
+
+def check_answered(found: Bench) -> None:
+    """Refuse a measurement in which no call succeeded: say how they failed."""
+    if any(load.count for load in found.loads):
+        return
+    errors = {kind: n for load in found.loads for kind, n in load.errors.items()}
+    said = [text for load in found.loads for text in load.examples.values() if text]
+    counted = [f"{kind} {n}" for kind, n in errors.items()] or [say("bench.none_made")]
+    raise UsageError(
+        say("bench.no_call_because", counted=counted, why=said[0]) if said else say("bench.no_call", counted=counted)
+    )
+
+
+def _merge_warnings(loads: Sequence[Load], warnings: Sequence[Sequence[Said]]) -> tuple[Said, ...]:
     """Say once what holds for all loads, and name the load otherwise."""
-    everywhere = {text for text in doubts[0] if all(text in others for others in doubts)}
-    found = [text for text in doubts[0] if text in everywhere]
-    for load, texts in zip(loads, doubts, strict=True):
+    everywhere = {text for text in warnings[0] if all(text in others for others in warnings)}
+    found = [text for text in warnings[0] if text in everywhere]
+    for load, texts in zip(loads, warnings, strict=True):
         found += [say("doubt.of_one", system=load_name(load), text=text) for text in texts if text not in everywhere]
     return tuple(found)
 
@@ -116,24 +145,26 @@ def load_name(load: Load) -> list[Said]:
     return name if load.rate is None else [*name, say("loop.open", rate=load.rate)]
 
 
-def _listed(given: Any) -> list[Any]:
+def _as_list(given: Any) -> list[Any]:
     return [None] if given is None else list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _sizes(target: LoadTarget, candidates: int | Sequence[int] | None) -> list[int | None]:
     if target.takes != "candidates":
         if candidates is not None:
-            raise UsageError(f"{target.label} takes no documents, so there are no candidate sizes to choose")
+            raise UsageError(
+                say("{label} takes no documents, so leave out the numbers of candidates", label=target.label)
+            )
         return [None]
-    sizes = list(CANDIDATES) if candidates is None else _listed(candidates)
+    sizes = list(CANDIDATES) if candidates is None else _as_list(candidates)
     if any(isinstance(size, bool) or not isinstance(size, int) or size < 1 for size in sizes):
-        raise UsageError(f"candidate sizes must be whole numbers from 1 on, not {sizes}")
+        raise UsageError(say("the numbers of candidates must be whole numbers, 1 or more, not {sizes}", sizes=sizes))
     return sizes
 
 
 def _threads(target: LoadTarget, threads: int | Sequence[int] | None, rate: Any) -> list[int]:
     if threads is not None:
-        return _listed(threads)
+        return _as_list(threads)
     elsewhere = target.is_async or isinstance(target, Endpoint)
     return [_AT_ONCE if rate is not None and elsewhere else 1]
 
@@ -153,14 +184,14 @@ def _texts(
     if target.takes == "nothing":
         return ([""], []), ""
     bundled = queries is None or (documents is None and target.takes == "candidates")
-    own, theirs = _bundled() if bundled else ([], [])
+    own, theirs = _demo_texts() if bundled else ([], [])
     found = list(own if queries is None else queries), list(theirs if documents is None else documents)
     if not found[0] or (not found[1] and target.takes == "candidates"):
-        raise UsageError("there are no texts to send: queries and documents must not be empty")
+        raise UsageError(say("there are no texts to send: queries and documents must not be empty"))
     return found, "bundled" if bundled else ""
 
 
-def _bundled() -> tuple[list[str], list[str]]:
+def _demo_texts() -> tuple[list[str], list[str]]:
     from assay.demo import collection
     from assay.formats.documents import read_documents
     from assay.formats.queries import read_queries

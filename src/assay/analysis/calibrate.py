@@ -14,7 +14,7 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.settings import Settings
 from assay.data.judgments import Judgments
 from assay.errors import InputError
-from assay.formats.given import as_judgments, as_runs, as_whole_run
+from assay.formats.conversion import as_judgments, as_runs, as_whole_run
 from assay.messages import Said, say
 from assay.results.trust import Bias, Calibration, Corrected, Noise
 from assay.stats.agreement import (
@@ -67,9 +67,13 @@ def calibrate(
     queries, theirs, ours = _common(judged, human)
     if len(theirs) < LEAST:
         raise InputError(
-            f"only {len(theirs)} pairs are graded by both the judge and people: at least {LEAST} are needed",
+            say(
+                "only {n} pairs are graded by both the judge and people: at least {least} are needed",
+                n=len(theirs),
+                least=LEAST,
+            ),
             path=human.source.label if human.source else None,
-            hint=f"label more pairs; {ENOUGH} or more give useful intervals",
+            hint=say("label more pairs; {enough} or more give useful intervals", enough=ENOUGH),
         )
     options = {"groups": queries, "n_resamples": _RESAMPLES, "rng": seed}
 
@@ -77,11 +81,11 @@ def calibrate(
     grades = pl.concat([judged.pairs, human.pairs])
     settings = Settings.of(Judgments.of(grades, dedupe=True), measures, protocol, **overrides)
 
-    def scored(judgments: Judgments, run: Run) -> Scores:
+    def score(judgments: Judgments, run: Run) -> Scores:
         return evaluate_run(judgments, run, settings)
 
     listed = [replace(as_whole_run(run), name=name) for name, run in as_runs(runs).items()]
-    corrected = _systems(judged, human, listed, scored)
+    corrected = _systems(judged, human, listed, score)
     agreement = kappa(ours, theirs, **options)  # type: ignore[arg-type]
     return Calibration(
         judge=judged.judge or "judge",
@@ -113,20 +117,23 @@ def _biases(ours: Floats, theirs: Floats) -> tuple[Bias, ...]:
 
 def _stamp(agreement: Agreement, pairs: int) -> str:
     """What stands beside numbers made with this judge."""
-    value = "" if agreement.value is None else f"kappa {agreement.value:.2f} "
-    return f"{value}on {pairs} labels"
+    if agreement.value is None:
+        return say("calibrate.stamp_open", n=pairs)
+    return say("calibrate.stamp", value=agreement.value, n=pairs)
 
 
 def _check(judged: Judgments, human: Judgments) -> None:
     place = human.source.label if human.source else None
     if human.judge:
         raise InputError(
-            f"these are no people's grades: {human.judge} made them",
+            say("these grades are not people's: {judge} made them", judge=human.judge),
             path=place,
-            hint="the judge comes first, then people",
+            hint=say("give the judge's grades first, then people's"),
         )
     if not set(judged.query_ids) & set(human.query_ids):
-        raise InputError("the judge and the people have no query in common", path=place, hint="check the query ids")
+        raise InputError(
+            say("the judge's grades and people's have no query in common"), path=place, hint=say("check the query ids")
+        )
 
 
 def _common(judged: Judgments, human: Judgments) -> tuple[list[str], Floats, Floats]:
@@ -185,11 +192,11 @@ def _systems(
     for run in runs:
         by_judge, by_people = scored(judged, run), scored(human, run)
         means = [column.label for column in by_judge.columns if column.is_mean]
-        found += [_corrected(by_judge, by_people, label, complete) for label in means]
+        found += [_correct_mean(by_judge, by_people, label, complete) for label in means]
     return tuple(found)
 
 
-def _corrected(by_judge: Scores, by_people: Scores, label: str, complete: set[str]) -> Corrected:
+def _correct_mean(by_judge: Scores, by_people: Scores, label: str, complete: set[str]) -> Corrected:
     mine = dict(zip(by_judge.query_ids, by_judge.column(label), strict=True))
     theirs = dict(zip(by_people.query_ids, by_people.column(label), strict=True))
     both = [query for query in mine if query in complete and not math.isnan(theirs.get(query, math.nan))]

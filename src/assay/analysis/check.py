@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import os
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assay.formats.given import as_judgments, as_whole_run, each_run
+from assay.formats.conversion import as_judgments, as_whole_run, each_run
 from assay.formats.raw import raw_judgments, raw_run
+from assay.messages import say
 from assay.results.check import Finding, InputCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _EXAMPLES = 3
 _UNJUDGED_DEPTH = 10
@@ -22,34 +24,38 @@ _UNJUDGED_ALARM = 0.2
 _CHUNKED = re.compile(r"^(.+?)(#|::|_chunk_|-chunk-|[_/:.-])([^#]*)$")
 
 
-def check(judgments: Any, runs: Any = (), *, kind: str | None = None, split: str = "test") -> InputCheck:
+def check(
+    judgments: Any, runs: Any = (), *, kind: str | None = None, split: str = "test", encoding: str | None = None
+) -> InputCheck:
     """Look for trouble in judgments and runs before it becomes a number.
 
     Files are looked at as they stand, in the format `kind` where it cannot be told; what would stop an evaluation is
     found, too. `split` is that of a BEIR folder. Frames, dicts and our own types are taken as well.
+    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
 
     >>> import assay
     >>> [one.kind for one in assay.check({"q1": {"d1": 0}}, [{"q1": {"d1": 2.0}}]).findings]
     ['no relevant document']
     """
-    judged, where = _judged(judgments, kind, split)
+    judged, where = _open_judgments(judgments, kind, split, encoding)
     found = check_judgments(judged, where)
     for given in each_run(runs):
-        run, where = _listed(given, kind)
+        run, where = _open_run(given, kind, encoding)
         found += [*check_run(run, where), *check_pair(judged, run, where)]
     return InputCheck(tuple(found))
 
 
-def _judged(given: Any, kind: str | None, split: str) -> tuple[pl.DataFrame, str]:
+def _open_judgments(given: Any, kind: str | None, split: str, encoding: str | None) -> tuple[pl.DataFrame, str]:
     if isinstance(given, (str, os.PathLike)):
-        return raw_judgments(os.fspath(given), kind=kind, split=split), os.fspath(given)
+        return raw_judgments(os.fspath(given), kind=kind, split=split, encoding=encoding), os.fspath(given)
     read = as_judgments(given)
     return read.frame, read.source.label if read.source else "judgments"
 
 
-def _listed(given: Any, kind: str | None) -> tuple[pl.DataFrame, str]:
+def _open_run(given: Any, kind: str | None, encoding: str | None) -> tuple[pl.DataFrame, str]:
     if isinstance(given, (str, os.PathLike)):
-        return raw_run(os.fspath(given), kind=None if kind == "beir" else kind), os.fspath(given)
+        kind = None if kind == "beir" else kind
+        return raw_run(os.fspath(given), kind=kind, encoding=encoding), os.fspath(given)
     run = as_whole_run(given)
     return run.frame, run.source.label if run.source else run.name
 
@@ -64,37 +70,34 @@ def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
             ),
             where,
             "duplicate judgment",
-            "pairs are judged more than once: evaluation stops unless --dedupe keeps the first",
+            "check.duplicate_judgment",
             error=True,
         ),
         *_some(
             frame.filter(~pl.col("grade").is_finite()),
             where,
             "grade not finite",
-            "grades are NaN or infinite",
+            "check.grade_not_finite",
             error=True,
         ),
         *_some(
             frame.filter(pl.col("grade") < 0),
             where,
             "negative grade",
-            "grades are negative: they mean pooled but not judged, and are never relevant",
+            "check.negative_grade",
         ),
         *_some(
             frame.filter(pl.col("grade").is_finite() & (pl.col("grade") != pl.col("grade").round())),
             where,
             "fractional grade",
-            "grades are fractions: kept as they are here, cut off by trec_eval",
+            "check.fractional_grade",
         ),
     ]
     hopeless = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max()).filter(pl.col("grade") <= 0)
     if len(hopeless):
         ids = hopeless["query_id"]
-        found.append(
-            Finding(
-                where, "no relevant document", len(ids), "queries have no document with a grade above 0", _heads(ids)
-            )
-        )
+        text = say("check.no_relevant", n=len(ids))
+        found.append(Finding(where, "no relevant document", len(ids), text, _heads(ids)))
     return found
 
 
@@ -108,14 +111,14 @@ def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
             ),
             where,
             "duplicate document",
-            "documents are listed more than once for a query: evaluation stops unless --dedupe keeps the first",
+            "check.duplicate_document",
             error=True,
         ),
         *_some(
             frame.filter(~pl.col("score").is_finite()),
             where,
             "score not finite",
-            "scores are NaN or infinite",
+            "check.score_not_finite",
             error=True,
         ),
     ]
@@ -127,16 +130,16 @@ def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
     )
     tied = per_query.filter((pl.col("len") > 1) & (pl.col("scores") == 1))["query_id"]
     if len(tied):
-        text = "queries have one score for all documents: their order is decided by document ids alone"
+        text = say("check.all_tied", n=len(tied))
         found.append(Finding(where, "all scores tied", len(tied), text, _heads(tied)))
     rising = per_query.filter(pl.col("rises"))["query_id"]
     if len(rising):
-        text = "queries are not sorted by score: they are ranked by score, not by the order of lines"
+        text = say("check.unsorted", n=len(rising))
         found.append(Finding(where, "unsorted run", len(rising), text, _heads(rising)))
     if "contradicts" in per_query.columns:
         wrong = per_query.filter(pl.col("contradicts"))["query_id"]
         if len(wrong):
-            text = "queries have a rank column that contradicts the scores: scores decide"
+            text = say("check.rank_contradicts", n=len(wrong))
             found.append(Finding(where, "rank contradicts score", len(wrong), text, _heads(wrong)))
     return found
 
@@ -151,27 +154,20 @@ def check_pair(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> list[F
     judged, listed = judgments["query_id"].unique(maintain_order=True), run["query_id"].unique(maintain_order=True)
     missing = judged.filter(~judged.is_in(listed.implode()))
     extra = listed.filter(~listed.is_in(judged.implode()))
-    found = []
+    found = [*_other_forms(judgments, run, where)]
     if len(missing) == len(judged):
-        text = f"no query in common: the judgments have {_heads(judged)[0]!r}, the run has {_heads(listed)[0]!r}"
-        return [Finding(where, "no common query", len(judged), text, error=True)]
+        text = say("check.no_common", n=len(judged), judged=_heads(judged)[0], listed=_heads(listed)[0])
+        return [*found, Finding(where, "no common query", len(judged), text, error=True)]
     if len(missing):
-        text = "judged queries are missing from the run and count as 0 unless --missing skip"
+        text = say("check.missing", n=len(missing))
         found.append(Finding(where, "missing query", len(missing), text, _heads(missing)))
     if len(extra):
-        found.append(
-            Finding(
-                where,
-                "query without judgments",
-                len(extra),
-                "queries of the run are not judged and are left out",
-                _heads(extra),
-            )
-        )
-    return [*found, *_unjudged(judgments, run, where), *_chunks(judgments, run, where)]
+        text = say("check.not_judged", n=len(extra))
+        found.append(Finding(where, "query without judgments", len(extra), text, _heads(extra)))
+    return [*found, *_check_gaps(judgments, run, where), *_chunks(judgments, run, where)]
 
 
-def _unjudged(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
+def _check_gaps(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
     judged = (
         judgments.filter(pl.col("grade") >= 0)
         .select("query_id", "doc_id")
@@ -188,7 +184,7 @@ def _unjudged(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterato
     share = top["judged"].null_count() / len(top) if len(top) else 0.0
     if share > _UNJUDGED_ALARM:
         lost = top.filter(pl.col("judged").is_null())
-        text = f"documents in the top {_UNJUDGED_DEPTH} ({share:.0%}) are unjudged and count as not relevant"
+        text = say("check.unjudged", n=len(lost), k=_UNJUDGED_DEPTH, share=share)
         yield Finding(where, "unjudged documents", len(lost), text, _pairs(lost))
 
 
@@ -197,8 +193,38 @@ def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
     for column in ("query_id", "doc_id"):
         odd = frame.filter(pl.col(column) != pl.col(column).str.strip_chars())
         if len(odd):
-            text = f"rows have blanks around {column}: they will not match"
+            text = say("check.blanks", n=len(odd), column=column)
             yield Finding(where, "blanks around ids", len(odd), text, _heads(odd[column]))
+        twins = list(_one_id_in_two_forms(frame[column].unique(maintain_order=True)))
+        if twins:
+            text = say("check.two_forms", column=column)
+            yield Finding(where, "ids in two forms", len(twins), text, _heads(twins))
+
+
+def _other_forms(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
+    """Find ids that would match if full-width signs and composed letters were written alike."""
+    for column in ("query_id", "doc_id"):
+        judged = set(judgments[column].unique())
+        by_form = {_form(name): name for name in sorted(judged) if not name.isascii()}
+        listed = run[column].unique(maintain_order=True)
+        pairs = ((name, by_form.get(_form(name), _form(name))) for name in listed if name not in judged)
+        alike = [f"{name!r}, {judged_name!r}" for name, judged_name in pairs if judged_name in judged]
+        if alike:
+            text = say("check.other_forms", column=column)
+            yield Finding(where, "ids in other forms", len(alike), text, _heads(alike))
+
+
+def _form(name: str) -> str:
+    """An id as it reads: full-width signs as plain ones, a letter and its accent as one."""
+    return name if name.isascii() else unicodedata.normalize("NFKC", name)
+
+
+def _one_id_in_two_forms(ids: Iterable[str]) -> Iterator[str]:
+    known: dict[str, str] = {}
+    for name in ids:
+        first = known.setdefault(_form(name), name)
+        if first != name:
+            yield f"{first!r}, {name!r}"
 
 
 def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
@@ -211,13 +237,13 @@ def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[
             found[doc] = f"{{doc}}{form[2]}{{chunk}}"
     if found:
         pattern = max(set(found.values()), key=list(found.values()).count)
-        text = f"ids are not judged, but what stands before their last part is: use --fold and --chunk-map '{pattern}'"
+        text = say("check.chunks", n=len(found), pattern=pattern)
         yield Finding(where, "ids look like chunks", len(found), text, _heads(list(found)))
 
 
-def _some(frame: pl.DataFrame, where: str, kind: str, message: str, *, error: bool = False) -> Iterator[Finding]:
+def _some(frame: pl.DataFrame, where: str, kind: str, key: str, *, error: bool = False) -> Iterator[Finding]:
     if len(frame):
-        yield Finding(where, kind, len(frame), message, _pairs(frame), error)
+        yield Finding(where, kind, len(frame), say(key, n=len(frame)), _pairs(frame), error)
 
 
 def _pairs(frame: pl.DataFrame) -> tuple[str, ...]:

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.doubts import about_answers
+from assay.analysis.warnings import about_answers
 from assay.errors import NotComparable, UsageError
 from assay.measures import expand, split_measures
+from assay.messages import say, some
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assay.data.scores import Column, Scores
     from assay.data.segments import Bools, Floats
 
 _SHOWN = 3
+_LISTED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Aligned:
+class AlignedScores:
     """Per-query values of several systems over the same queries: values[query, measure, system].
 
     `apart` names measures of answers that are left out, because no sample has a value of every system.
@@ -61,26 +63,26 @@ def labels_of(scores: Scores, measure: object) -> list[str]:
     return [label for label in labels if scores.about(label).is_mean]
 
 
-def _some(labels: Sequence[str]) -> str:
-    return ", ".join(labels[:8]) + (" ..." if len(labels) > 8 else "")  # noqa: PLR2004
-
-
-def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> Aligned:
+def align_systems(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> AlignedScores:
     """Align systems for comparison, over the measures named or all that can be; weight 0 leaves a query out."""
     if len(systems) < 2:  # noqa: PLR2004
-        raise UsageError("a comparison needs two systems or more")
+        raise UsageError(say("a comparison needs two systems or more"))
     names = [scores.name for scores in systems]
     if len(set(names)) < len(names):
         twice = max(names, key=names.count)
         raise UsageError(
-            f"two systems are called {twice!r}: name them, as in new=FILE on the command line or name='new' in Python"
+            say(
+                "two systems are called {name!r}: name them, as in new=FILE on the command line or "
+                "name='new' in Python",
+                name=twice,
+            )
         )
     first = systems[0]
     chosen = _labels(systems, labels)
     for other in systems[1:]:
         _check(first, other, chosen)
     queries = first.query_ids if all(s.query_ids == first.query_ids for s in systems) else _union(systems)
-    twins = [[_twin(scores, first, label) or label for label in chosen] for scores in systems]
+    twins = [[_matching_label(scores, first, label) or label for label in chosen] for scores in systems]
     stacked = np.stack([_values(s, queries, labels) for s, labels in zip(systems, twins, strict=True)], axis=2)
     answers = [first.about(label).subject == "answers" for label in chosen]
     _leave_out(stacked, answers)
@@ -90,7 +92,7 @@ def aligned(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> A
     weights = None if first.weights is None else _weights(first, queries)
     if weights is not None:
         rows &= weights > 0
-    return Aligned(
+    return AlignedScores(
         query_ids=[query for query, kept in zip(queries, rows.tolist(), strict=True) if kept],
         columns=tuple(first.about(label) for label in chosen),
         names=tuple(names),
@@ -107,7 +109,7 @@ def _in_common(
     lacking: Bools = np.asarray(np.isnan(values).all(axis=(0, 2))) & np.array(answers)
     apart = tuple(label for label, empty in zip(labels, lacking.tolist(), strict=True) if empty)
     if apart and (asked or len(apart) == len(labels)):
-        raise NotComparable(f"{apart[0]}: no sample has a value of every system")
+        raise NotComparable(say("{label}: no sample has a value for every system", label=apart[0]))
     return tuple(label for label in labels if label not in apart), values[:, ~lacking], apart
 
 
@@ -118,26 +120,29 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
         found = [label for measure in split_measures(asked) for label in labels_of(first, measure)]
         for label in found:
             for scores in systems:
-                if _twin(scores, first, label) is None:
+                if _matching_label(scores, first, label) is None:
                     scores.label_of(label)
             if not first.about(label).is_mean:
-                kind = first.about(label).aggregate
-                raise UsageError(f"{label} is a {kind} over queries, not a mean, and cannot be tested query by query")
+                raise UsageError(
+                    say("{label} is not a mean over queries, so it cannot be tested query by query", label=label)
+                )
         return tuple(dict.fromkeys(found))
     shared = [
         label
         for label in first.labels
-        if all(_twin(other, first, label) is not None for other in systems)
+        if all(_matching_label(other, first, label) is not None for other in systems)
         and first.about(label).is_mean
         and not (first.about(label).over == "run" and _runs_differ(systems, label))
     ]
     if not shared:
-        held = "; ".join(f"{scores.name} has {_some(scores.labels)}" for scores in systems)
-        raise NotComparable(f"the systems have no measure in common that is a mean over queries: {held}")
+        held = [say("{system}: {measures}", system=one.name, measures=some(one.labels, _LISTED)) for one in systems]
+        raise NotComparable(
+            say("the systems have no measure in common that is a mean over queries ({held})", held=held)
+        )
     return tuple(shared)
 
 
-def _twin(scores: Scores, first: Scores, label: str) -> str | None:
+def _matching_label(scores: Scores, first: Scores, label: str) -> str | None:
     """Find a system's column of the same definition, whatever its label; of the same label, if there is none."""
     definition = first.definitions[label]
     if scores.definitions.get(label) == definition:
@@ -150,50 +155,75 @@ def _runs_differ(systems: Sequence[Scores], label: str) -> bool:
     """Coverage is averaged over the run's own queries: systems that answered different ones cannot be compared."""
     answered = []
     for scores in systems:
-        twin = _twin(scores, systems[0], label)
+        twin = _matching_label(scores, systems[0], label)
         values = scores.column(twin or label)
         answered.append({query for query, value in zip(scores.query_ids, values, strict=True) if not np.isnan(value)})
     return any(found != answered[0] for found in answered)
 
 
 def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
-    pair = f"{first.name} and {other.name}"
-    if first.judgments_digest != other.judgments_digest:
-        if about_answers(first):
-            raise NotComparable(
-                f"{pair} have different questions, references or ids: samples without ids are numbered, so give both"
-                " files the same query_id column, or the same order"
-            )
-        raise NotComparable(f"{pair} were evaluated on different judgments: evaluate both on the same file")
+    """Refuse two systems whose values must not stand side by side."""
+    pair = {"first": first.name, "second": other.name}
+    _check_judgments(first, other, pair)
     mine, theirs = first.protocol.rules(), other.protocol.rules()
     for rule, value in mine.items():
         if theirs[rule] != value:
-            raise NotComparable(f"{pair} were evaluated under different rules: {rule} = {value} and {theirs[rule]}")
+            raise NotComparable(
+                say(
+                    "{first} and {second} were evaluated under different rules: {rule} = {value} and {other}",
+                    **pair, rule=rule, value=value, other=theirs[rule],
+                )
+            )  # fmt: skip
     for label in labels:
-        method = first.about(label).method
-        if first.judge != other.judge and method == "llm":
-            raise NotComparable(
-                f"{label} of {first.name} was judged by {first.judge}, of {other.name} by {other.judge}"
-            )
-        if (
-            method in {"embedding", "sigmoid", "mix"}
-            and first.embedder
-            and other.embedder
-            and first.embedder != other.embedder
-        ):
-            raise NotComparable(
-                f"{label} of {first.name} was found with the embeddings {first.embedder}, of {other.name} with"
-                f" {other.embedder}: choose one for both with --embedder"
-            )
-        twin = _twin(other, first, label)
-        assert twin is not None
-        if first.definitions[label] != other.definitions[twin]:
-            raise NotComparable(
-                f"{label} of {first.name} is {first.definitions[label]}, of {other.name} {other.definitions[twin]}:"
-                " these are different measures"
-            )
+        _check_column(first, other, label, pair)
     if not _same_weights(first, other):
-        raise NotComparable(f"{pair} were evaluated with different query weights")
+        raise NotComparable(say("{first} and {second} were evaluated with different query weights", **pair))
+
+
+def _check_judgments(first: Scores, other: Scores, pair: Mapping[str, str]) -> None:
+    if first.judgments_digest == other.judgments_digest:
+        return
+    if about_answers(first):
+        raise NotComparable(
+            say(
+                "{first} and {second} have different questions, references or ids: samples without ids are "
+                "numbered, so give both files the same query_id column, or the same order",
+                **pair,
+            )
+        )
+    raise NotComparable(
+        say("{first} and {second} were evaluated on different judgments: evaluate both on the same file", **pair)
+    )
+
+
+def _check_column(first: Scores, other: Scores, label: str, pair: Mapping[str, str]) -> None:
+    """Refuse values of one measure that were judged by different judges, embedders or definitions."""
+    method = first.about(label).method
+    if first.judge != other.judge and method == "llm":
+        raise NotComparable(
+            say(
+                "{label} of {first} was judged by {judge}, {label} of {second} by {other}",
+                **pair, label=label, judge=first.judge, other=other.judge,
+            )
+        )  # fmt: skip
+    by_vectors = method in {"embedding", "sigmoid", "mix"} and first.embedder and other.embedder
+    if by_vectors and first.embedder != other.embedder:
+        raise NotComparable(
+            say(
+                "{label} of {first} was computed with the embeddings {embedder}, {label} of {second} with {other}: "
+                "choose one for both with --embedder",
+                **pair, label=label, embedder=first.embedder, other=other.embedder,
+            )
+        )  # fmt: skip
+    twin = _matching_label(other, first, label)
+    assert twin is not None
+    if first.definitions[label] != other.definitions[twin]:
+        raise NotComparable(
+            say(
+                "{label} is {definition} for {first}, but {other} for {second}: these are different measures",
+                **pair, label=label, definition=first.definitions[label], other=other.definitions[twin],
+            )
+        )  # fmt: skip
 
 
 def _same_weights(first: Scores, other: Scores) -> bool:
@@ -241,8 +271,14 @@ def _check_queries(queries: list[str], labels: Sequence[str], names: list[str], 
         if len(odd):
             lacking = names[int(np.flatnonzero(absent[odd[0], i])[0])]
             having = names[int(np.flatnonzero(~absent[odd[0], i])[0])]
-            some = ", ".join(queries[row] for row in odd[:_SHOWN]) + (" ..." if len(odd) > _SHOWN else "")
             raise NotComparable(
-                f"{label} stands on different queries: {lacking} has no value for {len(odd)} that {having} has"
-                f" ({some}); evaluate both with --missing zero and --undefined zero, or leave {label} out"
+                say(
+                    "{label} covers different queries: {lacking} has no value for {n} that {having} has ({queries}); "
+                    "evaluate both with --missing zero and --undefined zero, or leave out {label}",
+                    label=label,
+                    lacking=lacking,
+                    n=len(odd),
+                    having=having,
+                    queries=some((queries[row] for row in odd), _SHOWN),
+                )
             )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.comparable import Aligned, aligned
+from assay.analysis.comparable import AlignedScores, align_systems
+from assay.analysis.comparison_warnings import find_comparison_warnings
 from assay.analysis.decision import decide, decide_payment, too_few
 from assay.analysis.listwise import with_lists
-from assay.analysis.reviewer import concerns
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
 from assay.formats.reading import read_labels
+from assay.messages import say
 from assay.results.comparison import Comparison, Contrast, Mover, Pairs, Rules, Weight
 from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
@@ -69,12 +70,12 @@ def compare(
     if isinstance(systems, Mapping) and all(isinstance(scores, Scores) for scores in systems.values()):
         systems = [replace(scores, name=str(name)) for name, scores in systems.items()]
     if not isinstance(systems, (list, tuple)) or not all(isinstance(scores, Scores) for scores in systems):
-        raise UsageError("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)")
+        raise UsageError(say("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)"))
     listed = runs if runs is None or isinstance(runs, Mapping) else _in_order(systems, runs)
     ordered = _baseline_first(systems, baseline)
-    data = aligned(ordered, measures)
+    data = align_systems(ordered, measures)
     if not len(data.query_ids):
-        raise UsageError("no query has values of all systems")
+        raise UsageError(say("no query has a value for every system"))
     means = {
         label: mean_intervals(
             data.values[:, i],
@@ -96,7 +97,7 @@ def compare(
         contrasts=_contrasts(data, rules),
         pairs=_pairs(data, rules) if all_pairs else (),
         best=tuple(_best(data, i) for i in range(len(data.labels))),
-        warnings=concerns(ordered, data, rules, all_pairs=all_pairs),
+        warnings=find_comparison_warnings(ordered, data, rules, all_pairs=all_pairs),
         weight=_weight(data),
         descriptions=_descriptions(descriptions, data.names),
         scores=tuple(ordered),
@@ -107,7 +108,13 @@ def compare(
 def _in_order(systems: Sequence[Scores], runs: Iterable[Any]) -> dict[str, Any]:
     found = list(runs)
     if len(found) != len(systems):
-        raise UsageError(f"{len(found)} runs of {len(systems)} systems: give a run of every system, or none")
+        raise UsageError(
+            say(
+                "{runs} runs of {systems} systems: give a run of every system, or none",
+                runs=len(found),
+                systems=len(systems),
+            )
+        )
     return {scores.name: run for scores, run in zip(systems, found, strict=True)}
 
 
@@ -119,11 +126,11 @@ def _descriptions(
     found = read_labels(place) if isinstance(given, (str, os.PathLike)) else given or {}
     for name in found:
         if name not in systems:
-            raise UnknownName(f"system in {place}" if place else "system", name, systems)
+            raise UnknownName(say("system in {place}", place=place) if place else say("system"), name, systems)
     return found
 
 
-def _weight(data: Aligned) -> Weight | None:
+def _weight(data: AlignedScores) -> Weight | None:
     if data.weights is None:
         return None
     of = weighing(data.weights)
@@ -134,7 +141,7 @@ def _rules(rules: Rules | None, changes: dict[str, Any]) -> Rules:
     known = {entry.name for entry in fields(Rules)}
     for name in changes:
         if name not in known:
-            raise UnknownName("rule", name, known)
+            raise UnknownName(say("rule"), name, known)
     return replace(rules or Rules(), **changes)
 
 
@@ -143,16 +150,16 @@ def _baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Sco
     if baseline is None:
         return list(systems)
     if baseline not in names:
-        raise UnknownName("baseline", baseline, names)
+        raise UnknownName(say("baseline"), baseline, names)
     return sorted(systems, key=lambda scores: scores.name != baseline)
 
 
-def _best(data: Aligned, measure: int) -> str:
+def _best(data: AlignedScores, measure: int) -> str:
     means = [float(np.average(column, weights=data.weights)) for column in np.nan_to_num(data.values[:, measure]).T]
     return data.names[int(np.argmax(np.array(means) * data.signs()[measure]))]
 
 
-def _contrasts(data: Aligned, rules: Rules) -> tuple[Contrast, ...]:
+def _contrasts(data: AlignedScores, rules: Rules) -> tuple[Contrast, ...]:
     """Test every system on every measure in one pass; the columns are measures x systems."""
     differences = np.stack(
         [paired_differences(data.values[:, :, j], data.values[:, :, 0]) for j in range(1, len(data.names))], axis=2
@@ -165,7 +172,7 @@ def _contrasts(data: Aligned, rules: Rules) -> tuple[Contrast, ...]:
         rng=rules.seed,
     )
     pvalues = test.pvalue.reshape(labels, systems)
-    adjusted = _adjusted(pvalues, rules)
+    adjusted = _adjust_pvalues(pvalues, rules)
     exact = test.exact.reshape(labels, systems)
     return tuple(
         _contrast(
@@ -176,14 +183,14 @@ def _contrasts(data: Aligned, rules: Rules) -> tuple[Contrast, ...]:
     )
 
 
-def _adjusted(pvalues: Floats, rules: Rules) -> Floats:
+def _adjust_pvalues(pvalues: Floats, rules: Rules) -> Floats:
     if rules.family == "all":
         return adjust(pvalues.ravel(), method=rules.correction).reshape(pvalues.shape)
     return np.stack([adjust(row, method=rules.correction) for row in pvalues])
 
 
 def _contrast(
-    data: Aligned, rules: Rules, place: tuple[int, int], change: Floats, tested: tuple[float, float, bool]
+    data: AlignedScores, rules: Rules, place: tuple[int, int], change: Floats, tested: tuple[float, float, bool]
 ) -> Contrast:
     measure, system = place
     after, before = data.values[:, measure, system + 1], data.values[:, measure, 0]
@@ -192,14 +199,19 @@ def _contrast(
     options = {"weights": data.weights, "confidence_level": rules.confidence_level}
     t_test = paired_t(change, **options)  # type: ignore[arg-type]
     outcomes = wins_ties_losses(better)
-    interval = t_test.interval if rules.interval == "t" else _bootstrapped(change, data, rules)
+    interval = t_test.interval if rules.interval == "t" else _bootstrap_interval(change, data, rules)
     of = moments(change, data.weights)
     limits = data.columns[measure].limits(data.values[:, measure])
     span = None if limits is None else limits[1] - limits[0]
     if span is not None and rules.smallest_effect >= span:
         raise UsageError(
-            f"smallest effect {rules.smallest_effect:g}: differences in {data.labels[measure]} cannot be larger than"
-            f" {span:g}, so none could matter"
+            say(
+                "smallest effect {smallest:g}: differences in {measure} cannot be larger than {span:g}, so none "
+                "could matter",
+                smallest=rules.smallest_effect,
+                measure=data.labels[measure],
+                span=span,
+            )
         )
     verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span)
     return Contrast(
@@ -223,7 +235,7 @@ def _contrast(
         limit=None if span is None or change[~np.isnan(change)].any() else _limit(change, data, rules.alpha, span),
         verdict=verdict,
         improves=sign * (t_test.estimate or 0.0) > 0,
-        at_least_smallest=_beyond(interval, rules.smallest_effect) or _all_beyond(of, change, data, rules, span),
+        at_least_smallest=_is_beyond(interval, rules.smallest_effect) or _all_beyond(of, change, data, rules, span),
         pays=decide_payment(verdict, after, before, rules, weights=data.weights, bounds=limits) if sign > 0 else None,
         gained=_movers(data, better, before, after),
         lost=_movers(data, -better, before, after),
@@ -236,12 +248,12 @@ def _detectable(of: Moments, rules: Rules) -> float | None:
     return detectable_difference(of.deviation, of.effective_n, alpha=rules.alpha).difference
 
 
-def _limit(change: Floats, data: Aligned, alpha: float, span: float) -> float | None:
+def _limit(change: Floats, data: AlignedScores, alpha: float, span: float) -> float | None:
     """The upper bound of the mean at alpha, which counts on what the queries did not show."""
     return upper_bound(change, upper=span, alpha=alpha, weights=data.weights)
 
 
-def _all_beyond(of: Moments, change: Floats, data: Aligned, rules: Rules, span: float | None) -> bool:
+def _all_beyond(of: Moments, change: Floats, data: AlignedScores, rules: Rules, span: float | None) -> bool:
     """Say whether the same difference of all queries is surely above the smallest that matters."""
     if of.reason != NO_SPREAD or span is None or not of.mean:
         return False
@@ -249,7 +261,7 @@ def _all_beyond(of: Moments, change: Floats, data: Aligned, rules: Rules, span: 
     return most is not None and -most >= rules.smallest_effect
 
 
-def _bootstrapped(change: Floats, data: Aligned, rules: Rules) -> Interval:
+def _bootstrap_interval(change: Floats, data: AlignedScores, rules: Rules) -> Interval:
     return mean_intervals(
         change[:, None],
         weights=data.weights,
@@ -260,7 +272,7 @@ def _bootstrapped(change: Floats, data: Aligned, rules: Rules) -> Interval:
     )[0]
 
 
-def _beyond(interval: Interval, smallest: float) -> bool:
+def _is_beyond(interval: Interval, smallest: float) -> bool:
     return (
         interval.low is not None
         and interval.high is not None
@@ -268,7 +280,7 @@ def _beyond(interval: Interval, smallest: float) -> bool:
     )
 
 
-def _movers(data: Aligned, gain: Floats, before: Floats, after: Floats) -> tuple[Mover, ...]:
+def _movers(data: AlignedScores, gain: Floats, before: Floats, after: Floats) -> tuple[Mover, ...]:
     """The queries that gained most, in falling order; queries that did not gain are none of them."""
     known = np.nan_to_num(gain, nan=0.0)
     order = np.argsort(-known, kind="stable")[:_MOVERS]
@@ -277,7 +289,7 @@ def _movers(data: Aligned, gain: Floats, before: Floats, after: Floats) -> tuple
     )
 
 
-def _pairs(data: Aligned, rules: Rules) -> tuple[Pairs, ...]:
+def _pairs(data: AlignedScores, rules: Rules) -> tuple[Pairs, ...]:
     cube = data.values.transpose(0, 2, 1)
     found = randomised_tukey(
         cube, weights=data.weights, confidence_level=rules.confidence_level, n_resamples=rules.n_resamples,

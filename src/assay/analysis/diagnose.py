@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assay.analysis.evaluate import listed_run, rank, score
+from assay.analysis.evaluate import prepare_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.settings import Settings
 from assay.analysis.stored import read_systems
 from assay.data.status import UNDEFINED
 from assay.errors import InputError, UnknownName, UsageError
+from assay.formats.conversion import as_judgments, as_whole_run
 from assay.formats.files import Input
-from assay.formats.given import as_judgments, as_whole_run
 from assay.formats.results import load_result
 from assay.messages import say
 from assay.results.answers import AnswerDetails, by_stage, weakest_statements
@@ -70,12 +70,11 @@ def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
 def _check_target(target: Target, value: float | None) -> TargetCheck:
     if value is None or value != value:  # noqa: PLR0124
         return TargetCheck(target, None, "unmeasured", "")
-    if target.excellent is not None and target.reached(value, target.excellent):
+    if target.excellent is not None and target.is_reached(value, target.excellent):
         return TargetCheck(target, value, "excellent", "")
-    if target.reached(value, target.target):
+    if target.is_reached(value, target.target):
         return TargetCheck(target, value, "ok", "")
-    advice = say("text.either", en=target.advice, zh=target.advice_zh or target.advice) if target.advice else ""
-    return TargetCheck(target, value, "high" if target.below else "low", advice)
+    return TargetCheck(target, value, "high" if target.below else "low", target.what_to_do)
 
 
 def diagnose(
@@ -105,13 +104,13 @@ def diagnose(
     check_measured(measured or {}, settings.protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = score(ranking, settings)
-    label = chosen(scores, None)
+    label = choose_measure(scores, None)
     depth = k or cutoff_of(scores, label)
     threshold = settings.protocol.min_relevance
     stage = _stages(ranking, threshold, depth)
     first = _first_relevant(ranking, threshold)
     lowest = _lowest(scores, label)
-    listed = listed_run(run, settings.protocol, chunks, dedupe=dedupe)
+    listed = prepare_run(run, settings.protocol, chunks, dedupe=dedupe)
     lists = _lists(judgments, listed, settings.protocol, [query for _, query in lowest])
     texts = queries.texts() if queries else {}
     return Diagnosis(
@@ -121,7 +120,7 @@ def diagnose(
         queries=scores.judged,
         protocol=settings.protocol,
         targets=check_targets(scores, measured),
-        stages=_grouped(stage),
+        stages=_queries_by_stage(stage),
         slices=_slices(scores, label, queries, stage),
         worst=tuple(
             Worst(
@@ -153,7 +152,7 @@ def diagnose_scores(
 
     Of answers, `samples` are the records of the result file: their stages and their weakest statements.
     """
-    label = chosen(scores, measure)
+    label = choose_measure(scores, measure)
     texts = {one.sample.query_id: one.sample.question or "" for one in samples} | (queries.texts() if queries else {})
     worst = [
         Worst(query, float(scores.column(label)[row]), None, None, None, (), texts.get(query, ""))
@@ -204,7 +203,12 @@ def check_measured(measured: Mapping[str, float], protocol: Protocol) -> None:
     targets = [target.measure for target in protocol.targets]
     for name in measured:
         if name not in targets:
-            raise UnknownName(f"target of protocol {protocol.name}", name, targets, hint=f"it has {', '.join(targets)}")
+            raise UnknownName(
+                say("target of protocol {name}", name=protocol.name),
+                name,
+                targets,
+                hint=say("its targets are {targets}", targets=targets),
+            )
 
 
 def attribute_notes(queries: Queries, found: Sequence[Diagnosis], *, place: str | None = None) -> list[str]:
@@ -214,7 +218,9 @@ def attribute_notes(queries: Queries, found: Sequence[Diagnosis], *, place: str 
     if not judged:
         return []
     if not known & judged:
-        raise InputError("no query id of this file is judged", path=place, hint="check that the ids are the same")
+        raise InputError(
+            say("none of the query ids in this file is judged"), path=place, hint=say("check that the ids are the same")
+        )
     lacking = len(judged - known)
     used = {part.attribute for one in found for part in one.slices}
     left = [name for name in queries.attributes if name not in used]
@@ -227,7 +233,7 @@ def cutoff_of(scores: Scores, label: str) -> int:
     return scores.about(label).k or 10
 
 
-def chosen(scores: Scores, measure: str | None) -> str:
+def choose_measure(scores: Scores, measure: str | None) -> str:
     """The measure to sort queries by: the one named, the protocol's primary one, or the first mean."""
     if measure is not None:
         return scores.label_of(measure)
@@ -235,7 +241,7 @@ def chosen(scores: Scores, measure: str | None) -> str:
         return scores.protocol.primary
     means = [column.label for column in scores.columns if column.is_mean]
     if not means:
-        raise UsageError("none of the measures is a mean over queries")
+        raise UsageError(say("none of the measures is a mean over queries"))
     return means[0]
 
 
@@ -264,7 +270,7 @@ def _stages(ranking: Ranking, threshold: float, k: int) -> dict[str, RetrievalSt
     return {query: names[codes[i]] for i, query in enumerate(ranking.query_ids) if ranking.judged[i]}
 
 
-def _grouped(stage: Mapping[str, RetrievalStage]) -> dict[RetrievalStage, tuple[str, ...]]:
+def _queries_by_stage(stage: Mapping[str, RetrievalStage]) -> dict[RetrievalStage, tuple[str, ...]]:
     return {name: tuple(query for query, found in stage.items() if found == name) for name in RETRIEVAL_STAGES}
 
 

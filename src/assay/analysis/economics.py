@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from assay.analysis.protocols import load_protocol
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.files import read_toml
 from assay.formats.results import read_record
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
+    from assay.data.protocol import Target
     from assay.llm.prices import Price, PriceTable
 
 _MILLION = 1_000_000
@@ -58,18 +60,30 @@ class PricedMethod:
                 continue
             least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
-                expected = "a number above 0" if least else "a number from 0 on"
-                raise UsageError(f"{self.name}: {entry.name} = {value!r}: expected {expected}")
+                wrong = {"name": self.name, "key": entry.name, "value": value}
+                raise UsageError(
+                    say("{name}: {key} = {value!r}: expected a number above 0", **wrong)
+                    if least
+                    else say("{name}: {key} = {value!r}: expected a number, 0 or more", **wrong)
+                )
         ways = [self.price is not None or bool(self.model), self.price_per_search is not None,
                 self.machine is not None, self.per_query is not None]  # fmt: skip
         if sum(ways) > 1:
             raise UsageError(
-                f"{self.name}: give a price (or model), price_per_search, a machine or per_query, not several of them"
+                say(
+                    "{name}: give only one of price (or model), price_per_search, machine and per_query",
+                    name=self.name,
+                )
             )
         if self.machine is not None and self.throughput is None:
-            raise UsageError(f"{self.name}: a machine needs its throughput in queries a second, or a bench file")
+            raise UsageError(
+                say(
+                    "{name}: a machine needs throughput, the queries it serves a second, or a bench file",
+                    name=self.name,
+                )
+            )
         if (self.price is not None or self.model) and self.tokens is None:
-            raise UsageError(f"{self.name}: a price needs tokens, the number of tokens of a document")
+            raise UsageError(say("{name}: a price needs tokens, the number of tokens in a document", name=self.name))
 
     @classmethod
     def of(cls, name: str, given: Mapping[str, Any], *, also: Sequence[str] = ()) -> PricedMethod:
@@ -78,7 +92,8 @@ class PricedMethod:
         for key in given:
             if key not in known:
                 names = [*known, *also]
-                raise UnknownName(f"key of method {name}", key, names, hint=f"one of {', '.join(names)}")
+                hint = say("the keys are {names}", names=names)
+                raise UnknownName(say("key of method {name}", name=name), key, names, hint=hint)
         return cls(name, **given)
 
 
@@ -122,11 +137,13 @@ def cost(
     settled = {**_USUAL, **own, **{name: value for name, value in asked.items() if value is not None}}
     for name in _SETTINGS[:2]:
         if not 0 < settled[name] < math.inf:
-            raise UsageError(f"{name} must be above 0, not {settled[name]!r}")
+            raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=settled[name]))
     rows, notes = price_methods(methods, settled["documents_per_query"])
     names = [method.name for method in rows]
     if len(set(names)) < len(names):
-        raise UsageError(f"two methods are called {max(names, key=names.count)!r}: give each a name of its own")
+        raise UsageError(
+            say("two methods are called {name!r}: give each a name of its own", name=max(names, key=names.count))
+        )
     table = _price_table(prices)
     job = _Job(settled["queries_per_day"], settled["documents_per_query"], settled["currency"], table, day)
     found = [MethodCost(say("cost.none"), 0.0, 0.0, "")]
@@ -134,7 +151,16 @@ def cost(
     if reference or not rows:
         found += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
     volumes = (settled["documents_per_query"], settled["queries_per_day"])
-    return Costs(settled["currency"], *volumes, tuple(found), (*notes, *job.warnings))
+    goal = price_goal(settled["currency"], found)
+    return Costs(settled["currency"], *volumes, tuple(found), (*notes, *job.warnings), goal)
+
+
+def price_goal(currency: str, found: Sequence[MethodCost]) -> Target | None:
+    """What the protocol of rerankers asks of the price of a million tokens, where a method has one in dollars."""
+    if currency != "USD" or all(one.price is None for one in found):
+        return None
+    targets = load_protocol("rerank").targets
+    return next((target for target in targets if target.measure == "cost_per_million_tokens"), None)
 
 
 _USUAL: dict[str, Any] = {"queries_per_day": 100_000, "documents_per_query": 50, "currency": "USD"}
@@ -152,13 +178,18 @@ def read_methods(place: Place) -> tuple[dict[str, Any], list[Described]]:
     tables = raw.pop("method", {})
     for key in raw:
         if key not in _SETTINGS:
-            raise UnknownName(f"key in {os.fspath(place)}", key, [*_SETTINGS, "method"])
+            raise UnknownName(say("key in {place}", place=os.fspath(place)), key, [*_SETTINGS, "method"])
     numbers = [raw[name] for name in _SETTINGS[:2] if name in raw]
     if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in numbers):
-        raise InputError("queries_per_day and documents_per_query must be numbers", path=os.fspath(place))
+        raise InputError(say("queries_per_day and documents_per_query must be numbers"), path=os.fspath(place))
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise InputError("methods are tables such as [method.cross-encoder]", path=os.fspath(place))
+        raise InputError(say("a method must be a table such as [method.cross-encoder]"), path=os.fspath(place))
     return raw, [(name, dict(table)) for name, table in tables.items()]
+
+
+def read_costs(place: Place) -> Costs:
+    """Read the costs of a result file that `assay cost` wrote."""
+    return read_record(place, Costs, "cost", hint=say("cost.make_one"))
 
 
 def price_methods(
@@ -176,16 +207,16 @@ def _method(name: str, known: Mapping[str, Any], documents: float, notes: list[S
     bench, threads = values.pop("bench", None), values.pop("threads", None)
     if bench is not None:
         if "throughput" in values:
-            raise UsageError(f"{name}: give throughput or a bench file, not both")
-        place = "the measurement" if isinstance(bench, Bench) else str(bench)
-        hint = "make one: assay bench ... -o FILE.json"
-        measured = bench if isinstance(bench, Bench) else read_record(place, Bench, "bench", hint=hint)
+            raise UsageError(say("{name}: give throughput or a bench file, not both", name=name))
+        place = say("the measurement") if isinstance(bench, Bench) else str(bench)
+        hint = say("make one: assay bench ... -o FILE.json")
+        measured = bench if isinstance(bench, Bench) else read_record(place, Bench, say("bench result"), hint=hint)
         many = None if threads is None else int(threads)
         qps, used = fastest_load(measured, documents=documents, threads=many, place=place)
         values["throughput"] = qps
         notes.append(say("cost.measured", method=name, qps=qps, place=place, threads=used))
     elif threads is not None:
-        raise UsageError(f"{name}: threads says which load of a bench file counts: give bench=FILE too")
+        raise UsageError(say("{name}: threads chooses a load of a bench file: give bench=FILE too", name=name))
     return PricedMethod.of(name, values, also=("bench", "threads"))
 
 
@@ -230,7 +261,14 @@ class _Job:
             self.warnings.append(say("cost.no_price", method=method.name, model=method.model))
             return _unknown(method, say("cost.lacks_model", model=method.model))
         if row.currency != self.currency:
-            raise UsageError(f"{method.name}: the price is in {row.currency}, not in {self.currency} (see currency)")
+            raise UsageError(
+                say(
+                    "{name}: the price is in {currency}, not in {wanted} (see currency)",
+                    name=method.name,
+                    currency=row.currency,
+                    wanted=self.currency,
+                )
+            )
         length = (method.tokens or 0.0) * self.documents / method.calls
         tier = row.tier(length)
         if tier is None:
@@ -247,10 +285,17 @@ class _Job:
         table = self.prices or PriceTable.load()
         if method.url:
             return table.price(Address.of(method.url), method.model, day=self.day)
-        rows = table.named(method.model, day=self.day)
+        rows = table.prices_of(method.model, day=self.day)
         if len(rows) > 1:
-            vendors = ", ".join(row.vendor or row.host for row in rows)
-            raise UsageError(f"{method.name}: several vendors have {method.model} ({vendors}): say which by url")
+            vendors = [row.vendor or row.host for row in rows]
+            raise UsageError(
+                say(
+                    "{name}: several vendors offer {model} ({vendors}): choose one by its url",
+                    name=method.name,
+                    model=method.model,
+                    vendors=vendors,
+                )
+            )
         return rows[0] if rows else None
 
     def _by_search(self, method: PricedMethod, price: float) -> MethodCost:
@@ -289,24 +334,33 @@ def _unknown(method: PricedMethod, reason: Said, price: float | None = None) -> 
 
 
 def fastest_load(
-    bench: Bench, *, documents: float, threads: int | None = None, place: str = "the file"
+    bench: Bench, *, documents: float, threads: int | None = None, place: str | None = None
 ) -> tuple[float, int]:
     """Queries a second in the part of a bench result that has so many candidates, and how many threads it took.
 
     Of several loads the one with the highest throughput counts, unless `threads` says which.
     """
+    place = place or say("the measurement")
     loads = [load for load in bench.loads if load.count and load.kind == "closed"]
     if not loads:
-        raise UsageError(f"{place} holds no closed loop with successful calls: its throughput is not known")
+        raise UsageError(
+            say("{place} has no closed loop with successful calls, so its throughput is not known", place=place)
+        )
     sizes = sorted({load.candidates for load in loads if load.candidates is not None})
     if sizes and documents not in sizes:
-        shown = ", ".join(map(str, sizes))
-        raise UsageError(f"{place} was measured with {shown} candidates, not with {documents:g} documents a query")
+        raise UsageError(
+            say(
+                "{place} was measured with {sizes} candidates, not with {documents:g} documents per query",
+                place=place,
+                sizes=sizes,
+                documents=documents,
+            )
+        )
     fitting = [load for load in loads if not sizes or load.candidates == documents]
     if threads is not None:
         fitting = [load for load in fitting if load.threads == threads]
         if not fitting:
-            raise UsageError(f"{place} was not measured with {threads} threads")
+            raise UsageError(say("{place} was not measured with {threads} threads", place=place, threads=threads))
     best = max(fitting, key=lambda load: load.throughput_qps)
     return best.throughput_qps, best.threads
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from assay.analysis.doubts import doubts
 from assay.analysis.settings import Settings, need_subtopics
+from assay.analysis.warnings import find_score_warnings
 from assay.data.folding import fold_run
 from assay.data.joining import rank_run
 from assay.data.mappings import rank_mapping
@@ -18,8 +18,9 @@ from assay.data.run import Run
 from assay.data.scores import Counts, Scores
 from assay.data.status import MISSING, SCORED, UNDEFINED, UNJUDGED
 from assay.errors import InputError, Repeated, UsageError, excerpt
-from assay.formats.given import are_several, as_judgments, as_records, as_run, as_runs
+from assay.formats.conversion import are_several, as_judgments, as_records, as_run, as_runs
 from assay.formats.trec.reading import locate
+from assay.messages import say, some
 
 if TYPE_CHECKING:
     from assay.data.judgments import Judgments
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from assay.data.segments import Bools, Floats, Ints
     from assay.measures import Measure
 
-_FOLD = "these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)"
 
-
+_FEW = 3  # queries in a message
 # Several runs, as far as a type can tell them from one.
 Several = (
     list[str] | list[Path] | list[Run] | tuple[str, ...] | tuple[Path, ...] | tuple[Run, ...]
@@ -120,16 +120,19 @@ def evaluate(
     if run is None:
         records = as_records(judgments)
         if len(records.runs) != 1:
-            names = ", ".join(one.name for one in records.runs)
+            names = [one.name for one in records.runs]
             raise UsageError(
-                f"the records hold the systems {names}: give their judgments and runs, as in"
-                " evaluate(found.judgments, found.runs) with found = assay.read_records(...)"
+                say(
+                    "the records are of several systems ({names}): give their judgments and runs, as in "
+                    "evaluate(found.judgments, found.runs) with found = assay.read_records(...)",
+                    names=names,
+                )
             )
         judgments, run = records.judgments, records.runs[0]
         ties = ties or ("given" if records.unnamed else None)
     several = are_several(run)
     if several and name is not None:
-        raise UsageError(f"name={name!r} does not fit several runs: name them in a dict")
+        raise UsageError(say("name={name!r} cannot name several runs: give them as a dict, {{name: run}}", name=name))
     judged = as_judgments(judgments, subtopics=need_subtopics(measures, protocol), dedupe=dedupe)
     settings = Settings.of(
         judged,
@@ -173,7 +176,7 @@ def evaluate_run(
         name=name or str(getattr(run, "name", "run")),
         inputs=tuple((role, source) for role, source in sources if source is not None),
         file=None if sources[1][1] is None else sources[1][1].portable,
-        warnings=doubts(scores, complete=judgments.complete),
+        warnings=find_score_warnings(scores, complete=judgments.complete),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
     )
 
@@ -190,9 +193,9 @@ def rank(
     float32 = protocol.scores == "float32"
     has_chunks = chunks is not None or (isinstance(run, Run) and run.has_chunks)
     if chunks is not None and protocol.fold is None:
-        raise UsageError("a chunk map needs --fold after (cut, then fold) or --fold before (fold, then cut)")
+        raise UsageError(say("a chunk map needs --fold after (cut, then fold) or --fold before (fold, then cut)"))
     if protocol.fold is None or not has_chunks:
-        notes = () if protocol.fold is None else ("no chunk map is given: documents are evaluated as they are listed",)
+        notes = () if protocol.fold is None else (say("evaluate.no_chunk_map"),)
         if protocol.ignore_same_id:
             run = _without_same_ids(run)
         if isinstance(run, Run):
@@ -200,23 +203,34 @@ def rank(
                 ranking = rank_run(judgments, run, ties=protocol.ties, float32=float32, dedupe=dedupe)
             except Repeated as error:
                 found = locate(run.source, error)
-                raise (found.with_hint(_FOLD) if run.has_chunks else found) from None
+                raise (found.with_hint(_fold_hint()) if run.has_chunks else found) from None
         else:
             ranking = rank_mapping(judgments, run, ties=protocol.ties, float32=float32)
     else:
         notes = ()
-        folded = listed_run(run, protocol, chunks)
+        folded = prepare_run(run, protocol, chunks)
         ranking = rank_run(judgments, folded, ties="given", folded=protocol.fold == "after")
     if not (ranking.judged & ranking.in_run).any():
+        queries = {"listed": _first(ranking, ranking.in_run), "judged": _first(ranking, ranking.judged)}
+        names = {"run": _source_label(run), "judgments": _source_label(judgments)}
         raise InputError(
-            f"run {_shown(run)} and judgments {_shown(judgments)} have no query in common: the run has"
-            f" {_first(ranking, ranking.in_run)}, the judgments have {_first(ranking, ranking.judged)}",
-            hint="check that both use the same query ids",
+            say(
+                "run {run} and judgments {judgments} have no query in common: the run has {listed}, the judgments have "
+                "{judged}",
+                **names,
+                **queries,
+            )
+            if all(names.values())
+            else say(
+                "the run and the judgments have no query in common: the run has {listed}, the judgments have {judged}",
+                **queries,
+            ),
+            hint=say("check that both use the same query ids"),
         )
     return ranking, notes
 
 
-def listed_run(
+def prepare_run(
     run: Run | Mapping[str, Mapping[str, float]],
     protocol: Protocol,
     chunks: Mapping[str, str] | str | None = None,
@@ -250,14 +264,21 @@ def _without_same_ids(
     return {query: {doc: score for doc, score in docs.items() if doc != query} for query, docs in run.items()}
 
 
-def _shown(data: Any) -> str:
+def _source_label(data: Any) -> str:
     source = getattr(data, "source", None)
-    return str(source.label) if source is not None else str(getattr(data, "name", "given"))
+    return str(source.label) if source is not None else ""
 
 
 def _first(ranking: Ranking, mask: Bools) -> str:
     found = np.flatnonzero(mask)
-    return f"{excerpt(ranking.query_ids[found[0]])} and {len(found) - 1} more" if len(found) else "none"
+    if not len(found):
+        return say("none")
+    first = excerpt(ranking.query_ids[found[0]])
+    return first if len(found) == 1 else say("{query} and {n} more", query=first, n=len(found) - 1)
+
+
+def _fold_hint() -> str:
+    return say("these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)")
 
 
 def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everything: bool) -> Floats | None:
@@ -268,12 +289,16 @@ def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everythin
     lacking = [query for query, needs in zip(ranking.query_ids, counted, strict=True) if needs and query not in weights]
     if lacking:
         raise InputError(
-            f"query {excerpt(lacking[0])} has no weight ({len(lacking)} queries lack one)",
-            hint="give every query a weight, 0 to leave it out",
+            say(
+                "{n} {n:query has|queries have} no weight: {queries}",
+                n=len(lacking),
+                queries=some(map(excerpt, lacking), _FEW),
+            ),
+            hint=say("give every query a weight; 0 leaves it out"),
         )
     values = np.array([float(weights.get(query, 0.0)) for query in ranking.query_ids])
     if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
-        raise InputError("query weights must be finite and not negative, and at least one must be above 0")
+        raise InputError(say("query weights must be finite and not negative, and at least one must be above 0"))
     return values
 
 
@@ -290,7 +315,7 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
         raw = measure.compute(ranking)
         values[:, i], status[:, i] = _cells(ranking, measure, raw, protocol)
         kept = ~np.isnan(values[:, i])
-        hangs = _hangs_on_ties(measure, raw[tied_queries], spread) & kept[tied_queries]
+        hangs = _depends_on_ties(measure, raw[tied_queries], spread) & kept[tied_queries]
         counts[label] = Counts(
             queries=int(kept.sum()),
             missing=int((status[:, i] == MISSING).sum()),
@@ -298,7 +323,7 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
             unjudged=int((status[:, i] == UNJUDGED).sum()),
             tied=int(hangs.sum()),
             short=0 if measure.k is None else int((kept & ranking.in_run & (ranking.retrieved < measure.k)).sum()),
-            unjudged_share=_unjudged_share(ranking, measure.k, kept),
+            unjudged_share=_share_unjudged(ranking, measure.k, kept),
         )
     return Scores(
         name="run",
@@ -344,7 +369,7 @@ def _orders(ranking: Ranking, queries: Ints) -> list[Ranking]:
     return [tied.extreme(best=True), tied.extreme(best=False)]
 
 
-def _hangs_on_ties(measure: Measure, raw: Floats, spread: list[Ranking]) -> Bools:
+def _depends_on_ties(measure: Measure, raw: Floats, spread: list[Ranking]) -> Bools:
     """Mark the queries whose value would differ under another order of tied documents."""
     differs = np.zeros(len(raw), dtype=bool)
     for other in spread:
@@ -352,7 +377,7 @@ def _hangs_on_ties(measure: Measure, raw: Floats, spread: list[Ranking]) -> Bool
     return differs
 
 
-def _unjudged_share(ranking: Ranking, k: int | None, kept: Bools) -> float | None:
+def _share_unjudged(ranking: Ranking, k: int | None, kept: Bools) -> float | None:
     """Mean share of unjudged documents in the top k of the queries in the mean."""
     shown = ranking.shown(k)
     some = kept & (shown > 0)

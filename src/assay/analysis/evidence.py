@@ -12,32 +12,34 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.report_data import Evidence
+from assay.analysis.check_files import identify
+from assay.analysis.report_data import ReportEvidence
 from assay.data.record import Record
 from assay.data.run import Run
 from assay.data.source import Source
-from assay.errors import AssayError, NotComparable, UnknownName, UsageError
+from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
+from assay.formats.conversion import as_judgments, as_whole_run
 from assay.formats.files import Input, file_name, run_name
-from assay.formats.given import as_judgments, as_whole_run
 from assay.formats.queries import Queries, read_queries
 from assay.formats.reading import read_judgments, read_run
 from assay.formats.results import load_result
 from assay.messages import say
 from assay.pipeline.documents import read_collection
+from assay.results.answers import AnswerDetails
 from assay.results.result import Result, make_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from assay.data.judgments import Judgments
+    from assay.data.scores import Scores
 
 Place = str | os.PathLike[str]
-SHOWN = ("answers", "experiment", "bench", "cost", "roi")  # what a report shows of a result without systems
 _NAMES = 4  # of systems in a title
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedResult:
     """A result with what it is called: `title` in headings, `name` where it came from; and its file, if it has one."""
 
     result: Result
@@ -46,48 +48,81 @@ class Loaded:
     file: str | None = None
 
 
-def load(place: Place, *, name: str | None = None) -> Loaded:
+def _result_at(path: str) -> Input:
+    """Open a result file; of another one, say what it is."""
+    source = Input.at(path)
+    if not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
+        try:
+            kind = identify(path)
+        except AssayError:
+            return source
+        if kind != "result":
+            raise InputError(
+                say("this is not a result file but {kind}", kind=say(f"check.kind_{kind}")),
+                path=path,
+                hint=say("make one: assay evaluate qrels.txt my.run -o result.json"),
+            )
+    return source
+
+
+def load(place: Place, *, name: str | None = None) -> LoadedResult:
     """Read a result file that has something to show; `name` renames the system of a file that has one."""
     path = os.fspath(place)
-    result = load_result(Input.at(path))
+    result = load_result(_result_at(path))
     systems = result.systems
     if name is not None and len(systems) != 1:
-        raise UsageError(f"{path} holds {len(systems)} systems: a single name does not fit them")
-    if not systems and not any(part in result.parts for part in SHOWN):
-        raise UsageError(f"{path} holds nothing that a report shows: no {', no '.join(('systems', *SHOWN))}")
-    renamed = result if name is None else replace(result, systems=(replace(systems[0], name=name),))
+        raise UsageError(say("{path} holds {n} systems: one name cannot name them all", path=path, n=len(systems)))
+    if not systems and not result.parts:
+        raise UsageError(
+            say("{path} holds nothing that a report shows: neither systems nor what was found out", path=path)
+        )
+    renamed = result if name is None else _rename_system(result, name)
     shown = Path(path).name if Path(path).suffix == ".json" else path
-    return Loaded(renamed, shown, Path(shown).stem, path)
+    return LoadedResult(renamed, shown, Path(shown).stem, path)
 
 
-def take(record: Record) -> Loaded:
+def _rename_system(result: Result, name: str) -> Result:
+    """Give the one system of a result another name, which its answers are called by too."""
+    system = replace(result.systems[0], name=name)
+    parts = {key: _of_system(one, system) for key, one in result.parts.items()}
+    return replace(result, systems=(system,), parts=parts)
+
+
+def _of_system(found: Record | tuple[Record, ...], system: Scores) -> Record | tuple[Record, ...]:
+    if not isinstance(found, AnswerDetails):
+        return found
+    means = next(iter(found.means.values()), {})
+    return replace(found, scores=(system,), means={system.name: means} if means else {})
+
+
+def wrap_record(record: Record) -> LoadedResult:
     """Take a record that is in memory."""
     result = record if isinstance(record, Result) else make_result(record)
     names = [system.name for system in result.systems] or [result.origin.command or type(record).__name__]
     title = ", ".join(names[:_NAMES]) + (" ..." if len(names) > _NAMES else "")
-    return Loaded(result, result.origin.command or title, title)
+    return LoadedResult(result, result.origin.command or title, title)
 
 
-def load_all(given: Loaded | Record | Place | Iterable[Loaded | Record | Place]) -> list[Loaded]:
+def load_all(given: LoadedResult | Record | Place | Iterable[LoadedResult | Record | Place]) -> list[LoadedResult]:
     """Take results as files, as records, or several of either."""
     if isinstance(given, (str, os.PathLike)):
         return [load(given)]
     if isinstance(given, Record):
-        return [take(given)]
-    if isinstance(given, Loaded):
+        return [wrap_record(given)]
+    if isinstance(given, LoadedResult):
         return [given]
     several = list(given.values()) if isinstance(given, Mapping) else list(given)
     return [one for each in several for one in load_all(each)]
 
 
 def find_evidence(
-    results: Sequence[Loaded], *, judgments: Any = None, runs: Mapping[str, Any] | Iterable[Any] = (),
+    results: Sequence[LoadedResult], *, judgments: Any = None, runs: Mapping[str, Any] | Iterable[Any] = (),
     documents: Mapping[str, str] | Place | None = None, queries: Queries | Place | None = None,
-) -> Evidence:  # fmt: skip
+) -> ReportEvidence:  # fmt: skip
     """Take what is given, and of the files that results name those that are near them and unchanged."""
     notes: list[str] = []
-    files = {role: _unchanged(results, role) for role in ("judgments", "run")}
-    return Evidence(
+    files = {role: _find_unchanged(results, role) for role in ("judgments", "run")}
+    return ReportEvidence(
         judgments=_judgments(results, judgments, files["judgments"]),
         runs=_runs(results, _by_system(runs), files["run"], notes),
         documents=_texts(documents),
@@ -103,15 +138,18 @@ def _texts(documents: Mapping[str, str] | Place | None) -> Mapping[str, str]:
     return documents or {}
 
 
-def _judgments(results: Sequence[Loaded], given: Any, near: Mapping[str, Path]) -> Judgments | None:
+def _judgments(results: Sequence[LoadedResult], given: Any, near: Mapping[str, Path]) -> Judgments | None:
     """Judgments that are given must be those of a result; others are taken where their hash is the same."""
     systems = [system for one in results for system in one.result.systems]
     digests = {one.result.systems[0].judgments_digest for one in results if one.result.systems}
     if given is not None:
         read = as_judgments(given)
         if digests and read.digest not in digests:
-            shown = given if isinstance(given, (str, os.PathLike)) else "what is given"
-            raise NotComparable(f"{shown} does not hold the judgments of the results: their content differs")
+            raise NotComparable(
+                say("{path} does not hold the judgments of the results: their content differs", path=os.fspath(given))
+                if isinstance(given, (str, os.PathLike))
+                else say("these are not the judgments of the results: their content differs")
+            )
         return read
     for place in near.values():
         with suppress(AssayError):  # nobody named this file here: what is wrong in it is not told
@@ -121,18 +159,18 @@ def _judgments(results: Sequence[Loaded], given: Any, near: Mapping[str, Path]) 
     return next((held for system in systems if not isinstance(held := system.judgments, str)), None)
 
 
-def _unchanged(results: Sequence[Loaded], role: str) -> dict[str, Path]:
+def _find_unchanged(results: Sequence[LoadedResult], role: str) -> dict[str, Path]:
     """Input files of a role that are still there with the same bytes, in the folder of their result or below it."""
     found: dict[str, Path] = {}
     for one in results:
         for entry in one.result.origin.inputs:
-            for place in _near(one.file, entry.path) if entry.role == role and entry.sha256 else ():
+            for place in _paths_near(one.file, entry.path) if entry.role == role and entry.sha256 else ():
                 if Source(entry.path, place).sha256 == entry.sha256:
                     found.setdefault(entry.path, place)
     return found
 
 
-def _near(file: str | None, path: str) -> list[Path]:
+def _paths_near(file: str | None, path: str) -> list[Path]:
     """Where a path in a result leads, from here or from the result, without leaving the folder of the result."""
     if file is None:
         return []
@@ -146,13 +184,13 @@ def _near(file: str | None, path: str) -> list[Path]:
     return found
 
 
-def _written(results: Sequence[Loaded]) -> dict[str, Path]:
+def _experiment_runs(results: Sequence[LoadedResult]) -> dict[str, Path]:
     """Runs that an experiment wrote beside its result, by system."""
     found = {}
     for one in results:
         for system in one.result.systems if one.file is not None and "experiment" in one.result.parts else ():
             folder = Path(one.file or "").parent.resolve()
-            for place in _near(one.file, f"{folder}/runs/{file_name(system.name)}.jsonl"):
+            for place in _paths_near(one.file, f"{folder}/runs/{file_name(system.name)}.jsonl"):
                 found[system.name] = place
     return found
 
@@ -165,14 +203,14 @@ def _by_system(given: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
 
 
 def _runs(
-    results: Sequence[Loaded], given: Mapping[str, Any], there: Mapping[str, Path], notes: list[str]
+    results: Sequence[LoadedResult], given: Mapping[str, Any], there: Mapping[str, Path], notes: list[str]
 ) -> dict[str, Run]:
     files = {system.name: system.file for one in results for system in one.result.systems}
     known = {entry.sha256 for one in results for entry in one.result.origin.inputs}
     found: dict[str, Run] = {}
     for system, run in given.items():
         if system not in files:
-            raise UnknownName("system", system, files, hint="name it, as in NAME=FILE")
+            raise UnknownName(say("system"), system, files, hint=say("name it, as in NAME=FILE"))
         named = isinstance(run, (str, os.PathLike))
         found[system] = read_run(run, name=system) if named else replace(as_whole_run(run), name=system)
         source = found[system].source
@@ -182,11 +220,11 @@ def _runs(
 
 
 def _near_runs(
-    results: Sequence[Loaded], given: set[str], there: Mapping[str, Path], notes: list[str]
+    results: Sequence[LoadedResult], given: set[str], there: Mapping[str, Path], notes: list[str]
 ) -> dict[str, Run]:
     """Runs of the other systems, from unchanged files near their results; why one is not shown is noted."""
     stored = [one for one in results if one.file is not None]
-    written = _written(stored)
+    written = _experiment_runs(stored)
     lists = {entry.path for one in stored for entry in one.result.origin.inputs if entry.role == "run"}
     found: dict[str, Run] = {}
     for system in (system for one in stored for system in one.result.systems):
@@ -194,7 +232,7 @@ def _near_runs(
         place = there.get(path) or written.get(system.name)
         if system.name in given or (place is None and path not in lists):
             continue
-        why = "run_gone" if any(_near(one.file, str(path)) for one in stored) else "run_outside"
+        why = "run_gone" if any(_paths_near(one.file, str(path)) for one in stored) else "run_outside"
         if place is not None:
             try:
                 found[system.name] = read_run(place, name=system.name)

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.analysis.compare import compare
 from assay.errors import UsageError, excerpt
-from assay.messages import say
+from assay.messages import say, word
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.experiment import Findings, Holdout, Quality, Row, StageTime
@@ -39,20 +39,23 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     listed = list(outcomes)
     done = [outcome for outcome in listed if outcome.done]
     if not done:
-        raise UsageError(f"every combination failed; {listed[0].combination.name}: {listed[0].reason}")
+        raise UsageError(
+            say("every combination failed; {name}: {reason}", name=listed[0].combination.name, reason=listed[0].reason)
+        )
     chosen_on, held = evaluator.chosen_on, evaluator.held_out
     systems = [evaluator.scores(outcome, chosen_on) for outcome in done]
     names = [outcome.combination.name for outcome in done]
     baseline = experiment.baseline if experiment.baseline in names else names[0]
     label = evaluator.primary(systems[0])
-    found = compare(systems, _common(systems), baseline=baseline, rules=Rules()) if len(systems) > 1 else None
+    rules = Rules()
+    found = compare(systems, _common(systems), baseline=baseline, rules=rules) if len(systems) > 1 else None
     sign = systems[0].about(label).direction
     winner = max(systems, key=lambda scores: -math.inf if math.isnan(scores[label]) else sign * scores[label]).name
     rows = [_row(outcome, systems, found, experiment.labels) for outcome in listed]
     check = None
     if held:
         both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
-        check = _checked(evaluator, both, (winner, baseline), held, (label, len(chosen_on or ())))
+        check = _evaluate_holdout(evaluator, both, (winner, baseline), held, (label, len(chosen_on or ())))
     return Findings(
         tuple(_with_front(rows, label, sign)),
         label,
@@ -63,6 +66,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
         axes=_axes(listed),
         warnings=(*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *evaluator.notes()),
         reference=experiment.reference,
+        alpha=rules.alpha,
         scores=tuple(systems),
     )
 
@@ -97,12 +101,12 @@ def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None
         outcome.reason or "failed",
         labels.get(combination.name, ""),
         {str(axis): value for axis, value in combination.axes.items()},
-        {stage: _chosen(choice) for stage, choice in combination.choices.items()},
+        {stage: _stage_settings(choice) for stage, choice in combination.choices.items()},
     )
     if not outcome.done:
         return row
     scores = next(one for one in systems if one.name == combination.name)
-    whole = _known_ms(list(zip(*outcome.work.values(), strict=True)))
+    whole = _ms_without_cache(list(zip(*outcome.work.values(), strict=True)))
     stages = tuple(_stage(name, works) for name, works in outcome.work.items())
     money = [stage.money for stage in stages]
     count = len(outcome.hits)
@@ -121,19 +125,19 @@ def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None
     )
 
 
-def _chosen(choice: Choice) -> dict[str, Any]:
+def _stage_settings(choice: Choice) -> dict[str, Any]:
     """The method and the parameters of a stage, as they were used."""
     return {"method": choice.method, **choice.params, **({"size": choice.size} if choice.size else {})}
 
 
-def _known_ms(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
+def _ms_without_cache(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
     """Milliseconds of the queries that no cache served, each the sum of its works; of all if there is no such query."""
     known = [row for row in works if not any(one.cached for one in row)]
     return np.array([sum(one.ms for one in row) for row in known or works])
 
 
 def _stage(name: str, works: Sequence[Work]) -> StageTime:
-    ms = _known_ms([(work,) for work in works])
+    ms = _ms_without_cache([(work,) for work in works])
     tokens, money = total(works)
     guessed, priced = any(work.estimated for work in works), any(work.money_estimated for work in works)
     return StageTime(
@@ -180,7 +184,7 @@ def _figures(row: Row, label: str, sign: float) -> Figures:
     return (-math.inf if quality is None else sign * quality, -latency, -cost)
 
 
-def _checked(
+def _evaluate_holdout(
     evaluator: Evaluator,
     outcomes: Mapping[str, Execution],
     names: tuple[str, str],
@@ -194,7 +198,9 @@ def _checked(
         return Holdout(len(held), chosen_on, label, _quality(systems[0], label, None).mean, None, None, None)
     found = compare(systems, [label], baseline=baseline)
     means, contrast = found.means[label], found.contrast(winner, label)
-    return Holdout(len(held), chosen_on, label, means[1], means[0], contrast.difference, contrast.pvalue)
+    return Holdout(
+        len(held), chosen_on, label, means[1], means[0], contrast.difference, contrast.pvalue, contrast.verdict
+    )
 
 
 def _ambiguous(collection: Collection) -> list[str]:
@@ -210,15 +216,14 @@ def _ambiguous(collection: Collection) -> list[str]:
 
 def _unknown_times(outcome: Execution) -> list[str]:
     """Say of which queries a stage's time is not known, because a cache had the replies."""
-    said = []
+    said: list[str] = []
     for stage, works in outcome.work.items():
         cached, name = sum(work.cached for work in works), outcome.combination.name
         if cached == len(works):
-            said.append(f"{name}: the time of {stage} is not known: all replies came from a cache")
+            said.append(say("experiment.time_unknown", name=name, stage=stage))
         elif cached:
-            said.append(
-                f"{name}: times of {stage} stand on {len(works) - cached} of {len(works)} queries, others were cached"
-            )
+            counts = {"n": len(works) - cached, "of": len(works)}
+            said.append(say("experiment.time_partly", name=name, stage=stage, **counts))
     return said
 
 
@@ -230,7 +235,10 @@ def _warnings(
         said.append(say("experiment.baseline_lost", asked=experiment.baseline, name=baseline))
     for outcome in outcomes:
         if outcome.faults and outcome.done:
-            counts = ", ".join(f"{reason} {n}" for reason, n in Counter(outcome.faults).most_common())
+            counts = [
+                say("call.count", reason=word("call", reason), n=n)
+                for reason, n in Counter(outcome.faults).most_common()
+            ]
             said.append(say("experiment.faults", name=outcome.combination.name, counts=counts))
         said += _unknown_times(outcome)
     if any(work.estimated or work.money_estimated for one in outcomes for works in one.work.values() for work in works):

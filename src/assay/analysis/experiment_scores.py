@@ -10,21 +10,21 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.answer_rules import ANSWERING, answer_rules
-from assay.analysis.doubts import doubts
 from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings, span_measures, split_protocol, subject_of
 from assay.analysis.tuning import split
+from assay.analysis.warnings import find_score_warnings
 from assay.data.run import Run
 from assay.data.scores import Counts
 from assay.data.spans import GoldSpan, SpanCase
 from assay.data.status import STATUSES, UNDEFINED
 from assay.errors import InputError, UsageError
-from assay.measures import is_rubric, usual
+from assay.measures import defaults, is_rubric
 from assay.measures.judged import read_rubric
 from assay.messages import say
 from assay.pipeline.measuring import Account
-from assay.pipeline.records import together
+from assay.pipeline.records import add_money
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,16 +60,20 @@ class Evaluator:
         try:
             whole = load_protocol(told.pop("protocol", "trec"))
             protocol, own_spans = split_protocol(whole)
-            given = [_located(text, experiment.folder) for text in asked]
+            given = [_resolve_rubric(text, experiment.folder) for text in asked]
             wanted = _by_subject(given, protocol, own_spans, collection)
             self.settings = _settings(wanted["rankings"], protocol, collection.judgments, told)
             self._spans, asked_spans = span_measures(wanted["spans"], protocol, own_spans, share)
             _rehearse(collection.judgments, self.settings, self._spans)
         except (UsageError, InputError) as error:
-            raise InputError(str(error), path=place) from None
+            raise InputError(error.message, path=place) from None
         if self._spans and not collection.spans:
             label = next(iter(self._spans))
-            raise InputError(f"{label} needs gold spans", path=f"{place}.measures", hint="[data] gold = FILE")
+            raise InputError(
+                say("{label} needs gold spans", label=label),
+                path=f"{place}.measures",
+                hint=say("name their file: [data] gold = FILE"),
+            )
         if given and given[0] in wanted["answers"]:
             _check_deciding(asked[0], experiment, f"{place}.measures")
         data = (experiment, collection)
@@ -101,7 +105,7 @@ class Evaluator:
         scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
         scores = replace(_with_spans(scores, self._spans, self._span_cases(outcome)), asked=self._asked)
         if outcome.samples is not None and self._answers is not None:
-            scores = _with_answers(scores, self._scored_answers(outcome), self._answers)
+            scores = _with_answers(scores, self._score_answers(outcome), self._answers)
         return _in_order(scores, [self._asked.get(str(measure), str(measure)) for measure in self._order])
 
     def _span_cases(self, outcome: Execution) -> dict[str, SpanCase]:
@@ -115,7 +119,7 @@ class Evaluator:
             if query.id in spans
         }
 
-    def _scored_answers(self, outcome: Execution) -> Answers:
+    def _score_answers(self, outcome: Execution) -> Answers:
         """Score the answers of an outcome, once: the held-out queries ask for them again."""
         name = outcome.combination.name
         if name not in self._found:
@@ -123,7 +127,7 @@ class Evaluator:
             self._found[name], spent = self._answers.score(outcome.samples, name)
             self._spent.replies += spent.replies
             self._spent.tokens += spent.tokens
-            self._spent.money = together(self._spent.money, spent.money)
+            self._spent.money = add_money(self._spent.money, spent.money)
         return self._found[name]
 
     def notes(self) -> list[str]:
@@ -137,7 +141,7 @@ class Evaluator:
                 told.setdefault(text, []).append(name)
         every = len(self._found)
         lines = [
-            text if len(names) == every else say("doubt.of_one", system=", ".join(names), text=text)
+            text if len(names) == every else say("doubt.of_one", system=names, text=text)
             for text, names in told.items()
         ]
         if embedder := next((found.embedder for found in self._found.values() if found.embedder), ""):
@@ -151,14 +155,14 @@ class Evaluator:
         return [*self._answers.notes, *lines]
 
 
-def _located(text: str, folder: Path) -> str | Measure:
+def _resolve_rubric(text: str, folder: Path) -> str | Measure:
     """A rubric in the folder of the experiment, or what else is asked for as it stands."""
     return read_rubric(folder / text) if is_rubric(text) else text
 
 
 def _check_asked(asked: object, place: str) -> list[str]:
     if asked is not None and (not isinstance(asked, list) or not all(isinstance(text, str) for text in asked)):
-        raise InputError('measures must be a list of texts, as in ["ndcg@10", "recall@10"]', path=place)
+        raise InputError(say('measures must be a list of texts, as in ["ndcg@10", "recall@10"]'), path=place)
     return asked or []
 
 
@@ -168,11 +172,14 @@ def _by_subject(
     """Sort what is asked for by what it is of; where nothing is, the protocol's, and of spans what the data allow."""
     if not protocol.measures:
         raise UsageError(
-            f"protocol {protocol.name} has no measure of rankings: name another, and measures of answers in measures"
+            say(
+                "protocol {name} has no measure of rankings: choose another, and name measures of answers in measures",
+                name=protocol.name,
+            )
         )
     headline: list[str | Measure] = [*protocol.headline]
     if not asked:
-        spans: list[str | Measure] = [*own_spans] or [*usual.SPANS]
+        spans: list[str | Measure] = [*own_spans] or [*defaults.SPANS]
         return {"rankings": headline, "spans": spans if collection.spans else [], "answers": []}
     found: dict[Subject, list[str | Measure]] = {"rankings": [], "spans": [], "answers": []}
     for measure in asked:
@@ -201,7 +208,9 @@ def _check_deciding(label: str, experiment: Experiment, place: str) -> None:
     silent = [one.name for one in experiment.combinations if one.choices["generate"].method == "none"]
     if silent and len(silent) < len(experiment.combinations):
         raise InputError(
-            f"{label} decides, but {silent[0]} generates no answers", path=place, hint="name another measure first"
+            say("{label} decides which combination wins, but {name} generates no answers", label=label, name=silent[0]),
+            path=place,
+            hint=say("put another measure first"),
         )
 
 
@@ -209,7 +218,7 @@ def _split_queries(judgments: Judgments, share: float, seed: int) -> tuple[set[s
     if not share:
         return None, None
     if not 0 < share < 1:
-        raise UsageError(f"holdout = {share:g}: expected a share between 0 and 1, as in 0.3")
+        raise UsageError(say("holdout = {share:g}: expected a share between 0 and 1, as in 0.3", share=share))
     train, test, _ = split(judgments, 1 - share, seed)
     return set(train), set(test)
 
@@ -236,7 +245,7 @@ def _with_answers(scores: Scores, found: Answers, rules: AnswerRules) -> Scores:
         }
         scores = _with_column(scores, column, cells)
     joined = replace(scores, judge=scores.judge or rules.judge, embedder=scores.embedder or found.embedder)
-    return replace(joined, warnings=doubts(joined))
+    return replace(joined, warnings=find_score_warnings(joined))
 
 
 def _with_column(scores: Scores, about: Column, cells: Cells) -> Scores:

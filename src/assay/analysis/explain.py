@@ -10,9 +10,10 @@ import polars as pl
 
 from assay.analysis.settings import Settings
 from assay.errors import InputError, UsageError, excerpt
-from assay.formats.given import as_judgments, as_whole_run
-from assay.measures import usual
+from assay.formats.conversion import as_judgments, as_whole_run
+from assay.measures import defaults
 from assay.measures.steps import STEPS, StepCase
+from assay.messages import say, some
 from assay.results.diagnosis import RankedDocument
 from assay.results.explanation import Explanation
 
@@ -22,13 +23,18 @@ if TYPE_CHECKING:
     from assay.measures import Measure
 
 
+_SHOWN = 3
+
+
 def rank_list(
     judgments: Judgments, query_id: str, docs: list[tuple[str, float]], *, given: bool, single: bool
 ) -> list[RankedDocument]:
     """Order one query's documents: by falling score, then by falling document id (or as given)."""
     if query_id not in judgments.by_query:
-        known = ", ".join(judgments.query_ids[:3])
-        raise InputError(f"query {excerpt(query_id)} is not judged", hint=f"judged queries are {known} ...")
+        raise InputError(
+            say("query {query} is not judged", query=excerpt(query_id)),
+            hint=say("judged queries are {queries}", queries=some(judgments.query_ids, _SHOWN)),
+        )
     grades = judgments.by_query[query_id]
     if single:
         import numpy as np
@@ -59,14 +65,16 @@ def explain(
     """
     judged = as_judgments(judgments)
     settings = Settings.of(
-        judged, [measure or usual.SINGLE], protocol, min_relevance=min_relevance, max_grade=max_grade, ties=ties,
+        judged, [measure or defaults.SINGLE], protocol, min_relevance=min_relevance, max_grade=max_grade, ties=ties,
         ignore_same_id=ignore_same_id,
     )  # fmt: skip
     rule, whole = settings.protocol, as_whole_run(run)
     rows = whole.frame.filter(pl.col("query_id") == query).select("doc_id", "score").rows()
     if not rows and query in judged.by_query:
         place = whole.source.label if whole.source else None
-        raise InputError(f"query {excerpt(query)} is not in the run", path=place, hint="it counts as 0")
+        raise InputError(
+            say("query {query} is not in the run", query=excerpt(query)), path=place, hint=say("it counts as 0")
+        )
     docs = [(doc, score) for doc, score in rows if not (rule.ignore_same_id and doc == query)]
     listed = rank_list(judged, query, docs, given=rule.ties == "given", single=rule.scores == "float32")
     return replace(work_out(judged, query, listed, next(iter(settings.measures.values()))), protocol=rule.name)
@@ -76,9 +84,11 @@ def work_out(judgments: Judgments, query_id: str, listed: list[RankedDocument], 
     """Work out a measure for one ranked list step by step."""
     work = STEPS.get(measure.name)
     if work is None:
-        raise UsageError(f"{measure.name} has no step-by-step explanation; there is one for {', '.join(STEPS)}")
+        raise UsageError(
+            say("{name} has no step-by-step explanation; these have one: {names}", name=measure.name, names=list(STEPS))
+        )
     if measure.spec.cutoff == "required" and measure.k is None:
-        raise UsageError(f"{measure.name} needs a cutoff: write {measure.name}@10")
+        raise UsageError(say("{name} needs a cutoff: write {name}@10", name=measure.name))
     if dict(measure.params).get("judged_only"):
         kept = [doc for doc in listed if doc.grade is not None and doc.grade >= 0]
         listed = [RankedDocument(i, doc.doc_id, doc.score, doc.grade) for i, doc in enumerate(kept, 1)]
@@ -89,5 +99,10 @@ def work_out(judgments: Judgments, query_id: str, listed: list[RankedDocument], 
     rows = tuple((*left, *right) for left, right in zip(base, cells, strict=True))
     known = None if math.isnan(value) else value
     return Explanation(
-        query_id, str(measure), ("rank", "document", "score", "grade", *columns), rows, tuple(steps), known
+        query_id,
+        str(measure),
+        (say("column.rank"), say("step.document"), say("column.score"), say("column.grade"), *columns),
+        rows,
+        tuple(steps),
+        known,
     )

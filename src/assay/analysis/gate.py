@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.comparable import aligned
+from assay.analysis.comparable import align_systems
 from assay.analysis.gate_rules import ALPHA, GivenRules, NotWorse, Place, Rule, Threshold, collect_rules
 from assay.analysis.stored import read_system
 from assay.data.scores import Scores
@@ -84,7 +84,11 @@ def _threshold(scores: Scores, rule: Threshold) -> RuleCheck:
     if gap is not None and goal is not None:
         return RuleCheck(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
     if goal is None or math.isnan(value):
-        raise UsageError(f"{rule.measure}: there is no {'value' if goal is not None else 'threshold'} to check")
+        raise UsageError(
+            say("{measure}: there is no threshold to check against", measure=rule.measure)
+            if goal is None
+            else say("{measure}: there is no value to check", measure=rule.measure)
+        )
     interval = None
     outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
     if rule.sure and scores.about(label).is_mean:
@@ -146,19 +150,26 @@ def _sure(interval: Interval, goal: float, *, below: bool, strict: bool) -> Outc
 def _not_worse(scores: Scores, rule: NotWorse) -> RuleCheck:
     """Non-inferiority: pass when the difference is surely above -margin, fail when it is surely not."""
     if not rule.margin >= 0:
-        raise UsageError(f"margin {rule.margin:g}: expected a number from 0 on")
+        raise UsageError(say("margin {margin:g}: expected a number, 0 or more", margin=rule.margin))
     label = scores.label_of(rule.measure)
-    name = f"{rule.measure} not worse than {rule.baseline.name} by {rule.margin:g}"
+    name = say("gate.rule_not_worse", measure=rule.measure, baseline=rule.baseline.name, margin=rule.margin)
     gap = _gap(scores, label, rule.min_coverage, rule.measure) or _gap_before(scores, label, rule)
     if gap is not None:
         value = scores[label]
         return RuleCheck(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
-    pair = [replace(rule.baseline, name=f"{rule.baseline.name} (baseline)"), scores]
-    data = aligned(pair, [label])
+    pair = [replace(rule.baseline, name=say("{name} (baseline)", name=rule.baseline.name)), scores]
+    data = align_systems(pair, [label])
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
     interval = mean_interval(change, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
     if interval.estimate is None:
-        raise UsageError(f"{rule.measure}: no query has a value of both {scores.name} and {rule.baseline.name}")
+        raise UsageError(
+            say(
+                "{measure}: no query has a value for both {system} and {baseline}",
+                measure=rule.measure,
+                system=scores.name,
+                baseline=rule.baseline.name,
+            )
+        )
     unchanged = not np.nan_to_num(change).any()
     outcome = "passed" if unchanged else _non_inferior(interval, rule.margin)
     kind = "unchanged" if unchanged else f"{outcome}_{_evidence(interval)}"

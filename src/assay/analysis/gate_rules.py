@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.comparable import labels_of
-from assay.analysis.diagnose import chosen
+from assay.analysis.diagnose import choose_measure
 from assay.analysis.stored import read_system
 from assay.data.scores import Scores
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.detect import is_result_file
 from assay.formats.files import read_toml
 from assay.measures import parse, split_measures
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,11 +91,17 @@ def collect_rules(
     if targets:
         found += target_rules(scores.protocol.targets, scores, sure=sure, **common)
         if not any(scores.find(target.measure) is not None for target in scores.protocol.targets):
-            raise UsageError(f"protocol {scores.protocol.name} has no targets that {scores.name} has values for")
+            raise UsageError(
+                say(
+                    "protocol {protocol} has no target that {system} has a value for",
+                    protocol=scores.protocol.name,
+                    system=scores.name,
+                )
+            )
     if not_worse_than is not None:
         base = find_baseline(not_worse_than, scores, score)
         named = [label for one in split_measures(measures) for label in labels_of(scores, one)]
-        named = named or [chosen(scores, None)]
+        named = named or [choose_measure(scores, None)]
         found += [NotWorse(one, base, MARGIN if margin is None else margin, **common) for one in named]
     lost = {"margin": margin if not_worse_than is None else None, "min_coverage": None if found else min_coverage}
     for place in files:
@@ -108,36 +115,41 @@ def _each(rules: GivenRules) -> Sequence[Rule | Mapping[str, float] | Place]:
     given: Any = [rules] if single else list(rules)  # type: ignore[arg-type]
     for one in given:
         if not isinstance(one, (Threshold, NotWorse, Mapping, str, os.PathLike)):
-            raise UsageError(f"a rule is a Threshold, NotWorse, {{measure: least}} or a TOML file, not {one!r:.60}")
+            raise UsageError(
+                say("a rule is a Threshold, NotWorse, {{measure: least}} or a TOML file, not {given!r:.60}", given=one)
+            )
     return given  # type: ignore[no-any-return]
 
 
 def _check(rules: Sequence[Rule]) -> None:
     for rule in rules:
         if not 0 < rule.alpha < 0.5:  # noqa: PLR2004
-            raise UsageError(f"alpha = {rule.alpha:g}: expected a number between 0 and 0.5")
+            raise UsageError(say("alpha = {alpha:g}: expected a number between 0 and 0.5", alpha=rule.alpha))
         if not 0 <= rule.min_coverage <= 1:
-            raise UsageError(f"min_coverage = {rule.min_coverage:g}: expected a share between 0 and 1")
+            raise UsageError(say("min_coverage = {share:g}: expected a share between 0 and 1", share=rule.min_coverage))
     if not rules:
         raise UsageError(
-            "the gate has no rule: give a threshold (--fail-under), a baseline (--not-worse-than), --targets or --rules"
+            say(
+                "the gate has no rule: give a threshold (--fail-under), a baseline (--not-worse-than), "
+                "--targets or --rules"
+            )
         )
 
 
-def needed_measures(
+def measures_of_rules(
     rules: GivenRules, measures: Any = (), *, targets_of: Protocol | None = None
 ) -> list[str | Measure]:
     """List the measures that rules need, each once: `measures`, those that rules name, and those of a protocol.
 
-    >>> needed_measures([Threshold("P@5", at_least=0.2), {"precision@5": 0.1, "map": 0.3}])
+    >>> measures_of_rules([Threshold("P@5", at_least=0.2), {"precision@5": 0.1, "map": 0.3}])
     ['precision@5', 'map']
     """
-    named = [name for rule in _each(rules) for name in _named_by(rule)]
+    named = [name for rule in _each(rules) for name in _measures_of(rule)]
     own = [] if targets_of is None else list(targets_of.measures)
     return list({_text(name): name for name in [*own, *split_measures(measures), *named]}.values())
 
 
-def _named_by(rule: Rule | Mapping[str, float] | Place) -> list[str | Measure]:
+def _measures_of(rule: Rule | Mapping[str, float] | Place) -> list[str | Measure]:
     if isinstance(rule, (Threshold, NotWorse)):
         return [rule.measure]
     if isinstance(rule, Mapping):
@@ -172,7 +184,9 @@ def find_baseline(given: Scores | Place, scores: Scores, score: Callable[[str], 
     if is_result_file(place):
         return read_system(place, like=scores.name)
     if score is None:
-        raise UsageError(f"{place} is not a result file: with a result, the baseline must be one too")
+        raise UsageError(
+            say("{place} is not a result file: a result file needs another one as its baseline", place=place)
+        )
     return score(place)
 
 
@@ -182,7 +196,9 @@ def _from_file(
     """Read the rules of a file; `lost` are settings that would change none of them."""
     name = next((name for name, value in lost.items() if value is not None), None)
     if name is not None:
-        raise UsageError(f"{name} does not change the rules of {place}: set it there")
+        raise UsageError(
+            say("{name} does not apply to the rules of {place}: set it in that file", name=name, place=place)
+        )
     folder = Path(place).parent
     return read_rules(read_toml(place), place, lambda name: find_baseline(folder / name, scores, score))
 
@@ -205,24 +221,29 @@ def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[
     """Check the rules of a TOML file; `baseline` reads the scores that a rule compares with."""
     entries = raw.get("rule") if isinstance(raw, dict) else None
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError("no rules", path=place, hint='expected [[rule]] with measure = "ndcg@10", at_least = 0.85')
+        raise InputError(
+            say("there are no rules"),
+            path=place,
+            hint=say('expected [[rule]] with measure = "ndcg@10", at_least = 0.85'),
+        )
     try:
         return [_rule(entry, baseline) for entry in entries]
     except UsageError as error:
-        raise InputError(str(error), path=place) from None
+        raise InputError(error.message, path=place) from None
 
 
 def _rule(entry: Mapping[str, Any], baseline: Callable[[str], Scores]) -> Rule:
     for key, value in entry.items():
         if key not in _KEYS:
-            raise UnknownName("key of a rule", key, _KEYS)
+            raise UnknownName(say("key of a rule"), key, _KEYS)
         wanted: tuple[type, ...] = (str,) if key in {"measure", "not_worse_than"} else (int, float)
         wanted = (bool,) if key in {"strict", "sure"} else wanted
         if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
-            raise UsageError(f"rule: {key} = {value!r}: expected {'text' if str in wanted else wanted[-1].__name__}")
+            kind = say("a text") if str in wanted else say("true or false") if bool in wanted else say("a number")
+            raise UsageError(say("rule: {key} = {value!r}: expected {kind}", key=key, value=value, kind=kind))
     kinds = [key for key in ("at_least", "at_most", "not_worse_than") if key in entry]
     if "measure" not in entry or len(kinds) != 1:
-        raise UsageError("a rule needs a measure and one of at_least, at_most, not_worse_than")
+        raise UsageError(say("a rule needs a measure and one of at_least, at_most and not_worse_than"))
     rest = {key: value for key, value in entry.items() if key != "not_worse_than"}
     if kinds == ["not_worse_than"]:
         return NotWorse(baseline=baseline(entry["not_worse_than"]), **rest)

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
+from assay.formats.conversion import as_judgments, as_runs, as_whole_run
 from assay.formats.documents import read_documents, read_pairs
-from assay.formats.given import as_judgments, as_runs, as_whole_run
 from assay.formats.queries import Queries, read_queries
 from assay.judge import panel, pooling
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import NEEDED, Pair, Question
 from assay.judge.rubric import load_rubric
 from assay.llm.adapters import as_client
+from assay.messages import say
 from assay.results.judging import Bill, Judging, JudgingPlan
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ def pool(runs: Any, depth: int = 10, *, known: Any = None) -> list[tuple[str, st
     [('q', 'a'), ('q', 'c')]
     """
     if depth < 1:
-        raise UsageError(f"depth {depth}: expected 1 or more")
+        raise UsageError(say("depth {depth}: expected 1 or more", depth=depth))
     listed = [as_whole_run(run) for run in as_runs(runs).values()]
     if not listed:
-        raise UsageError("there is no run to pool")
+        raise UsageError(say("there is no run to pool"))
     found = pooling.pool(listed, depth)
     judged = None if known is None else as_judgments(known)
     return [pair for pair in found if judged is None or not pooling.is_judged(judged, *pair)]
@@ -56,7 +57,7 @@ def choose_pairs(
         judged = as_judgments(known)
         found = [pair for pair in found if not pooling.is_judged(judged, pair.query_id, pair.doc_id)]
     if not found:
-        raise UsageError("there is nothing to judge")
+        raise UsageError(say("there is nothing to judge"))
     return found
 
 
@@ -67,7 +68,7 @@ def _with_texts(pairs: Iterable[Any] | Place, queries: Texts | Queries | None, d
     if all(isinstance(pair, Pair) for pair in given):
         return given
     if queries is None or documents is None:
-        raise UsageError("pairs of ids have no texts: give queries and documents, as {id: text} or as files")
+        raise UsageError(say("pairs of ids need texts: give queries and documents, as {{id: text}} or as files"))
     asked = read_queries(queries) if isinstance(queries, (str, os.PathLike)) else queries
     texts = asked.texts() if isinstance(asked, Queries) else asked
     read = read_documents(documents) if isinstance(documents, (str, os.PathLike)) else documents
@@ -161,7 +162,7 @@ def estimate_judging(
     found = {}
     for name, client in _judges(judge).items():
         if not hasattr(client, "estimate"):
-            raise UsageError(f"{name} cannot tell what it would cost: give an assay.llm.Client")
+            raise UsageError(say("{name} cannot say what it would cost: give an assay.llm.Client", name=name))
         found[name] = client.estimate(question.request(pair, repeat) for pair in chosen for repeat in range(repeats))
     return JudgingPlan(len(chosen), found)
 
@@ -180,7 +181,9 @@ def _judges(given: Any) -> dict[str, Completes]:
     listed = given if isinstance(given, (list, tuple)) else [given]
     found = {str(getattr(one, "model", "") or getattr(one, "__name__", "judge")): as_client(one) for one in listed}
     if len(found) < len(listed):
-        raise UsageError("two judges have one name: give them as {name: client}, or repeats to ask one more than once")
+        raise UsageError(
+            say("two judges have the same name: give them as {{name: client}}; to ask one several times, use repeats")
+        )
     return found
 
 

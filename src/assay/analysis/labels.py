@@ -9,7 +9,8 @@ import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.columns import PEOPLE, candidates
-from assay.measures import usual
+from assay.measures import defaults
+from assay.messages import say, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from assay.data.segments import Floats
 
 PUBLISHED = "published"
-_WANTED = usual.ANSWERS[0]
+_SHOWN = 12  # names of columns in a hint
+_FEW = 4  # values in a message
+_WANTED = defaults.ANSWERS[0]
 
 
 def find_human(samples: Samples) -> str:
@@ -30,10 +33,13 @@ def find_human(samples: Samples) -> str:
     names = _names(samples)
     if len(found) != 1:
         raise InputError(
-            f"columns {' and '.join(found)} could both be people's values" if found else "no column of people's values",
+            say("columns {names:and} could each hold people's values", names=found)
+            if found
+            else say("no column holds people's values"),
             path=_label(samples),
-            hint="say which: --human COLUMN"
-            + (f"; the file has {', '.join(map(excerpt, names[:12]))}" if names else ", or add one to the file"),
+            hint=say("choose one: --human COLUMN; the columns are {names}", names=some(map(excerpt, names), _SHOWN))
+            if names
+            else say("choose one: --human COLUMN, or add one to the file"),
         )
     inside = next((s.others[found[0]] for s in samples if s.others.get(found[0]) is not None), None)
     if not isinstance(inside, dict):
@@ -41,9 +47,9 @@ def find_human(samples: Samples) -> str:
     if _WANTED in inside:
         return f"{found[0]}.{_WANTED}"
     raise InputError(
-        f"{found[0]} holds several values",
+        say("column {name} holds several values", name=found[0]),
         path=_label(samples),
-        hint=f"say which: --human {found[0]}.{next(iter(inside), '...')}",
+        hint=say("choose one: --human {name}.{value}", name=found[0], value=next(iter(inside), "...")),
     )
 
 
@@ -62,14 +68,14 @@ def column(samples: Samples, name: str) -> Floats:
     values = [_at(sample, name) for sample in samples]
     if all(value is None for value in values):
         raise InputError(
-            f"no column {excerpt(name)}",
+            say("there is no column {name}", name=excerpt(name)),
             path=_label(samples),
-            hint=f"its columns: {', '.join(map(excerpt, _names(samples)[:12]))}",
+            hint=say("the columns are {names}", names=some(map(excerpt, _names(samples)), _SHOWN)),
         )
     return np.array([math.nan if value is None else value for value in map(_number, values)])
 
 
-def people(samples: Samples, name: str, positive: str | float | None) -> tuple[Floats, Floats | None]:
+def human_labels(samples: Samples, name: str, positive: str | float | None) -> tuple[Floats, Floats | None]:
     """What people said as numbers, and whether that is a yes: from `positive` on, or where it is that very label."""
     values = [_at(sample, name) for sample in samples]
     numbers = column(samples, name)
@@ -77,20 +83,33 @@ def people(samples: Samples, name: str, positive: str | float | None) -> tuple[F
     if wanted is None and positive is not None:
         labels = {str(value) for value in values if value is not None}
         if str(positive) not in labels:
-            raise UsageError(f"no row of {name} is {excerpt(str(positive))}: it has {_some(labels)}")
+            raise UsageError(
+                say(
+                    "no row of {name} has the value {positive}: the values are {values}",
+                    name=name,
+                    positive=excerpt(str(positive)),
+                    values=_some(labels),
+                )
+            )
         found = np.array([math.nan if value is None else float(str(value) == positive) for value in values])
         return found, found
     if np.isnan(numbers).all():
         labels = {str(value) for value in values if value is not None}
-        raise UsageError(f"{name} holds words ({_some(labels)}): say which of them is a yes, as in --positive WORD")
+        raise UsageError(
+            say(
+                "{name} holds words ({values}): say which of them means yes, as in --positive WORD",
+                name=name,
+                values=_some(labels),
+            )
+        )
     if wanted is None and not set(numbers[~np.isnan(numbers)]) <= {0.0, 1.0}:
         return numbers, None
     cut = 1.0 if wanted is None else wanted
     return numbers, np.where(np.isnan(numbers), np.nan, (numbers >= cut).astype(np.float64))
 
 
-def _some(labels: set[str]) -> str:
-    return ", ".join(map(excerpt, sorted(labels)[:4]))
+def _some(labels: set[str]) -> list[str]:
+    return some(map(excerpt, sorted(labels)), _FEW)
 
 
 def _at(sample: Sample, name: str) -> Any:
@@ -133,5 +152,5 @@ def _label(samples: Samples) -> str | None:
 def groups(samples: Sequence[Sample]) -> list[int]:
     """Number samples so that those with the same question and contexts share a number: they are not independent."""
     seen: dict[Any, int] = {}
-    keys = [(s.given, tuple(c.text for c in s.contexts)) if s.contexts else s.query_id for s in samples]
+    keys = [(s.conversation, tuple(c.text for c in s.contexts)) if s.contexts else s.query_id for s in samples]
     return [seen.setdefault(key, len(seen)) for key in keys]

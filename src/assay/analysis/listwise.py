@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.evaluate import listed_run, rank, score
+from assay.analysis.evaluate import prepare_run, rank, score
 from assay.analysis.settings import settings_of
 from assay.data.scores import aggregate
 from assay.errors import NotComparable, UsageError
-from assay.formats.given import as_judgments, as_whole_run
-from assay.measures.lists import overlap_lists, ranked_lists, rbo_lists
+from assay.formats.conversion import as_judgments, as_whole_run
+from assay.measures.lists import order_lists, overlap_lists, rbo_lists
+from assay.messages import say
 from assay.results.comparison import Lift, Likeness
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ def with_lists(
     base = comparison.scores[0]
     missing = next((name for name in comparison.systems if name not in runs), None)
     if missing is not None:
-        raise UsageError(f"there is no run of {missing}: give a run of every system, or none")
+        raise UsageError(say("there is no run of {system}: give a run of every system, or none", system=missing))
     raw = {name: replace(as_whole_run(runs[name]), name=name) for name in comparison.systems}
     protocol = base.protocol
     given = protocol.ties == "given"
-    lists = {name: listed_run(run, protocol, chunks, dedupe=dedupe) for name, run in raw.items()}
+    lists = {name: prepare_run(run, protocol, chunks, dedupe=dedupe) for name, run in raw.items()}
     first = lists[comparison.baseline]
     alike = tuple(likeness(first, lists[name], given=given) for name in comparison.systems[1:])
     if not any(one.reranks for one in alike):
@@ -60,27 +61,33 @@ def with_lists(
 def _judgments_of(scores: Scores, given: Any) -> Judgments:
     if given is None:
         if isinstance(scores.judgments, str):
-            raise UsageError("the scores come from a file: give the judgments too, as in compare(..., judgments=...)")
+            raise UsageError(
+                say("the scores come from a file: give the judgments too, as in compare(..., judgments=...)")
+            )
         return scores.judgments
     found = as_judgments(given)
     if found.digest != scores.judgments_digest:
-        raise NotComparable("these are not the judgments of the scores: their content differs")
+        raise NotComparable(say("these are not the judgments that the scores were made with: their content differs"))
     return found
 
 
 def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) -> Likeness:
     """Compare two runs list by list, over the queries of either; `given` keeps the order of equal scores."""
-    first, second = ranked_lists(baseline, _DEPTH, given=given), ranked_lists(system, _DEPTH, given=given)
+    first, second = order_lists(baseline, _DEPTH, given=given), order_lists(system, _DEPTH, given=given)
     queries = sorted({*first, *second})
     pairs = [(first.get(query, []), second.get(query, [])) for query in queries]
     overlaps = [overlap_lists(a, b, k) for a, b in pairs]
     rbos = [rbo_lists(a, b, 0.9) for a, b in pairs]
     return Likeness(
-        system.name, math.fsum(overlaps) / len(pairs), k, math.fsum(rbos) / len(pairs), _contained(baseline, system)
+        system.name,
+        math.fsum(overlaps) / len(pairs),
+        k,
+        math.fsum(rbos) / len(pairs),
+        _share_contained(baseline, system),
     )
 
 
-def _contained(baseline: Run, system: Run) -> float:
+def _share_contained(baseline: Run, system: Run) -> float:
     """Share of the system's (query, document) rows that are rows of the baseline too."""
     ids = ["query_id", "doc_id"]
     rows = system.frame.select(ids)

@@ -5,18 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from assay.analysis.answers import answer_means
+from assay.analysis.bench import latency_goal
+from assay.analysis.changes import QueryChanges, query_changes
 from assay.analysis.compare import compare
-from assay.analysis.diagnose import chosen, diagnose, diagnose_scores
-from assay.analysis.doubts import doubts
-from assay.analysis.evaluate import listed_run
+from assay.analysis.diagnose import choose_measure, diagnose, diagnose_scores
+from assay.analysis.economics import price_goal
+from assay.analysis.evaluate import prepare_run
 from assay.analysis.settings import settings_of
 from assay.analysis.sweep import sweep
+from assay.analysis.warnings import find_score_warnings
 from assay.data.record import Record
 from assay.errors import NotComparable, UsageError
-from assay.measures.lists import ranked_lists
+from assay.measures.lists import order_lists
+from assay.messages import say
+from assay.results.answers import AnswerDetails
+from assay.results.bench import Bench
 from assay.results.comparison import Comparison
 from assay.results.diagnosis import Diagnosis
 from assay.results.experiment import Findings
+from assay.results.money import Costs
 from assay.results.sweep import Curve, Sweep
 from assay.stats.intervals import Interval, mean_interval
 
@@ -36,7 +44,7 @@ _DEPTH = 100  # how far down a document's place in the baseline's list is looked
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ReportEvidence:
     """What lies behind a result: judgments, the runs by system, texts; each may be unknown.
 
     `files` are those that results name and that were found near them.
@@ -56,7 +64,8 @@ class Group:
 
     `primary` is the measure that the report speaks of first, and `lower` says that lower values of it are better. `why`
     says why systems were not compared. `means` has the means of systems that were not, with their intervals, by system
-    and label. `lists` has the ranked documents of every system and query.
+    and label. `changes` has what each query gained and lost, by system. `lists` has the ranked documents of every
+    system and query.
     """
 
     systems: tuple[Scores, ...]
@@ -69,6 +78,7 @@ class Group:
     diagnoses: tuple[Diagnosis, ...] = ()
     lists: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
     means: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+    changes: Mapping[str, QueryChanges] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
 
 
@@ -78,7 +88,7 @@ class ReportData:
 
     groups: tuple[Group, ...]
     results: tuple[Result, ...]
-    evidence: Evidence
+    evidence: ReportEvidence
 
     def every(self, kind: type[PartRecord]) -> tuple[PartRecord, ...]:
         """All such records that the results hold."""
@@ -90,13 +100,16 @@ class ReportData:
         return self.groups[0] if self.groups else None
 
 
-def report_data(results: Sequence[Result], evidence: Evidence | None = None) -> ReportData:
+def report_data(results: Sequence[Result], evidence: ReportEvidence | None = None) -> ReportData:
     """Put together what a report shows about results; what a result holds is taken as it is."""
-    evidence = evidence or Evidence()
+    evidence = evidence or ReportEvidence()
+    results = [
+        replace(result, parts={name: _complete(one) for name, one in result.parts.items()}) for result in results
+    ]
     parts: dict[str, list[tuple[Scores, Result]]] = {}
     for result in results:
         for scores in result.systems:
-            known = scores if scores.warnings else replace(scores, warnings=doubts(scores))
+            known = scores if scores.warnings else replace(scores, warnings=find_score_warnings(scores))
             parts.setdefault(f"{scores.judgments_digest} {scores.protocol.rules()}", []).append((known, result))
     return ReportData(
         groups=tuple(_group(found, evidence) for found in parts.values()),
@@ -105,12 +118,23 @@ def report_data(results: Sequence[Result], evidence: Evidence | None = None) -> 
     )
 
 
-def _group(found: Sequence[tuple[Scores, Result]], evidence: Evidence) -> Group:
+def _complete(found: Record | tuple[Record, ...]) -> Record | tuple[Record, ...]:
+    """Add what files of earlier versions do not hold: means of answers, and what a latency and a price should be."""
+    if isinstance(found, AnswerDetails) and not found.means:
+        return replace(found, means=answer_means(found.scores))
+    if isinstance(found, Bench) and found.goal is None:
+        return replace(found, goal=latency_goal(found.loads))
+    if isinstance(found, Costs) and found.goal is None:
+        return replace(found, goal=price_goal(found.currency, found.costs))
+    return found
+
+
+def _group(found: Sequence[tuple[Scores, Result]], evidence: ReportEvidence) -> Group:
     systems = tuple(scores for scores, _ in found)
     names = [scores.name for scores in systems]
     if len(set(names)) < len(names):
         twice = max(names, key=names.count)
-        raise UsageError(f"two systems are called {twice!r}: name them, as in new=FILE")
+        raise UsageError(say("two systems are called {name!r}: name them, as in new=FILE", name=twice))
     results = tuple({id(result): result for _, result in found}.values())
     comparison, why = _comparison(systems, results)
     if comparison is not None:
@@ -130,6 +154,7 @@ def _group(found: Sequence[tuple[Scores, Result]], evidence: Evidence) -> Group:
         diagnoses=_diagnoses(systems, results, primary, evidence, judged),
         lists={run.name: _lists(run, systems[0], judged) for run in runs} if judged is not None else {},
         means=_means(systems) if comparison is None else {},
+        changes=query_changes(systems, primary) if comparison is not None else {},
         results=results,
     )
 
@@ -152,7 +177,7 @@ def _means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:
     }
 
 
-def _fits(scores: Scores, evidence: Evidence) -> bool:
+def _fits(scores: Scores, evidence: ReportEvidence) -> bool:
     """Say whether the judgments at hand are those of the scores."""
     return evidence.judgments is not None and evidence.judgments.digest == scores.judgments_digest
 
@@ -177,7 +202,7 @@ def _primary(systems: Sequence[Scores], comparison: Comparison | None, deciding:
         return next((label for label in wanted if label in comparison.measures), comparison.measures[0])
     if deciding in systems[0].labels:
         return deciding
-    return chosen(systems[0], None) if _has_mean(systems[0]) else systems[0].labels[0]
+    return choose_measure(systems[0], None) if _has_mean(systems[0]) else systems[0].labels[0]
 
 
 def _has_mean(scores: Scores) -> bool:
@@ -188,7 +213,7 @@ def _diagnoses(
     systems: Sequence[Scores],
     results: Sequence[Result],
     primary: str,
-    evidence: Evidence,
+    evidence: ReportEvidence,
     judgments: Judgments | None,
 ) -> tuple[Diagnosis, ...]:
     """The diagnoses that results hold, and of other systems those that their scores and lists allow."""
@@ -200,7 +225,7 @@ def _diagnoses(
     )
 
 
-def _diagnosis(scores: Scores, primary: str, evidence: Evidence, judgments: Judgments | None) -> Diagnosis:
+def _diagnosis(scores: Scores, primary: str, evidence: ReportEvidence, judgments: Judgments | None) -> Diagnosis:
     """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
     label = scores.find(primary)
     if label is not None and scores.about(label).is_mean:
@@ -224,9 +249,9 @@ def _lists(run: Run, scores: Scores, judgments: Judgments) -> Mapping[str, list[
         judged = set(judgments.frame["doc_id"].to_list())
         if judged.isdisjoint(run.frame["doc_id"].to_list()):
             return {}
-        return ranked_lists(run, _DEPTH, given=protocol.ties == "given")
-    listed = listed_run(run, protocol, dedupe=True)
-    return ranked_lists(listed, _DEPTH, given=protocol.ties == "given" or protocol.fold is not None)
+        return order_lists(run, _DEPTH, given=protocol.ties == "given")
+    listed = prepare_run(run, protocol, dedupe=True)
+    return order_lists(listed, _DEPTH, given=protocol.ties == "given" or protocol.fold is not None)
 
 
 def _sweep(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequence[Run]) -> Sweep | None:

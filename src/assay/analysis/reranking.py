@@ -17,14 +17,15 @@ from assay.analysis.listwise import ceilings, lifts
 from assay.analysis.settings import Settings
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
+from assay.formats.conversion import as_judgments, as_whole_run
 from assay.formats.documents import read_documents
-from assay.formats.given import as_judgments, as_whole_run
 from assay.formats.queries import read_queries
+from assay.messages import say
 from assay.pipeline.experiment import make
 from assay.pipeline.grid import choices_of
 from assay.pipeline.measuring import time_work
 from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score
-from assay.pipeline.records import Hits, together
+from assay.pipeline.records import Hits, add_money
 from assay.pipeline.rerankers import OwnReranker
 from assay.pipeline.stages import Setup
 from assay.results.reranker import RerankerEvaluation
@@ -73,17 +74,17 @@ def evaluate_reranker(
         lists, texts = _candidates(candidates, documents, depth)
         judged = as_judgments(judgments)
         settings = Settings.of(judged, measures, protocol)
-        told = _Told(scorer, asked, texts, tell)
-        after = told.reranked(lists)
+        told = _MeasuredReranker(scorer, asked, texts, tell)
+        after = told.rerank(lists)
     finally:
         setup.close()
-    found = _evaluated(told, lists, after, (judged, settings))
+    found = _evaluate(told, lists, after, (judged, settings))
     return replace(
-        found, chosen=_chosen(reranker), estimated=told.estimated, money_estimated=told.money_estimated
+        found, chosen=_stage_settings(reranker), estimated=told.estimated, money_estimated=told.money_estimated
     )  # fmt: skip
 
 
-def _chosen(thing: Any) -> dict[str, Any]:
+def _stage_settings(thing: Any) -> dict[str, Any]:
     if not isinstance(thing, (str, dict)):
         return {}
     (choice,) = choices_of("rerank", thing, "reranker")
@@ -96,7 +97,7 @@ def as_reranker(thing: Any, setup: Setup) -> Reranker:
         (choice,) = choices_of("rerank", thing, "reranker")
         made: Reranker | None = make("rerank", choice, setup)
         if made is None:
-            raise UsageError("the reranker none changes nothing: name another")
+            raise UsageError(say("the reranker none changes nothing: choose another"))
         return made
     return OwnReranker(thing)
 
@@ -107,10 +108,12 @@ def _candidates(
     """Lists of (document, score), the best first, and the texts of each query's documents."""
     if documents is None:
         if not isinstance(given, Mapping) or not all(isinstance(docs, Mapping) for docs in given.values()):
-            raise UsageError("candidates need texts: {query: {document: text}}, or a run with documents=")
+            raise UsageError(say("candidates need texts: give {{query: {{document: text}}}}, or a run and documents="))
         wrong = next((text for docs in given.values() for text in docs.values() if not isinstance(text, str)), None)
         if wrong is not None:
-            raise UsageError(f"candidate {excerpt(wrong)} is no text: give a run's texts as documents=")
+            raise UsageError(
+                say("candidate {found} is not a text: give the texts of a run as documents=", found=excerpt(wrong))
+            )
         lists = {
             str(query): [(str(doc), float(len(docs) - i)) for i, doc in enumerate(docs)][:depth]
             for query, docs in given.items()
@@ -126,7 +129,7 @@ def _candidates(
     return {query: list(rows.items()) for query, rows in found.items()}, dict.fromkeys(found, known)
 
 
-class _Told:
+class _MeasuredReranker:
     """Calls a reranker query by query, and keeps what that took."""
 
     def __init__(
@@ -140,15 +143,15 @@ class _Told:
         self.money: float | None = 0.0
         self.estimated = self.money_estimated = False
 
-    def reranked(self, lists: Mapping[str, list[tuple[str, float]]]) -> dict[str, dict[str, float]]:
+    def rerank(self, lists: Mapping[str, list[tuple[str, float]]]) -> dict[str, dict[str, float]]:
         """New scores of every list; the first call is made twice, as it may load things, unless a server is asked."""
         found: dict[str, dict[str, float]] = {}
         told = []
         for number, (query, rows) in enumerate(lists.items()):
-            self._tell("reranking", number, len(lists))
+            self._tell(say("reranking"), number, len(lists))
             texts = [self._text(query, doc) for doc, _ in rows]
             if query not in self._queries:
-                raise InputError(f"query {excerpt(query)} has no text")
+                raise InputError(say("query {query} has no text", query=excerpt(query)))
             score = partial(fresh_score, self._scorer, self._queries[query], texts)
             done = time_work(score)
             if not found and not done.remote:
@@ -158,7 +161,7 @@ class _Told:
             if not hits.cached:
                 self.ms[query] = hits.ms
             self.tokens += hits.tokens
-            self.money = together(self.money, hits.money)
+            self.money = add_money(self.money, hits.money)
             self.estimated |= hits.estimated
             self.money_estimated |= hits.money_estimated
             for reason, count in hits.faults.items():
@@ -171,12 +174,12 @@ class _Told:
     def _text(self, query: str, doc: str) -> str:
         text = self._texts[query].get(doc)
         if text is None:
-            raise InputError(f"document {excerpt(doc)} of query {excerpt(query)} has no text")
+            raise InputError(say("document {doc} of query {query} has no text", doc=excerpt(doc), query=excerpt(query)))
         return text
 
 
-def _evaluated(
-    told: _Told,
+def _evaluate(
+    told: _MeasuredReranker,
     lists: Mapping[str, list[tuple[str, float]]],
     after: Mapping[str, Mapping[str, float]],
     judging: tuple[Any, Settings],

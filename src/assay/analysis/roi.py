@@ -50,7 +50,7 @@ def roi(
     found = _gain(gain, system, measure)
     price = _price(costs, _Price(method, cost_per_query, queries_per_day, tokens, currency or "USD"), currency)
     if price.queries_per_day is None:
-        raise UsageError("how many queries a day? Give --queries-per-day")
+        raise UsageError(say("the number of queries a day is missing: give --queries-per-day"))
     return _weigh(
         found, price, queries_per_day=price.queries_per_day, revenue_per_query=revenue_per_query,
         fixed_per_day=fixed_per_day, elasticity=elasticity,
@@ -73,18 +73,22 @@ def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> 
     if costs is None:
         return replace(given, method=given.method or say("roi.step"))
     if given.per_query is not None:
-        raise UsageError("give the extra cost one way: the cost of a query, or costs")
-    place = "the cost" if isinstance(costs, Costs) else os.fspath(costs)
-    hint = "make one: assay cost ... -o FILE.json"
-    part = costs if isinstance(costs, Costs) else read_record(costs, Costs, "cost", hint=hint)
+        raise UsageError(say("give the extra cost only once: as the cost of a query, or as costs"))
+    place = say("the cost") if isinstance(costs, Costs) else os.fspath(costs)
+    hint = say("make one: assay cost ... -o FILE.json")
+    part = costs if isinstance(costs, Costs) else read_record(costs, Costs, say("cost result"), hint=hint)
     names = [one.method for one in part.costs[1:]]
     name = given.method or (names[0] if len(names) == 1 else None)
     if name is None:
-        raise UsageError(f"{place} holds several methods: choose one with --method ({', '.join(names)})")
+        raise UsageError(
+            say("{place} holds several methods: choose one with --method ({names})", place=place, names=list(names))
+        )
     if name not in names:
-        raise UnknownName("method", name, names, hint=f"{place} holds {', '.join(names)}")
+        raise UnknownName(say("method"), name, names, hint=say("{place} holds {names}", place=place, names=list(names)))
     if currency is not None and currency != part.currency:
-        raise UsageError(f"{place} is in {part.currency}, not in {currency}")
+        raise UsageError(
+            say("{place} is in {currency}, not in {wanted}", place=place, currency=part.currency, wanted=currency)
+        )
     each = part.of(name).tokens
     read = None if each is None else each * part.documents_per_query
     volume = part.queries_per_day if given.queries_per_day is None else given.queries_per_day
@@ -93,12 +97,12 @@ def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> 
 
 def _gain(given: Gain | Comparison | float | Place, system: str | None, measure: str | None) -> Gain:
     if isinstance(given, (str, os.PathLike)):
-        hint = "make one: assay compare ... -o comparison.json"
-        given = read_record(given, Comparison, "comparison", hint=hint)
+        hint = say("make one: assay compare ... -o comparison.json")
+        given = read_record(given, Comparison, say("comparison"), hint=hint)
     if isinstance(given, Comparison):
         return gain_of(given, system=system, measure=measure)
     if system or measure:
-        raise UsageError("--system and --measure choose from a comparison file: give one")
+        raise UsageError(say("--system and --measure choose from a comparison: give the file of one"))
     return given if isinstance(given, Gain) else Gain(Band(given))
 
 
@@ -113,14 +117,14 @@ def _weigh(
 ) -> Roi:
     cost_per_query = price.per_query
     if given.relative.value is None or not math.isfinite(given.relative.value):
-        raise UsageError(f"the gain is {given.relative.value!r}: expected a number such as 0.2")
+        raise UsageError(say("the gain is {value!r}: expected a number such as 0.2", value=given.relative.value))
     for name, value in (("queries_per_day", queries_per_day), ("revenue_per_query", revenue_per_query),
                         ("elasticity", elasticity)):  # fmt: skip
         if not 0 < value < math.inf:
-            raise UsageError(f"{name} must be above 0, not {value!r}")
+            raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=value))
     for name, value in (("cost_per_query", cost_per_query or 0.0), ("fixed_per_day", fixed_per_day)):
         if not 0 <= value < math.inf:
-            raise UsageError(f"{name} must be 0 or more, not {value!r}")
+            raise UsageError(say("{name} must be 0 or more, not {value!r}", name=name, value=value))
     worth = _each(given.relative, lambda g: revenue_per_query * elasticity * g)  # earned by one query
     revenue = _each(worth, lambda earned: queries_per_day * earned)
     total = None if cost_per_query is None else queries_per_day * cost_per_query + fixed_per_day
@@ -128,7 +132,7 @@ def _weigh(
     back = Band(None) if not total else _each(net, lambda n: n / total)
     needed = None if total is None else total / (queries_per_day * revenue_per_query * elasticity)
     volume = _volume(worth, cost_per_query, fixed_per_day)
-    most = _each(worth, lambda earned: _above(earned - fixed_per_day / queries_per_day))
+    most = _each(worth, lambda earned: _positive_or_none(earned - fixed_per_day / queries_per_day))
     return Roi(
         given, queries_per_day, revenue_per_query, cost_per_query, fixed_per_day, elasticity, revenue, total, net, back,
         volume, most, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
@@ -141,20 +145,20 @@ def _each(band: Band, function: Any) -> Band:
     return Band(*(None if part is None else function(part) for part in (band.value, band.low, band.high)))
 
 
-def _above(value: float) -> float | None:
+def _positive_or_none(value: float) -> float | None:
     return value if value > 0 else None
 
 
 def _volume(worth: Band, cost: float | None, fixed: float) -> Band:
     """Queries a day from which on it pays; a smaller gain needs more, so the ends change places."""
 
-    def needed(earned: float) -> float | None:
+    def break_even(earned: float) -> float | None:
         left = earned - (cost or 0.0)
         return None if left <= 0 else fixed / left
 
     if cost is None:
         return Band(None)
-    found = _each(worth, needed)
+    found = _each(worth, break_even)
     return Band(found.value, found.high, found.low)
 
 
@@ -188,15 +192,17 @@ def gain_of(comparison: Comparison, *, system: str | None = None, measure: str |
     An interval that has a reason, or that stands on too few queries for a verdict, is left out.
     """
     measure = None if measure is None else comparison.label_of(measure)
-    label = _chosen("measure", measure, list(comparison.measures), default=comparison.measures[0])
+    label = _choose(say("measure"), measure, list(comparison.measures), default=comparison.measures[0])
     systems = list(comparison.systems[1:])
-    name = _chosen("system", system, systems, default=systems[0] if len(systems) == 1 else None)
+    name = _choose(say("system"), system, systems, default=systems[0] if len(systems) == 1 else None)
     found = comparison.contrast(name, label)
     relative = found.relative
     if relative.estimate is None:
-        raise UsageError(f"{label} of {comparison.baseline} is 0, so there is no relative gain")
+        raise UsageError(
+            say("{label} of {baseline} is 0, so there is no relative gain", label=label, baseline=comparison.baseline)
+        )
     if relative.estimate and found.improves != (relative.estimate > 0):
-        raise UsageError(f"{label} is better when it is lower: choose a measure of quality")
+        raise UsageError(say("{label} is better when it is lower: choose a measure of quality", label=label))
     known = not found.too_few and not relative.reason and relative.low != relative.high  # of width 0 in earlier files
     return Gain(
         Band(relative.estimate, relative.low, relative.high) if known else Band(relative.estimate),
@@ -205,11 +211,13 @@ def gain_of(comparison: Comparison, *, system: str | None = None, measure: str |
     )  # fmt: skip
 
 
-def _chosen(kind: str, asked: str | None, known: list[str], *, default: str | None) -> str:
+def _choose(kind: str, asked: str | None, known: list[str], *, default: str | None) -> str:
     if asked is None and default is not None:
         return default
     if asked is None:
-        raise UsageError(f"the comparison holds several systems: choose one with --{kind} ({', '.join(known)})")
+        raise UsageError(
+            say("the comparison holds several systems: choose one with --system ({names})", names=list(known))
+        )
     if asked not in known:
-        raise UnknownName(kind, asked, known, hint=f"the comparison holds {', '.join(known)}")
+        raise UnknownName(kind, asked, known, hint=say("the comparison holds {names}", names=list(known)))
     return asked

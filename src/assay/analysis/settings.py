@@ -13,6 +13,7 @@ from assay.analysis.protocols import CHOICES, load_protocol
 from assay.data.protocol import POSITIVE
 from assay.errors import InputError, UsageError, excerpt
 from assay.measures import expand, is_rubric, parse, split_measures
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,13 +49,19 @@ class Settings:
         given = {key: value for key, value in overrides.items() if value is not None}
         for name in base.required:
             if name not in given:
-                raise UsageError(f"protocol {base.name} needs --{name.replace('_', '-')}: it has no sensible default")
+                raise UsageError(
+                    say(
+                        "protocol {protocol} needs --{option}, which has no sensible default",
+                        protocol=base.name,
+                        option=name.replace("_", "-"),
+                    )
+                )
         _check_choices(given)
         rules = {**given, **_numbers(given)}
         changed = {key: given[key] for key, value in rules.items() if value != getattr(base, key)}
         settled, notes = _settle_max_grade(replace(base, **rules, overrides=changed), judgments)
         settled = _settle_threshold(settled, judgments)
-        wanted = _wanted(settled, measures)
+        wanted = _collect_requests(settled, measures)
         for one in wanted:
             one.measure.check_subject("rankings")
         bound = {one.label: one.measure.under(settled) for one in wanted}
@@ -63,7 +70,7 @@ class Settings:
             _check_subtopics(measure, judgments)
         primary = next((one.label for one in wanted if one.canonical == settled.primary), None)
         complete = {label: measure.text for label, measure in bound.items()}
-        return cls(replace(settled, measures=complete, primary=primary), bound, notes, _asked(wanted))
+        return cls(replace(settled, measures=complete, primary=primary), bound, notes, _labels_by_text(wanted))
 
 
 def settings_of(scores: Scores) -> Settings:
@@ -86,10 +93,10 @@ def answer_measures(measures: Any, protocol: Protocol) -> tuple[dict[str, Measur
     """
     if isinstance(measures, Mapping):
         return dict(measures), {str(measure): label for label, measure in measures.items()}
-    wanted = _wanted(protocol, measures)
+    wanted = _collect_requests(protocol, measures)
     for one in wanted:
         one.measure.check_subject("answers")
-    return {one.label: one.measure.bind(protocol.defaults) for one in wanted}, _asked(wanted)
+    return {one.label: one.measure.bind(protocol.defaults) for one in wanted}, _labels_by_text(wanted)
 
 
 def span_measures(
@@ -101,12 +108,12 @@ def span_measures(
     """
     if not measures:
         return {}, {}
-    wanted, found = _wanted(replace(protocol, measures=own), measures), {}
+    wanted, found = _collect_requests(replace(protocol, measures=own), measures), {}
     for label, _, measure, _ in wanted:
         measure.check_subject("spans")
         given = {"share": share} if share is not None and "share" in measure.spec.parameters else {}
         found[label] = measure.bind({measure.name: {**protocol.defaults.get(measure.name, {}), **given}})
-    return found, _asked(wanted)
+    return found, _labels_by_text(wanted)
 
 
 def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
@@ -137,9 +144,9 @@ def _check_scale(measure: Measure, judgments: Judgments) -> None:
     top = measure.arguments.get("max_grade")
     if top is not None and judgments.max_grade > top:
         raise InputError(
-            f"grade {judgments.max_grade:g} is above the scale of {measure}",
+            say("grade {grade:g} is above the scale of {measure}", grade=judgments.max_grade, measure=str(measure)),
             path=judgments.source.label if judgments.source else None,
-            hint=f"give max_grade={judgments.max_grade:g} or more",
+            hint=say("give max_grade={grade:g} or more", grade=judgments.max_grade),
         )
 
 
@@ -150,17 +157,27 @@ def _check_subtopics(measure: Measure, judgments: Judgments) -> None:
     known = judgments.frame["subtopic"].unique().to_list()
     if len(known) == 1 and (len(judgments.query_ids) > 1 or known[0].upper() in _PLACEHOLDERS):
         raise InputError(
-            f"{measure} needs subtopics, and the judgments have no subtopics: their second column is"
-            f" {excerpt(known[0])} in every line",
+            say(
+                "{measure} needs subtopics, but the judgments have none: their second column is {value} in every line",
+                measure=str(measure),
+                value=excerpt(known[0]),
+            ),
             path=judgments.source.label if judgments.source else None,
-            hint="put the number of the subtopic there, one line for each subtopic of a document",
+            hint=say("put the number of the subtopic there, one line for each subtopic of a document"),
         )
 
 
 def _check_choices(given: Mapping[str, Any]) -> None:
     for name, choices in CHOICES.items():
         if name in given and given[name] not in choices:
-            raise UsageError(f"{name} = {given[name]!r}: expected one of {', '.join(map(str, choices))}")
+            raise UsageError(
+                say(
+                    "{name} = {value!r}: expected one of {choices}",
+                    name=name,
+                    value=given[name],
+                    choices=list(map(str, choices)),
+                )
+            )
 
 
 def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
@@ -171,14 +188,21 @@ def _numbers(given: Mapping[str, Any]) -> dict[str, float]:
         if name == "min_relevance" and value == "positive":
             value = POSITIVE
         elif isinstance(value, (str, bool)) or not isinstance(value, SupportsFloat) or not math.isfinite(value):
-            more = ", or 'positive' for any grade above 0" if name == "min_relevance" else ""
-            raise UsageError(f"{name} = {value!r}: expected a finite number{more}")
+            raise UsageError(
+                say("{name} = {value!r}: expected a finite number", name=name, value=value)
+                if name == "max_grade"
+                else say(
+                    "{name} = {value!r}: expected a finite number, or 'positive' for any grade above 0",
+                    name=name,
+                    value=value,
+                )
+            )
         if name in given:
             found[name] = float(value)
     return found
 
 
-class _Wanted(NamedTuple):
+class _MeasureRequest(NamedTuple):
     """A measure, the label of its column, the canonical text of that label, and what was written for it."""
 
     label: str
@@ -187,33 +211,41 @@ class _Wanted(NamedTuple):
     written: str
 
 
-def _asked(wanted: Sequence[_Wanted]) -> dict[str, str]:
+def _labels_by_text(wanted: Sequence[_MeasureRequest]) -> dict[str, str]:
     """Map other texts of measures to the labels of their columns: the canonical ones, and what was written."""
     return {text: one.label for one in wanted for text in (one.measure.text, one.written) if text != one.label}
 
 
-def _wanted(protocol: Protocol, measures: Any) -> list[_Wanted]:
+def _collect_requests(protocol: Protocol, measures: Any) -> list[_MeasureRequest]:
     """What is asked for (else all that the protocol has), each under the name that was used for it."""
     if measures is None:
-        return [_Wanted(label, label, parse(text), label) for label, text in protocol.measures.items()]
-    found: list[_Wanted] = []
+        return [_MeasureRequest(label, label, parse(text), label) for label, text in protocol.measures.items()]
+    found: list[_MeasureRequest] = []
     for text in split_measures(measures):
-        resolved = _resolved(protocol, text)
+        resolved = _resolve_request(protocol, text)
         for one in resolved:
             twin = next((other for other in found if one.measure == other.measure), None)
             if twin is None and one.label in {other.label for other in found}:
-                raise UsageError(f"two measures would be called {one.label}: ask for one of them by its definition")
+                raise UsageError(
+                    say(
+                        "two measures would be called {label}: write the definition of one of them instead",
+                        label=one.label,
+                    )
+                )
             if twin is None:
                 found.append(one)
             elif len(resolved) == 1:
-                too = "" if one.label == twin.label else f", as {twin.label} too"
-                raise UsageError(f"measure {one.label} is asked for twice{too}")
+                raise UsageError(
+                    say("measure {label} is asked for twice", label=one.label)
+                    if one.label == twin.label
+                    else say("measure {label} is asked for twice, also as {twin}", label=one.label, twin=twin.label)
+                )
     if not found:
-        raise UsageError("no measure is asked for")
+        raise UsageError(say("no measure is asked for"))
     return found
 
 
-def _resolved(protocol: Protocol, text: str | Measure) -> list[_Wanted]:
+def _resolve_request(protocol: Protocol, text: str | Measure) -> list[_MeasureRequest]:
     """Read what one text asks for; a label of the protocol has the protocol's definition.
 
     One measure keeps the name that was used for it; several, as in P.5,10, have canonical ones.
@@ -223,15 +255,15 @@ def _resolved(protocol: Protocol, text: str | Measure) -> list[_Wanted]:
             canonical = parse(text).text
         except UsageError:
             canonical = text
-        return [_Wanted(text, canonical, parse(protocol.measures[text]), text)]
+        return [_MeasureRequest(text, canonical, parse(protocol.measures[text]), text)]
     several = expand(text)
     if len(several) > 1:
-        return [_Wanted(measure.label, measure.label, measure, measure.text) for measure in several]
+        return [_MeasureRequest(measure.label, measure.label, measure, measure.text) for measure in several]
     (measure,) = several
     if is_rubric(text):  # a rubric names itself
-        return [_Wanted(measure.label, measure.label, measure, Path(str(text)).name)]
+        return [_MeasureRequest(measure.label, measure.label, measure, Path(str(text)).name)]
     name = " ".join(text.split()) if isinstance(text, str) else measure.label
-    return [_Wanted(name, measure.label, measure, str(text))]
+    return [_MeasureRequest(name, measure.label, measure, str(text))]
 
 
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:
@@ -249,20 +281,23 @@ def _settle_max_grade(protocol: Protocol, judgments: Judgments) -> tuple[Protoco
     fitting = [grade for grade in offered if grade >= judgments.max_grade]
     if not fitting:
         raise InputError(
-            f"grade {judgments.max_grade:g} is above the scale of protocol {protocol} (0 to {max(offered):g})",
+            say(
+                "grade {grade:g} is above the scale of protocol {protocol} (0 to {top:g})",
+                grade=judgments.max_grade,
+                protocol=protocol.name,
+                top=max(offered),
+            ),
             path=judgments.source.label if judgments.source else None,
-            hint="use another protocol, or --max-grade",
+            hint=say("use another protocol, or --max-grade"),
         )
     if not isinstance(protocol.max_grade, tuple):
         return protocol, ()
     chosen = min(fitting)
-    note = (
-        f"protocol {protocol.name}: max_grade = {chosen:g}, as the judgments' largest grade is {judgments.max_grade:g}"
-    )
+    note = say("evaluate.max_grade", protocol=protocol.name, chosen=chosen, grade=judgments.max_grade)
     return replace(protocol, max_grade=chosen), (note,)
 
 
 def need_subtopics(measures: Any, protocol: str | Protocol) -> bool:
     """Tell whether any measure asked for reads the subtopics of judgments."""
     base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
-    return any(one.measure.spec.needs_subtopics for one in _wanted(base, measures))
+    return any(one.measure.spec.needs_subtopics for one in _collect_requests(base, measures))

@@ -6,6 +6,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ def stage_target(text: str) -> Callable[[str, Sequence[str]], object]:
     check("rerank", name, params)
     made: Reranker | None = find("rerank", name).make(Setup(), **params)
     if made is None:
-        raise UsageError("rerank:none does nothing, so there is nothing to measure")
+        raise UsageError(say("rerank:none does nothing: there is nothing to measure"))
     score, forget = made.score, getattr(made, "forget", None)
     if forget is None:
         return score
@@ -45,7 +46,7 @@ def _parameter(text: str) -> tuple[str, Any]:
     """Read KEY=VALUE as a TOML file would; what is no TOML value is a text."""
     key, equals, value = text.partition("=")
     if not equals or not key:
-        raise UsageError(f"{text!r}: expected KEY=VALUE, as in rerank:embedding,embedder=minilm")
+        raise UsageError(say("{text!r}: expected KEY=VALUE, as in rerank:embedding,embedder=minilm", text=text))
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

@@ -10,8 +10,9 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings, need_subtopics
 from assay.errors import UsageError
-from assay.formats.given import as_judgments, as_runs
-from assay.measures import parse, split_measures, usual
+from assay.formats.conversion import as_judgments, as_runs
+from assay.measures import defaults, parse, split_measures
+from assay.messages import say
 from assay.results.sweep import Curve, CutoffChoice, Sweep
 from assay.stats.intervals import Interval, mean_intervals
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 CUTOFFS = (1, 3, 5, 10, 20)
 RECALL_TARGET = 0.70
-_NEEDED = (usual.CLEAN, usual.COMPLETE, usual.BALANCED)  # what the choice of k stands on
+_NEEDED = (defaults.CLEAN, defaults.COMPLETE, defaults.BALANCED)  # what the choice of k stands on
 _ANSWERS = (3, 5)
 _SURVEYS = (10, 20)
 
@@ -34,7 +35,7 @@ def sweep(
     runs: Any,
     k: Sequence[int] = CUTOFFS,
     *,
-    measures: str | Measure | Sequence[str | Measure] = usual.CURVES,
+    measures: str | Measure | Sequence[str | Measure] = defaults.CURVES,
     protocol: str | Protocol = "trec",
     recall_target: float = RECALL_TARGET,
     alpha: float = 0.05,
@@ -57,11 +58,11 @@ def sweep(
     shown = {_plain(name): str(name) for name in split_measures(measures)}
     names = {**shown, **{name: name for name in _NEEDED if name not in shown}}
     if not 0 < alpha < 0.5:  # noqa: PLR2004
-        raise UsageError(f"alpha = {alpha:g}: expected a number between 0 and 0.5")
+        raise UsageError(say("alpha = {alpha:g}: expected a number between 0 and 0.5", alpha=alpha))
     if not 0 < recall_target <= 1:
-        raise UsageError(f"recall target {recall_target:g}: expected a share, as in 0.7")
+        raise UsageError(say("recall target {target:g}: expected a share, as in 0.7", target=recall_target))
     base = load_protocol(protocol) if isinstance(protocol, str) else protocol
-    asked = {name: [_asked(base, name, cut) for cut in cutoffs] for name in names}
+    asked = {name: [_measure_at(base, name, cut) for cut in cutoffs] for name in names}
     texts = [text for texts in asked.values() for text in texts]
     judged = as_judgments(judgments, subtopics=need_subtopics(texts, base), dedupe=dedupe)
     settings = Settings.of(judged, texts, base, **overrides)
@@ -87,18 +88,18 @@ def sweep(
 
 def _cutoffs(k: Sequence[int]) -> tuple[int, ...]:
     if not k or any(cut < 1 for cut in k):
-        raise UsageError("k must be whole numbers from 1 on, as in --k 1,3,5,10")
+        raise UsageError(say("k must be whole numbers, 1 or more, as in --k 1,3,5,10"))
     return tuple(sorted(set(k)))
 
 
 def _plain(name: str | Measure) -> str:
     """The canonical text of a measure without a cutoff."""
     if "@" in str(name):
-        raise UsageError(f"{name}: a sweep sets the cutoffs itself, so leave out @k")
+        raise UsageError(say("{name}: a sweep sets the cutoffs itself, so leave out @k", name=str(name)))
     return str(parse(f"{name}@1")).removesuffix("@1")
 
 
-def _asked(protocol: Protocol, name: str, cut: int) -> str:
+def _measure_at(protocol: Protocol, name: str, cut: int) -> str:
     """A measure at a cutoff as the protocol defines it, also where it does so at other cutoffs only."""
     if f"{name}@{cut}" in protocol.measures:
         return f"{name}@{cut}"
@@ -122,13 +123,6 @@ def _choice(system: str, curves: Sequence[Curve], names: Mapping[str, str], reca
         answers=_highest(precision, _ANSWERS),
         survey=_highest(recall, _SURVEYS),
     )
-
-
-def most_complete(found: Sweep, system: str) -> tuple[float, int]:
-    """The highest recall of a system, and the smallest k that has it."""
-    curve = found.curve(system, usual.COMPLETE)
-    value, k = max((point.estimate or 0.0, -k) for point, k in zip(curve.points, curve.k, strict=True))
-    return value, -k
 
 
 def _highest(curve: Curve, bounds: tuple[int, int]) -> int | None:

@@ -15,6 +15,7 @@ import numpy as np
 from assay.data.scores import GEOMETRIC_FLOOR
 from assay.errors import InputError, excerpt
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,14 +44,18 @@ def output(ranking: Ranking, columns: Sequence[TrecColumn], run_tag: str, option
     shared = ranking.judged & ranking.in_run
     if not shared.any() and not (options.complete and options.version >= 10):  # noqa: PLR2004
         raise InputError(
-            "the run and the judgments have no query in common", hint="check that both use the same query ids"
+            say("the run and the judgments have no query in common"), hint=say("check that both use the same query ids")
         )
     absent = ranking.judged & ~ranking.in_run
     if options.version >= 10 and absent.any() and not options.complete:  # noqa: PLR2004
         first = ranking.query_ids[int(np.flatnonzero(absent)[0])]
         raise InputError(
-            f"query {excerpt(first)} is judged but not in the run ({int(absent.sum())} in all): trec_eval 10 stops",
-            hint="add -c to count them as 0, or --compat 9 to leave them out",
+            say(
+                "query {query} is judged but not in the run ({n} in all): trec_eval 10 stops",
+                query=excerpt(first),
+                n=int(absent.sum()),
+            ),
+            hint=say("add -c to count them as 0, or --compat 9 to leave them out"),
         )
     counted = ranking.judged if options.complete else shared
     values = {column.name: _values(ranking, column) for column in columns if column.measure}

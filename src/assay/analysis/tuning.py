@@ -14,11 +14,12 @@ from assay.analysis.evaluate import evaluate_run
 from assay.analysis.settings import Settings, need_subtopics
 from assay.data.run import Run
 from assay.errors import InputError, UsageError, excerpt
-from assay.formats.given import as_judgments
-from assay.fusion.fuse import Fusion, check_sizes, fuse_lists, name_runs, rank_lists, without_idle
+from assay.formats.conversion import as_judgments
+from assay.fusion.fuse import Fusion, check_sizes, drop_zero_weights, fuse_lists, name_runs, rank_lists
 from assay.fusion.methods import method_of, methods_with
 from assay.fusion.overlay import lay_out
-from assay.measures import usual
+from assay.measures import defaults
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,11 +71,16 @@ class Tuned:
         """Weight of every run; empty for methods without weights."""
         return dict(zip(self.names, self.fusion.weights or (), strict=bool(self.fusion.weights)))
 
+    @property
+    def has_gain(self) -> bool:
+        """Say whether tuning did better on held-out queries than equal weights and the best single run."""
+        return self.tuned.held_out > max(self.equal.held_out, self.single.held_out)
+
 
 def tune_fusion(
     judgments: Any,
     runs: Sequence[Any] | Mapping[str, Any],
-    measure: str | Measure = usual.SINGLE,
+    measure: str | Measure = defaults.SINGLE,
     *,
     method: str = "weighted",
     norm: str | None = None,
@@ -106,7 +112,12 @@ def tune_fusion(
     given_order = "given" if ties == "given" else None
     settings = Settings.of(judged, [measure], protocol, min_relevance=min_relevance, ties=given_order)
     if next(iter(settings.measures.values())).spec.lower_is_better:
-        raise UsageError(f"{measure} should be small: tune on a measure that should be large")
+        raise UsageError(
+            say(
+                "{measure} is better when it is lower: tune on a measure that is better when it is higher",
+                measure=str(measure),
+            )
+        )
     given = name_runs(runs)
     names = [run.name for run in given]
     start = _start(method, norm, weights, names, unlisted=unlisted, params=params)
@@ -127,9 +138,9 @@ def tune_fusion(
         names=tuple(names),
         measure=next(iter(settings.measures)),
         protocol=settings.protocol,
-        tuned=Trial("tuned", training.value(fused), held_out.value(fused)),
+        tuned=Trial(say("tuned"), training.value(fused), held_out.value(fused)),
         equal=Trial(_plain_label(equal), training.value(plain), held_out.value(plain)),
-        single=Trial(f"best single run: {single.name}", training.value(single), held_out.value(single)),
+        single=Trial(say("best single run: {run}", run=single.name), training.value(single), held_out.value(single)),
         training_ids=train_ids,
         held_out_ids=test_ids,
         tried=len(search.seen),
@@ -145,20 +156,22 @@ def split(
     ids = sorted({*judgments.query_ids, *judgments.empty})
     if isinstance(train, (int, float)):
         if not 0 < train < 1:
-            raise UsageError(f"train = {train:g}: expected a share between 0 and 1, as in 0.5")
+            raise UsageError(say("train = {train:g}: expected a share between 0 and 1, as in 0.5", train=train))
         drawn = np.random.default_rng(seed).permutation(len(ids))[: round(train * len(ids))]
         chosen, lost = {ids[i] for i in drawn}, []
     elif isinstance(train, str) or not isinstance(train, Collection):
-        raise UsageError("train must be a share, as in 0.5, or the ids of the training queries")
+        raise UsageError(say("train must be a share, as in 0.5, or the ids of the training queries"))
     else:
         chosen = {str(query) for query in train} & set(ids)
         lost = sorted({str(query) for query in train} - chosen)
     if not chosen or len(chosen) == len(ids):
-        what = "no training query" if not chosen else "no query to report on"
-        raise InputError(f"the split leaves {what} of {len(ids)} judged queries", hint="change --train")
-    notes = (
-        [f"training queries without judgments are not used: {len(lost)}, such as {excerpt(lost[0])}"] if lost else []
-    )
+        raise InputError(
+            say("the split leaves none of {n} judged queries to report on", n=len(ids))
+            if chosen
+            else say("the split leaves none of {n} judged queries for training", n=len(ids)),
+            hint=say("change --train"),
+        )
+    notes = [say("evaluate.training_unjudged", n=len(lost), query=excerpt(lost[0]))] if lost else []
     return tuple(q for q in ids if q in chosen), tuple(q for q in ids if q not in chosen), tuple(notes)
 
 
@@ -197,7 +210,13 @@ class _Search:
         loose = {name: tried for name, tried in start.method.tried.items() if name not in fixed}
         free = weights and start.weights is not None and len(self.lists.names) > 1
         if not loose and not free:
-            raise UsageError(f"nothing is left to tune for {start.method.name}: {_why_nothing(start)}")
+            raise UsageError(
+                say(
+                    "{method} has nothing left to tune: {reason}",
+                    method=start.method.name,
+                    reason=_why_nothing(start),
+                )
+            )
         best = start
         for turn in ("parameter", "weights", "parameter"):
             if turn == "parameter":
@@ -233,7 +252,7 @@ class _Search:
         """Mean of the measure on the training queries."""
         key = (fusion.weights, *fusion.params.values())
         if key not in self.seen:
-            lists, working, _ = without_idle(self.lists, fusion)
+            lists, working, _ = drop_zero_weights(self.lists, fusion)
             if lists.names not in self.laid:
                 self.laid[lists.names] = list(lists.overlays())
             frame, _ = rank_lists(lists, working, self.laid[lists.names], self.top)
@@ -253,14 +272,16 @@ def _equal(fusion: Fusion, size: int) -> tuple[float, ...] | None:
 
 
 def _plain_label(fusion: Fusion) -> str:
-    words = ["equal weights"] if fusion.weights is not None and len(set(fusion.weights)) == 1 else []
-    return ", ".join([*words, *(f"{key} = {value:g}" for key, value in fusion.params.items())]) or "as given"
+    words = [say("equal weights")] if fusion.weights is not None and len(set(fusion.weights)) == 1 else []
+    parts = [*words, *(f"{key} = {value:g}" for key, value in fusion.params.items())]
+    return say("{settings}", settings=parts) if parts else say("as given")
 
 
 def _why_nothing(fusion: Fusion) -> str:
     if fusion.method.weights == "no" and not fusion.method.tried:
-        return f"it has no weights or parameters; {methods_with(lambda one: one.weights != 'no')} have"
-    return "all of it is given, or there is a single run"
+        able = methods_with(lambda one: one.weights != "no")
+        return say("it has no weights or parameters, but {methods} do", methods=able)
+    return say("everything is given already, or there is only one run")
 
 
 def _params(fusion: Fusion, tried: Mapping[str, Sequence[float]]) -> Iterator[Fusion]:

@@ -13,6 +13,7 @@ from assay.errors import InputError, NothingJudged, UnknownName, UsageError
 from assay.formats.samples import as_samples
 from assay.grounding import support_of
 from assay.grounding.recipes import verbatim_share, word_overlap
+from assay.messages import say
 from assay.results.trust import ScoreAgreement, Validation
 from assay.stats.agreement import spearman
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
@@ -68,15 +69,15 @@ def validate(
     """
     given = as_samples(samples, columns=columns)
     human = human or labels.find_human(given)
-    said, truth = labels.people(given, human, positive)
+    said, truth = labels.human_labels(given, human, positive)
     left_out: Counter[str] = Counter()
     notes: list[str] = list(given.notes)
     found = _methods(given, methods, embedder, left_out, notes)
     names = labels.find_scores(given) if scores is None else scores
     found += [_Column(name, "published", labels.column(given, name)) for name in names]
     if not found:
-        raise UsageError("nothing to compare with people: name a method or a score")
-    kept = _kept(given, found, said, left_out)
+        raise UsageError(say("there is nothing to compare with people: name a method or a score"))
+    kept = _complete_rows(given, found, said, left_out)
     grouped = np.array(labels.groups(given.rows))[kept]
     options = {"groups": grouped, "n_resamples": n_resamples, "rng": seed}
     return Validation(
@@ -105,13 +106,13 @@ def _methods(
     wanted = DEFAULT if asked is None else dict.fromkeys(asked)
     for method, model in ((m, e) for m in wanted for e in (several if m == "embedding" else [None])):
         if method not in METHODS:
-            raise UnknownName("method", method, METHODS, hint=f"the methods are {', '.join(METHODS)}")
+            raise UnknownName(say("method"), method, METHODS, hint=say("choose from {methods}", methods=list(METHODS)))
         try:
             found.append(_method(samples, method, model, left_out, notes))
         except UsageError as error:
             if asked is not None or method != "embedding":
                 raise
-            notes.append(str(error))
+            notes.append(error.message)
     return found
 
 
@@ -122,10 +123,21 @@ def _method(samples: Samples, method: Method, embedder: Any, left_out: Counter[s
     told = [note for record in records for note in record.notes if note.startswith("embeddings: ")][:1]
     notes += told
     if not left_out:
-        left_out.update(f"{record.status}: {record.reason}" for record in records if record.value is None)
+        left_out.update(
+            say("blank.fault", field=say(f"blank.{record.status}"), fault=record.reason)
+            for record in records
+            if record.value is None
+        )
     failed = Counter(record.reason for record in records if record.status == "failed")
     if failed and not any(record.status == "scored" for record in records):
-        raise NothingJudged(f"{method} could judge none of {len(samples)} rows: {failed.most_common(1)[0][0]}")
+        raise NothingJudged(
+            say(
+                "{method} could not judge any of {n} rows: {reason}",
+                method=method,
+                n=len(samples),
+                reason=failed.most_common(1)[0][0],
+            )
+        )
     name = f"embedding ({told[0].split()[1].rstrip(',')})" if told else method
     values = [np.nan if record.value is None else record.value for record in records]
     return _Column(name, "method", np.array(values))
@@ -138,20 +150,25 @@ def _by_recipe(sample: Sample, method: str) -> float:
     return _RECIPES[method](sample.answer, [context.text for context in sample.contexts]) or 0.0
 
 
-def _kept(samples: Samples, columns: Sequence[_Column], said: Floats, left_out: Counter[str]) -> Any:
+def _complete_rows(samples: Samples, columns: Sequence[_Column], said: Floats, left_out: Counter[str]) -> Any:
     """Rows that people and every score have a value for."""
     for column in columns:
         if column.kind == "published" and np.isnan(column.values).any():
-            left_out[f"no value of {column.name}"] = int(np.isnan(column.values).sum())
+            left_out[say("validate.no_score", name=column.name)] = int(np.isnan(column.values).sum())
     if np.isnan(said).any():
-        left_out["no value of people"] = int(np.isnan(said).sum())
+        left_out[say("validate.no_human")] = int(np.isnan(said).sum())
     kept = ~np.isnan(said) & np.all([~np.isnan(column.values) for column in columns], axis=0)
     if kept.sum() < LEAST:
         fewest = min(columns, key=lambda column: int((~np.isnan(column.values)).sum()))
         raise InputError(
-            f"{int(kept.sum())} of {len(kept)} rows have every score: at least {LEAST} are needed",
+            say(
+                "only {n} of {of} rows have every score: at least {least} are needed",
+                n=int(kept.sum()),
+                of=len(kept),
+                least=LEAST,
+            ),
             path=samples.source.label if samples.source else None,
-            hint=f"{fewest.name} has {int((~np.isnan(fewest.values)).sum())}",
+            hint=say("{name} has {n}", name=fewest.name, n=int((~np.isnan(fewest.values)).sum())),
         )
     return kept
 

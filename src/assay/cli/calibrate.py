@@ -1,71 +1,126 @@
-"""`assay calibrate`: how far to trust a judge."""
+"""`assay calibrate`: how far a judge, or a method of judging answers, agrees with people."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from assay.cli import inputs, options
+from assay.cli import inputs, language, options
+from assay.cli.commands import command as make_command
+from assay.cli.options import Output, PlainRules
+from assay.cli.parameters import NUMBER, WHOLE, Number, add_argument, add_option, option, takes
+from assay.errors import UsageError
+from assay.messages import say
 
 if TYPE_CHECKING:
-    from assay.messages import Lang
+    from assay.results.trust import Calibration, Validation
 
-_HELP = """Compare the judgments of a JUDGE with those of people (HUMAN) on the pairs that both graded.
-
-At least 50 such pairs are needed; 100 or more give useful intervals. With runs, the systems' means are corrected by
-the people's grades (prediction-powered inference).
-
-\b
-assay calibrate judged.qrels human.qrels
-assay calibrate judged.qrels human.qrels --run bm25.run --run dense.run -m ndcg@10
-assay calibrate judged.qrels human.qrels --votes details.jsonl -o calibration.json
-assay evaluate judged.qrels bm25.run --calibration calibration.json
-"""
-
-
-@click.command(name="calibrate", help=_HELP)
-@click.argument("judge")
-@click.argument("human")
-@click.option("--run", "runs", multiple=True, metavar="[NAME=]FILE", help="A run whose means to correct.")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
+_EXAMPLES = (
+    "assay calibrate judged.qrels human.qrels",
+    "assay calibrate judged.qrels human.qrels --run bm25.run --run dense.run -m ndcg@10",
+    "assay calibrate judged.qrels human.qrels --votes details.jsonl -o calibration.json",
+    "assay calibrate labelled.jsonl --human human.faithfulness --positive 3",
+    "assay calibrate begin.tsv --map contexts=knowledge --human begin_label --positive 'Fully attributable'",
 )
-@click.option(
-    "--votes", metavar="FILE", help="Details of assay judge --repeats: how much the judge differs from itself."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap intervals.")
-@options.plain_rules
-@options.output
-def command(
-    *, judge: str, human: str, runs: tuple[str, ...], measures: tuple[str, ...], votes: str | None, seed: int,
-    output: str | None, kind: str | None, lang: Lang, **rules: Any,
-) -> None:  # fmt: skip
-    """Calibrate and print."""
-    from assay.analysis.calibrate import calibrate
-    from assay.errors import UsageError
-    from assay.formats.reading import read_judgments
-    from assay.report.document import write
-    from assay.report.views.calibration import calibration
 
-    if [judge, human, *runs].count("-") > 1:
-        raise UsageError("standard input can be read for one file only")
-    split, form = rules.pop("split"), rules.pop("input_format")
-    protocol = rules.pop("protocol")
-    wanted = list(measures) or inputs.headline(protocol)
-    found = calibrate(
-        read_judgments(judge, kind=form, split=split), read_judgments(human, kind=form, split=split),
-        runs=inputs.read_runs(runs, form), measures=wanted, protocol=protocol, votes=_votes(votes), seed=seed, **rules,
+
+@dataclass(frozen=True)
+class OfJudgments:
+    """Options for two files of judgments."""
+
+    runs: tuple[str, ...] = option("--run", default=(), multiple=True, metavar="[NAME=]FILE", section="judgments")
+    measures: tuple[str, ...] = option(
+        "-m", "--measure", default=(), multiple=True, metavar="MEASURE", section="judgments"
+    )
+    votes: str | None = option("--votes", metavar="FILE", section="judgments")
+
+
+@dataclass(frozen=True)
+class OfAnswers:
+    """Options for one file of answers with people's values."""
+
+    human: str | None = option("--human", metavar="COLUMN", section="answers")
+    positive: str | None = option("--positive", metavar="VALUE", section="answers")
+    methods: tuple[str, ...] = option("--method", default=(), multiple=True, metavar="NAME", section="answers")
+    scores: tuple[str, ...] = option("--score", default=(), multiple=True, metavar="COLUMN", section="answers")
+    threshold: float | None = option("--threshold", type=NUMBER, section="answers")
+    embedders: tuple[str, ...] = option(
+        "--embedder", default=("auto",), show_default=True, multiple=True, metavar="NAME|FOLDER|MODEL@URL",
+        section="answers",
     )  # fmt: skip
-    kind = kind or options.format_for(output, options.FORMATS)
-    if kind == "json":
-        from assay.formats.results import to_json
-        from assay.results.result import make_result
+    columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN", section="answers")
+    resamples: int = option(
+        "--resamples", default=1000, show_default=True, type=Number(least=0, whole=True), section="answers"
+    )
 
-        result = make_result(found, command=inputs.command_line(), seed=seed, warnings=found.warnings)
-        options.emit(to_json(result), output)
-        return
-    options.emit(write(calibration(found), kind, lang), output)  # type: ignore[arg-type]
+
+@make_command("calibrate", _EXAMPLES)
+@add_argument("judged", metavar="JUDGED|ANSWERS")
+@add_argument("people", required=False, metavar="[HUMAN]")
+@add_option("--seed", type=WHOLE, default=0, show_default=True)
+@options.encoding
+@takes(of_judgments=OfJudgments, of_answers=OfAnswers, rules=PlainRules, out=Output)
+def command(
+    *, judged: str, people: str | None, seed: int, of_judgments: OfJudgments, of_answers: OfAnswers,
+    rules: PlainRules, out: Output,
+) -> None:  # fmt: skip
+    """Calibrate and print: two files are judgments, one is a file of answers."""
+    if people is None:
+        names = [one.name for one in (*fields(OfJudgments), *fields(PlainRules)) if one.name != "input_format"]
+        options.refuse(*names, because="cli.needs_two_files")
+        _of_answers(judged, of_answers, rules.input_format, seed, out)
+    else:
+        options.refuse(*(one.name for one in fields(OfAnswers)), because="cli.needs_one_file")
+        _of_judgments(judged, people, of_judgments, rules, seed=seed, out=out)
+
+
+def _of_judgments(judge: str, human: str, asked: OfJudgments, rules: PlainRules, *, seed: int, out: Output) -> None:
+    from assay.analysis.calibrate import calibrate
+    from assay.formats.reading import read_judgments
+    from assay.report.views.calibration import table
+
+    options.read_once([judge, human, *asked.runs])
+    form = rules.input_format
+    found = calibrate(
+        read_judgments(judge, kind=form, split=rules.split), read_judgments(human, kind=form, split=rules.split),
+        runs=inputs.read_runs(asked.runs, form), measures=list(asked.measures) or inputs.headline(rules.protocol),
+        protocol=rules.protocol, votes=_votes(asked.votes), seed=seed, **rules.overrides(),
+    )  # fmt: skip
+    _print(found, table(found), seed, out, warnings=found.warnings)
+
+
+def _of_answers(place: str, asked: OfAnswers, form: str | None, seed: int, out: Output) -> None:
+    from assay.analysis.validate import validate
+    from assay.cli.embedders import embedder_of
+    from assay.formats.samples import read_samples
+    from assay.report.views.validation import table
+
+    if inputs.is_result(place):
+        raise UsageError(say("cli.result_not_samples", place=place))
+    columns = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in asked.columns)
+    found = validate(
+        read_samples(place, kind=form, columns=columns), asked.methods or None,  # type: ignore[arg-type]
+        human=asked.human, positive=asked.positive, scores=asked.scores or None, threshold=asked.threshold,
+        embedder=list(map(embedder_of, asked.embedders)), n_resamples=asked.resamples, seed=seed,
+    )  # fmt: skip
+    _print(found, table(found), seed, out)
+
+
+def _print(
+    found: Calibration | Validation, blocks: list[Any], seed: int, out: Output, warnings: tuple[str, ...] = ()
+) -> None:
+    from assay.cli.reporting import write_fresh
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.results.result import make_result
+
+    result = make_result(found, command=inputs.command_line(), seed=seed, warnings=warnings)
+
+    def as_text(kind: str) -> str:
+        return to_json(result) if kind == "json" else write(blocks, kind, language.current())
+
+    out.emit(as_text)
+    write_fresh(result, out.report)
 
 
 def _votes(place: str | None) -> list[dict[str, Any]]:
@@ -80,4 +135,4 @@ def _votes(place: str | None) -> list[dict[str, Any]]:
     try:
         return [{"query_id": row["query_id"], "doc_id": row["doc_id"], **vote} for row in rows for vote in row["votes"]]
     except (KeyError, TypeError):
-        raise InputError("no votes in it", path=place, hint="expected the file of assay judge --details") from None
+        raise InputError(say("cli.no_votes"), path=place, hint=say("cli.no_votes_hint")) from None

@@ -5,48 +5,51 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
-from assay.cli.options import emit, format_for, named, with_progress, written
+from assay.cli import language, options
+from assay.cli.commands import command as make_command
+from assay.cli.parameters import WordChoice, add_argument, add_option
+from assay.cli.places import OUTPUT
 
 if TYPE_CHECKING:
     from assay.results.check import InputCheck
 
-_HELP = """Look for trouble in JUDGMENTS and RUNs before it becomes a number. Exits with 1 if anything is found.
+_EXAMPLES = (
+    "assay check qrels.txt bm25.run dense.run",
+    "assay check samples.jsonl",
+    "assay check experiment.toml result.json",
+    "assay check qrels.txt bm25.run --format json",
+)
 
-\b
-assay check qrels.txt bm25.run dense.run
-assay check qrels.txt bm25.run --format json
-"""
 
-
-@click.command(name="check", help=_HELP)
-@click.argument("judgments")
-@click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
-@click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir.")
-@click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
-@click.option("--format", "kind", type=click.Choice(["table", "json", "markdown", "csv"]), help="Output format.")
-@written("--output", "-o", help="Write to a file instead.")
+@make_command("check", _EXAMPLES)
+@add_argument("first", metavar="FILE")
+@add_argument("others", nargs=-1, metavar="[NAME=]FILE...")
+@add_option("--input-format", metavar="FORMAT")
+@options.encoding
+@add_option("--split", default="test", show_default=True, metavar="NAME")
+@add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
+@add_option("--format", "kind", type=WordChoice(["table", "json", "csv", "markdown"]), section="output")
+@add_option("-q", "--quiet", is_flag=True, section="output")
 def command(
-    *, judgments: str, runs: tuple[str, ...], input_format: str | None, split: str, kind: str | None, output: str | None
-) -> None:
+    *, first: str, others: tuple[str, ...], input_format: str | None, split: str, output: str | None,
+    kind: str | None, quiet: bool,
+) -> None:  # fmt: skip
     """Check and print the findings."""
-    from assay.analysis.check import check
+    from assay.analysis.check_files import check_files
 
-    paths = [named(text)[1] for text in runs]
-    found = check(judgments, with_progress(paths, "checking"), kind=input_format, split=split)
-    known = {".json": "json", ".md": "markdown", ".csv": "csv", ".txt": "table"}
-    emit(_shown(found, kind or format_for(output, known)), output)
+    paths = [options.split_name(text)[1] for text in (first, *others)]
+    found = check_files(paths, kind=input_format, split=split)
+    options.Output(output=output, kind=kind, quiet=quiet).emit(lambda form: _render(found, form))
     if not found.clean:
         sys.exit(1)
 
 
-def _shown(found: InputCheck, kind: str) -> str:
+def _render(found: InputCheck, kind: str) -> str:
     from assay.report.show import show
     from assay.report.views.check import lines
 
     if kind == "json":
         from assay.results.codec import encode, write_json
 
-        return write_json({"schema": 1, "findings": encode(found.findings)}) + "\n"
-    return lines(found) if kind == "table" else show(found, kind)
+        return write_json({"schema": 1, "findings": encode(found.findings), "files": encode(found.files)}) + "\n"
+    return lines(found, language.current()) if kind == "table" else show(found, kind, lang=language.current())

@@ -2,126 +2,118 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli import inputs, options
+from assay.cli import inputs, language, options
+from assay.cli.commands import command as make_command
+from assay.cli.options import Output, RuleOptions
+from assay.cli.parameters import NUMBER, WHOLE, WordChoice, add_argument, add_option, option, takes
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.cli.inputs import Inputs
     from assay.data.scores import Scores
-    from assay.messages import Lang
     from assay.results.comparison import Comparison
+    from assay.results.comparison import Rules as TestRules
     from assay.results.result import Result
 
-_HELP = """Compare RUNs with a BASELINE under the same JUDGMENTS, or the systems of result files.
-
-\b
-assay compare qrels.txt bm25.run dense.run hybrid.run -m ndcg@10 -m recall@100
-assay compare qrels.txt retrieved.run reranked.run --protocol rerank
-assay compare qrels.txt *.run --all-pairs --brief --format latex
-assay compare before.json after.json --smallest-effect 0.02
-assay compare qrels.txt bm25.run dense.run --report report.html
-assay compare qrels.txt full.run no_memory.run --labels variants.csv --protocol graded-012
-"""
+_EXAMPLES = (
+    "assay compare qrels.txt bm25.run dense.run hybrid.run -m ndcg@10,recall@100 --baseline bm25",
+    "assay compare qrels.txt retrieved.run reranked.run --protocol rerank",
+    "assay compare qrels.txt *.run --all-pairs --brief --format latex",
+    "assay compare before.json after.json --smallest-effect 0.02 -o comparison.json",
+    "assay compare qrels.txt full.run no_memory.run --labels variants.csv --report report.html",
+)
 
 
-@click.command(name="compare", help=_HELP)
-@click.argument("first", metavar="JUDGMENTS|RESULT")
-@click.argument("others", nargs=-1, metavar="[NAME=]RUN|RESULT...")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
-)
-@click.option("--baseline", metavar="NAME", help="The system to compare with; the first unless named.")
-@click.option("--all-pairs", is_flag=True, help="Test all pairs of systems (randomised Tukey HSD).")
-@click.option("--smallest-effect", type=float, default=0.01, show_default=True, help="Differences below do not matter.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals.")
-@click.option(
-    "--correction",
-    type=click.Choice(["holm", "bonferroni", "benjamini-hochberg", "none"]),
-    default="holm",
-    show_default=True,
-    help="For testing several systems.",
-)
-@click.option(
-    "--family",
-    type=click.Choice(["systems", "all"]),
-    default="systems",
-    show_default=True,
-    help="What is corrected together: the systems of a measure, or all measures too.",
-)
-@click.option(
-    "--interval", type=click.Choice(["t", "bca"]), default="t", show_default=True, help="Student or bootstrap."
-)
-@click.option("--resamples", type=int, default=10_000, show_default=True, help="Of permutation tests and bootstrap.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of everything random.")
-@click.option(
-    "--worth",
-    type=float,
-    default=0.15,
-    show_default=True,
-    help="Relative gain above which a reranker is taken to pay: a rule of thumb.",
-)
-@click.option("--labels", metavar="FILE", help="Descriptions of the systems (system, description): an ablation table.")
-@click.option("--brief", is_flag=True, help="Only the table of means, the best systems and the doubts.")
-@options.rules
-@click.option("--weights", metavar="FILE", help="Query weights (query_id, weight).")
-@options.report
-@options.output
+@dataclass(frozen=True)
+class Testing:
+    """How differences are tested."""
+
+    smallest_effect: float = option("--smallest-effect", default=0.01, show_default=True, type=NUMBER, section="tests")
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER, section="tests")
+    correction: str = option(
+        "--correction", default="holm", show_default=True, metavar="NAME",
+        type=WordChoice(["holm", "bonferroni", "benjamini-hochberg", "none"]), section="tests",
+    )  # fmt: skip
+    family: str = option(
+        "--family", default="systems", show_default=True, type=WordChoice(["systems", "all"]), section="tests"
+    )
+    interval: str = option("--interval", default="t", show_default=True, type=WordChoice(["t", "bca"]), section="tests")
+    resamples: int = option("--resamples", default=10_000, show_default=True, type=WHOLE, section="tests")
+    seed: int = option("--seed", default=0, show_default=True, type=WHOLE, section="tests")
+    worth: float = option("--worth", default=0.15, show_default=True, type=NUMBER, section="tests")
+
+    def rules(self) -> TestRules:
+        """The same as the comparison takes them."""
+        from assay.results.comparison import Rules as TestRules
+
+        return TestRules(
+            n_resamples=self.resamples,
+            **{one.name: getattr(self, one.name) for one in fields(self) if one.name != "resamples"},
+        )
+
+
+@make_command("compare", _EXAMPLES)
+@add_argument("first", metavar="JUDGMENTS|RESULT")
+@add_argument("others", nargs=-1, metavar="[NAME=]RUN|RESULT...")
+@options.measures
+@add_option("--baseline", metavar="NAME")
+@add_option("--all-pairs", is_flag=True)
+@add_option("--labels", metavar="FILE")
+@add_option("--brief", is_flag=True)
+@options.encoding
+@takes(tests=Testing, rules=RuleOptions)
+@options.weights
+@takes(out=Output)
 def command(
     *, first: str, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
-    labels: str | None, brief: bool, report: str | None, output: str | None, kind: str | None, lang: Lang,
-    weights: str | None, **rest: Any,
+    labels: str | None, brief: bool, weights: str | None, tests: Testing, rules: RuleOptions, out: Output,
 ) -> None:  # fmt: skip
     """Compare and print."""
     from assay.analysis.compare import compare
-    from assay.report.views import comparison as shown
-    from assay.results.comparison import Rules
 
-    rules = Rules(
-        n_resamples=rest.pop("resamples"),
-        **{
-            name: rest.pop(name)
-            for name in ("smallest_effect", "alpha", "correction", "family", "interval", "seed", "worth")
-        },
-    )
     job = None
-    if inputs.is_result(options.named(first)[1]):
+    if inputs.is_result(options.split_name(first)[1]):
         systems = inputs.results((first, *others))
     else:
-        job = inputs.prepare(first, others, list(measures) or None, weights, brief=True, **rest)
+        job = inputs.prepare(first, others, list(measures) or None, rules, weights=weights, brief=True)
         systems = job.scores()
     found = compare(
-        systems, list(measures) or None, baseline=baseline, rules=rules, all_pairs=all_pairs, descriptions=labels,
-        runs=None if job is None or brief else job.runs(), chunks=None if job is None else job.chunks,
-        dedupe=job is not None and job.dedupe,
+        systems, list(measures) or None, baseline=baseline, rules=tests.rules(), all_pairs=all_pairs,
+        descriptions=labels, runs=None if job is None or brief else job.runs(),
+        chunks=None if job is None else job.chunks, dedupe=job is not None and job.dedupe,
     )  # fmt: skip
-    kind = kind or options.format_for(output, options.FORMATS)
-    if report is not None or kind == "json":
-        result = _result(systems, found)
-        _report(job, result, report, lang)
-        if kind == "json":
-            from assay.formats.results import to_json
+    _print(found, systems, out, brief=brief, all_pairs=all_pairs, named=baseline is not None)
+    if out.report is not None:
+        _report(job, _result(systems, found), out.report)
 
-            options.emit(to_json(result), output)
-            return
+
+def _print(found: Comparison, systems: list[Scores], out: Output, *, brief: bool, all_pairs: bool, named: bool) -> None:
+    from assay.formats.results import to_json
     from assay.report.document import write
+    from assay.report.views import comparison as shown
+    from assay.report.views.scores import stamp
 
-    if kind == "csv":
-        from assay.report.views.scores import stamp
+    lang, judged = language.current(), stamp(systems)
+    told = [] if named or all_pairs else [say("cli.first_is_baseline", name=found.baseline)]
+    document = shown.table(found, brief=brief, notes=[*_notes(systems), *told])
 
-        table = shown.pair_rows(found) if all_pairs else shown.rows(found)
-        options.emit(write([table], "csv", lang, stamp=stamp(systems)), output)
-        return
-    document = shown.document(found, str(systems[0].protocol), brief=brief, notes=_notes(systems))
-    if brief and kind in {"latex", "markdown"}:  # a table to be put into a paper or a page; the rest is for the author
-        from assay.report.views.scores import stamp
+    def as_text(kind: str) -> str:
+        if kind == "json":
+            return to_json(_result(systems, found))
+        if kind == "csv":
+            return write([shown.pair_rows(found) if all_pairs else shown.rows(found)], "csv", lang, stamp=judged)
+        if brief and kind in {"latex", "markdown"}:  # a table for a paper or a page; the rest is for the author
+            return write(document[:1], kind, lang, stamp=judged)
+        return write(document, kind, lang)
 
-        options.emit(write(document[:1], kind, lang, stamp=stamp(systems)), output)  # type: ignore[arg-type]
+    out.emit(as_text)
+    if brief and {out.file_format, out.format_to_print} & {"latex", "markdown"} and out.format_to_print != "table":
         click.echo(write(document[1:], "table", lang), err=True, nl=False)
-    else:
-        options.emit(write(document, kind, lang), output)  # type: ignore[arg-type]
 
 
 def _notes(systems: list[Scores]) -> list[str]:
@@ -130,14 +122,14 @@ def _notes(systems: list[Scores]) -> list[str]:
     return evaluation.sentences(systems)[1:]
 
 
-def _report(job: Inputs | None, result: Result, place: str | None, lang: Lang) -> None:
+def _report(job: Inputs | None, result: Result, place: str) -> None:
     """Write the report; without a job, the systems came from result files and their lists are not at hand."""
     from assay.cli.reporting import write_fresh
 
     if job is not None:
-        job.report(result, place, lang)
+        job.report(result, place)
     else:
-        write_fresh(result, place, lang)
+        write_fresh(result, place)
 
 
 def _result(systems: list[Scores], found: Comparison) -> Result:

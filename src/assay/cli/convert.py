@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import click
+from assay.cli import options
+from assay.cli.commands import command as make_command
+from assay.cli.parameters import WordChoice, add_argument, add_option
+from assay.cli.places import OUTPUT
 
-from assay.cli.places import OUTPUT, guard
-
-_HELP = """Rewrite a judgments or run file in another format; the suffix of OUTPUT decides which.
-
-\b
-assay convert run bm25.run bm25.parquet
-assay convert judgments beir-folder qrels.txt
-"""
+_EXAMPLES = ("assay convert run bm25.run bm25.parquet", "assay convert judgments beir-folder qrels.txt")
 
 
-@click.command(name="convert", help=_HELP)
-@click.argument("what", type=click.Choice(["judgments", "run"]))
-@click.argument("source")
-@click.argument("output", type=OUTPUT)
-@click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir.")
-@click.option("--split", default="test", show_default=True, help="Split of a BEIR folder.")
-@guard
+@make_command("convert", _EXAMPLES)
+@add_argument("what", type=WordChoice(["judgments", "run"]), metavar="judgments|run")
+@add_argument("source", metavar="FILE")
+@add_argument("output", type=OUTPUT, metavar="OUTPUT")
+@options.encoding
+@add_option("--input-format", metavar="FORMAT")
+@add_option("--split", default="test", show_default=True, metavar="NAME")
 def command(*, what: str, source: str, output: str, input_format: str | None, split: str) -> None:
     """Read and write."""
     from assay.formats.reading import read_judgments, read_run
@@ -30,4 +26,4 @@ def command(*, what: str, source: str, output: str, input_format: str | None, sp
         write_judgments(read_judgments(source, kind=input_format, split=split), output)
     else:
         write_run(read_run(source, kind=input_format), output)
-    click.echo(f"wrote {output}", err=True)
+    options.tell_written(output)

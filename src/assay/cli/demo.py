@@ -6,28 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli import options
+from assay.cli import language, options, progress
+from assay.cli.commands import command as make_command
+from assay.cli.inputs import command_line
+from assay.cli.parameters import add_option
+from assay.cli.places import OUTPUT
+from assay.messages import say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assay.analysis.conduct import Conducted
+    from assay.analysis.experiment_runner import FinishedExperiment
     from assay.demo import Bundle
-    from assay.messages import Lang
     from assay.results.result import Result
 
-_HELP = """Compare search systems on the bundled collection: texts about tea in English and Chinese. Works offline.
-
-\b
-assay demo
-assay demo --output somewhere --lang zh
-"""
+_EXAMPLES = ("assay demo", "assay demo -o somewhere --lang zh")
 
 
-@click.command(name="demo", help=_HELP)
-@options.written("--output", "-o", default="assay-demo", show_default=True, metavar="DIR", help="Where results go.")
-@options.lang
-def command(*, output: str, lang: Lang) -> None:
+@make_command("demo", _EXAMPLES)
+@add_option("-o", "--output", type=OUTPUT, metavar="DIR", default="assay-demo", show_default=True, section="output")
+def command(*, output: str) -> None:
     """Run the ladder and the chunkers, diagnose the best, look at its answers."""
     from pathlib import Path
 
@@ -37,108 +35,101 @@ def command(*, output: str, lang: Lang) -> None:
     from assay.demo import collection
 
     place, folder = collection(), Path(output)
-    click.echo(
-        f"Tea: {place.documents} documents and {place.queries} queries in English and Chinese, grades 0, 1, 2.\n"
-        "Made for demonstration: it shows how the tool works, not which method is better.\n"
-    )
-    kept = _kept()
+    options.tell_lines([say("demo.about", documents=place.documents, queries=place.queries), ""])
+    kept = _available_steps()
     if not kept:
         _runs_only(place)
         return
-    ladder, text = _run(
-        place.ladder, folder / "ladder", kept, "From words to vectors, to both, to a second model on top"
-    )
+    ladder = _run(place.ladder, folder / "ladder", kept, say("demo.ladder"))
     cuts = ("whole", "fixed", "sentence", "recursive", *(("semantic",) if "vectors" in kept else ()))
-    _run(place.chunking, folder / "chunking", cuts, "Whole documents against other ways to cut them, BM25")
+    _run(place.chunking, folder / "chunking", cuts, say("demo.chunking"))
     _diagnosis(ladder, place)
-    answered = _answers(ladder)
-    _report(ladder, text, answered, folder / "report.html", lang)
-    click.echo(
-        f"\nResults, runs, answers and times are in {folder}: ladder/result.json, chunking/result.json.\n"
-        "Choose on some queries and check on the others:\n"
-        f"  assay run {place.ladder} --holdout 0.3 -o {folder / 'holdout'} --cache {folder / 'cache'}\n"
-        "For your own documents, copy that file and change its paths. "
-        "Or look closer at this collection:\n"
-        f"  assay compare {place.judgments} {' '.join(str(path) for path in place.runs)} -m ndcg@10\n"
-        f"  assay explain {place.judgments} {place.runs[1]} q01 -m ndcg@10"
-    )
+    _report(ladder, _answers(ladder), folder / "report.html")
+    runs = " ".join(str(path) for path in place.runs)
+    options.tell_lines([
+        "", say("demo.results", folder=folder),
+        say("demo.holdout"),
+        f"  assay run {place.ladder} --holdout 0.3 -o {folder / 'holdout'} --cache {folder / 'cache'}",
+        say("demo.own"),
+        f"  assay compare {place.judgments} {runs} -m ndcg@10",
+        f"  assay evaluate {place.judgments} {place.runs[1]} --explain q01 -m ndcg@10",
+    ])  # fmt: skip
 
 
-def _kept() -> tuple[str, ...]:
+def _available_steps() -> tuple[str, ...]:
     """The steps of the ladder that can run here; says what is left out."""
     from importlib.util import find_spec
 
+    from assay.analysis.environment import install_command
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 
     if find_spec("bm25s") is None or find_spec("semantic_text_splitter") is None:
-        click.echo("Left out: retrieval and chunking need packages: pip install 'assay-eval[pipeline,text]'\n")
+        options.tell_lines([say("demo.no_pipeline", command=install_command("pipeline", "text")), ""])
         return ()
     if wordllama_folder() is None:
-        click.echo("Left out: vectors, hybrid and reranking need a package: pip install 'assay-eval[text]'\n")
+        options.tell_lines([say("demo.no_vectors", command=install_command("text")), ""])
         return ("bm25",)
     if find_minilm() is None:
-        click.echo("Left out: the step hybrid + minilm, whose weights are fetched by: assay models get minilm\n")
+        options.tell_lines([say("demo.no_minilm"), ""])
         return ("bm25", "vectors", "hybrid")
     return ("bm25", "vectors", "hybrid", "hybrid + minilm")
 
 
-def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> tuple[Conducted, Result]:
-    from assay.analysis.conduct import run_experiment
-    from assay.cli.run import bar, clear, write_results
+def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> FinishedExperiment:
+    from assay.analysis.experiment_runner import run_experiment
     from assay.report.document import Heading, write
-    from assay.report.views.experiment import document
+    from assay.report.views import experiment
 
-    try:
-        found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=bar())
-    finally:
-        clear()
-    result = write_results(found, folder)
-    click.echo(write([Heading(title), *document(found.findings)], "table"))
-    return found, result
+    with progress.stages() as show:
+        found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=show)
+    found.save(folder, command=command_line())
+    click.echo(write([Heading(title), *experiment.table(found.findings)], "table", language.current()))
+    return found
 
 
-def _diagnosis(ladder: Conducted, place: Bundle) -> None:
+def _diagnosis(ladder: FinishedExperiment, place: Bundle) -> None:
     from dataclasses import replace
 
     from assay.analysis.diagnose import diagnose
     from assay.analysis.settings import Settings
     from assay.formats.queries import read_queries
     from assay.report.document import write
-    from assay.report.views.diagnosis import diagnosis
+    from assay.report.views import diagnosis
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     assert winner.run is not None
     settings = Settings.of(ladder.collection.judgments, None, "rag", fold="before")
     found = diagnose(ladder.collection.judgments, winner.run, settings, queries=read_queries(place.queries_file))
-    click.echo(write(diagnosis(replace(found, worst=())), "table"))
+    click.echo(write(diagnosis.table(replace(found, worst=())), "table", language.current()))
 
 
-def _answers(ladder: Conducted) -> Result:
+def _answers(ladder: FinishedExperiment) -> Result:
     """Evaluate the answers of the best system, which are sentences of the documents."""
     from assay.analysis.answers import answer_details, answers
     from assay.report.document import write
-    from assay.report.views.answers import document
+    from assay.report.views import answers as shown
     from assay.results.result import make_result
 
     winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
-    found = answers(winner.samples, method="words", name=f"answers of {ladder.findings.winner}")
+    found = answers(winner.samples, method="words", name=say("demo.answers_of", name=ladder.findings.winner))
     part = answer_details([found])
-    click.echo(write(document(found, part.samples), "table"))
+    click.echo(write(shown.table(part), "table", language.current()))
     return make_result(part, command="assay demo")
 
 
-def _report(ladder: Conducted, result: Result, answered: Result, place: Path, lang: Lang) -> None:
+def _report(ladder: FinishedExperiment, answered: Result, place: Path) -> None:
     """Write all of it as a page; without the packages for that, say how to get them."""
-    from assay.cli.run import write_report
+    from assay.cli.reporting import write
     from assay.errors import AssayError
 
+    results = [(ladder.experiment.name, ladder.to_result(command_line())), ("answers", answered)]
     try:
-        write_report(ladder, result, str(place), lang, answers=answered)
+        write(results, ladder.evidence(), str(place))
     except AssayError as error:
-        click.echo(f"There is no report: {error}", err=True)
+        options.tell_lines([say("demo.no_report", why=error.message)], err=True)
         return
-    click.echo(f"The same as a page, with every query: {place}")
+    options.tell_lines([say("demo.page", place=place)])
 
 
 def _runs_only(place: Bundle) -> None:
@@ -153,4 +144,4 @@ def _runs_only(place: Bundle) -> None:
     judgments = read_judgments(place.judgments)
     settings = Settings.of(judgments, None, "graded-012")
     systems = [evaluate_run(judgments, read_run(path), settings) for path in place.runs]
-    click.echo(write(comparison.document(compare(systems, all_pairs=True), "graded-012", brief=True), "table"))
+    click.echo(write(comparison.table(compare(systems, all_pairs=True), brief=True), "table", language.current()))

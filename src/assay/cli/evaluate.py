@@ -1,70 +1,92 @@
-"""`assay evaluate`: scores of any number of runs."""
+"""`assay evaluate`: scores of any number of runs; against k with --sweep, one query step by step with --explain."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import inputs, options
+from assay.cli import inputs, language, options
+from assay.cli.commands import command as make_command
+from assay.cli.options import Output, RuleOptions
+from assay.cli.parameters import NUMBER, add_argument, add_option, takes
 
-if TYPE_CHECKING:
-    from assay.messages import Lang
-
-_HELP = """Score RUNs against JUDGMENTS, or a single FILE of records that holds both.
-
-\b
-assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 -m recall@100
-assay evaluate qrels.txt "my system=out/v2.run.gz" --protocol graded-012
-assay evaluate answers.jsonl --protocol rag
-assay evaluate qrels.txt bm25.run --format json --output bm25.json
-assay evaluate qrels.txt bm25.run dense.run -m ndcg@10 --report report.html
-"""
-
-
-@click.command(name="evaluate", help=_HELP)
-@click.argument("judgments", metavar="JUDGMENTS|FILE")
-@click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, help="A measure such as ndcg@10; repeat it, or list them with commas."
+_EXAMPLES = (
+    "assay evaluate qrels.txt bm25.run dense.run -m ndcg@10,recall@100",
+    'assay evaluate qrels.txt "my system=out/v2.run.gz" --protocol graded-012',
+    "assay evaluate answers.jsonl --protocol rag",
+    "assay evaluate qrels.txt bm25.run -o bm25.json --report report.html",
+    "assay evaluate qrels.txt bm25.run dense.run --sweep 1,3,5,10,20",
+    "assay evaluate qrels.txt bm25.run --explain q17 -m ndcg@10",
 )
-@options.rules
-@click.option("--weights", metavar="FILE", help="Query weights (query_id, weight) for weighted means.")
-@click.option("--per-query", is_flag=True, help="Show every query.")
-@options.report
-@options.output
+
+
+@make_command("evaluate", _EXAMPLES)
+@add_argument("judgments", metavar="JUDGMENTS|FILE")
+@add_argument("runs", nargs=-1, metavar="[NAME=]RUN...")
+@options.measures
+@add_option("--per-query", is_flag=True)
+@add_option("--sweep", is_flag=False, flag_value="1,3,5,10,20", metavar="K,K,...")
+@add_option("--explain", metavar="QUERY")
+@add_option("--recall-target", type=NUMBER, default=0.7, show_default=True, only="sweep")
+@add_option("--alpha", type=NUMBER, default=0.05, show_default=True, only="sweep")
+@options.encoding
+@takes(rules=RuleOptions)
+@options.weights
+@takes(out=Output)
 def command(
-    *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], weights: str | None, per_query: bool,
-    report: str | None, output: str | None, kind: str | None, lang: Lang, **rules: Any,
+    *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], per_query: bool, sweep: str | None,
+    explain: str | None, recall_target: float, alpha: float, weights: str | None, rules: RuleOptions, out: Output,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
+    if explain is not None:
+        from assay.cli.explain import print_steps
+
+        print_steps(judgments, runs, explain, measures, rules=rules, out=out)
+    elif sweep is not None:
+        from assay.cli.sweep import print_sweep
+
+        print_sweep(
+            judgments, runs, sweep, measures, rules=rules, out=out, weights=weights, recall_target=recall_target,
+            alpha=alpha,
+        )  # fmt: skip
+    else:
+        _print_scores(judgments, runs, measures, rules, out, weights=weights, per_query=per_query)
+
+
+def _print_scores(
+    judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], rules: RuleOptions, out: Output, *,
+    weights: str | None, per_query: bool,
+) -> None:  # fmt: skip
     # Nothing here multiplies matrices, for which numpy would start a thread on every core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    job = inputs.prepare(judgments, runs, list(measures) or None, weights, **rules)
+    job = inputs.prepare(judgments, runs, list(measures) or None, rules, weights=weights)
     from assay.errors import clean
     from assay.messages import tell
-    from assay.report.tables import render, wrapped
+    from assay.report.document import write
+    from assay.report.tables import wrap
     from assay.report.views import scores as evaluation
 
     systems = job.scores()
-    kind = kind or options.format_for(output, options.FORMATS)
-    said = evaluation.sentences(systems)
-    if report is not None or kind == "json":
-        from assay.formats.results import to_json
+    said, lang = evaluation.sentences(systems), language.current()
+
+    def as_text(kind: str) -> str:
+        if kind == "json":
+            from assay.formats.results import to_json
+            from assay.results.result import make_result
+
+            return to_json(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]))
+        exact = kind == "csv"
+        table = evaluation.queries(systems, exact=exact) if per_query else evaluation.means(
+            systems, exact=exact, upright=exact)  # fmt: skip
+        return write([table], kind, lang)
+
+    out.emit(as_text)
+    if out.report is not None:
         from assay.results.result import make_result
 
-        result = make_result(systems=systems, command=inputs.command_line(), warnings=said[1:])
-        job.report(result, report, lang)
-        if kind == "json":
-            options.emit(to_json(result), output)
-            return
-    exact = kind == "csv"
-    if per_query:
-        table = evaluation.queries(systems, exact=exact)
-    else:
-        table = evaluation.means(systems, exact=exact, upright=exact)
-    options.emit(render(table, kind, lang), output)  # type: ignore[arg-type]
-    lines = [line for text in said for line in wrapped(clean(tell(text, lang)), "  ")]
-    aside = kind != "table" or output is not None
-    click.echo("\n" * (not aside) + "\n".join(lines), err=aside)
+        job.report(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]), out.report)
+    if not out.quiet and out.kind != "json":
+        lines = [line for text in said for line in wrap(clean(tell(text, lang)), "  ")]
+        aside = out.format_to_print != "table"
+        click.echo("\n" * (not aside) + "\n".join(lines), err=aside)

@@ -1,34 +1,49 @@
-"""`assay explain`: one query's calculation."""
+"""`assay evaluate --explain`: one query's calculation."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
+from assay.cli import language, options
+from assay.errors import UsageError
+from assay.messages import say
 
-from assay.cli import options
-
-_HELP = """Show how a measure comes about for one QUERY, rank by rank.
-
-\b
-assay explain qrels.txt bm25.run q17 -m ndcg@10
-assay explain qrels.txt bm25.run q17 -m "average_precision(over='min_k')@5"
-"""
+if TYPE_CHECKING:
+    from assay.cli.options import Output, PlainRules
 
 
-@click.command(name="explain", help=_HELP)
-@click.argument("judgments")
-@click.argument("run")
-@click.argument("query")
-@click.option("-m", "--measure", help="The measure.  [default: ndcg@10]")
-@options.plain_rules
-def command(*, judgments: str, run: str, query: str, measure: str | None, **rules: Any) -> None:
-    """Print the steps."""
+def print_steps(
+    judgments: str, runs: tuple[str, ...], query: str, measures: tuple[str, ...], *, rules: PlainRules, out: Output
+) -> None:
+    """Show how each measure comes about for one query of each run, rank by rank."""
     from assay.analysis.explain import explain
+    from assay.cli.inputs import command_line
     from assay.formats.reading import read_judgments, read_run
+    from assay.formats.results import to_json
+    from assay.measures import split_measures
     from assay.report.show import show
+    from assay.results.result import make_result
 
-    kind, split = rules.pop("input_format"), rules.pop("split")
-    judged = read_judgments(judgments, kind=None if kind == "trec" else kind, split=split)
-    found = explain(judged, read_run(run, kind=kind), query, measure, **rules)
-    click.echo(show(found), nl=False)
+    if not runs:
+        raise UsageError(say("cli.explain_needs_run"))
+    options.refuse(*options.OF_SEVERAL_LISTS, "per_query", "report", because="cli.no_effect_in_explain")
+    if rules.ties == "expected":
+        raise UsageError(say("cli.explain_ties"))
+    kind = rules.input_format
+    judged = read_judgments(judgments, kind=None if kind == "trec" else kind, split=rules.split)
+    given: dict[str, Any] = {"protocol": rules.protocol, **options.PlainRules.overrides(rules)}
+    asked: list[Any] = list(split_measures(measures)) or [None]
+    found = [
+        explain(judged, run, query, measure, **given)
+        for run in (read_run(path, kind=kind, name=name) for name, path in map(options.split_name, runs))
+        for measure in asked
+    ]
+
+    def as_text(kind: str) -> str:
+        if kind != "json":
+            return "\n".join(show(one, kind, lang=language.current()) for one in found)
+        if len(found) > 1:
+            raise UsageError(say("cli.explain_one"))
+        return to_json(make_result(found[0], command=command_line()))
+
+    out.emit(as_text)

@@ -3,113 +3,148 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from assay.cli import inputs, options, places
+from assay.cli import inputs, language, options, places
+from assay.cli.commands import command as make_command
+from assay.cli.options import Output, RuleOptions
+from assay.cli.parameters import NUMBER, Number, add_argument, list_typed, option, takes
+from assay.cli.places import OUTPUT
 
 if TYPE_CHECKING:
     from assay.analysis.gate_rules import Rule
     from assay.data.scores import Scores
-    from assay.messages import Lang
     from assay.results.gate import Gate
+    from assay.results.result import Result
 
-_HELP = """Let a change pass only if the numbers of a RESULT (or of RUNs under JUDGMENTS) are good enough.
-
-Exits with 1 when a rule fails. A rule that cannot be decided passes with a warning, or fails with --strict. A measure
-fails when queries or samples that should have a value have none: failed calls, answers that another method judged,
-missing answers. --min-coverage says how many may lack one; refusals and what a measure does not apply to never count.
-
-\b
-assay gate result.json --fail-under ndcg@10=0.85
-assay gate qrels.txt new.run --not-worse-than baseline.json --margin 0.01 -m ndcg@10
-assay gate result.json --rules gate.toml --junit gate.xml --format markdown
-assay gate qrels.txt new.run --protocol rerank --targets
-"""
+_EXAMPLES = (
+    "assay gate result.json --fail-under ndcg@10=0.85",
+    "assay gate qrels.txt new.run --not-worse-than baseline.json --margin 0.01 -m ndcg@10",
+    "assay gate qrels.txt old.run new.run --baseline old -m ndcg@10",
+    "assay gate bench.json --fail-over p95=300 --fail-over error_rate=0",
+    "assay gate result.json --rules gate.toml --junit gate.xml --format markdown",
+    "assay gate qrels.txt new.run --protocol rerank --targets",
+)
 
 
-@click.command(name="gate", help=_HELP)
-@click.argument("judgments", metavar="RESULT|JUDGMENTS")
-@click.argument("runs", nargs=-1, metavar="[NAME=]RUN...")
-@click.option("-m", "--measure", "measures", multiple=True, help="Measures of --not-worse-than; the primary one.")
-@click.option("--fail-under", multiple=True, metavar="MEASURE=VALUE", help="The mean must be at least this.")
-@click.option("--fail-over", multiple=True, metavar="MEASURE=VALUE", help="The mean must be at most this.")
-@click.option("--sure", is_flag=True, help="The whole interval must reach the value, not the mean alone.")
-@click.option("--not-worse-than", "baseline", metavar="RESULT|RUN", help="Compare with a baseline, query by query.")
-@click.option("--margin", type=float, default=0.01, show_default=True, help="A loss below this is tolerated.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Risk of a wrong decision.")
-@click.option(
-    "--min-coverage", type=click.FloatRange(0, 1), default=1.0, show_default=True,
-    help="Share of the queries or samples that should have a value and must have one.",
-)  # fmt: skip
-@click.option("--targets", is_flag=True, help="Check the targets of the protocol.")
-@click.option("--rules", "rules_file", metavar="FILE", help="Rules in a TOML file.")
-@click.option("--strict", is_flag=True, help="A rule that cannot be decided fails.")
-@options.written("--junit", help="Write JUnit XML too.")
-@options.rules
-@options.output
-def command(
-    *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], strict: bool, junit: str | None,
-    output: str | None, kind: str | None, lang: Lang, **rest: Any,
-) -> None:  # fmt: skip
+@dataclass(frozen=True)
+class Asked:
+    """What must hold."""
+
+    measures: tuple[str, ...] = option("-m", "--measure", default=(), multiple=True, metavar="MEASURE")
+    fail_under: tuple[str, ...] = option("--fail-under", default=(), multiple=True, metavar="MEASURE=VALUE")
+    fail_over: tuple[str, ...] = option("--fail-over", default=(), multiple=True, metavar="MEASURE=VALUE")
+    sure: bool = option("--sure", default=False, is_flag=True)
+    not_worse_than: str | None = option("--not-worse-than", metavar="RESULT|RUN")
+    baseline: str | None = option("--baseline", metavar="NAME")
+    margin: float = option("--margin", default=0.01, show_default=True, type=NUMBER)
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
+    min_coverage: float = option("--min-coverage", default=1.0, show_default=True, type=Number(least=0, most=1))
+    targets: bool = option("--targets", default=False, is_flag=True)
+    rules_file: str | None = option("--rules", metavar="FILE")
+    strict: bool = option("--strict", default=False, is_flag=True)
+    junit: str | None = option("--junit", type=OUTPUT, metavar="FILE", section="output")
+
+    def rules(self) -> list[Rule | str]:
+        """The thresholds, and the file of rules."""
+        from assay.analysis.gate_rules import Threshold, baselines_in
+
+        own: dict[str, Any] = {"sure": self.sure, "alpha": self.alpha, "min_coverage": self.min_coverage}
+        found: list[Rule | str] = [
+            Threshold(name, at_least=v, **own) for name, v in _pairs(self.fail_under, "--fail-under")
+        ]
+        found += [Threshold(name, at_most=v, **own) for name, v in _pairs(self.fail_over, "--fail-over")]
+        if self.rules_file:
+            places.check(*baselines_in(self.rules_file))
+            found.append(self.rules_file)
+        return found
+
+    def more(self) -> dict[str, Any]:
+        """What else `gate` takes; what nobody typed is left to the rules."""
+        told = {name: getattr(self, name) if list_typed(name) else None for name in ("margin", "min_coverage")}
+        return {"sure": self.sure, "alpha": self.alpha, "targets": self.targets, "measures": self.measures, **told}
+
+
+@make_command("gate", _EXAMPLES)
+@add_argument("judgments", metavar="RESULT|JUDGMENTS")
+@add_argument("runs", nargs=-1, metavar="[NAME=]RUN...")
+@options.encoding
+@takes(asked=Asked, rules=RuleOptions, out=Output)
+def command(*, judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptions, out: Output) -> None:
     """Decide, print, exit."""
-    from assay.analysis.gate import gate
-    from assay.analysis.gate_rules import needed_measures
-    from assay.analysis.protocols import load_protocol
+    from assay.cli.reporting import write_fresh
+    from assay.formats.results import to_json
     from assay.report.document import write
     from assay.report.views import gate as report
     from assay.report.views.scores import stamp
 
-    rules, more = _asked(rest)
-    if inputs.is_result(options.named(judgments)[1]):
-        systems, score = inputs.results((judgments, *runs)), None
-    else:
-        targets_of = load_protocol(rest["protocol"]) if more["targets"] else None
-        wanted = needed_measures(rules, measures, targets_of=targets_of)
-        job = inputs.prepare(judgments, runs, wanted or None, None, brief=True, **rest)
-        systems, score = job.scores(), partial(inputs.score_at, job)
-    gates = [gate(scores, rules, measures=measures, score=score, **more) for scores in systems]
-    kind = kind or options.format_for(output, options.FORMATS)
-    judged = stamp(systems)
-    if kind == "json":
-        options.emit(_json(gates, systems, judged), output)
-    else:
-        options.emit(write(report.gates(gates, strict=strict), kind, lang, stamp=judged), output)  # type: ignore[arg-type]
-    if junit:
-        from assay.report.junit import junit as as_xml
+    gates = _gates(judgments, runs, asked, rules)
+    systems = [scores for one in gates for scores in one.scores]
+    judged, lang = stamp(systems) if systems else "", language.current()
+    result, blocks = _result(gates, systems, judged), report.table(*gates, strict=asked.strict)
 
-        options.emit(as_xml(gates, strict=strict), junit)
-    if not all(one.passes(strict=strict) for one in gates):
+    def as_text(kind: str) -> str:
+        if kind == "json":
+            return to_json(result)
+        return write(blocks, kind, lang, stamp=judged)
+
+    out.emit(as_text)
+    if asked.junit:
+        options.save(write(blocks, "junit"), asked.junit)
+    write_fresh(result, out.report)
+    if not all(one.passes(strict=asked.strict) for one in gates):
         sys.exit(1)
 
 
-def _asked(rest: dict[str, Any]) -> tuple[list[Rule | str], dict[str, Any]]:
-    """Take the options about rules out of all others: the rules, and more about them."""
-    from assay.analysis.gate_rules import Threshold, baselines_in
+def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptions) -> list[Gate]:
+    """Decide for every system of result files, or of runs under judgments."""
+    from assay.analysis.gate import gate
+    from assay.analysis.gate_numbers import gate_result
+    from assay.analysis.gate_rules import measures_of_rules
+    from assay.analysis.protocols import load_protocol
 
-    typed = {"margin": bool(options.given("margin")), "min_coverage": bool(options.given("min_coverage"))}
-    own = {name: rest.pop(name) for name in ("sure", "alpha", "min_coverage")}
-    under, over, file = rest.pop("fail_under"), rest.pop("fail_over"), rest.pop("rules_file")
-    rules: list[Rule | str] = [Threshold(name, at_least=v, **own) for name, v in _pairs(under, "--fail-under")]
-    rules += [Threshold(name, at_most=v, **own) for name, v in _pairs(over, "--fail-over")]
-    if file:
-        places.check(*baselines_in(file))
-        rules.append(file)
-    more = {**own, "targets": rest.pop("targets"), "margin": rest.pop("margin"), "not_worse_than": rest.pop("baseline")}
-    untold = [name for name, given in typed.items() if not given]
-    return rules, {**more, **dict.fromkeys(untold)}
+    given, more = asked.rules(), asked.more()
+    places_ = [options.split_name(one) for one in (judgments, *runs)]
+    if inputs.is_result(places_[0][1]):
+        inputs.refuse_rules()
+        if asked.baseline is None:
+            more["not_worse_than"] = asked.not_worse_than
+            return [one for name, place in places_ for one in gate_result(place, given, name=name, **more)]
+        systems, score = inputs.results((judgments, *runs)), None
+    else:
+        targets_of = load_protocol(rules.protocol) if asked.targets else None
+        wanted = measures_of_rules(given, asked.measures, targets_of=targets_of)
+        job = inputs.prepare(judgments, runs, wanted or None, rules, brief=True)
+        systems, score = job.scores(), partial(inputs.score_at, job)
+    base, held = _baseline(systems, asked)
+    return [gate(scores, given, score=score, not_worse_than=base, **more) for scores in held]
 
 
-def _pairs(texts: tuple[str, ...], option: str) -> list[tuple[str, float]]:
+def _baseline(systems: list[Scores], asked: Asked) -> tuple[Scores | str | None, list[Scores]]:
+    """The baseline, and the systems that are held against it: a system among them, or of the file that is named."""
+    from assay.analysis.stored import read_system
+    from assay.errors import UnknownName
+    from assay.messages import say
+
+    if asked.baseline is None:
+        return asked.not_worse_than, systems
+    if asked.not_worse_than is not None and inputs.is_result(asked.not_worse_than):
+        return read_system(asked.not_worse_than, like=asked.baseline), systems
+    base = next((one for one in systems if one.name == asked.baseline), None)
+    if base is None:
+        raise UnknownName(say("cli.system"), asked.baseline, [one.name for one in systems])
+    return base, [one for one in systems if one is not base]
+
+
+def _pairs(texts: tuple[str, ...], option_name: str) -> list[tuple[str, float]]:
     """Read MEASURE=VALUE texts; one measure may have several."""
-    return [pair for text in texts for pair in options.numbers([text], option).items()]
+    return [pair for text in texts for pair in options.numbers([text], option_name).items()]
 
 
-def _json(gates: list[Gate], systems: list[Scores], judged: str) -> str:
-    from assay.formats.results import to_json
+def _result(gates: list[Gate], systems: list[Scores], judged: str) -> Result:
     from assay.results.result import make_result
 
     warnings = dict.fromkeys([*([judged] if judged else []), *(text for one in gates for text in one.warnings)])
-    return to_json(make_result(gates, systems=systems, command=inputs.command_line(), warnings=list(warnings)))
+    return make_result(gates, systems=systems, command=inputs.command_line(), warnings=list(warnings))

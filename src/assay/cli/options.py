@@ -1,143 +1,191 @@
-"""Options that several commands share, meaning one thing everywhere."""
+"""Options that several commands share, meaning one thing everywhere, in groups."""
 
 from __future__ import annotations
 
 import math
-import sys
-import time
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.places import OUTPUT, guard
+from assay.cli import language
+from assay.cli.parameters import NUMBER, Number, WordChoice, add_option, list_typed, option
+from assay.cli.places import OUTPUT
+from assay.errors import UsageError
+from assay.messages import say, tell
+from assay.report.document import COMMANDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-Item = TypeVar("Item")
-_PATIENCE = 1.0  # seconds before progress is shown
-
-
-class _Threshold(click.types.FloatParamType):
-    """A grade, or the word for any grade above 0."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read it."""
-        return value if value == "positive" else super().convert(value, param, ctx)
+FORMATS = {".json": "json", **COMMANDS}
+KINDS = ("table", "json", *(name for name in COMMANDS.values() if name != "table"))
 
 
-_PLAIN = [
-    click.option("--protocol", default="trec", show_default=True, metavar="NAME|FILE", help="See: assay protocols."),
-    click.option(
-        "--min-relevance",
-        type=_Threshold(),
-        metavar="GRADE|positive",
-        help="Smallest grade that is relevant; positive: any above 0.",
-    ),
-    click.option("--max-grade", type=float, help="Largest grade of the scale (graded AP, ERR)."),
-    click.option("--input-format", metavar="FORMAT", help="trec, json, jsonl, csv, tsv, parquet or beir."),
-    click.option("--split", default="test", show_default=True, help="Split of a BEIR folder."),
-]
-_SAME_ID = click.option(
-    "--ignore-same-id", is_flag=True, default=None, help="Drop retrieved documents with the id of their query, as BEIR."
-)
-_RULES = [
-    *_PLAIN[:3],
-    click.option("--ties", type=click.Choice(["docid", "given", "expected"]), help="Order of equal scores."),
-    click.option("--missing", type=click.Choice(["zero", "skip"]), help="Judged queries that the run lacks."),
-    click.option("--undefined", type=click.Choice(["zero", "skip"]), help="Queries without relevant documents."),
-    click.option("--fold", type=click.Choice(["after", "before"]), help="Fold chunks after or before the cut at k."),
-    click.option("--chunk-map", metavar="FILE|PATTERN", help="Chunk to document: a file, or {doc}#{chunk}."),
-    click.option("--calibration", metavar="FILE", help="What assay calibrate found about the judge of the grades."),
-    click.option("--dedupe", is_flag=True, help="Keep the highest ranked of repeated documents."),
-    _SAME_ID,
-    *_PLAIN[3:],
-]
+def _use_encoding(ctx: click.Context, _param: click.Parameter, name: str | None) -> None:
+    """Read files that are not UTF-8 in the named encoding until the command is done."""
+    if name is not None:
+        from assay.formats.encodings import fallback_encoding
+
+        ctx.with_resource(fallback_encoding(name))
 
 
-lang = click.option(
-    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, envvar="ASSAY_LANG",
-    help="Language of messages and tables.",
-)  # fmt: skip
+measures = add_option("-m", "--measure", "measures", multiple=True, metavar="MEASURE")
+encoding = add_option("--encoding", metavar="NAME", expose_value=False, callback=_use_encoding)
+weights = add_option("--weights", metavar="FILE", section="rules")
 
 
-def written(*names: str, metavar: str = "FILE", **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add an option for a file that the command writes; one that it reads is refused before anything is done."""
-    option = click.option(*names, type=OUTPUT, metavar=metavar, **more)
-    return lambda function: option(guard(function))
+@dataclass(frozen=True)
+class PlainRules:
+    """Rules that hold for a single list: no folding, no missing queries, ties by document id or as given."""
+
+    protocol: str = option("--protocol", default="trec", show_default=True, metavar="NAME|FILE", section="rules")
+    min_relevance: float | str | None = option(
+        "--min-relevance", type=Number(word="positive"), metavar="GRADE|positive", section="rules"
+    )
+    max_grade: float | None = option("--max-grade", type=NUMBER, section="rules")
+    ties: str | None = option("--ties", type=WordChoice(["docid", "given"]), section="rules")
+    ignore_same_id: bool | None = option("--ignore-same-id", is_flag=True, section="rules")
+    input_format: str | None = option("--input-format", metavar="FORMAT", section="rules")
+    split: str = option("--split", default="test", show_default=True, metavar="NAME", section="rules")
+
+    def overrides(self) -> dict[str, Any]:
+        """What is said otherwise than in the protocol."""
+        return {name: getattr(self, name) for name in ("min_relevance", "max_grade", "ties", "ignore_same_id")}
 
 
-report = written("--report", help="Also write a report: .html (or .md, .tex, .txt); see: assay report.")
-FORMATS = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex", ".txt": "table"}
+@dataclass(frozen=True)
+class RuleOptions(PlainRules):
+    """Rules that override those of a protocol."""
+
+    ties: str | None = option("--ties", type=WordChoice(["docid", "given", "expected"]), section="rules")
+    missing: str | None = option("--missing", type=WordChoice(["zero", "skip"]), section="rules")
+    undefined: str | None = option("--undefined", type=WordChoice(["zero", "skip"]), section="rules")
+    fold: str | None = option("--fold", type=WordChoice(["after", "before"]), section="rules")
+    chunk_map: str | None = option("--chunk-map", metavar="FILE|PATTERN", section="rules")
+    calibration: str | None = option("--calibration", metavar="FILE", section="rules")
+    dedupe: bool = option("--dedupe", default=False, is_flag=True, section="rules")
+
+    def overrides(self) -> dict[str, Any]:
+        """What is said otherwise than in the protocol."""
+        more = {name: getattr(self, name) for name in ("missing", "undefined", "fold")}
+        return {**super().overrides(), **more}
 
 
-def output(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add where to write, in which format and in which language."""
-    for option in (
-        lang,
-        click.option(
-            "--format", "kind", type=click.Choice(list(dict.fromkeys(FORMATS.values()))), help="Output format."
-        ),
-        written("--output", "-o", help="Write to a file instead; its suffix sets the format."),
-    ):
-        function = option(function)
-    return function
+@dataclass(frozen=True)
+class RagRules(RuleOptions):
+    """The same under the protocol of retrieval for answers, unless another is named."""
+
+    protocol: str = option("--protocol", default="rag", show_default=True, metavar="NAME|FILE", section="rules")
 
 
-def given(*names: str) -> list[str]:
-    """Which of these options were typed, as they are typed."""
-    ctx = click.get_current_context()
-    typed = [name for name in names if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE]
-    return [f"--{name.replace('_', '-')}" for name in typed]
+RULES = (*PlainRules.__dataclass_fields__, *RuleOptions.__dataclass_fields__, "weights")
+# Rules that the calculation of a single list does not know.
+OF_SEVERAL_LISTS = ("missing", "undefined", "fold", "chunk_map", "calibration", "dedupe", "weights")
 
 
-RULES = (
-    "protocol", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "chunk_map", "dedupe",
-    "ignore_same_id", "calibration",
-    "input_format", "split", "weights",
-)  # fmt: skip
+@dataclass(frozen=True)
+class Output:
+    """Where a result goes: `output` a file whose suffix says the format, `kind` what is printed, `report` a page."""
+
+    output: str | None = option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
+    kind: str | None = option("--format", type=WordChoice(KINDS), section="output")
+    report: str | None = option("--report", type=OUTPUT, metavar="FILE", section="output")
+    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, section="output")
+
+    @property
+    def file_format(self) -> str | None:
+        """The format of the file: by its suffix; where that is .txt or says nothing, what --format says."""
+        if self.output is None or self.output == "-":
+            return None
+        if self.kind is not None and FORMATS.get(_suffix(self.output), "table") == "table":
+            return self.kind
+        return format_for(self.output, FORMATS)
+
+    @property
+    def format_to_print(self) -> str | None:
+        """What standard output carries; nothing with --quiet."""
+        return None if self.quiet else self.kind or "table"
+
+    def check(self) -> None:
+        """Refuse an output that cannot be written, before anything is done."""
+        _ = self.file_format
+        check_folder(self.output)
+
+    def emit(self, render: Callable[[str], str]) -> None:
+        """Write the file and print; `render` gives the text of a format."""
+        written, printed = self.file_format, self.format_to_print
+        texts = {kind: render(kind) for kind in dict.fromkeys((written, printed)) if kind is not None}
+        if written is not None and self.output is not None:
+            from assay.formats.files import write_atomically
+
+            write_atomically(self.output, texts[written])
+        if printed is not None:
+            click.echo(texts[printed], nl=False)
+        if written is not None and self.output is not None:
+            tell_written(self.output)
 
 
-def rules(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that override a protocol."""
-    for option in reversed(_RULES):
-        function = option(function)
-    return function
+def save(text: str, place: str) -> None:
+    """Write a file completely or not at all, and say so."""
+    from assay.formats.files import write_atomically
+
+    write_atomically(place, text)
+    tell_written(place)
 
 
-def rules_but_protocol(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that override a protocol, for a command with a protocol option of its own."""
-    for option in reversed(_RULES[1:]):
-        function = option(function)
-    return function
+def tell_written(place: str) -> None:
+    """Say that a file was written."""
+    click.echo(tell(say("cli.wrote", place=place), language.current()), err=True)
 
 
-def numbers(texts: Sequence[str], option: str) -> dict[str, float]:
+def tell_lines(lines: Sequence[str], *, err: bool = False) -> None:
+    """Print messages in the user's language."""
+    for line in lines:
+        click.echo(tell(line, language.current()), err=err)
+
+
+def numbers(texts: Sequence[str], name: str) -> dict[str, float]:
     """Read NAME=VALUE texts."""
-    from assay.errors import UsageError
-
     found = {}
     for text in texts:
-        name, _, value = text.rpartition("=")
+        key, _, value = text.rpartition("=")
         try:
             number = float(value)
         except ValueError:
             number = math.nan
-        found[name] = number
-        if not name or not math.isfinite(number):
-            raise UsageError(f"{option} {text}: expected NAME=NUMBER")
+        found[key] = number
+        if not key or not math.isfinite(number):
+            raise UsageError(say("cli.expected_number", option=name, text=text))
     return found
 
 
-def plain_rules(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that hold for a single list: no folding, no missing queries, ties by document id or as given."""
-    ties = click.option("--ties", type=click.Choice(["docid", "given"]), help="Order of equal scores.")
-    for option in reversed([*_PLAIN, ties, _SAME_ID]):
-        function = option(function)
-    return function
+def number_list(text: str | None, name: str, kind: type = int) -> list[Any] | None:
+    """Read 1,2,4 or, of whole numbers, ranges such as 1-4."""
+    if text is None:
+        return None
+    found: list[Any] = []
+    try:
+        for part in text.split(","):
+            first, dash, last = part.strip().partition("-")
+            whole = kind is int and dash and first
+            found += range(int(first), int(last) + 1) if whole else [kind(part)]
+    except ValueError:
+        found = []
+    if not found:
+        raise UsageError(say("cli.expected_numbers", option=name, text=text))
+    return found
 
 
-def named(text: str) -> tuple[str | None, str]:
+def pair(text: str, name: str, form: str) -> tuple[str, str]:
+    """Split NAME=VALUE at the first sign of equality; `form` says what is expected."""
+    key, equals, value = text.partition("=")
+    if not equals or not key or not value:
+        raise UsageError(say("cli.expected_form", option=name, text=text, form=form))
+    return key, value
+
+
+def split_name(text: str) -> tuple[str | None, str]:
     """Split NAME=FILE; a plain path has no name."""
     from pathlib import Path
 
@@ -145,50 +193,38 @@ def named(text: str) -> tuple[str | None, str]:
     return (name, path) if equals and name and not Path(text).exists() else (None, text)
 
 
-def with_progress(items: Sequence[Item], what: str) -> Iterator[Item]:
-    """Pass items on; after a second, show on a terminal how far we are."""
-    start = time.monotonic()
-    shown = False
-    for done, item in enumerate(items):
-        if sys.stderr.isatty() and time.monotonic() - start > _PATIENCE:
-            filled = 24 * done // len(items)
-            click.echo(f"\r{what} [{'#' * filled}{'.' * (24 - filled)}] {done}/{len(items)}", err=True, nl=False)
-            shown = True
-        yield item
-    if shown:
-        click.echo("\r" + " " * 60 + "\r", err=True, nl=False)
+def read_once(places: Sequence[str]) -> None:
+    """Refuse to read standard input twice."""
+    if list(places).count("-") > 1:
+        raise UsageError(say("cli.stdin_once"))
 
 
 def format_for(output: str | None, known: dict[str, str]) -> str:
     """Choose the format by the suffix of the output file."""
-    from pathlib import Path
-
-    from assay.errors import UsageError
-
     if output is None or output == "-":
         return "table"
-    suffix = Path(output).suffix.lower()
-    if suffix not in known:
-        raise UsageError(f"cannot tell the format of {output!r}: use {', '.join(known)}, or --format")
-    return known[suffix]
+    found = known.get(_suffix(output))
+    if found is None:
+        raise UsageError(say("cli.unknown_suffix", place=output, suffixes=list(known)))
+    return found
+
+
+def _suffix(place: str) -> str:
+    from pathlib import Path
+
+    return Path(place).suffix.lower()
 
 
 def check_folder(output: str | None) -> None:
     """Refuse a file that cannot be written, before a long run begins."""
     from pathlib import Path
 
-    from assay.errors import UsageError
-
     if output is not None and output != "-" and not Path(output).parent.is_dir():
-        raise UsageError(f"{output}: there is no such folder")
+        raise UsageError(say("cli.no_folder", place=output))
 
 
-def emit(text: str, output: str | None) -> None:
-    """Print, or write the file completely or not at all."""
-    if output is None or output == "-":
-        click.echo(text, nl=False)
-    else:
-        from assay.formats.files import write_atomically
-
-        write_atomically(output, text)
-        click.echo(f"wrote {output}", err=True)
+def refuse(*names: str, because: str) -> None:
+    """Refuse options that were typed and have no effect here; `because` is the key of a message with {option}."""
+    given = list_typed(*names)
+    if given:
+        raise UsageError(say(because, option=given[0]))

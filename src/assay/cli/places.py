@@ -27,11 +27,11 @@ def guard(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a command refuse, before it does anything, to write over what it reads or twice to one file."""
 
     @wraps(function)
-    def checked(*args: Any, **more: Any) -> Any:
+    def check_first(*args: Any, **more: Any) -> Any:
         check()
         return function(*args, **more)
 
-    return checked
+    return check_first
 
 
 def check(*inputs: Any, outputs: Iterable[Any] = ()) -> None:
@@ -42,10 +42,10 @@ def check(*inputs: Any, outputs: Iterable[Any] = ()) -> None:
     if ctx is None:  # called from Python, where nobody asked for an output
         return
     written = [ctx.params.get(param.name or "") for param in ctx.command.params if param.type is OUTPUT]
-    check_outputs([*written, *outputs], [*_given(ctx), *inputs])
+    check_outputs([*written, *outputs], [*_input_places(ctx), *inputs])
 
 
-def _given(ctx: click.Context) -> Iterator[str]:
+def _input_places(ctx: click.Context) -> Iterator[str]:
     """Values of the parameters that name files to read; of NAME=FILE the file too. A measure may be a rubric's file."""
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")

@@ -6,30 +6,32 @@ import sys
 
 import click
 
-_HELP = """Evaluate RUN against QRELS and print what trec_eval 10 prints.
+from assay.cli.commands import command as make_command
+from assay.cli.parameters import POSITIVE, WHOLE, WordChoice, add_argument, add_option
+from assay.messages import say
 
-\b
-assay trec_eval qrels.txt bm25.run
-assay trec_eval -q -c -m all_trec qrels.txt bm25.run
-assay trec_eval -m ndcg_cut.10,20 -m P.5 qrels.txt bm25.run
-"""
+_EXAMPLES = (
+    "assay trec_eval qrels.txt bm25.run",
+    "assay trec_eval -q -c -m all_trec qrels.txt bm25.run",
+    "assay trec_eval -m ndcg_cut.10,20 -m P.5 qrels.txt bm25.run",
+)
 
 
-@click.command(name="trec_eval", help=_HELP)
-@click.option("-q", "per_query", is_flag=True, help="Print every query too.")
-@click.option("-c", "complete", is_flag=True, help="Average over all judged queries; missing ones count as 0.")
-@click.option("-n", "no_summary", is_flag=True, help="Print no summary.")
-@click.option("-l", "level", type=int, default=1, show_default=True, help="Smallest grade that counts as relevant.")
-@click.option("-M", "depth", type=click.IntRange(min=1), help="Look at the first M documents of each query only.")
-@click.option("-J", "judged_only", is_flag=True, help="Drop unjudged documents first.")
-@click.option("-N", "collection", type=int, default=0, help="Number of documents in the collection (for utility).")
-@click.option("-Z", "zscore_file", help="Print deviations from the means in this file, in standard deviations.")
-@click.option("-m", "measures", multiple=True, metavar="NAME[.PARAMS]", help="Measure, or official, set, all_trec.")
-@click.option("-R", "judgment_format", default="qrels", help="Format of QRELS: qrels only.")
-@click.option("-T", "run_format", default="trec_results", help="Format of RUN: trec_results only.")
-@click.option("--compat", type=click.Choice(["9", "10"]), default="10", show_default=True, help="Version to follow.")
-@click.argument("qrels")
-@click.argument("run")
+@make_command("trec_eval", _EXAMPLES)
+@add_option("-q", "per_query", is_flag=True)
+@add_option("-c", "complete", is_flag=True)
+@add_option("-n", "no_summary", is_flag=True)
+@add_option("-l", "level", type=WHOLE, default=1, show_default=True)
+@add_option("-M", "depth", type=POSITIVE)
+@add_option("-J", "judged_only", is_flag=True)
+@add_option("-N", "collection", type=WHOLE, default=0)
+@add_option("-Z", "zscore_file", metavar="FILE")
+@add_option("-m", "measures", multiple=True, metavar="NAME[.PARAMS]")
+@add_option("-R", "judgment_format", default="qrels", metavar="qrels")
+@add_option("-T", "run_format", default="trec_results", metavar="trec_results")
+@add_option("--compat", type=WordChoice(["9", "10"]), default="10", show_default=True)
+@add_argument("qrels", metavar="QRELS")
+@add_argument("run", metavar="RUN")
 def command(
     *,
     per_query: bool,
@@ -56,7 +58,7 @@ def command(
     from assay.measures.trec import columns_of
 
     if judgment_format != "qrels" or run_format != "trec_results":
-        raise UsageError(f"only -R qrels and -T trec_results are supported, not -R {judgment_format} -T {run_format}")
+        raise UsageError(say("cli.trec_formats", judgments=judgment_format, run=run_format))
     version = int(compat)
     columns = columns_of(measures, version=version, level=level, collection=collection)
     float32 = version == 9  # noqa: PLR2004

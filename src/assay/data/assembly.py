@@ -10,6 +10,7 @@ import numpy as np
 from assay.data.ranking import Ranking, Subtopics
 from assay.errors import UsageError
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.judgments import Judgments
@@ -46,7 +47,7 @@ def assemble(
     judged[[index[query] for query in judgments.empty]] = True
     order = _in_order(hits)
     if expected and listed is not None:
-        raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
+        raise UsageError(say("ties='expected' cannot be used with folded chunks: use ties='docid' or ties='given'"))
     return Ranking(
         query_ids=list(index),
         judged=judged,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,10 @@ def pattern_to_regex(pattern: str) -> str:
     """Turn a pattern such as `{doc}#{chunk}` into a regular expression that captures the document."""
     if pattern.count("{doc}") != 1 or pattern.count("{chunk}") != 1:
         raise UsageError(
-            f"the chunk pattern {excerpt(pattern)} needs {{doc}} once and {{chunk}} once, as in {{doc}}#{{chunk}}"
+            say(
+                "the chunk pattern {pattern} must contain {{doc}} and {{chunk}} once each, as in {{doc}}#{{chunk}}",
+                pattern=excerpt(pattern),
+            )
         )
     parts = re.split(r"(\{doc\}|\{chunk\})", pattern)
     # The last separator counts: a document's own id may contain it.
@@ -32,19 +36,22 @@ def documents_of(run: Run, chunks: Mapping[str, str] | str | None) -> pl.Series:
     if run.has_chunks:
         return run.frame["doc_id"]
     if chunks is None:
-        raise UsageError("folding needs to know which document a chunk belongs to: give a chunk map or a pattern")
+        raise UsageError(
+            say("folding needs to know which document each chunk belongs to: give a chunk map or a pattern")
+        )
     ids = run.frame["doc_id"]
     if isinstance(chunks, str):
         docs = ids.str.extract(pattern_to_regex(chunks), 1)
     else:
         docs = ids.replace_strict(list(chunks), list(chunks.values()), default=None, return_dtype=pl.String)
     if docs.null_count():
-        first = ids.filter(docs.is_null())[0]
-        kind = f"does not fit the pattern {chunks}" if isinstance(chunks, str) else "is not in the chunk map"
+        lost = excerpt(ids.filter(docs.is_null())[0])
         raise InputError(
-            f"chunk {excerpt(first)} {kind}",
+            say("chunk {chunk} does not match the pattern {pattern}", chunk=lost, pattern=excerpt(chunks))
+            if isinstance(chunks, str)
+            else say("chunk {chunk} is not in the chunk map", chunk=lost),
             path=run.source.label if run.source else None,
-            hint="every chunk of the run needs a document",
+            hint=say("every chunk in the run must belong to a document"),
         )
     return docs
 
@@ -62,7 +69,7 @@ def fold_run(
     With `ignore_same_id`, chunks of the document that has the id of the query are left out before anything is counted.
     """
     if ties == "expected":
-        raise UsageError("ties='expected' does not work with folded chunks: use ties='docid' or 'given'")
+        raise UsageError(say("ties='expected' cannot be used with folded chunks: use ties='docid' or ties='given'"))
     chunk = "chunk_id" if run.has_chunks else "doc_id"
     frame = run.frame.select("query_id", pl.col(chunk).alias("chunk"), "score", documents_of(run, chunks).alias("doc"))
     keys = ["query_id", pl.col("score").cast(pl.Float32) if float32 else "score"]
@@ -73,9 +80,13 @@ def fold_run(
     twice = frame.filter(pl.struct("query_id", "chunk").is_duplicated())
     if len(twice):
         raise InputError(
-            f"chunk {excerpt(twice['chunk'][0])} is listed twice for query {excerpt(twice['query_id'][0])}",
+            say(
+                "chunk {chunk} is listed twice for query {query}",
+                chunk=excerpt(twice["chunk"][0]),
+                query=excerpt(twice["query_id"][0]),
+            ),
             path=run.source.label if run.source else None,
-            hint="remove one of the lines",
+            hint=say("remove one of the lines"),
         )
     asked = frame["query_id"].unique()
     if ignore_same_id:

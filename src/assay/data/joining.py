@@ -21,6 +21,7 @@ from assay.data.assembly import JudgedRows, assemble
 from assay.data.rows import Rows, Unclean
 from assay.data.run import Pieces
 from assay.errors import InputError, Repeated, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -169,7 +170,7 @@ class _Join:
             rows = replace(rows, score=rows.score.astype(np.float32))
         rising = rows.score[1:] > rows.score[:-1]
         rising[rows.starts[1:] - 1] = False
-        return rows.by_rank() if rows.apart or rising.any() else rows
+        return rows.by_rank() if rows.is_scattered or rising.any() else rows
 
     def _find_judged(self, rows: Rows) -> tuple[Ints, Ints, Ints]:
         """Find judged rows with their numbers in the pool, by hashes; and the rows among which text must decide."""
@@ -272,9 +273,14 @@ def _refuse_score(run: Run, rows: Rows) -> None:
     row = int(np.flatnonzero(~np.isfinite(rows.score))[0])
     query = rows.names[int(rows.segment(np.array([row]))[0])]
     raise InputError(
-        f"score {rows.score[row]} of query {excerpt(query)}, document {excerpt(rows.docs[row])} is not finite",
+        say(
+            "the score {score} of document {doc} for query {query} is not a finite number",
+            score=rows.score[row],
+            doc=excerpt(rows.docs[row]),
+            query=excerpt(query),
+        ),
         path=run.source.label if run.source else None,
-        hint="remove the document or give it a finite score",
+        hint=say("remove the document or give it a finite score"),
     )
 
 

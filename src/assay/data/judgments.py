@@ -13,6 +13,7 @@ import numpy as np
 from assay.data.pool import Pool
 from assay.errors import InputError, Repeated, excerpt
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +74,9 @@ class Judgments:
     def _check(found: Judgments) -> Judgments:
         if not len(found) and not found.empty:
             place = None if found.source is None else found.source.label
-            raise InputError("there are no judgments", path=place, hint="expected at least one judged document")
+            raise InputError(
+                say("there are no judgments"), path=place, hint=say("expected at least one judged document")
+            )
         return found
 
     @classmethod
@@ -178,9 +181,14 @@ def schema() -> dict[str, type[pl.DataType]]:
 
 def _not_finite(grade: float, query: str, doc: str, source: Source | None) -> InputError:
     return InputError(
-        f"grade {grade} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",
+        say(
+            "the grade {grade} of document {doc} for query {query} is not a finite number",
+            grade=grade,
+            doc=excerpt(doc),
+            query=excerpt(query),
+        ),
         path=None if source is None else source.label,
-        hint="give every judged document a number",
+        hint=say("give every judged document a number"),
     )
 
 
@@ -189,6 +197,12 @@ def _wrong_grade(grades: Mapping[Any, Mapping[Any, Any]]) -> InputError:
     for query, docs in grades.items():
         for doc, grade in docs.items():
             if type(grade) is str or not isinstance(grade, SupportsFloat):
-                place = f"query {excerpt(query)}, document {excerpt(doc)}"
-                return InputError(f"grade {excerpt(grade)} of {place} is not a number")
-    return InputError("the grades cannot be read as numbers")
+                return InputError(
+                    say(
+                        "the grade {grade} of document {doc} for query {query} is not a number",
+                        grade=excerpt(grade),
+                        doc=excerpt(doc),
+                        query=excerpt(query),
+                    )
+                )
+    return InputError(say("the grades cannot be read as numbers"))

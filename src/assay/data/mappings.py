@@ -18,6 +18,7 @@ import numpy as np
 
 from assay.data.assembly import JudgedRows, assemble
 from assay.errors import InputError, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -164,7 +165,12 @@ def _refusal(block: Mapping[str, Docs]) -> InputError:
             except (TypeError, ValueError, OverflowError):
                 pass
             return InputError(
-                f"score {excerpt(score)} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",
-                hint="remove the document or give it a finite score",
+                say(
+                    "the score {score} of document {doc} for query {query} is not a finite number",
+                    score=excerpt(score),
+                    doc=excerpt(doc),
+                    query=excerpt(query),
+                ),
+                hint=say("remove the document or give it a finite score"),
             )
-    return InputError("the scores of the run cannot be read as numbers")
+    return InputError(say("the scores of the run cannot be read as numbers"))

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from assay.messages import say
+
 Ties = Literal["docid", "given", "expected"]
 Missing = Literal["zero", "skip"]
 Undefined = Literal["zero", "skip"]
@@ -30,7 +32,12 @@ class Target:
     advice: str = ""
     advice_zh: str = ""
 
-    def reached(self, value: float, goal: float) -> bool:
+    @property
+    def what_to_do(self) -> str:
+        """Its advice, in Chinese for Chinese readers where it has one."""
+        return say("text.either", en=self.advice, zh=self.advice_zh or self.advice) if self.advice else ""
+
+    def is_reached(self, value: float, goal: float) -> bool:
         """Say whether a value is as good as a goal (this target's, or its excellent one)."""
         beyond = value < goal if self.below else value > goal
         return beyond or (value == goal and not self.strict)
@@ -50,7 +57,9 @@ class Protocol:
 
     name: str
     title: str = ""
+    title_zh: str = ""
     description: str = ""
+    description_zh: str = ""
     measures: Mapping[str, str] = field(default_factory=dict)
     primary: str | None = None
     headline: tuple[str, ...] = ()
@@ -72,7 +81,17 @@ class Protocol:
 
     def __str__(self) -> str:
         changed = [f"{name} = {v:g}" if isinstance(v, float) else f"{name} = {v}" for name, v in self.overrides.items()]
-        return f"{self.name} with {', '.join(changed)}" if changed else self.name
+        return f"{self.name} ({', '.join(changed)})" if changed else self.name
+
+    @property
+    def what_it_is(self) -> str:
+        """Its title, in Chinese for Chinese readers where it has one."""
+        return say("text.either", en=self.title, zh=self.title_zh or self.title)
+
+    @property
+    def what_for(self) -> str:
+        """Its description, in Chinese for Chinese readers where it has one."""
+        return say("text.either", en=self.description, zh=self.description_zh or self.description)
 
     def rules(self) -> dict[str, Any]:
         """Name everything besides the measures that shapes a value: what must agree for two results to be compared."""

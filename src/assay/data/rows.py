@@ -55,7 +55,7 @@ class Rows:
         return self.queries.to_list()
 
     @property
-    def apart(self) -> bool:
+    def is_scattered(self) -> bool:
         """Say whether a query has rows in several places."""
         return len(set(self.names)) < len(self.names)
 

@@ -58,7 +58,7 @@ class Sample:
     system: str | None = None
 
     @property
-    def given(self) -> str:
+    def conversation(self) -> str:
         """What was said before the answer: the question and the conversation up to it."""
         return "\n".join([*(turn.text for turn in self.history), self.question or ""])
 

@@ -14,6 +14,7 @@ from assay.data.record import Record
 from assay.data.status import FAILED, MISSING, STATUSES, UNJUDGED
 from assay.errors import AssayError, UnknownName
 from assay.lazy import public
+from assay.messages import say, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -220,8 +221,8 @@ class Scores(Record):
         """The label of the column of a measure: that label, or any spelling of the same definition."""
         found = self.find(measure)
         if found is None:
-            some = ", ".join(self.labels[:_SHOWN]) + (" ..." if len(self.labels) > _SHOWN else "")
-            raise UnknownName("measure", str(measure), self.labels, hint=f"{self.name} has {some}")
+            hint = say("{system} has {measures}", system=self.name, measures=some(self.labels, _SHOWN))
+            raise UnknownName(say("measure"), str(measure), self.labels, hint=hint)
         return found
 
     def find(self, measure: object) -> str | None:

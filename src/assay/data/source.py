@@ -11,10 +11,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Source:
-    """A file (or another named origin) that data was read from."""
+    """A file (or another named origin) that data was read from, and its encoding where it was named."""
 
     label: str
     path: Path | None = None
+    encoding: str | None = None
 
     @cached_property
     def sha256(self) -> str | None:

@@ -12,7 +12,7 @@ Span = tuple[int, int]
 """Start and end of a piece of text, in characters."""
 
 
-class Placed(Protocol):
+class DocumentPart(Protocol):
     """A piece of a document, such as a chunk, that knows where in it it stands."""
 
     @property
@@ -52,17 +52,17 @@ class SpanCase:
     """One query as measures of spans see it: its gold spans, at least one, and the chunks retrieved, the best first."""
 
     spans: Sequence[GoldSpan]
-    chunks: Sequence[Placed]
+    chunks: Sequence[DocumentPart]
 
 
-def overlap(span: GoldSpan, chunk: Placed) -> int:
+def overlap(span: GoldSpan, chunk: DocumentPart) -> int:
     """Characters that a chunk shares with a span, at the place where it shares most."""
     if span.doc_id != chunk.doc_id:
         return 0
     return max(max(0, min(end, chunk.end) - max(start, chunk.start)) for start, end in span.places)
 
 
-def covered(spans: Sequence[GoldSpan], chunks: Sequence[Placed]) -> list[int]:
+def count_covered(spans: Sequence[GoldSpan], chunks: Sequence[DocumentPart]) -> list[int]:
     """How many characters of each span some chunks hold together, at the place where they hold most."""
     found = []
     for span in spans:
@@ -72,7 +72,7 @@ def covered(spans: Sequence[GoldSpan], chunks: Sequence[Placed]) -> list[int]:
     return found
 
 
-def inside(chunk: Placed, spans: Sequence[GoldSpan]) -> int:
+def inside(chunk: DocumentPart, spans: Sequence[GoldSpan]) -> int:
     """How many characters of a chunk lie in some place of some span, each counted once."""
     places = [place for span in spans if span.doc_id == chunk.doc_id for place in span.places]
     return _size_of_union((max(start, chunk.start), min(end, chunk.end)) for start, end in places)

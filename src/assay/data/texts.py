@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from assay.data import segments
 from assay.errors import InputError
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +56,8 @@ class Texts:
         """Take a column of a frame."""
         if texts.null_count():
             raise InputError(
-                f"row {texts.is_null().arg_true()[0] + 1} has no {texts.name}", hint="give every row an id"
+                say("row {row} has no {column}", row=texts.is_null().arg_true()[0] + 1, column=texts.name),
+                hint=say("give every row an id"),
             )
         texts = texts.cast(pl.String)
         whole = texts.str.join("").item() if len(texts) else ""
@@ -129,7 +131,7 @@ class Texts:
             same[number] = same[number] and self._bytes(number) == other._bytes(number)
         return same
 
-    def fresh(self) -> Bools:
+    def changes(self) -> Bools:
         """Mark the texts that differ from the one before; the first does."""
         found = np.ones(len(self), dtype=bool)
         if self._longest > WORD:

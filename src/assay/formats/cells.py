@@ -11,17 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from assay.data.samples import Context, Turn
 from assay.errors import excerpt
-from assay.formats.columns import CONTEXT_ID, CONTEXT_TEXT, SPEAKER, first_of
+from assay.formats.columns import CONTEXT_ID, CONTEXT_INSIDE, CONTEXT_TEXT, SPEAKER, first_of
 from assay.formats.decoding import RepeatedKey, decode
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_KINDS: dict[type | tuple[type, ...], str] = {
+    dict: "object", list: "list", bool: "boolean", (int, float): "number", str: "string", type(None): "null",
+}  # fmt: skip
 _PACKED = 1 << 24  # characters; a longer cell is not looked into
 
 
 class Fault(Exception):
     """What is wrong with a value, in a few words."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 def plain(value: Any) -> Any:
@@ -44,7 +52,7 @@ def unpack(value: Any) -> Any:
     try:
         return decode(value)
     except RepeatedKey as error:
-        raise Fault(str(error)) from None
+        raise Fault(error.message) from None
     except (ValueError, RecursionError):
         pass
     try:
@@ -55,8 +63,10 @@ def unpack(value: Any) -> Any:
 
 def kind_of_value(value: Any) -> str:
     """Say what a value is, for a message."""
-    kinds = {dict: "an object", list: "a list", bool: "true or false", int: "a number", float: "a number"}
-    return kinds.get(type(value), f"of type {type(value).__name__}")
+    for types, name in _KINDS.items():
+        if isinstance(value, types):
+            return say(f"read.{name}")
+    return say("read.other", name=type(value).__name__)
 
 
 def text(value: Any, notes: list[str]) -> str:
@@ -64,7 +74,7 @@ def text(value: Any, notes: list[str]) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        notes.append(f"the number {excerpt(value)} is read as text")
+        notes.append(say("read.number_as_text", value=excerpt(value)))
         return str(value)
     if isinstance(value, list) and len(value) == 1:
         return text(plain(value[0]), notes)
@@ -72,13 +82,13 @@ def text(value: Any, notes: list[str]) -> str:
         found = first_of(value, CONTEXT_TEXT)
         if isinstance(found, str):
             return found
-    raise Fault(f"expected a text, found {kind_of_value(value)}")
+    raise Fault(say("read.no_text", kind=kind_of_value(value)))
 
 
 def question(value: Any, notes: list[str]) -> str:
     """Read a question; of a list of messages, the last one that the user sent."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-        asked = [turn.text for turn in turns(value, notes) if turn.role.lower() in {"user", "human", ""}]
+        asked = [turn.text for turn in turns(value, notes) if turn.role.lower() in {"user", "human", "用户", ""}]
         if asked:
             return asked[-1]
     return text(value, notes)
@@ -94,18 +104,18 @@ def texts(value: Any, notes: list[str]) -> tuple[str, ...]:
 def contexts(value: Any, notes: list[str]) -> tuple[Context, ...]:
     """Read contexts: a list of texts or of {id, text}, an object {id: text}, or one text."""
     if isinstance(value, str):
-        notes.append("contexts is one text, not a list")
+        notes.append(say("read.one_context"))
         return (Context(value),)
     if isinstance(value, dict):
         if first_of(value, CONTEXT_TEXT) is not None:
             return (_context(value, notes),)
         return tuple(Context(text(plain(found), notes), str(key)) for key, found in value.items())
     if not isinstance(value, list):
-        raise Fault(f"expected a list of texts, found {kind_of_value(value)}")
+        raise Fault(say("read.no_texts", kind=kind_of_value(value)))
     flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
     known = [item for item in map(plain, flat) if item is not None]
     if len(known) < len(flat):
-        notes.append(f"{len(flat) - len(known)} of {len(flat)} contexts are null")
+        notes.append(say("read.null_contexts", n=len(flat) - len(known), of=len(flat)))
     return tuple(_context(item, notes) for item in known)
 
 
@@ -113,8 +123,12 @@ def _context(item: Any, notes: list[str]) -> Context:
     if not isinstance(item, dict):
         return Context(text(item, notes))
     found = plain(first_of(item, CONTEXT_TEXT))
+    inside = first_of(item, CONTEXT_INSIDE) if found is None else None
+    if isinstance(inside, dict):
+        held, own = _context(inside, notes), first_of(item, CONTEXT_ID)
+        return held if held.id is not None or own is None else Context(held.text, str(own))
     if found is None:
-        raise Fault(f"a context has no text: its keys are {', '.join(map(excerpt, list(item)[:5]))}")
+        raise Fault(say("read.no_context_text", keys=list(map(excerpt, list(item)[:5]))))
     inner = item.get("metadata")
     name = first_of(item, CONTEXT_ID)
     if name is None and isinstance(inner, dict):
@@ -127,7 +141,7 @@ def turns(value: Any, notes: list[str]) -> tuple[Turn, ...]:
     if isinstance(value, str):
         return (Turn("user", value),)
     if not isinstance(value, list):
-        raise Fault(f"expected a list of messages, found {kind_of_value(value)}")
+        raise Fault(say("read.no_messages", kind=kind_of_value(value)))
     found: list[Turn] = []
     for item in (plain(item) for item in value):
         if isinstance(item, dict):
@@ -152,7 +166,7 @@ def identifier(value: Any, notes: list[str]) -> str:
         value = int(value)
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
-    raise Fault(f"expected an id, found {kind_of_value(value)}")
+    raise Fault(say("read.no_id", kind=kind_of_value(value)))
 
 
 def identifiers(value: Any, notes: list[str]) -> tuple[str, ...]:
@@ -160,7 +174,7 @@ def identifiers(value: Any, notes: list[str]) -> tuple[str, ...]:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list):
-        raise Fault(f"expected a list of ids, found {kind_of_value(value)}")
+        raise Fault(say("read.no_ids", kind=kind_of_value(value)))
     flat = [found for item in value for found in (item if isinstance(item, list) else [item])]
     return tuple(identifier(first_of(item, CONTEXT_ID) if isinstance(item, dict) else item, notes) for item in flat)
 

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Heading:
+class ColumnName:
     """What a column holds: our name for it, and what others call it; two such columns are an error.
 
     `else_first` are names that mean it only where none of the others is there; of several, the first counts.
@@ -42,92 +43,129 @@ class Heading:
 
 
 # What means an id or a text in any file.
-_QUERY_IDS = ("qid", "task_id", "topic_id", "question_id", "查询ID", "查询编号", "问题ID", "问题编号")
-_DOC_IDS = ("docno", "document_id", "corpus_id", "pid", "did", "文档ID", "文档编号")
-_CHUNK_IDS = ("chunk", "passage_id", "片段ID", "分块ID", "段落ID")
-_ROW_IDS = ("id", "编号")
-_TEXTS = ("contents", "content", "page_content", "body", "passage", "文本", "正文", "内容")
-_QUESTIONS = ("question", "user_input", "prompt", "问题", "提问")
+_QUERY_IDS = ("qid", "task_id", "topic_id", "question_id", "查询ID", "查询编号", "查询号", "问题ID",
+              "问题编号", "问题序号", "题号")  # fmt: skip
+_DOC_IDS = ("docno", "document_id", "corpus_id", "pid", "did", "文档ID", "文档编号", "文档号", "文章ID", "文件ID")
+_CHUNK_IDS = ("chunk", "passage_id", "片段ID", "片段编号", "分块ID", "分块编号", "段落ID", "段落编号")
+_ROW_IDS = ("id", "编号", "序号")
+_TEXTS = ("contents", "content", "page_content", "body", "passage", "文本", "正文", "内容", "文档内容", "全文", "原文",
+          "段落内容", "片段内容")  # fmt: skip
+_QUESTIONS = ("question", "user_input", "prompt", "问题", "提问", "问句", "用户问题", "用户提问", "用户输入")
 
 # Judgments and runs: no texts, so a query or a document is an id.
-QUERY = Heading("query_id", (*_QUERY_IDS, "query", "topic", "查询", "问题"))
-DOC = Heading("doc_id", (*_DOC_IDS, "doc", "document", "文档"))
-GRADE = Heading(
+QUERY = ColumnName("query_id", (*_QUERY_IDS, "query", "topic"), ("查询", "查询词", "问题", "检索词"))
+DOC = ColumnName("doc_id", (*_DOC_IDS, "doc", "document"), ("文档", "文档名", "文章", "文件"))
+GRADE = ColumnName(
     "grade",
     ("relevance", "rel", "label", "judgment", "judgement", "rating", "relevance_score", "score",
-     "相关性", "相关度", "等级", "标注", "分数"),
+     "相关性", "相关度", "相关等级", "相关性等级", "相关性标注", "是否相关", "等级", "标注", "标签", "评分", "分数"),
 )  # fmt: skip
-SCORE = Heading("score", ("similarity", "sim", "relevance_score", "retrieval_score", "分数", "得分", "相似度"))
-RANK = Heading("rank", ("position", "pos", "排名", "名次"))
-CHUNK = Heading("chunk_id", _CHUNK_IDS)
-SUBTOPIC = Heading("subtopic", ("subtopic_id", "aspect", "intent", "iteration", "iter", "子主题"))
-WEIGHT = Heading("weight", ("traffic", "count", "frequency", "volume", "权重", "流量"))
-SYSTEM = Heading("system", ("variant", "name", "run", "系统", "名称"))
-DESCRIPTION = Heading("description", ("label", "text", "what", "描述", "说明"))
+SCORE = ColumnName(
+    "score",
+    ("similarity", "sim", "relevance_score", "retrieval_score",
+     "分数", "得分", "相似度", "检索得分", "检索分数", "相关性得分", "相关性分数"),
+)  # fmt: skip
+RANK = ColumnName("rank", ("position", "pos", "排名", "名次", "位次"))
+CHUNK = ColumnName("chunk_id", _CHUNK_IDS)
+SUBTOPIC = ColumnName("subtopic", ("subtopic_id", "aspect", "intent", "iteration", "iter", "子主题", "子话题", "意图"))
+WEIGHT = ColumnName("weight", ("traffic", "count", "frequency", "volume", "权重", "流量", "频次", "次数"))
+SYSTEM = ColumnName("system", ("variant", "name", "run", "系统", "系统名称", "名称"))
+DESCRIPTION = ColumnName("description", ("label", "text", "what", "描述", "说明"))
+
+# Gold spans.
+GOLD = (
+    QUERY,
+    DOC,
+    ColumnName("start", ("起始", "起点", "开始", "起始位置")),
+    ColumnName("end", ("结束", "终点", "结束位置")),
+    ColumnName("text", ("文本", "原文", "片段", "答案片段")),
+    ColumnName("occurrence", ("第几处",)),
+    ColumnName("grade", ("等级", "相关性")),
+)
 
 # Documents, queries, and pairs of them.
-DOCUMENT_ID = Heading("doc_id", (*_DOC_IDS, "chunk_id", "passage_id"), _ROW_IDS)
-DOCUMENT_TEXT = Heading("text", _TEXTS, ("document", "doc", "文档"))
-TITLE = Heading("title", ("headline", "标题"))
-QUERY_ID = Heading("query_id", _QUERY_IDS, (*_ROW_IDS, "topic"))
-QUERY_TEXT = Heading("text", ("query", *_QUESTIONS, "查询", "文本"), ("title", "topic", "标题"))
-PAIR_QUERY_ID = Heading("query_id", _QUERY_IDS)
-PAIR_QUERY = Heading("query", ("query_text", *_QUESTIONS, "查询"))
-PAIR_DOCUMENT = Heading("document", ("document_text", "text", "doc", *_TEXTS, "文档"))
+DOCUMENT_ID = ColumnName("doc_id", (*_DOC_IDS, "chunk_id", *_CHUNK_IDS[1:]), _ROW_IDS)
+DOCUMENT_TEXT = ColumnName("text", _TEXTS, ("document", "doc", "文档"))
+TITLE = ColumnName("title", ("headline", "标题", "题目"))
+QUERY_ID = ColumnName("query_id", _QUERY_IDS, (*_ROW_IDS, "topic"))
+QUERY_TEXT = ColumnName(
+    "text", ("query", *_QUESTIONS, "查询", "查询词", "查询文本", "问题文本", "文本"), ("title", "topic", "标题")
+)
+PAIR_QUERY_ID = ColumnName("query_id", _QUERY_IDS)
+PAIR_QUERY = ColumnName("query", ("query_text", *_QUESTIONS, "查询", "查询词", "查询文本"))
+PAIR_DOCUMENT = ColumnName("document", ("document_text", "text", "doc", *_TEXTS, "文档"))
 
 # Samples: ours first, then what ragas, deepeval, AutoRAG, RAGChecker, TruLens and LangChain call it.
-SAMPLE: Mapping[str, Heading] = {
+SAMPLE: Mapping[str, ColumnName] = {
     heading.name: heading
     for heading in (
-        Heading("query_id", (), (_QUERY_IDS[0], "id", *_QUERY_IDS[1:], "sample_id", "编号")),
-        Heading("question", ("query", "input", "instruction", "topic", *_QUESTIONS[1:], "查询")),
-        Heading(
+        ColumnName("query_id", (), (_QUERY_IDS[0], "id", *_QUERY_IDS[1:], "sample_id", "样本ID", "编号", "序号")),
+        ColumnName("question", ("query", "input", "instruction", "topic", *_QUESTIONS[1:], "查询", "输入")),
+        ColumnName(
             "answer",
             ("response", "actual_output", "output", "generated_answer", "generated_texts", "prediction", "pred",
-             "model_response", "result", "回答", "答案"),
+             "model_response", "result", "回答", "答案", "回复", "模型回答", "系统回答", "生成回答", "生成答案",
+             "模型输出", "实际输出", "输出"),
         ),
-        Heading(
+        ColumnName(
             "contexts",
             ("retrieved_contexts", "retrieval_context", "retrieved_context", "passages", "documents",
-             "retrieved_contents", "source_documents", "上下文", "检索内容"),
-            ("context",),  # in deepeval, what should have been retrieved
+             "retrieved_contents", "source_documents", "source_nodes", "retriever_resources", "上下文", "检索上下文",
+             "检索内容", "检索片段", "召回内容", "召回片段", "参考资料"),
+            ("context", "检索结果", "文档", "资料"),  # in deepeval, what should have been retrieved
         ),
-        Heading("history", ("chat_history", "conversation", "conversation_history", "messages", "历史", "对话历史")),
-        Heading(
+        ColumnName("history", ("chat_history", "conversation", "conversation_history", "messages", "历史", "对话历史",
+                            "历史对话", "聊天记录")),
+        ColumnName(
             "reference",
             ("ground_truth", "ground_truths", "gt_answer", "expected_output", "expected_response", "reference_answer",
-             "golden_answers", "generation_gt", "参考答案", "标准答案"),
+             "golden_answers", "generation_gt", "参考答案", "参考回答", "标准答案", "标准回答", "正确答案", "期望答案",
+             "期望输出"),
         ),
-        Heading("context_ids", ("retrieved_context_ids", "retrieved_ids", "passage_id", "doc_ids", "上下文ID")),
-        Heading("gold_ids", ("reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks")),
-        Heading("system", (), ("system_name", "model", "model_name", "系统", "模型")),
+        ColumnName(
+            "context_ids",
+            ("retrieved_context_ids", "retrieved_ids", "passage_id", "doc_ids", "上下文ID", "检索文档ID", "召回文档ID"),
+        ),
+        ColumnName(
+            "gold_ids",
+            ("reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks", "相关文档", "相关文档ID",
+             "参考文档ID", "标准文档ID"),
+        ),
+        ColumnName("system", (), ("system_name", "model", "model_name", "系统", "系统名称", "模型", "模型名称")),
     )
 }  # fmt: skip
-ANSWERABLE = Heading("answerable", ("is_answerable", "answerability", "可回答"))
-PEOPLE = Heading(
+ANSWERABLE = ColumnName("answerable", ("is_answerable", "answerability", "可回答", "是否可回答", "能否回答"))
+PEOPLE = ColumnName(
     "human",
-    ("human_score", "human_faithfulness", "label", "gold_label", "annotation", "begin_label", "人工评分", "人工标注"),
-)
+    ("human_score", "human_faithfulness", "label", "gold_label", "annotation", "begin_label",
+     "人工评分", "人工打分", "人工标注"),
+)  # fmt: skip
 CONTEXT_TEXT = ("text", "content", "page_content", "contents", "passage", "context", "document", "body", "message",
-                "value", "文本", "内容")  # fmt: skip
-CONTEXT_ID = ("id", "doc_id", "document_id", "chunk_id", "context_id", "passage_id", "pid")
-SPEAKER = ("role", "speaker", "author", "from", "type")
+                "value", "文本", "内容", "正文")  # fmt: skip
+CONTEXT_ID = ("id", "doc_id", "document_id", "chunk_id", "context_id", "passage_id", "node_id", "pid",
+              "文档ID", "片段ID", "分块ID", "编号")  # fmt: skip
+CONTEXT_INSIDE = ("node", "text_resource", "source", "payload", "segment")  # objects that hold the text of a context
+SPEAKER = ("role", "speaker", "author", "from", "type", "角色", "说话人")
 
 # Records that hold both what was retrieved and what is relevant.
-RECORD_QUERY = Heading(
-    "query_id", (), (_QUERY_IDS[0], "id", *_QUERY_IDS[1:], "query", "question", "user_input", "查询", "问题")
+RECORD_QUERY = ColumnName(
+    "query_id",
+    (),
+    (_QUERY_IDS[0], "id", *_QUERY_IDS[1:], "query", "question", "user_input", "查询", "查询词", "问题", "提问"),
 )
-RETRIEVED = Heading(
+RETRIEVED = ColumnName(
     "retrieved",
-    ("context_ids", "retrieved_context_ids", "retrieved_ids", "retrieved_docs", "doc_ids", "ranking", "检索结果"),
-)
-RELEVANT = Heading(
+    ("context_ids", "retrieved_context_ids", "retrieved_ids", "retrieved_docs", "doc_ids", "ranking",
+     "检索结果", "召回结果", "检索文档", "检索文档ID"),
+)  # fmt: skip
+RELEVANT = ColumnName(
     "relevant",
-    ("gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks", "gold", "相关文档"),
-)
-LISTS = Heading("relevance", ("relevances", "relevance_list", "graded_relevance"))
-GRADES = Heading("grades", ("y_true", "true_relevance", "labels"))
-SCORES = Heading("scores", ("y_score", "predicted_scores"))
+    ("gold_ids", "reference_context_ids", "retrieval_gt", "relevant_docs", "expected_chunks", "gold",
+     "相关文档", "相关文档ID", "标准答案", "标准文档"),
+)  # fmt: skip
+LISTS = ColumnName("relevance", ("relevances", "relevance_list", "graded_relevance", "相关性列表", "相关性", "相关度"))
+GRADES = ColumnName("grades", ("y_true", "true_relevance", "labels", "等级", "等级列表"))
+SCORES = ColumnName("scores", ("y_score", "predicted_scores", "分数", "得分", "分数列表"))
 
 
 @lru_cache(maxsize=4096)
@@ -136,7 +174,7 @@ def key_of(name: str) -> str:
     return re.sub(r"[\s_-]", "", unicodedata.normalize("NFKC", name).casefold())
 
 
-def candidates(names: Iterable[str], heading: Heading) -> list[str]:
+def candidates(names: Iterable[str], heading: ColumnName) -> list[str]:
     """The columns that could be meant: those of its names, else of the first name that means it only then."""
     listed = list(names)
     for keys in (heading.keys, *({key_of(name)} for name in heading.else_first)):
@@ -146,27 +184,31 @@ def candidates(names: Iterable[str], heading: Heading) -> list[str]:
     return []
 
 
-def find(names: Sequence[str], heading: Heading, *, path: str, needed: str = "") -> str | None:
+def find(names: Sequence[str], heading: ColumnName, *, path: str, needed: str = "") -> str | None:
     """Find the column that a heading means: of its very name, else the only one that could be meant."""
     own = next((name for name in names if name.lower().strip() == heading.name), None)
     found = candidates(names, heading) if own is None else [own]
     if len(found) > 1:
         raise InputError(
-            f"columns {' and '.join(map(excerpt, found))} could both be {heading.name}",
+            say("columns {found:and} could each be {name}", found=list(map(excerpt, found)), name=heading.name),
             path=path,
-            hint=f"rename one to {heading.name}",
+            hint=say("rename the right one to {name}", name=heading.name),
         )
     if not found and needed:
-        also = ", ".join((heading.others or heading.else_first)[:4])
         raise InputError(
-            f"no column for {heading.name} among {list_names(names)}",
+            say("no column for {name} among {names}", name=heading.name, names=list_names(names)),
             path=path,
-            hint=f"{needed} need {heading.name}; also accepted: {also}",
+            hint=say(
+                "{needed} need {name}; also accepted: {others}",
+                needed=needed,
+                name=heading.name,
+                others=list((heading.others or heading.else_first)[:4]),
+            ),
         )
     return found[0] if found else None
 
 
-def mention(names: Iterable[str], *headings: Heading) -> bool:
+def has_any(names: Iterable[str], *headings: ColumnName) -> bool:
     """Tell whether any of the names means any of the headings."""
     keys = set(map(key_of, names))
     return any(not keys.isdisjoint(heading.all_keys) for heading in headings)
@@ -180,11 +222,14 @@ def first_of(item: Mapping[Any, Any], names: Sequence[str]) -> Any:
 
 def notes(used: Mapping[str, str | None]) -> tuple[str, ...]:
     """Say which columns were read under another name."""
-    return tuple(f"column {excerpt(name)} is read as {field}" for field, name in used.items() if name and name != field)
+    return tuple(
+        say("read.column_as", name=excerpt(name), field=field) for field, name in used.items() if name and name != field
+    )
 
 
 def list_names(names: Iterable[str]) -> str:
     """Some names of columns, for a message."""
-    shown = list(names)
-    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-    return ", ".join(map(excerpt, shown[:_SHOWN])) + more
+    shown = list(map(excerpt, names))
+    if len(shown) > _SHOWN:
+        return say("{names} and {n} more", names=shown[:_SHOWN], n=len(shown) - _SHOWN)
+    return say("{names}", names=shown)

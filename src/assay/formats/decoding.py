@@ -1,11 +1,12 @@
-"""Decoding users' JSON: a key that stands twice in one object is refused, for one of its values would be lost."""
+"""Decoding users' JSON: a key that appears twice in one object is refused, as one of its values would be lost."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, excerpt
+from assay.errors import InputError, cause, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.formats.files import Input
@@ -15,7 +16,8 @@ class RepeatedKey(ValueError):
     """The same key twice in one object."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"key {excerpt(key)} stands twice in one object")
+        self.message = say("read.key_twice", key=excerpt(key))
+        super().__init__(self.message)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -33,16 +35,25 @@ decode = json.JSONDecoder(object_pairs_hook=_unique).decode
 def refusal(error: ValueError | RecursionError, text: str, label: str, line: int | None = None) -> InputError:
     """Say what is wrong with a text that could not be decoded: a `line` of a file, or all of it."""
     if isinstance(error, RepeatedKey):
-        return InputError(str(error), path=label, line=line, hint="keep one of them")
+        return InputError(error.message, path=label, line=line, hint=say("keep one of them"))
     if not isinstance(error, json.JSONDecodeError):
-        return InputError(f"the JSON cannot be read: {str(error).partition(chr(10))[0]}", path=label, line=line)
+        return InputError(
+            say("the JSON cannot be read: {reason}", reason=cause(error)),
+            path=label,
+            line=line,
+        )
     if line is None:
-        return InputError(f"not valid JSON: {error.msg}", path=label, line=error.lineno)
+        return InputError(say("not valid JSON: {reason}", reason=cause(error)), path=label, line=error.lineno)
     return InputError(
-        f"not valid JSON: {error.msg.removesuffix(' at')} at column {error.colno}: {excerpt(text)}",
+        say(
+            "not valid JSON: {reason} at column {column}: {text}",
+            reason=cause(error),
+            column=error.colno,
+            text=excerpt(text),
+        ),
         path=label,
         line=line,
-        hint="expected one JSON object per line",
+        hint=say("expected one JSON object per line"),
     )
 
 

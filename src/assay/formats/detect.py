@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import InputError, UsageError
 from assay.formats import columns
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.formats.files import Input
@@ -24,12 +25,16 @@ def format_of(source: Input, asked: str | None = None) -> str:
     """Name the format of an input: what was asked for, else by suffix, else by content."""
     if asked is not None:
         if asked not in FORMATS:
-            raise UsageError(f"input format {asked!r}: expected one of {', '.join(FORMATS)}")
+            raise UsageError(
+                say("input format {asked!r}: expected one of {formats}", asked=asked, formats=list(FORMATS))
+            )
         return asked
     if source.path is not None and source.path.is_dir():
         if not (source.path / "qrels").is_dir():
             raise InputError(
-                "this is a folder without a qrels folder inside", path=source.label, hint="give a file or a BEIR folder"
+                say("this folder has no qrels folder inside"),
+                path=source.label,
+                hint=say("give a file or a BEIR folder"),
             )
         return "beir"
     if source.suffix in _BY_SUFFIX:
@@ -47,7 +52,7 @@ def _by_content(source: Input) -> str:
     for separator, kind in (("\t", "tsv"), (",", "csv")):
         names = {name.strip().strip('"') for name in first.split(separator)}
         who, what = (columns.QUERY, columns.CHUNK), (columns.DOC, columns.WEIGHT)
-        if len(names) > 1 and columns.mention(names, *who) and columns.mention(names, *what):
+        if len(names) > 1 and columns.has_any(names, *who) and columns.has_any(names, *what):
             return kind
     return "trec"
 

@@ -10,54 +10,59 @@ from assay.errors import InputError
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
-from assay.formats.reading import once
+from assay.formats.reading import refuse_repeats
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
 
 
-def read_documents(place: str | os.PathLike[str]) -> dict[str, str]:
+def read_documents(place: str | os.PathLike[str], *, encoding: str | None = None) -> dict[str, str]:
     """Read documents as {id: text} from JSON lines, CSV, TSV, Parquet or a BEIR folder; a title comes first."""
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     if source.path is not None and source.path.is_dir():
-        source = Input.at(source.path / "corpus.jsonl")
+        source = Input.at(source.path / "corpus.jsonl", encoding)
     frame = _table(source)
-    if len(frame.columns) == 2 and not columns.mention(frame.columns, columns.DOCUMENT_ID, columns.DOCUMENT_TEXT):  # noqa: PLR2004
+    if len(frame.columns) == 2 and not columns.has_any(frame.columns, columns.DOCUMENT_ID, columns.DOCUMENT_TEXT):  # noqa: PLR2004
         frame = tables.read_two_columns(source, "csv" if source.suffix == ".csv" else "tsv", ("doc_id", "text"))
-    ids = columns.find(frame.columns, columns.DOCUMENT_ID, path=source.label, needed="documents")
+    ids = columns.find(frame.columns, columns.DOCUMENT_ID, path=source.label, needed=say("documents"))
     assert ids is not None
     rest = [name for name in frame.columns if name != ids]
-    text = columns.find(rest, columns.DOCUMENT_TEXT, path=source.label, needed="documents")
+    text = columns.find(rest, columns.DOCUMENT_TEXT, path=source.label, needed=say("documents"))
     title = columns.find(rest, columns.TITLE, path=source.label)
     assert text is not None
     body = frame[text].cast(pl.String).fill_null("")
     if title is not None:
         heads = frame[title].cast(pl.String).fill_null("")
         body = pl.Series([f"{head}\n\n{text}" if head else text for head, text in zip(heads, body, strict=True)])
-    return dict(zip(once(frame[ids], source.label).to_list(), body.to_list(), strict=True))
+    return dict(zip(refuse_repeats(frame[ids], source.label).to_list(), body.to_list(), strict=True))
 
 
-def read_pairs(place: str | os.PathLike[str]) -> list[tuple[str, str, str, str]]:
+def read_pairs(place: str | os.PathLike[str], *, encoding: str | None = None) -> list[tuple[str, str, str, str]]:
     """Read pairs to judge: rows of query id, document id, query text and document text (ids default to the texts)."""
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     frame = _table(source)
 
-    def column(heading: columns.Heading) -> list[Any] | None:
+    def column(heading: columns.ColumnName) -> list[Any] | None:
         found = columns.find(frame.columns, heading, path=source.label)
         return None if found is None else frame[found].cast(pl.String).to_list()
 
     query, document = column(columns.PAIR_QUERY), column(columns.PAIR_DOCUMENT)
     if query is None or document is None:
         raise InputError(
-            f"no texts of queries and documents among {columns.list_names(frame.columns)}",
+            say("no columns of query and document texts among {names}", names=columns.list_names(frame.columns)),
             path=source.label,
-            hint="expected columns query and document, and query_id and doc_id",
+            hint=say("expected columns query and document, and query_id and doc_id"),
         )
     query_ids, doc_ids = column(columns.PAIR_QUERY_ID) or query, column(columns.DOCUMENT_ID) or document
     rows = list(zip(query_ids, doc_ids, query, document, strict=True))
     for number, row in enumerate(rows, 1):
         if any(value is None for value in row):
-            raise InputError(f"row {number} lacks a text or an id", path=source.label, hint="fill it in or remove it")
+            raise InputError(
+                say("row {number} lacks a text or an id", number=number),
+                path=source.label,
+                hint=say("fill it in, or remove the row"),
+            )
     return rows
 
 
@@ -66,5 +71,9 @@ def _table(source: Input) -> pl.DataFrame:
     if kind == "trec":
         kind = "csv" if source.suffix == ".csv" else "tsv"
     if kind == "json":
-        raise InputError("expected .jsonl, .csv, .tsv or .parquet", path=source.label, hint="one object a line")
+        raise InputError(
+            say("this is one JSON value; expected .jsonl, .csv, .tsv or .parquet"),
+            path=source.label,
+            hint=say("a .jsonl file has one object per line"),
+        )
     return tables.read_table(source, kind)

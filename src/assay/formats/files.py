@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.data.source import Source
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, NoSuchFile, UsageError, cause
+from assay.formats import encodings
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,46 +27,55 @@ _LONGEST = 120  # bytes of a file name that come from a system's name
 
 @dataclass(frozen=True)
 class Input:
-    """One input file: its label for messages, its bytes, and its first bytes for guessing a format."""
+    """One input file: its label for messages, its bytes, and its first bytes for guessing a format.
+
+    Bytes of text are UTF-8, whatever it was written in: its `encoding`, or the one to try `otherwise` than UTF-8.
+    """
 
     label: str
     path: Path | None
+    encoding: str | None = None
+    otherwise: str | None = None
 
     @classmethod
-    def at(cls, place: str | os.PathLike[str]) -> Input:
+    def at(cls, place: str | os.PathLike[str], encoding: str | None = None) -> Input:
         """Open a path, or standard input for '-'."""
         text = os.fspath(place)
+        known = None if encoding is None else encodings.codec_of(encoding), encodings.current_fallback()
         if text == "-":
-            return _standard_input()
+            return _standard_input(*known)
         path = Path(text)
         try:
             there = path.exists()
         except OSError as error:
-            raise InputError(_why(error), path=text[:60] + "...") from None
+            raise InputError(cause(error), path=text[:60] + "...") from None
         if not there:
-            raise InputError("no such file", path=text, hint="check the spelling; '-' reads standard input")
+            raise NoSuchFile(text)
         if path.is_file() and path.stat().st_size == 0:
-            raise InputError("the file is empty", path=text, hint="expected at least one row")
-        return cls(text, path)
+            raise InputError(say("the file is empty"), path=text, hint=say("expected at least one row"))
+        return cls(text, path, *known)
 
     @property
     def source(self) -> Source:
         """Where the data came from."""
-        return Source(self.label, self.path if self.path is not None and self.path.is_file() else None)
+        return Source(self.label, self.path if self.path is not None and self.path.is_file() else None, self.encoding)
 
     @cached_property
     def is_packed(self) -> bool:
-        """Say whether the bytes are packed or come from a pipe, which can be read only once."""
-        return self.path is None or not self.path.is_file() or self._start(2) == _GZIP
+        """Say whether the bytes are packed or in another encoding, or come from a pipe, which can be read only once."""
+        if self.path is None or not self.path.is_file() or self.encoding is not None or self.otherwise is not None:
+            return True
+        start = self._start(4)
+        return start.startswith(_GZIP) or encodings.encoding_of_mark(start) is not None
 
     @cached_property
     def head(self) -> bytes:
-        """First bytes, unpacked."""
+        """First bytes, unpacked and in UTF-8."""
         return self.data[:_HEAD] if self.is_packed else self._start(_HEAD)
 
     @cached_property
     def data(self) -> bytes:
-        """All bytes, unpacked."""
+        """All bytes, unpacked and in UTF-8."""
         import gzip
         import zlib
 
@@ -72,10 +83,10 @@ class Input:
             raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
             data = gzip.decompress(raw) if raw[:2] == _GZIP else raw
         except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"cannot be read: {_why(error)}", path=self.label) from None
+            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
         if not data:
-            raise InputError("the file is empty", path=self.label, hint="expected at least one row")
-        return data
+            raise InputError(say("the file is empty"), path=self.label, hint=say("expected at least one row"))
+        return encodings.as_utf8(data, self.label, self.encoding, self.otherwise)
 
     @cached_property
     def size(self) -> int:
@@ -94,16 +105,20 @@ class Input:
     def text(self) -> str:
         """All text; a byte order mark is dropped and bytes that are not UTF-8 are refused with their line."""
         if b"\0" in self.data[:_HEAD]:
-            raise InputError("this is a binary file, not text", path=self.label, hint="expected TREC, JSON or CSV text")
+            raise InputError(
+                say("this is a binary file, not text"),
+                path=self.label,
+                hint=encodings.cure_of_zeros(self.data[:_HEAD]),
+            )
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
             raise InputError(
-                f"byte 0x{self.data[error.start]:02x} is not UTF-8 text",
+                say("byte 0x{byte:02x} is not UTF-8 text", byte=self.data[error.start]),
                 path=self.label,
                 line=line,
-                hint="save it as UTF-8",
+                hint=encodings.cure(self.data, error.start),
             ) from None
 
     def _start(self, size: int) -> bytes:
@@ -112,7 +127,7 @@ class Input:
             with self.path.open("rb") as file:
                 return file.read(size)
         except OSError as error:
-            raise InputError(f"cannot be read: {_why(error)}", path=self.label) from None
+            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
 
     @cached_property
     def suffix(self) -> str:
@@ -129,17 +144,13 @@ def read_toml(place: str) -> dict[str, Any]:
     try:
         return tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", path=place) from None
+        raise InputError(say("not valid TOML: {reason}", reason=cause(error)), path=place) from None
 
 
 @lru_cache(maxsize=1)
-def _standard_input() -> Input:
+def _standard_input(encoding: str | None, otherwise: str | None) -> Input:
     """Standard input can be read once, but may be asked for more than that."""
-    return Input("<stdin>", None)
-
-
-def _why(error: Exception) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error) or type(error).__name__
+    return Input("<stdin>", None, encoding, otherwise)
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
@@ -158,7 +169,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
         else:
             _replace(target, raw, before)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot be written: {_why(error)}", path=os.fspath(path)) from None
+        raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=os.fspath(path)) from None
 
 
 def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
@@ -222,11 +233,17 @@ def check_outputs(
     read = {os.path.realpath(place) for place in inputs if place and place != "-" and _is_there(place)}
     for output in written:
         if any(_is_part(output, place) for place in read):
-            raise UsageError(f"{output} is an input itself: choose another output")
+            raise UsageError(say("{output} is also an input: choose another output", output=output))
     for i, output in enumerate(written):
         twin = next((other for other in written[i + 1 :] if _same(output, other)), None)
         if twin is not None:
-            raise UsageError(f"{output} and {twin} are the same file: give each output a file of its own")
+            raise UsageError(
+                say(
+                    "{output} and {twin} are the same file: give each output a file of its own",
+                    output=output,
+                    twin=twin,
+                )
+            )
 
 
 def _is_there(place: str | os.PathLike[str]) -> bool:

@@ -11,7 +11,8 @@ from assay.errors import InputError
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
-from assay.formats.reading import once
+from assay.formats.reading import refuse_repeats
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
@@ -38,27 +39,29 @@ class Queries:
         return {query: text for query, text in pairs if text is not None}
 
 
-def read_queries(place: str | os.PathLike[str]) -> Queries:
+def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) -> Queries:
     """Read a table of queries: JSON lines, CSV, TSV or Parquet with a query id and any other columns."""
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, None)
     if kind == "trec" and source.suffix in {".tsv", ".txt", ".csv"}:
         kind = "csv" if source.suffix == ".csv" else "tsv"
     if kind not in {"csv", "tsv", "jsonl", "parquet"}:
         raise InputError(
-            "queries are read from .jsonl, .csv, .tsv or .parquet", path=source.label, hint="with a column query_id"
+            say("queries are read from .jsonl, .csv, .tsv or .parquet"),
+            path=source.label,
+            hint=say("a table with a column query_id"),
         )
     frame = tables.read_table(source, kind)
     notes: tuple[str, ...] = ()
-    known = columns.mention(frame.columns, columns.QUERY_ID, columns.QUERY_TEXT)
+    known = columns.has_any(frame.columns, columns.QUERY_ID, columns.QUERY_TEXT)
     if kind in {"csv", "tsv"} and len(frame.columns) == 2 and not known:  # noqa: PLR2004
         frame = tables.read_two_columns(source, kind, ("query_id", "text"))
-        notes = ("the file has no header: its columns are read as query_id and text",)
-    query = columns.find(frame.columns, columns.QUERY_ID, path=source.label, needed="queries")
+        notes = (say("the file has no header: its columns are read as query_id and text"),)
+    query = columns.find(frame.columns, columns.QUERY_ID, path=source.label, needed=say("queries"))
     text = columns.find([name for name in frame.columns if name != query], columns.QUERY_TEXT, path=source.label)
     assert query is not None
     named = {query: "query_id"} | ({text: "text"} if text else {})
-    frame = frame.rename(named).with_columns(query_id=once(frame[query], source.label))
+    frame = frame.rename(named).with_columns(query_id=refuse_repeats(frame[query], source.label))
     if text:
         frame = frame.with_columns(pl.col("text").cast(pl.String))
     return Queries(frame, (*notes, *columns.notes({"query_id": query, "text": text})))

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 _TABLES = {"csv", "tsv", "jsonl", "parquet"}
 
 
-def raw_judgments(place: str, *, kind: str | None, split: str) -> pl.DataFrame:
+def raw_judgments(place: str, *, kind: str | None, split: str, encoding: str | None = None) -> pl.DataFrame:
     """Rows of query_id, doc_id and grade as they stand in the file."""
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "trec":
         return _raw_trec(source, scan.QRELS).select("query_id", "doc_id", "grade")
     if kind in _TABLES:
-        return tables.judged_rows(tables.read_table(source, kind), source.source, subtopics=False)[0]
-    return read_judgments(place, kind=kind, split=split).frame
+        return tables.pick_judgments(tables.read_table(source, kind), source.source, subtopics=False)[0]
+    return read_judgments(place, kind=kind, split=split, encoding=encoding).frame
 
 
-def raw_run(place: str, *, kind: str | None) -> pl.DataFrame:
+def raw_run(place: str, *, kind: str | None, encoding: str | None = None) -> pl.DataFrame:
     """Rows of query_id, doc_id, score and, where there is one, rank as they stand in the file."""
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "trec":
         frame = _raw_trec(source, scan.RUN_WITH_RANK)
         return frame.with_columns(pl.col("rank").cast(pl.Float64, strict=False))
-    frame = read_run(place, kind=kind).frame
+    frame = read_run(place, kind=kind, encoding=encoding).frame
     if kind in _TABLES:
         table = tables.read_table(source, kind)
         if "rank" in table.columns and "score" in table.columns:

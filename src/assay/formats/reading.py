@@ -10,6 +10,7 @@ from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats import columns, tables
+from assay.formats.cells import kind_of_value
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, run_name, system_name
@@ -17,6 +18,7 @@ from assay.formats.trec import reading as trec
 from assay.formats.trec import scan
 from assay.formats.trec.pieces import pool_of
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from assay.formats.records import Records
 
 
-def read_records(place: str | os.PathLike[str], *, kind: str | None = None) -> Records:
+def read_records(place: str | os.PathLike[str], *, kind: str | None = None, encoding: str | None = None) -> Records:
     """Read a file of self-contained records: judgments and the runs of one or more systems.
 
     >>> import assay
@@ -37,11 +39,13 @@ def read_records(place: str | os.PathLike[str], *, kind: str | None = None) -> R
     """
     from assay.formats.records import records_of, rows_of
 
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if not is_records(source, kind):
         raise InputError(
-            "no records of retrieved and relevant documents", path=source.label, hint="name the run files after it"
+            say("this file has no records of retrieved and relevant documents"),
+            path=source.label,
+            hint=say("if it holds judgments, give the run files after it"),
         )
     return records_of(rows_of(source, kind), source.source, system_name(source.label))
 
@@ -53,8 +57,11 @@ def read_judgments(
     subtopics: bool = False,
     split: str = "test",
     dedupe: bool = False,
+    encoding: str | None = None,
 ) -> Judgments:
     """Read judgments from a file or a BEIR folder; its format is found out unless `kind` names it.
+
+    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
 
     >>> import assay
     >>> from pathlib import Path
@@ -62,18 +69,24 @@ def read_judgments(
     >>> assay.read_judgments("judgments.json").max_grade
     2.0
     """
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "beir":
         if source.path is None or not source.path.is_dir():
-            raise InputError("this is not a BEIR folder", path=source.label, hint="expected a folder with qrels inside")
+            raise InputError(
+                say("this is not a BEIR folder"),
+                path=source.label,
+                hint=say("expected a folder with a qrels folder inside"),
+            )
         file = source.path / "qrels" / f"{split}.tsv"
         if not file.exists():
             splits = sorted(path.stem for path in file.parent.glob("*.tsv"))
             raise InputError(
-                f"no split {split!r}", path=source.label, hint=f"its splits are {', '.join(splits) or 'none'}"
+                say("no split {split!r}", split=split),
+                path=source.label,
+                hint=say("its splits are {splits}", splits=splits) if splits else say("it has no splits"),
             )
-        source, kind = Input.at(file), "tsv"
+        source, kind = Input.at(file, encoding), "tsv"
     if kind == "trec":
         pool = None if subtopics or dedupe else pool_of(source)
         if pool is not None:
@@ -91,8 +104,12 @@ def read_judgments(
     return tables.judgments_of(tables.read_table(source, kind), source.source, subtopics=subtopics, dedupe=dedupe)
 
 
-def read_run(place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None) -> Run:
+def read_run(
+    place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None, encoding: str | None = None
+) -> Run:
     """Read a run from a file; its format is found out unless `kind` names it.
+
+    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
 
     >>> import assay
     >>> from pathlib import Path
@@ -101,17 +118,21 @@ def read_run(place: str | os.PathLike[str], *, kind: str | None = None, name: st
     >>> run.name, run.to_dict()
     ('bm25', {'q1': {'d1': 2.5}})
     """
-    run = open_run(place, kind=kind, name=name)
+    run = open_run(place, kind=kind, name=name, encoding=encoding)
     return replace(run, rows=run.frame)
 
 
-def open_run(place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None) -> Run:
+def open_run(
+    place: str | os.PathLike[str], *, kind: str | None = None, name: str | None = None, encoding: str | None = None
+) -> Run:
     """Find out what a run file is; the rows of a TREC file are read, and its faults found, when they are used."""
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, kind)
     name = name or run_name(source.label)
     if kind == "beir":
-        raise InputError("this is a folder of judgments, not a run", path=source.label, hint="give a run file")
+        raise InputError(
+            say("this is a folder of judgments, not a run"), path=source.label, hint=say("give a run file")
+        )
     if kind == "trec":
         return Run(trec.RunPieces(source), name, source.source)
     if kind == "json":
@@ -123,13 +144,14 @@ def open_run(place: str | os.PathLike[str], *, kind: str | None = None, name: st
 def _json_frame(source: Input, value: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Read {query: {document: number}}, {query: [documents]} or a list of row objects, and the queries with nothing."""
     data = read_json(source)
-    expected = f"expected {{query: {{document: {value}}}}} or a list of rows"
+    expected = say("expected {{query: {{document: {value}}}}} or a list of rows", value=value)
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         frame = tables.frame_of_records(data, source.label)
         of = tables.judgments_of(frame, source.source, subtopics=False, dedupe=False) if value == "grade" else None
         return of.frame if of is not None else tables.run_of(frame, source.source, "").frame, ()
     if not isinstance(data, dict) or not data:
-        raise InputError(f"the JSON is {type(data).__name__}", path=source.label, hint=expected)
+        what = say("the JSON is {kind}", kind=kind_of_value(data)) if data else say("the JSON is empty")
+        raise InputError(what, path=source.label, hint=expected)
     rows: list[tuple[str, str, float]] = []
     for query, docs in data.items():
         if isinstance(docs, list) and all(isinstance(doc, (str, int)) for doc in docs):
@@ -139,18 +161,32 @@ def _json_frame(source: Input, value: str) -> tuple[pl.DataFrame, tuple[str, ...
                 (query, doc, _json_number(number, query, doc, value, source.label)) for doc, number in docs.items()
             ]
         else:
-            raise InputError(f"query {excerpt(query)} holds {excerpt(docs)}", path=source.label, hint=expected)
+            raise InputError(
+                say("query {query} has {found}", query=excerpt(query), found=excerpt(docs)),
+                path=source.label,
+                hint=expected,
+            )
     frame = pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}, orient="row")
     return frame, tuple(query for query, docs in data.items() if not docs)
 
 
 def _json_number(number: Any, query: str, doc: str, value: str, label: str) -> float:
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-        raise InputError(
-            f"{value} {excerpt(number)} of query {excerpt(query)}, document {excerpt(doc)} is not a finite number",
-            path=label,
-        )
-    return float(number)
+    if _is_finite(number):
+        return float(number)
+    raise InputError(
+        say(
+            "{value} {number} of query {query}, document {doc} is not a finite number",
+            value=value,
+            number=excerpt(number),
+            query=excerpt(query),
+            doc=excerpt(doc),
+        ),
+        path=label,
+    )
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
 
 
 def read_chunk_map(place: str) -> Mapping[str, str] | str:
@@ -162,13 +198,13 @@ def read_chunk_map(place: str) -> Mapping[str, str] | str:
     if kind == "json":
         data = read_json(source)
         if not isinstance(data, dict) or not all(isinstance(doc, (str, int)) for doc in data.values()):
-            raise InputError("expected {chunk: document}", path=source.label)
+            raise InputError(say("expected a JSON object {{chunk: document}}"), path=source.label)
         return {chunk: str(doc) for chunk, doc in data.items()}
     frame = tables.read_table(source, kind) if kind != "trec" else _two_columns(source)
-    chunk = columns.find(frame.columns, columns.CHUNK, path=source.label, needed="chunk maps")
-    doc = columns.find(frame.columns, columns.DOC, path=source.label, needed="chunk maps")
+    chunk = columns.find(frame.columns, columns.CHUNK, path=source.label, needed=say("chunk maps"))
+    doc = columns.find(frame.columns, columns.DOC, path=source.label, needed=say("chunk maps"))
     assert chunk and doc
-    return dict(zip(once(frame[chunk], source.label), frame[doc].cast(pl.String), strict=True))
+    return dict(zip(refuse_repeats(frame[chunk], source.label), frame[doc].cast(pl.String), strict=True))
 
 
 def read_weights(place: str) -> dict[str, float]:
@@ -178,13 +214,25 @@ def read_weights(place: str) -> dict[str, float]:
     if kind == "json":
         data = read_json(source)
         if not isinstance(data, dict):
-            raise InputError("expected {query: weight}", path=source.label)
-        return {query: _json_number(w, query, "", "weight", source.label) for query, w in data.items()}
+            raise InputError(say("expected a JSON object {{query: weight}}"), path=source.label)
+        wrong = next((query for query, weight in data.items() if not _is_finite(weight)), None)
+        if wrong is not None:
+            raise InputError(
+                say(
+                    "weight {number} of query {query} is not a finite number",
+                    number=excerpt(data[wrong]),
+                    query=excerpt(wrong),
+                ),
+                path=source.label,
+            )
+        return {query: float(weight) for query, weight in data.items()}
     frame = tables.read_table(source, kind) if kind != "trec" else _two_columns(source, ("query_id", "weight"))
-    query = columns.find(frame.columns, columns.QUERY, path=source.label, needed="weights")
-    weight = columns.find(frame.columns, columns.WEIGHT, path=source.label, needed="weights")
+    query = columns.find(frame.columns, columns.QUERY, path=source.label, needed=say("weights"))
+    weight = columns.find(frame.columns, columns.WEIGHT, path=source.label, needed=say("weights"))
     assert query and weight
-    return dict(zip(once(frame[query], source.label), tables.numbers(frame, weight, source.label), strict=True))
+    return dict(
+        zip(refuse_repeats(frame[query], source.label), tables.numbers(frame, weight, source.label), strict=True)
+    )
 
 
 def read_labels(place: str) -> dict[str, str]:
@@ -194,20 +242,26 @@ def read_labels(place: str) -> dict[str, str]:
     if kind == "json":
         data = read_json(source)
         if not isinstance(data, dict):
-            raise InputError("expected {system: description}", path=source.label)
+            raise InputError(say("expected a JSON object {{system: description}}"), path=source.label)
         return {name: str(text) for name, text in data.items()}
     frame = tables.read_table(source, ("tsv" if source.suffix == ".tsv" else "csv") if kind == "trec" else kind)
-    system = columns.find(frame.columns, columns.SYSTEM, path=source.label, needed="descriptions")
-    text = columns.find(frame.columns, columns.DESCRIPTION, path=source.label, needed="descriptions")
+    system = columns.find(frame.columns, columns.SYSTEM, path=source.label, needed=say("descriptions"))
+    text = columns.find(frame.columns, columns.DESCRIPTION, path=source.label, needed=say("descriptions"))
     assert system and text
-    return dict(zip(once(frame[system], source.label), frame[text].cast(pl.String).fill_null(""), strict=True))
+    return dict(
+        zip(refuse_repeats(frame[system], source.label), frame[text].cast(pl.String).fill_null(""), strict=True)
+    )
 
 
-def once(ids: pl.Series, label: str) -> pl.Series:
+def refuse_repeats(ids: pl.Series, label: str) -> pl.Series:
     """Refuse the same id twice: only one of the rows could count."""
     twice = ids.filter(ids.is_duplicated())
     if len(twice):
-        raise InputError(f"{excerpt(twice[0])} stands in more than one row", path=label, hint="keep one of them")
+        raise InputError(
+            say("{id} appears in more than one row", id=excerpt(twice[0])),
+            path=label,
+            hint=say("keep one of them"),
+        )
     return ids.cast(pl.String)
 
 
@@ -217,6 +271,8 @@ def _two_columns(source: Input, names: tuple[str, str] = ("chunk_id", "doc_id"))
     for number, row in rows:
         if len(row) != len(names):
             raise InputError(
-                f"expected two fields, found {len(row)}", path=source.label, line=number, hint=" ".join(names)
+                say("{n} {n:field|fields}, expected two: {names}", n=len(row), names=" ".join(names)),
+                path=source.label,
+                line=number,
             )
     return pl.DataFrame([row for _, row in rows], schema=list(names), orient="row")

@@ -18,6 +18,7 @@ from assay.errors import InputError, excerpt
 from assay.formats import columns
 from assay.formats.decoding import read_json
 from assay.formats.tables import read_jsonl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.source import Source
@@ -35,9 +36,9 @@ class Records:
 
 def looks_like_records(keys: set[str]) -> bool:
     """Tell records from rows of judgments or runs by their fields."""
-    has_lists = columns.mention(keys, columns.LISTS, columns.GRADES)
-    pair = columns.mention(keys, columns.RETRIEVED) and columns.mention(keys, columns.RELEVANT)
-    return pair or (has_lists and not columns.mention(keys, columns.DOC))
+    has_lists = columns.has_any(keys, columns.LISTS, columns.GRADES)
+    pair = columns.has_any(keys, columns.RETRIEVED) and columns.has_any(keys, columns.RELEVANT)
+    return pair or (has_lists and not columns.has_any(keys, columns.DOC))
 
 
 def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str) -> Records:
@@ -58,9 +59,14 @@ def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str
         builder.sets(rows, retrieved, relevant, name)
     else:
         raise InputError(
-            f"no records of retrieved and relevant documents: the fields are {', '.join(map(excerpt, keys[:8]))}",
+            say(
+                "no records of retrieved and relevant documents: the fields are {fields}",
+                fields=list(map(excerpt, keys[:8])),
+            ),
             path=label,
-            hint='expected "retrieved" and "relevant", or "relevance", or "grades" and "scores"; or give a second file',
+            hint=say(
+                'expected "retrieved" and "relevant", or "relevance", or "grades" and "scores"; or give a second file'
+            ),
         )
     used = {"query_id": query, "relevance": relevance, "grades": grades, "retrieved": retrieved, "relevant": relevant}
     return builder.finish(source, columns.notes(used))
@@ -69,7 +75,7 @@ def records_of(rows: list[tuple[int, dict[str, Any]]], source: Source, name: str
 def _score_fields(keys: list[str], label: str) -> dict[str, str]:
     """Find the score lists: `scores`, or one `scores_NAME` per system."""
     many = {key.removeprefix("scores_"): key for key in keys if key.startswith("scores_")}
-    one = columns.find(keys, columns.SCORES, path=label, needed="" if many else "grades")
+    one = columns.find(keys, columns.SCORES, path=label, needed="" if many else say("grades"))
     return many or {"": one or ""}
 
 
@@ -85,7 +91,7 @@ def rows_of(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
     if isinstance(data, list) and data and all(isinstance(item, (int, float)) for item in data):
         data = [{"relevance": data}]
     if not isinstance(data, list) or not data or not all(isinstance(item, dict) for item in data):
-        raise InputError("expected a JSON list of objects or of relevance lists", path=source.label)
+        raise InputError(say("expected a JSON list of objects or of relevance lists"), path=source.label)
     return list(enumerate(data, 1))
 
 
@@ -114,10 +120,15 @@ class _Builder:
         name = str(value) if value not in (None, "") else str(number)
         if name in self.seen:
             raise InputError(
-                f"query {excerpt(name)} stands in records {self.seen[name]} and {number}",
+                say(
+                    "query {name} appears in records {first} and {second}",
+                    name=excerpt(name),
+                    first=self.seen[name],
+                    second=number,
+                ),
                 path=self.label,
                 line=number,
-                hint="give each record its own query_id",
+                hint=say("give each record its own query_id"),
             )
         self.seen[name] = number
         return name
@@ -149,10 +160,16 @@ class _Builder:
                 values = self._numbers(number, row, key)
                 if len(values) != len(grades):
                     raise InputError(
-                        f"{len(values)} {key} for {len(grades)} {field}",
+                        say(
+                            "{scores} has {n} {n:value|values}, {grades} has {other}",
+                            scores=key,
+                            n=len(values),
+                            grades=field,
+                            other=len(grades),
+                        ),
                         path=self.label,
                         line=number,
-                        hint="both lists describe the same documents",
+                        hint=say("both lists need one value per document"),
                     )
                 self.add(system or name, query, [(f"#{i}", score) for i, score in enumerate(values, 1)])
 
@@ -170,10 +187,14 @@ class _Builder:
         for field in fields:
             if field not in row:
                 raise InputError(
-                    f"no {excerpt(field)}, which other records have: the fields are {', '.join(map(excerpt, row))}",
+                    say(
+                        "no {field}, which other records have: the fields are {fields}",
+                        field=excerpt(field),
+                        fields=list(map(excerpt, row)),
+                    ),
                     path=self.label,
                     line=number,
-                    hint="one file holds one kind of record",
+                    hint=say("all records of a file need the same fields"),
                 )
 
     def _gold(self, number: int, query: str, gold: Any, field: str) -> None:
@@ -185,7 +206,9 @@ class _Builder:
             self.grouped = True
             if not all(gold):
                 raise InputError(
-                    f"{field} holds an empty group, which nothing can satisfy", path=self.label, line=number
+                    say("{field} contains an empty group, which no document can satisfy", field=field),
+                    path=self.label,
+                    line=number,
                 )
             for i, group in enumerate(gold, 1):
                 self.judged.extend((query, doc, 1.0, str(i)) for doc in self._ids(number, group, field))
@@ -195,30 +218,36 @@ class _Builder:
     def _ids(self, number: int, value: Any, field: str) -> list[str]:
         if not isinstance(value, list):
             raise InputError(
-                f"{field} must be a list of ids, not {excerpt(value)}",
+                say("{field} must be a list of ids, not {value}", field=field, value=excerpt(value)),
                 path=self.label,
                 line=number,
-                hint=f'"{field}": ["d1"]',
+                hint=say('expected "{field}": ["d1"]', field=field),
             )
         ids = [item.get("id", item.get("doc_id")) if isinstance(item, dict) else item for item in value]
         if any(item is None or isinstance(item, (list, dict)) for item in ids):
-            raise InputError(f"{field} holds something that is not an id", path=self.label, line=number)
+            raise InputError(
+                say("{field} contains something that is not an id", field=field), path=self.label, line=number
+            )
         return [str(item) for item in ids]
 
     def _numbers(self, number: int, row: dict[str, Any], field: str) -> list[float]:
         value = row.get(field)
         if not isinstance(value, list):
             raise InputError(
-                f"{field} must be a list of numbers, not {excerpt(value)}",
+                say("{field} must be a list of numbers, not {value}", field=field, value=excerpt(value)),
                 path=self.label,
                 line=number,
-                hint=f'"{field}": [2, 0]',
+                hint=say('expected "{field}": [2, 0]', field=field),
             )
         return [self._number(number, item, field) for item in value]
 
     def _number(self, number: int, value: Any, field: str) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise InputError(f"{field} holds {excerpt(value)}, which is not a number", path=self.label, line=number)
+            raise InputError(
+                say("{field} contains {value}, which is not a number", field=field, value=excerpt(value)),
+                path=self.label,
+                line=number,
+            )
         return float(value)
 
     def finish(self, source: Source, notes: tuple[str, ...]) -> Records:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from assay.data.record import Record
 from assay.errors import InputError
 from assay.formats.files import Input
+from assay.messages import say
 from assay.results.codec import read_json, write_json
 from assay.results.result import Result, decode_result, encode_result
 from assay.results.trust import Calibration
@@ -32,14 +33,14 @@ def read_record(place: str | os.PathLike[str], kind: type[PartRecord], name: str
     source = Input.at(place)
     found = load_result(source).part(kind) if source.text.lstrip().startswith("{") else None
     if found is None:
-        raise InputError(f"there is no {name} in it", path=source.label, hint=hint)
+        raise InputError(say("this file has no {name}", name=name), path=source.label, hint=hint)
     return found
 
 
 def read_calibration(place: str) -> Calibration:
     """Read what is known about how far a judge agrees with people."""
-    hint = "make one: assay calibrate ... -o FILE"
+    hint = say("make one: assay calibrate ... -o FILE")
     try:
-        return read_record(place, Calibration, "calibration", hint=hint)
+        return read_record(place, Calibration, say("calibration"), hint=hint)
     except InputError:
-        raise InputError("this is not a calibration", path=place, hint=hint) from None
+        raise InputError(say("this is not a calibration file"), path=place, hint=hint) from None

@@ -11,14 +11,16 @@ from assay.data.samples import FIELDS, Sample, Samples
 from assay.data.source import Source
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import cells, tables
-from assay.formats.columns import SAMPLE, candidates, list_names, mention
+from assay.formats.columns import SAMPLE, candidates, has_any, list_names
+from assay.formats.columns import notes as column_notes
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of
 from assay.formats.files import Input
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 _WRAPPERS = ("samples", "data", "rows", "results", "examples", "test_cases", "testcases", "records")
@@ -26,9 +28,15 @@ _TABLES = {"csv", "tsv", "parquet"}
 
 
 def read_samples(
-    place: str | os.PathLike[str], *, kind: str | None = None, columns: Mapping[str, str] | None = None
+    place: str | os.PathLike[str],
+    *,
+    kind: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> Samples:
     """Read samples from a file; `columns` overrides which column a field is read from.
+
+    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
 
     >>> import assay
     >>> from pathlib import Path
@@ -36,7 +44,7 @@ def read_samples(
     >>> [(sample.question, sample.answer) for sample in assay.read_samples("samples.jsonl")]
     [('When?', 'In 1889.')]
     """
-    source = Input.at(place)
+    source = Input.at(place, encoding)
     kind = format_of(source, kind or ("tsv" if source.suffix == ".tsv" else None))
     if kind in _TABLES:
         rows: list[tuple[int, dict[str, Any]]] = list(
@@ -48,7 +56,9 @@ def read_samples(
         rows = list(enumerate(_json_rows(source), 1))
     else:
         raise InputError(
-            f"samples cannot be read from {kind}", path=source.label, hint="expected jsonl, json, csv, tsv or parquet"
+            say("samples cannot be read from {kind}", kind=kind),
+            path=source.label,
+            hint=say("expected jsonl, json, csv, tsv or parquet"),
         )
     return samples_of(rows, source.source, columns=columns, flat=kind in {"csv", "tsv"})
 
@@ -63,7 +73,9 @@ def as_samples(data: Any, *, columns: Mapping[str, str] | None = None) -> Sample
         return samples_of(list(enumerate(data, 1)), Source("samples"), columns=columns)
     frame = tables.frame_from(data)
     if frame is None:
-        raise UsageError(f"samples must be a path, a list of dicts or a frame, not {type(data).__name__}")
+        raise UsageError(
+            say("samples must be a path, a list of dicts or a frame, not {kind}", kind=type(data).__name__)
+        )
     rows: Iterable[dict[str, Any]] = frame.iter_rows(named=True)
     return samples_of(list(enumerate(rows, 1)), Source("frame"), columns=columns)
 
@@ -76,7 +88,9 @@ def _json_rows(source: Input) -> list[dict[str, Any]]:
     if isinstance(data, list) and data and all(isinstance(row, dict) for row in data):
         return data
     raise InputError(
-        "expected a list of samples", path=source.label, hint='[{"question": ..., "answer": ..., "contexts": [...]}]'
+        say("expected a list of samples"),
+        path=source.label,
+        hint=say('such as [{{"question": ..., "answer": ..., "contexts": [...]}}]'),
     )
 
 
@@ -91,7 +105,7 @@ def _unwrap(data: dict[str, Any]) -> Any:
 
 
 def _fields(names: list[str]) -> set[str]:
-    return {field for field, heading in SAMPLE.items() if mention(names, heading)}
+    return {field for field, heading in SAMPLE.items() if has_any(names, heading)}
 
 
 def samples_of(
@@ -103,19 +117,20 @@ def samples_of(
 ) -> Samples:
     """Make samples of numbered rows; in a flat file, lists are JSON inside a cell."""
     if not rows:
-        raise InputError("the file has no rows", path=source.label, hint="expected at least one sample")
+        raise InputError(say("the file has no rows"), path=source.label, hint=say("expected at least one sample"))
     names = list(dict.fromkeys(name for _, row in rows for name in row))
-    mapping = find_columns(names, source.label, columns or {})
+    mapping = find_columns(names, source.label, columns or {}, [row for _, row in rows])
     if "answer" not in mapping:
         raise InputError(
-            f"no column for answer among {list_names(names)}",
+            say("no column for {name} among {names}", name="answer", names=list_names(names)),
             path=source.label,
-            hint=f"also accepted: {', '.join(SAMPLE['answer'].others[:4])}; or say --map answer=COLUMN",
+            hint=say(
+                "also accepted: {others}; or name it with --map answer=COLUMN", others=list(SAMPLE["answer"].others[:4])
+            ),
         )
     reader = _Reader(mapping, source.label, flat)
     read = _of_systems([reader.sample(number, row) for number, row in rows], source.label, named="query_id" in mapping)
-    notes = tuple(f"column {excerpt(name)} is read as {field}" for field, name in mapping.items() if name != field)
-    return Samples(read, mapping, source, notes)
+    return Samples(read, mapping, source, column_notes(mapping))
 
 
 def _of_systems(rows: list[Sample], label: str, *, named: bool) -> tuple[Sample, ...]:
@@ -125,7 +140,10 @@ def _of_systems(rows: list[Sample], label: str, *, named: bool) -> tuple[Sample,
     nobody = next((i for i, row in enumerate(rows, 1) if row.system is None), None)
     if nobody is not None:
         raise InputError(
-            f"row {nobody} names no system", path=label, line=nobody, hint="others do: name one in each row"
+            say("row {number} names no system", number=nobody),
+            path=label,
+            line=nobody,
+            hint=say("other rows do: name a system in every row"),
         )
     if not named:
         seen: Counter[str | None] = Counter()
@@ -133,12 +151,12 @@ def _of_systems(rows: list[Sample], label: str, *, named: bool) -> tuple[Sample,
         for row in rows:
             seen[row.system] += 1
             numbered.append(replace(row, query_id=str(seen[row.system])))
-        return tuple(rows if _unlike(numbered) else numbered)
+        return tuple(rows if _find_contradiction(numbered) else numbered)
     _check_alike(rows, label)
     return tuple(rows)
 
 
-def _unlike(rows: Iterable[Sample]) -> tuple[Sample, Sample] | None:
+def _find_contradiction(rows: Iterable[Sample]) -> tuple[Sample, Sample] | None:
     """Two samples of the same id that differ in what they ask or in what is expected."""
     known: dict[str, Sample] = {}
     for row in rows:
@@ -149,14 +167,21 @@ def _unlike(rows: Iterable[Sample]) -> tuple[Sample, Sample] | None:
 
 
 def _check_alike(rows: Iterable[Sample], label: str | None) -> None:
-    pair = _unlike(rows)
+    pair = _find_contradiction(rows)
     if pair is not None:
         one, other = pair
         raise InputError(
-            f"sample {excerpt(one.query_id)} is not the same in the systems {excerpt(one.system)} and"
-            f" {excerpt(other.system)}: its question, references or gold ids differ",
+            say(
+                "sample {id} is not the same in the systems {first} and {second}: its question, "
+                "references or gold ids differ",
+                id=excerpt(one.query_id),
+                first=excerpt(one.system),
+                second=excerpt(other.system),
+            ),
             path=label,
-            hint="an id stands for one question: give others, or evaluate each system by itself",
+            hint=say(
+                "samples with the same id must ask the same question: change the ids, or evaluate each system by itself"
+            ),
         )
 
 
@@ -177,18 +202,22 @@ def join_samples(parts: Mapping[str, Samples]) -> Samples:
     )
 
 
-def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict[str, str]:
+def find_columns(
+    names: list[str], label: str, asked: Mapping[str, str], rows: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, str]:
     """Find the column of each field; two that could be the same field are an error unless the user chose one.
 
-    The user may name a field as any other tool does.
+    The user may name a field as any other tool does, and a value inside an object of the `rows` as in inputs.question.
     """
     asked = {_field_of(field): name for field, name in asked.items()}
     for field, name in asked.items():
         if field not in FIELDS:
-            raise UnknownName("field", field, FIELDS, hint=f"the fields are {', '.join(FIELDS)}")
-        if name not in names:
+            raise UnknownName(say("field"), field, FIELDS, hint=say("the fields are {fields}", fields=list(FIELDS)))
+        if name not in names and all(value_at(row, name) is None for row in rows):
             raise InputError(
-                f"no column {excerpt(name)} for {field}", path=label, hint=f"its columns: {list_names(names)}"
+                say("no column {name} for {field}", name=excerpt(name), field=field),
+                path=label,
+                hint=say("the columns are {names}", names=list_names(_inner_names(names, rows))),
             )
     free = [name for name in names if name not in asked.values()]
     found = {}
@@ -196,18 +225,48 @@ def find_columns(names: list[str], label: str, asked: Mapping[str, str]) -> dict
         same = [asked[field]] if field in asked else candidates(free, heading)
         if len(same) > 1 and heading.others:  # an id of the query beside an id of the row is common and clear
             raise InputError(
-                f"columns {' and '.join(map(excerpt, same))} could both be {field}",
+                say("columns {found:and} could each be {name}", found=list(map(excerpt, same)), name=field),
                 path=label,
-                hint=f"say which: --map {field}={same[0]}",
+                hint=say("choose one: --map {field}={column}", field=field, column=same[0]),
             )
         if same:
             found[field] = same[0]
     return found
 
 
+def value_at(row: Mapping[str, Any], name: str) -> Any:
+    """The value of a column, or inside one: a.b is b of the object a, a.0 the first of the list a."""
+    if name in row:
+        return row[name]
+    found: Any = row
+    for part in name.split("."):
+        found = _unpack_value(found)
+        if isinstance(found, list):
+            found = found[int(part)] if part.isascii() and part.isdecimal() and int(part) < len(found) else None
+        else:
+            found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def _unpack_value(value: Any) -> Any:
+    """A value to look into; in a flat file, an object or a list is text."""
+    try:
+        return cells.unpack(cells.plain(value))
+    except cells.Fault:
+        return None
+
+
+def _inner_names(names: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of columns, with what is inside those that are objects."""
+    inner: dict[str, Mapping[str, Any]] = {
+        name: next((row[name] for row in rows if isinstance(row.get(name), dict)), {}) for name in names
+    }
+    return [found for name in names for found in ([f"{name}.{key}" for key in inner[name]] or [name])]
+
+
 def _field_of(name: str) -> str:
     """The field that any tool's name for it means."""
-    return next((field for field, heading in SAMPLE.items() if mention([name], heading)), name)
+    return next((field for field, heading in SAMPLE.items() if has_any([name], heading)), name)
 
 
 @dataclass
@@ -226,13 +285,13 @@ class _Reader:
         notes: list[str] = []
 
         def value(field: str, read: Any) -> Any:
-            raw = cells.plain(row.get(self.mapping[field])) if field in self.mapping else None
+            raw = cells.plain(value_at(row, self.mapping[field])) if field in self.mapping else None
             if raw is None:
                 return None
             try:
                 return read(cells.unpack(raw) if self.flat else raw, notes)
             except cells.Fault as error:
-                faults[field] = str(error)
+                faults[field] = error.message
                 return None
 
         used = set(self.mapping.values())
@@ -255,12 +314,20 @@ class _Reader:
     def _id(self, number: int, found: str | None, system: str | None) -> str:
         name = found or str(number)
         if (system, name) in self.seen:
-            of = "" if system is None else f" of system {excerpt(system)}"
+            rows = {"name": excerpt(name), "first": self.seen[system, name], "second": number}
             raise InputError(
-                f"sample {excerpt(name)}{of} stands in rows {self.seen[system, name]} and {number}",
+                say("sample {name} appears in rows {first} and {second}", **rows)
+                if system is None
+                else say(
+                    "sample {name} of system {system} appears in rows {first} and {second}",
+                    system=excerpt(system),
+                    **rows,
+                ),
                 path=self.label,
                 line=number,
-                hint='give each sample its own id; if the file holds several systems, name them in a column "system"',
+                hint=say(
+                    'give each sample its own id; if the file holds several systems, name them in a column "system"'
+                ),
             )
         self.seen[system, name] = number
         return name

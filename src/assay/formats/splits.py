@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, excerpt
 from assay.formats.files import Input, write_atomically
 from assay.formats.formulas import guard, unguard
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
@@ -25,15 +26,17 @@ def read_training(place: str | os.PathLike[str]) -> list[str]:
     else:
         found = [line.strip() for _, line in lines]
     if not found:
-        raise InputError("no training query", path=source.label, hint="expected one query id per line")
+        raise InputError(
+            say("the file names no training query"), path=source.label, hint=say("expected one query id per line")
+        )
     return found
 
 
 def _training_query(line: str, number: int, label: str) -> list[str]:
     query, _, part = line.rpartition("\t")
     if part not in {_TRAIN, _TEST} or not query:
-        hint = "expected a query id, a tab, and train or test"
-        raise InputError(f"cannot read {excerpt(line)}", path=label, line=number, hint=hint)
+        hint = say("expected a query id, a tab, and train or test")
+        raise InputError(say("cannot read {line}", line=excerpt(line)), path=label, line=number, hint=hint)
     return [unguard(query)] if part == _TRAIN else []
 
 

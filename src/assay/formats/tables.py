@@ -13,6 +13,7 @@ from assay.formats.cells import plain
 from assay.formats.decoding import decode, refusal
 from assay.formats.formulas import unguard_texts
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
         try:
             return pl.read_parquet(BytesIO(source.data))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # damage makes Polars panic
-            raise InputError(f"not a Parquet file: {first_line(error)}", path=source.label) from None
+            raise InputError(say("not a Parquet file: {reason}", reason=first_line(error)), path=source.label) from None
     if kind == "jsonl":
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
     separator = "\t" if kind == "tsv" else ","
@@ -41,7 +42,7 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
         found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
     except pl.exceptions.PolarsError as error:
         if rows is None:
-            raise _ragged(text, separator, source.label, first_line(error)) from None
+            raise _long_row_error(text, separator, source.label, first_line(error)) from None
     else:
         if rows is None or len(found) == rows:
             return unguard_texts(found, _ids(found))
@@ -51,8 +52,8 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
 
 def _ids(frame: pl.DataFrame) -> list[str]:
     """Columns of ids."""
-    known = (columns.QUERY, columns.DOC, columns.CHUNK, columns.SUBTOPIC, columns.Heading("judge"))
-    return [name for name in frame.columns if columns.mention([name], *known) and columns.key_of(name) not in _TEXTS]
+    known = (columns.QUERY, columns.DOC, columns.CHUNK, columns.SUBTOPIC, columns.ColumnName("judge"))
+    return [name for name in frame.columns if columns.has_any([name], *known) and columns.key_of(name) not in _TEXTS]
 
 
 def _refuse_twins(text: str, separator: str, label: str) -> None:
@@ -67,7 +68,10 @@ def _refuse_twins(text: str, separator: str, label: str) -> None:
     twice, times = next(iter(Counter(filter(None, names)).most_common(1)), ("", 0))
     if times > 1:
         raise InputError(
-            f"column {excerpt(twice)} stands twice in the header", path=label, line=1, hint="remove or rename one"
+            say("column {name} appears twice in the header", name=excerpt(twice)),
+            path=label,
+            line=1,
+            hint=say("remove or rename one"),
         )
 
 
@@ -85,19 +89,24 @@ def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.Dat
     return pl.read_csv(text, separator=separator, has_header=False, new_columns=list(names), infer_schema=False)
 
 
-def _ragged(text: str, separator: str, label: str, reason: str) -> InputError:
+def _long_row_error(text: str, separator: str, label: str, reason: str) -> InputError:
     """Name the first line with more fields than the header."""
     lines = text.split("\n")
     width = lines[0].count(separator)
     for number, line in enumerate(lines[1:], 2):
         if line.count(separator) > width and '"' not in line:
             return InputError(
-                f"{line.count(separator) + 1} fields where the header has {width + 1}: {excerpt(line)}",
+                say(
+                    "{n} fields where the header has {expected}: {line}",
+                    n=line.count(separator) + 1,
+                    expected=width + 1,
+                    line=excerpt(line),
+                ),
                 path=label,
                 line=number,
-                hint="quote fields that contain the separator",
+                hint=say("quote fields that contain the separator"),
             )
-    return InputError(f"cannot be read as a table: {reason}", path=label)
+    return InputError(say("cannot be read as a table: {reason}", reason=reason), path=label)
 
 
 def first_line(error: Exception) -> str:
@@ -115,14 +124,16 @@ def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
         except (ValueError, RecursionError) as error:
             raise refusal(error, line, source.label, number) from None
         if not isinstance(record, dict):
-            raise InputError(f"expected a JSON object, not {excerpt(line)}", path=source.label, line=number)
+            raise InputError(
+                say("expected a JSON object, not {line}", line=excerpt(line)), path=source.label, line=number
+            )
         yield number, record
 
 
 def frame_of_records(records: list[dict[str, Any]], label: str) -> pl.DataFrame:
     """Make a frame of flat objects; values keep their types, ids become text later."""
     if not records:
-        raise InputError("the file has no rows", path=label, hint="expected at least one")
+        raise InputError(say("the file has no rows"), path=label, hint=say("expected at least one row"))
     names = list(dict.fromkeys(name for record in records for name in record))
     return pl.DataFrame(
         {name: pl.Series(name, [record.get(name) for record in records], strict=False) for name in names}
@@ -152,7 +163,7 @@ def _frame_of_columns(data: Any) -> pl.DataFrame:
 
 def judgments_of(frame: pl.DataFrame, source: Source | None, *, subtopics: bool, dedupe: bool) -> Judgments:
     """Interpret a frame's columns as judgments."""
-    picked, notes = judged_rows(frame, source, subtopics=subtopics)
+    picked, notes = pick_judgments(frame, source, subtopics=subtopics)
     groups: Literal["subtopics", "none"] = "subtopics" if subtopics else "none"
     return Judgments.of(picked, source=source, groups=groups, notes=notes, dedupe=dedupe, judge=_judges(frame))
 
@@ -162,18 +173,22 @@ def _judges(frame: pl.DataFrame) -> str:
     return ", ".join(frame["judge"].drop_nulls().cast(pl.String).unique().sort()) if "judge" in frame.columns else ""
 
 
-def judged_rows(frame: pl.DataFrame, source: Source | None, *, subtopics: bool) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def pick_judgments(
+    frame: pl.DataFrame, source: Source | None, *, subtopics: bool
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Pick the columns of judgments, and say which were read under another name."""
     label = source.label if source else "frame"
     names = frame.columns
-    query = columns.find(names, columns.QUERY, path=label, needed="judgments")
-    doc = columns.find(names, columns.DOC, path=label, needed="judgments")
-    grade = columns.find(names, columns.GRADE, path=label, needed="judgments")
+    query = columns.find(names, columns.QUERY, path=label, needed=say("judgments"))
+    doc = columns.find(names, columns.DOC, path=label, needed=say("judgments"))
+    grade = columns.find(names, columns.GRADE, path=label, needed=say("judgments"))
     if grade == "score" and columns.find(names, columns.RANK, path=label):
         raise InputError(
-            "columns score and rank make a run, not judgments", path=label, hint="name the column of grades grade"
+            say("columns score and rank make a run, not judgments"),
+            path=label,
+            hint=say('if these are judgments, name the column of grades "grade"'),
         )
-    part = columns.find(names, columns.SUBTOPIC, path=label, needed="subtopic measures") if subtopics else None
+    part = columns.find(names, columns.SUBTOPIC, path=label, needed=say("subtopic measures")) if subtopics else None
     assert query and doc and grade
     chosen = {"query_id": query, "doc_id": doc, "grade": grade, **({"subtopic": part} if part else {})}
     picked = frame.select(
@@ -187,13 +202,13 @@ def run_of(frame: pl.DataFrame, source: Source | None, name: str) -> Run:
     """Interpret a frame's columns as a run; without scores, ranks decide."""
     label = source.label if source else "frame"
     names = frame.columns
-    query = columns.find(names, columns.QUERY, path=label, needed="runs")
+    query = columns.find(names, columns.QUERY, path=label, needed=say("runs"))
     chunk = columns.find(names, columns.CHUNK, path=label)
-    doc = columns.find(names, columns.DOC, path=label, needed="" if chunk else "runs")
+    doc = columns.find(names, columns.DOC, path=label, needed="" if chunk else say("runs"))
     score = columns.find(names, columns.SCORE, path=label)
     rank = columns.find(names, columns.RANK, path=label)
     if score is None and rank is None:
-        columns.find(names, columns.SCORE, path=label, needed="runs")
+        columns.find(names, columns.SCORE, path=label, needed=say("runs"))
     value = numbers(frame, score, label) if score else -numbers(frame, rank or "", label)
     assert query
     used = {"query_id": query, "doc_id": doc or chunk, "score": score, "rank": None if score else rank}
@@ -213,7 +228,9 @@ def _text(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
     if column.null_count() or (column == "").any():
         row = int((column.is_null() | (column == "")).arg_true()[0])
         raise InputError(
-            f"row {row + 1} has no {name}", path=label, hint="every row needs query, document and a number"
+            say("row {row} has no {name}", row=row + 1, name=name),
+            path=label,
+            hint=say("every row needs query, document and a number"),
         )
     return column
 
@@ -226,8 +243,8 @@ def numbers(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
     if bad.any():
         row = int(bad.arg_true()[0])
         raise InputError(
-            f"row {row + 1}: {name} {excerpt(column[row])} is not a finite number",
+            say("row {row}: {name} {value} is not a finite number", row=row + 1, name=name, value=excerpt(column[row])),
             path=label,
-            hint=f"every row needs a number as {name}",
+            hint=say("every row needs a number as {name}", name=name),
         )
     return found

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from assay.formats.formulas import guard_texts
 from assay.formats.results import load_result, to_json
 from assay.formats.trec.reading import JUDGE_LINE
 from assay.formats.trec.scan import FIELD, fields_of
-from assay.results.codec import encode
+from assay.messages import say
 from assay.results.result import Result, make_result
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from assay.results.judging import Judging
 
 _GZIP = ".gz"
-_NO_JUDGE = "a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet"
 _BY_SUFFIX = {
     ".json": "json",
     ".jsonl": "jsonl",
@@ -69,7 +69,9 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
 def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[str]) -> bytes:
     """Let the file say which language model made its grades: a comment in TREC files, a column in tables."""
     if kind == "json":
-        raise UsageError(_NO_JUDGE)
+        raise UsageError(
+            say("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
+        )
     if kind == "trec":
         return f"{JUDGE_LINE}{judge}\n".encode() + _encode(frame, kind, "grade", place)
     return _encode(frame.with_columns(judge=pl.lit(judge)), kind, "grade", place)
@@ -88,20 +90,28 @@ def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
     >>> "on the point" in Path("why.jsonl").read_text()
     True
     """
-    lines = (json.dumps(encode(verdict), ensure_ascii=False) for verdict in judging.verdicts)
+    lines = (json.dumps(asdict(verdict), ensure_ascii=False) for verdict in judging.verdicts)
     write_atomically(place, "\n".join(lines) + "\n")
 
 
 def check_place(place: str | os.PathLike[str], ids: Iterable[str]) -> None:
     """Refuse a place that could not hold judgments of a named judge, before anything is paid for them."""
     if not Path(place).parent.is_dir():
-        raise UsageError(f"{os.fspath(place)}: there is no such folder")
+        raise UsageError(say("{path}: there is no such folder", path=os.fspath(place)))
     kind = _kind(place, None)
     if kind == "json":
-        raise UsageError(_NO_JUDGE)
+        raise UsageError(
+            say("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
+        )
     blank = next((one for one in ids if len(one.split()) != 1), None) if kind == "trec" else None
     if blank is not None:
-        raise UsageError(f"id {blank!r} contains blanks, which {os.fspath(place)} cannot hold: use .jsonl")
+        raise UsageError(
+            say(
+                "id {id!r} contains blanks, which {path} cannot hold: use .jsonl",
+                id=blank,
+                path=os.fspath(place),
+            )
+        )
 
 
 def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
@@ -116,7 +126,9 @@ def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = Non
     frame = run.frame
     if "chunk_id" in frame.columns and kind in {"trec", "json"}:
         if not frame.select((pl.col("chunk_id") == pl.col("doc_id")).all()).item():
-            raise UsageError(f"a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet")
+            raise UsageError(
+                say("a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet", kind=kind)
+            )
         frame = frame.drop("chunk_id")
     if kind == "trec":
         frame = frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)
@@ -143,13 +155,13 @@ def write_result(
     >>> assay.write_result(assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "map"), "result.json")
     """
     if isinstance(found, (str, os.PathLike)):
-        raise UsageError("the record comes first, then the file: write_result(scores, 'result.json')")
+        raise UsageError(say("the record comes first, then the file: write_result(scores, 'result.json')"))
     if Path(place).suffix.lower() != ".json":
-        raise UsageError(f"a result file ends in .json, not {excerpt(Path(place).name)}")
+        raise UsageError(say("a result file ends in .json, not {name}", name=excerpt(Path(place).name)))
     if isinstance(found, Mapping):
         found = list(found.values())
     if isinstance(found, (list, tuple)) and not found:
-        raise UsageError("there is nothing to write: give scores, or another record")
+        raise UsageError(say("there is nothing to write: give scores, or another record"))
     write_atomically(place, to_json(found if isinstance(found, Result) else make_result(found, command=command)))
 
 
@@ -173,7 +185,10 @@ def _kind(place: str | os.PathLike[str], kind: str | None) -> str:
     found = kind or _BY_SUFFIX.get(Path(str(place).lower().removesuffix(_GZIP)).suffix)
     if found not in _BY_SUFFIX.values():
         raise UsageError(
-            f"cannot tell the format of {excerpt(str(place))}: use a suffix such as .run, .jsonl or .parquet"
+            say(
+                "cannot tell the format of {path}: use a suffix such as .run, .jsonl or .parquet",
+                path=excerpt(str(place)),
+            )
         )
     assert found is not None
     return found
@@ -191,9 +206,9 @@ def _encode(frame: pl.DataFrame, kind: str, value: str, place: str | os.PathLike
         odd = ids.filter(blank | pl.col("query_id").str.starts_with("#"))
         if len(odd):
             raise InputError(
-                f"ids {excerpt(odd.row(0))} contain blanks or begin with #, which TREC files cannot hold",
+                say("ids {ids} contain blanks or begin with #, which TREC files cannot hold", ids=excerpt(odd.row(0))),
                 path=str(place),
-                hint="use .jsonl",
+                hint=say("use .jsonl"),
             )
         return frame.write_csv(separator=" ", include_header=False, quote_style="never").encode()
     if kind == "json":

@@ -11,10 +11,11 @@ import polars as pl
 
 from assay.data.run import Run
 from assay.errors import UnknownName, UsageError, excerpt
-from assay.formats.given import as_whole_run, runs_by_name
+from assay.formats.conversion import as_whole_run, runs_by_name
 from assay.fusion.methods import check_parameters, method_of, methods_with
 from assay.fusion.normalisation import NORMS, lift_scores, norm_of
 from assay.fusion.overlay import lay_out
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,7 +86,7 @@ class Fusion:
         given = dict(params or {})
         check_parameters(chosen, given)
         if unlisted not in {"lowest", "zero"}:
-            raise UsageError(f"unlisted = {unlisted!r}: expected one of lowest, zero")
+            raise UsageError(say("unlisted = {unlisted!r}: expected one of lowest, zero", unlisted=unlisted))
         before = _norm(chosen, norm)
         return cls(chosen, before, {**chosen.parameters, **given}, _weights(chosen, weights, names), unlisted)
 
@@ -108,17 +109,17 @@ class Fusion:
 
 def fuse_lists(lists: Lists, fusion: Fusion, *, top: int | None, name: str, notes: Iterable[str] = ()) -> Run:
     """Fuse lists that are already laid out; a run of weight 0 is left out as if it had not been given."""
-    lists, fusion, left_out = without_idle(lists, fusion)
+    lists, fusion, left_out = drop_zero_weights(lists, fusion)
     frame, tied = rank_lists(lists, fusion, lists.overlays(), top)
-    asked = lists.query_ids.filter(lists.asked)
+    asked = lists.query_ids.filter(lists.is_asked)
     empty = asked.filter(~asked.is_in(frame["query_id"].unique().implode())).to_list()
-    said = [*notes, *(f"{idle} has weight 0 and is left out" for idle in left_out), *lists.gaps()]
+    said = [*notes, *(say("fuse.idle", name=idle) for idle in left_out), *lists.gaps()]
     if tied > _TIED_ALARM * len(frame):
-        said.append(f"{tied / len(frame):.0%} of the fused scores are tied: their order is that of document ids")
+        said.append(say("fuse.tied", share=tied / len(frame)))
     return Run(frame, name, empty=tuple(empty), notes=tuple(said))
 
 
-def without_idle(lists: Lists, fusion: Fusion) -> tuple[Lists, Fusion, list[str]]:
+def drop_zero_weights(lists: Lists, fusion: Fusion) -> tuple[Lists, Fusion, list[str]]:
     """Leave out runs of weight 0, and name them."""
     if fusion.weights is None or all(fusion.weights):
         return lists, fusion, []
@@ -136,7 +137,13 @@ def rank_lists(lists: Lists, fusion: Fusion, overlays: Iterable[Overlay], top: i
     odd = rows.filter(~pl.col("score").is_finite())
     if len(odd):
         where = excerpt(lists.query_ids[odd["query"][0]])
-        raise UsageError(f"the scores of query {where} are too large for {fusion}: use another --norm than none")
+        raise UsageError(
+            say(
+                "the scores of query {query} are too large for {method}: use another --norm than none",
+                query=where,
+                method=str(fusion),
+            )
+        )
     query, score = rows["query"].to_numpy(), rows["score"].to_numpy()
     same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
     tied = int((np.append(same, False) | np.append(False, same)).sum()) if len(rows) else 0
@@ -156,9 +163,11 @@ def _best(overlay: Overlay, scores: Floats, top: int | None) -> pl.DataFrame:
 def name_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
     """Read runs and give each a name of its own."""
     if not isinstance(runs, (Mapping, Sequence)) or isinstance(runs, str):
-        raise UsageError(f"runs must be a list of runs or a dict that names them, not {type(runs).__name__}")
+        raise UsageError(
+            say("runs must be a list of runs or a dict that names them, not {kind}", kind=type(runs).__name__)
+        )
     if not runs:
-        raise UsageError("there is no run to fuse")
+        raise UsageError(say("there are no runs to fuse"))
     return [replace(as_whole_run(run), name=name) for name, run in runs_by_name(runs).items()]
 
 
@@ -166,9 +175,9 @@ def check_sizes(*, depth: Any, top: Any, ties: str) -> None:
     """Refuse depths below 1 and unknown rules of ties."""
     for name, value in (("depth", depth), ("top", top)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1):
-            raise UsageError(f"{name} = {value}: expected a whole number from 1 on")
+            raise UsageError(say("{name} = {value}: expected a whole number of 1 or more", name=name, value=value))
     if ties not in {"docid", "given"}:
-        raise UsageError(f"ties = {ties!r}: expected one of docid, given")
+        raise UsageError(say("ties = {ties!r}: expected one of docid, given", ties=ties))
 
 
 def _norm(method: FusionMethod, norm: str | None) -> Norm | None:
@@ -177,7 +186,9 @@ def _norm(method: FusionMethod, norm: str | None) -> Norm | None:
     if method.uses == "scores":
         return chosen or NORMS["min-max"]
     if chosen is not None and chosen.name != "none":
-        raise UsageError(f"{method.name} looks at ranks only: --norm {chosen.name} would change nothing")
+        raise UsageError(
+            say("{method} uses only ranks: --norm {norm} would change nothing", method=method.name, norm=chosen.name)
+        )
     return None
 
 
@@ -185,22 +196,25 @@ def _weights(method: FusionMethod, given: Weights | None, names: Sequence[str]) 
     if given is None:
         if method.weights == "must":
             raise UsageError(
-                f"{method.name} needs weights: --weights 0.7,0.3, --weight NAME=0.7 for each run, or --tune"
+                say(
+                    "{name} needs weights: --weights 0.7,0.3, --weight NAME=0.7 for each run, or --tune",
+                    name=method.name,
+                )
             )
         return None
     if method.weights == "no":
         takers = methods_with(lambda one: one.weights != "no")
-        raise UsageError(f"{method.name} takes no weights; methods that do: {takers}")
+        raise UsageError(say("{name} takes no weights; methods that do: {takers}", name=method.name, takers=takers))
     if isinstance(given, Mapping):
         given = _by_name(given, names)
     if len(given) != len(names):
-        raise UsageError(f"{len(given)} weights for {len(names)} runs")
+        raise UsageError(say("{n} {n:weight|weights} for {runs} runs: give one per run", n=len(given), runs=len(names)))
     try:
         found = tuple(float(weight) for weight in given)
     except (TypeError, ValueError):
-        raise UsageError("weights must be numbers") from None
+        raise UsageError(say("weights must be numbers")) from None
     if not all(np.isfinite(found)) or min(found) < 0 or not any(found):
-        raise UsageError("weights must be finite and not negative, and at least one must be above 0")
+        raise UsageError(say("weights must be finite and not negative, and at least one must be above 0"))
     return found
 
 
@@ -208,8 +222,8 @@ def _by_name(given: Mapping[str, float], names: Sequence[str]) -> list[float]:
     """Bring weights into the order of the runs; every run needs one."""
     stranger = next((name for name in given if name not in names), None)
     if stranger is not None:
-        raise UnknownName("run", stranger, names, hint=f"the runs are {', '.join(names)}")
+        raise UnknownName(say("run"), stranger, names, hint=say("the runs are {names}", names=list(names)))
     lacking = next((name for name in names if name not in given), None)
     if lacking is not None:
-        raise UsageError(f"run {lacking} has no weight: give every run one, 0 to leave it out")
+        raise UsageError(say("run {name} has no weight: give every run one, 0 to leave it out", name=lacking))
     return [given[name] for name in names]

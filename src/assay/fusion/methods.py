@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import UnknownName, UsageError, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,13 +72,13 @@ def method(
 def method_of(name: str) -> FusionMethod:
     """Find a method by its name."""
     if name not in METHODS:
-        raise UnknownName("fusion method", name, METHODS, hint="see: assay fuse --list")
+        raise UnknownName(say("fusion method"), name, METHODS, hint=say("see: assay fuse --list"))
     return METHODS[name]
 
 
-def methods_with(test: Callable[[FusionMethod], bool]) -> str:
+def methods_with(test: Callable[[FusionMethod], bool]) -> list[str]:
     """Name the methods that pass a test."""
-    return ", ".join(found.name for found in METHODS.values() if test(found))
+    return [found.name for found in METHODS.values() if test(found)]
 
 
 # Methods on ranks -----------------------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ def borda(lists: Overlay) -> Floats:
     """
     candidates = lists.candidates[:, None]
     rest = np.where(lists.sizes, (candidates - lists.sizes + 1) / 2, 0)
-    return _sum(lists.weights * np.where(lists.listed, candidates - lists.rank + 1, rest))
+    return _sum(lists.weights * np.where(lists.is_listed, candidates - lists.rank + 1, rest))
 
 
 @method("condorcet", uses="ranks", weights="may")
@@ -175,7 +176,7 @@ def _wins(lists: Overlay, rows: Ints, inside: np.ndarray[tuple[int, ...], np.dty
     votes = np.zeros(shape, dtype=np.int16 if plain else np.float64)
     for column, weight in enumerate(lists.weights):
         rank = np.full(inside.shape, np.nan, dtype=np.float32)  # NaN is above and below nothing
-        rank[inside] = np.where(lists.listed[rows, column], lists.rank[rows, column], np.inf)
+        rank[inside] = np.where(lists.is_listed[rows, column], lists.rank[rows, column], np.inf)
         above = rank[:, :, None] < rank[:, None, :]
         votes += above if plain else weight * above
     least = 0 if plain else 1e-12 * lists.weights.sum()  # rounding makes no majority
@@ -277,19 +278,32 @@ def _sum(terms: Floats) -> Floats:
 def _check(name: str, value: float, *, low: float, high: float = np.inf, open_ends: bool = False) -> None:
     inside = low < value < high if open_ends else low <= value < high
     if not inside:
-        limits = f"between {low:g} and {high:g}" if open_ends else f"{low:g} or more, and finite"
-        raise UsageError(f"{name} = {value:g}: expected a number {limits}")
+        told = {"name": name, "value": value, "low": low}
+        if open_ends:
+            raise UsageError(
+                say("{name} = {value:g}: expected a number between {low:g} and {high:g}", high=high, **told)
+            )
+        raise UsageError(say("{name} = {value:g}: expected a finite number of {low:g} or more", **told))
 
 
 def check_parameters(chosen: FusionMethod, given: Mapping[str, object]) -> None:
     """Refuse parameters that a method does not take, and values that are no numbers."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-            raise UsageError(f"{name} = {excerpt(value)}: expected a number")
+            raise UsageError(say("{name} = {value}: expected a number", name=name, value=excerpt(value)))
     strange = next((name for name in given if name not in chosen.parameters), None)
     if strange is None:
         return
     takers = methods_with(lambda one: strange in one.parameters)
     if takers:
-        raise UsageError(f"{chosen.name} takes no {strange}: it is a parameter of {takers}")
-    raise UnknownName(f"parameter of {chosen.name}", strange, chosen.parameters, hint="see: assay fuse --list")
+        raise UsageError(
+            say(
+                "{method} takes no {name}: it is a parameter of {takers}",
+                method=chosen.name,
+                name=strange,
+                takers=takers,
+            )
+        )
+    raise UnknownName(
+        say("parameter of {name}", name=chosen.name), strange, chosen.parameters, hint=say("see: assay fuse --list")
+    )

@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.data import segments
 from assay.errors import UnknownName
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,7 @@ def norm(name: str) -> Callable[[Callable[[Overlay], Floats]], Callable[[Overlay
 def norm_of(name: str) -> Norm:
     """Find a normalisation by its name."""
     if name not in NORMS:
-        raise UnknownName("normalisation", name, NORMS, hint="see: assay fuse --list")
+        raise UnknownName(say("normalisation"), name, NORMS, hint=say("see: assay fuse --list"))
     return NORMS[name]
 
 
@@ -97,7 +98,7 @@ def share(lists: Overlay) -> Floats:
     score = _moderate(lists)
     above = score - lists.lowest(score)
     whole = lists.total(above)
-    return np.where(whole == 0, np.where(lists.listed, 1 / np.maximum(lists.sizes, 1), np.nan), _ratio(above, whole))
+    return np.where(whole == 0, np.where(lists.is_listed, 1 / np.maximum(lists.sizes, 1), np.nan), _ratio(above, whole))
 
 
 @norm("z")
@@ -136,7 +137,7 @@ def by_points(lists: Overlay) -> Floats:
     """
     candidates = lists.candidates[:, None]
     rest = np.where(lists.sizes, 1 / 2 - (lists.sizes - 1) / (2 * candidates), np.nan)
-    return np.where(lists.listed, 1 - (lists.rank - 1) / candidates, rest)
+    return np.where(lists.is_listed, 1 - (lists.rank - 1) / candidates, rest)
 
 
 def lift_scores(lists: Overlay, score: Floats) -> Floats:

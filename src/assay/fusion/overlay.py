@@ -12,6 +12,7 @@ import polars as pl
 from assay.data import segments
 from assay.errors import InputError, Repeated, excerpt
 from assay.formats.trec.reading import locate
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,14 +53,14 @@ class Overlay:
         return self._spread(np.diff(np.append(self.starts, len(self.query))))
 
     @cached_property
-    def listed(self) -> Bools:
+    def is_listed(self) -> Bools:
         """Mark the documents that a run lists."""
         return ~np.isnan(self.rank)
 
     @cached_property
     def sizes(self) -> Ints:
         """Length of the list that each cell belongs to."""
-        return self._spread(np.add.reduceat(self.listed, self.starts, axis=0, dtype=np.int64))
+        return self._spread(np.add.reduceat(self.is_listed, self.starts, axis=0, dtype=np.int64))
 
     def lowest(self, values: Floats) -> Floats:
         """Smallest value of the list that each cell belongs to."""
@@ -117,19 +118,18 @@ class Lists:
             yield Overlay(which, what, cells[0], cells[1], np.ones(len(self.names)))
 
     @property
-    def asked(self) -> Bools:
+    def is_asked(self) -> Bools:
         """Mark the queries that any run was asked."""
         return np.asarray(self.present.any(axis=1), dtype=bool)
 
     def gaps(self) -> list[str]:
         """Say which queries a run lacks that another one has."""
-        found = []
+        found: list[str] = []
         for name, there in zip(self.names, self.present.T, strict=True):
-            lost = self.query_ids.filter(~there & self.asked).to_list()
+            lost = self.query_ids.filter(~there & self.is_asked).to_list()
             if lost:
-                what = "1 query is" if len(lost) == 1 else f"{len(lost):,} queries are"
-                some = ", ".join(lost[:_EXAMPLES]) + (" ..." if len(lost) > _EXAMPLES else "")
-                found.append(f"{what} missing from {name} and fused from the other runs: {some}")
+                some = [*lost[:_EXAMPLES], *(["..."] if len(lost) > _EXAMPLES else [])]
+                found.append(say("fuse.missing", n=len(lost), name=name, some=some))
         return found
 
 
@@ -163,9 +163,14 @@ def _check(run: Run) -> pl.DataFrame:
     if len(odd):
         query, doc, score = odd.select("query_id", "doc_id", "score").row(0)
         raise InputError(
-            f"score {score} of query {excerpt(query)}, document {excerpt(doc)} is not finite",
+            say(
+                "score {score} of query {query}, document {doc} is not finite",
+                score=score,
+                query=excerpt(query),
+                doc=excerpt(doc),
+            ),
             path=run.source.label if run.source else run.name,
-            hint="remove the document or give it a finite score",
+            hint=say("remove the document or give it a finite score"),
         )
     return run.frame.select("query_id", "doc_id", pl.col("score") + 0.0)
 
@@ -192,13 +197,18 @@ def _once(frame: pl.DataFrame, runs: Sequence[Run], ids: tuple[pl.Series, pl.Ser
 def _check_common(lists: Lists) -> None:
     """Refuse runs of which no two have a query in common: their ids cannot mean the same thing."""
     if not len(lists.frame):
-        raise InputError("the runs list no document at all", hint="expected at least one")
+        raise InputError(say("the runs list no documents"), hint=say("expected at least one"))
     if len(lists.names) > 1 and lists.present.sum(axis=1).max() == 1:
         first, second = (lists.query_ids[int(np.argmax(lists.present[:, i]))] for i in (0, 1))
         raise InputError(
-            f"no two runs have a query in common: {lists.names[0]} has {excerpt(first)}, {lists.names[1]} has"
-            f" {excerpt(second)}",
-            hint="check that all runs use the same query ids",
+            say(
+                "no two runs have a query in common: {one} has {first}, {other} has {second}",
+                one=lists.names[0],
+                first=excerpt(first),
+                other=lists.names[1],
+                second=excerpt(second),
+            ),
+            hint=say("check that all runs use the same query ids"),
         )
 
 

@@ -23,12 +23,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import UnknownName
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assay.data.samples import Sample
-    from assay.results.answers import Support
+    from assay.results.support import Support
 
 METHODS = ("words", "embedding")
 
@@ -38,7 +39,7 @@ def support_of(
 ) -> list[Support]:
     """Judge how far answers follow from their contexts: one record per sample, in their order."""
     if method not in METHODS:
-        raise UnknownName("method", method, METHODS, hint=f"the methods are {', '.join(METHODS)}")
+        raise UnknownName(say("method"), method, METHODS, hint=say("the methods are {methods}", methods=list(METHODS)))
     if method == "words":
         from assay.grounding.words import by_words
 

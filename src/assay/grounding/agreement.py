@@ -1,6 +1,6 @@
 """How far each method agrees with people, in one sentence to stand beside its numbers; docs/validation.md has the rest.
 
-The figures are those that `assay validate` prints for public labelled data; a test computes them again. The order in
+The figures are those that `assay calibrate` prints for public labelled data; a test computes them again. The order in
 which methods are tried rests on them and stands here for that reason: better figures may change it.
 """
 
@@ -13,7 +13,7 @@ from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.messages import Said
-    from assay.results.answers import Method
+    from assay.results.support import Method
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,21 +6,27 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from assay.grounding.answerability import Answerability, find_answerability
 from assay.grounding.citations import Mark, marks
-from assay.grounding.holding import Holding, holding
 from assay.grounding.matrix import JudgeMatrix, WordsMatrix
 from assay.grounding.preparing import Piece, sample_for
 from assay.grounding.record import Blank, Grade
 from assay.grounding.words import by_words
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from assay.data.samples import Sample
     from assay.grounding.matrix import Matrix
-    from assay.results.answers import Method, Statement, Support
+    from assay.results.support import Method, Statement, Support
 
 
+_OF_REFERENCES = {  # reasons that are worded otherwise where the reference stands in the answer's place
+    "reason.wordless": "reason.wordless_reference",
+    "reason.refuses": "reason.reference_refuses",
+    "reason.claims_nothing": "reason.reference_claims_nothing",
+}
 _RELEVANCE = "relevance"  # the one grade that methods beside a judge can give
 
 
@@ -66,27 +72,27 @@ class Case:
 
     def grade(self, criterion: str) -> Grade:
         """Grade of the answer as a whole; where one method fails to grade relevance, the next one does."""
-        while criterion == _RELEVANCE and self._graders and _failed(self._grades.get(criterion)):
+        while criterion == _RELEVANCE and self._graders and _is_failure(self._grades.get(criterion)):
             before = self._grades.get(criterion)
             self._by[criterion], grader = self._graders.pop(0)
             self._grades[criterion] = grader(self.sample)
             if before is not None:
                 self._why.setdefault(criterion, before.reason)
-        return self._grades.get(criterion, Grade(None, f"{criterion} needs a judge"))
+        return self._grades.get(criterion, Grade(None, say("reason.needs_judge", criterion=criterion)))
 
     def grader_of(self, criterion: str) -> tuple[Method, str]:
         """The method that graded the answer, and why the one before it failed."""
         self.grade(criterion)
         return self._by.get(criterion, self.method), self._why.get(criterion, "")
 
-    def then(self, method: Method, relevance: Callable[[Sample], Grade]) -> None:
+    def add_grader(self, method: Method, relevance: Callable[[Sample], Grade]) -> None:
         """Name the method that grades relevance where those before it fail."""
         self._graders.append((method, relevance))
 
-    def keep(self, before: Case) -> None:
+    def take_over_grades(self, before: Case) -> None:
         """Take over the grades of a case whose support failed: what a judge has told is not lost."""
         for criterion, grade in before._grades.items():
-            if criterion != _RELEVANCE or not _failed(grade):
+            if criterion != _RELEVANCE or not _is_failure(grade):
                 self._grades[criterion], self._by[criterion] = grade, before._by[criterion]
 
     @property
@@ -97,9 +103,9 @@ class Case:
         return replace(found, query_id=self.sample.query_id)
 
     @cached_property
-    def holding(self) -> Holding:
+    def answerability(self) -> Answerability:
         """Whether the contexts hold the answer."""
-        return holding(self.sample)
+        return find_answerability(self.sample)
 
     @cached_property
     def marks(self) -> list[Mark]:
@@ -107,12 +113,13 @@ class Case:
         return marks(self.sample.answer, self.sample.contexts) if self.sample.answer and self.sample.contexts else []
 
 
-def _failed(grade: Grade | None) -> bool:
+def _is_failure(grade: Grade | None) -> bool:
     return grade is None or (grade.value is None and grade.status == "failed")
 
 
 def _reason(support: Support, piece: Piece) -> str:
-    return support.reason.replace("the answer", "the reference") if piece == "reference" else support.reason
+    key = _OF_REFERENCES.get(getattr(support.reason, "key", "")) if piece == "reference" else None
+    return support.reason if key is None else say(key)
 
 
 def claims(support: Support) -> list[tuple[int, Statement]]:

@@ -23,7 +23,7 @@ _COUNTING = HAN_NUMERALS | {"第"}
 _COUNTED = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿]+.?")
 
 
-class Given:
+class ConversationWords:
     """Words of what was said before an answer, read when somebody asks."""
 
     __slots__ = ("_sample", "_words")
@@ -35,7 +35,7 @@ class Given:
     def words(self) -> set[str]:
         """Forms of all words of the question and the conversation."""
         if self._words is None:
-            self._words = bag(self._sample.given)
+            self._words = bag(self._sample.conversation)
         return self._words
 
 

@@ -6,16 +6,16 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from assay.results.answers import Reason
+from assay.results.support import Reason
 from assay.text import english
 from assay.text.lexicon import opposites, polar_function_words
-from assay.text.negation import NEGATIONS, clauses, denied_pairs, denied_words
+from assay.text.negation import NEGATIONS, clauses, find_denied_pairs, find_denied_words
 from assay.text.words import NUMBER, STRONG, TOKEN, form, is_strong, strong_words, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assay.grounding.claims import Given
+    from assay.grounding.claims import ConversationWords
     from assay.grounding.coverage import Place
 
 MISSING = 0.5  # factor of a number or a name that the contexts do not have
@@ -28,7 +28,7 @@ _HEADING = re.compile(r"\*\*[^*]{0,80}\*\*:?|^[^.:]{0,60}:(?=\s)")
 _NO_NAME_AFTER = frozenset(':.!?"“(*-')
 
 
-def conflicts(place: Place, given: Given) -> tuple[Reason, ...]:
+def conflicts(place: Place, given: ConversationWords) -> tuple[Reason, ...]:
     """Reasons to lower the support of a statement; names that the question has given are no news."""
     claim = place.claim
     if claim.text.strip() in place.text:
@@ -40,9 +40,9 @@ def conflicts(place: Place, given: Given) -> tuple[Reason, ...]:
         found += _missing_name(place, given)
     if len(claim.forms) <= _LONGEST:
         if claim.has_not:
-            found += _added_negation(place)
+            found += _negation_added(place)
         if len(NEGATIONS.intersection(claim.weak)) < len(NEGATIONS.intersection(place.sentence)):
-            found += _dropped_negation(place)
+            found += _negation_dropped(place)
         if claim.han:
             found += _chinese(place)
         found += _opposite(place)
@@ -57,7 +57,7 @@ def _missing_number(place: Place) -> Iterator[Reason]:
         yield Reason("number", ", ".join(dict.fromkeys(lost)), MISSING)
 
 
-def _missing_name(place: Place, given: Given) -> Iterator[Reason]:
+def _missing_name(place: Place, given: ConversationWords) -> Iterator[Reason]:
     claim = place.claim
     capitals = [token for token in claim.tokens[1:] if token[0].isupper()]
     if not capitals:
@@ -81,12 +81,12 @@ def _missing_name(place: Place, given: Given) -> Iterator[Reason]:
         yield Reason("name", ", ".join(dict.fromkeys(names)), MISSING)
 
 
-def _added_negation(place: Place) -> Iterator[Reason]:
+def _negation_added(place: Place) -> Iterator[Reason]:
     """The statement denies a word of a clause that the contexts say without a negation."""
     bags = place.contexts.bags
     strongest, which = 0.0, ""
     for clause in clauses(place.claim.text):
-        found = denied_words(clause)
+        found = find_denied_words(clause)
         if not found:
             continue
         words = strong_words(clause)
@@ -100,14 +100,14 @@ def _added_negation(place: Place) -> Iterator[Reason]:
         yield Reason("negation", which, 1 - strongest * place.alignment())
 
 
-def _dropped_negation(place: Place) -> Iterator[Reason]:
+def _negation_dropped(place: Place) -> Iterator[Reason]:
     """The statement repeats a sentence but for its negation."""
     own = set(filter(is_strong, place.sentence))
     repeated = len(own & place.claim.words) / len(own) if own else 0.0
     if repeated < _VERBATIM:
         return
     for clause in clauses(place.text):
-        found = denied_words(clause)
+        found = find_denied_words(clause)
         if found and place.claim.words.issuperset(found):
             yield Reason("negation", found[0], 1 - repeated * place.closeness())
             return
@@ -115,9 +115,9 @@ def _dropped_negation(place: Place) -> Iterator[Reason]:
 
 def _chinese(place: Place) -> Iterator[Reason]:
     claim = place.claim
-    said, read = denied_pairs(claim.text), denied_pairs(place.around)
+    said, read = find_denied_pairs(claim.text), find_denied_pairs(place.around)
     added = sorted(pair for pair in said - read if pair in place.text)
-    dropped = sorted(pair for pair in denied_pairs(place.text) - said if pair in claim.text)
+    dropped = sorted(pair for pair in find_denied_pairs(place.text) - said if pair in claim.text)
     if added or dropped:
         yield Reason("negation", (added or dropped)[0], 1 - (place.alignment() if added else place.closeness() ** 2))
     for word, _ in claim.han:
@@ -149,7 +149,7 @@ def _rest_of_clauses(text: str, word: str) -> Iterator[set[str]]:
     """Other words of the clauses that have a word without denying it: not able is unable."""
     for clause in clauses(text):
         words = strong_words(clause)
-        if word in words and word not in denied_words(clause):
+        if word in words and word not in find_denied_words(clause):
             yield words - {word}
 
 
@@ -158,7 +158,7 @@ def _alike(place: Place) -> Iterator[Reason]:
     closeness = place.closeness()
     if closeness >= _ALIKE:
         yield from _opposite_function_word(place, closeness)
-        yield from _swapped(place, closeness)
+        yield from _word_swap(place, closeness)
 
 
 def _opposite_function_word(place: Place, closeness: float) -> Iterator[Reason]:
@@ -171,7 +171,7 @@ def _opposite_function_word(place: Place, closeness: float) -> Iterator[Reason]:
             return
 
 
-def _swapped(place: Place, closeness: float) -> Iterator[Reason]:
+def _word_swap(place: Place, closeness: float) -> Iterator[Reason]:
     """Two words stand in each other's place; a passive turns a sentence around without changing it."""
     claim = place.claim
     if ("%by" in claim.weak) != ("%by" in place.sentence) or _in_order(place):

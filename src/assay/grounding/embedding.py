@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from assay.grounding.claims import Given
+from assay.grounding.claims import ConversationWords
 from assay.grounding.preparing import Match, prepare, record, record_unjudged
 from assay.grounding.record import Grade
 from assay.grounding.words import lower_support
+from assay.messages import say
 from assay.text.embeddings import choose_embedder, cosines, embed_all
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from assay.data.samples import Sample
     from assay.grounding.preparing import Prepared
-    from assay.results.answers import Support
+    from assay.results.support import Support
     from assay.text.embeddings import Embedder
 
 SLOPE, MIDPOINT = 10.0, 0.5
@@ -46,7 +47,9 @@ def _judge(ready: Sequence[Prepared], embedder: Embedder, note: str) -> Iterator
         if one.status != "scored":
             yield record_unjudged(one, "embedding")
         elif failed:
-            yield record_unjudged(one._replace(status="failed", reason=f"embedding: {failed[0]}"), "embedding")
+            yield record_unjudged(
+                one._replace(status="failed", reason=say("reason.embedding", reason=failed[0])), "embedding"
+            )
         else:
             yield record(one, "embedding", _matches(one, vectors.rows[places]), (note,))
 
@@ -63,7 +66,7 @@ def _matches(ready: Prepared, rows: NDArray[np.float32]) -> list[Match | None]:
         return [Match(0.0, None, ()) if part.kind == "claim" else None for part in ready.parts]
     likeness = cosines(rows[:count], rows[count:])
     best = iter(zip(likeness.argmax(axis=1).tolist(), likeness.max(axis=1).tolist(), strict=True))
-    given = Given(ready.sample)
+    given = ConversationWords(ready.sample)
     found: list[Match | None] = []
     for part in ready.parts:
         if part.kind == "claim":
@@ -85,5 +88,5 @@ def relevance_by_embedding(sample: Sample, embedder: Any) -> Grade:
     texts = [sample.question or "", sample.answer or ""]
     vectors = embed_all(choose_embedder(embedder, texts).embedder, texts)
     if vectors.failures:
-        return Grade(None, f"embedding: {next(iter(vectors.failures.values()))}")
+        return Grade(None, say("reason.embedding", reason=next(iter(vectors.failures.values()))))
     return Grade(max(0.0, float(cosines(vectors.rows[:1], vectors.rows[1:])[0, 0])))

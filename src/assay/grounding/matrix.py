@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from assay.grounding.claims import Given
+from assay.grounding.claims import ConversationWords
 from assay.grounding.contexts import Contexts
 from assay.grounding.preparing import prepare
 from assay.grounding.words import look_up
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from assay.data.samples import Sample
     from assay.grounding.preparing import Sentence
-    from assay.results.answers import Support
+    from assay.results.support import Support
 
 
 class Matrix(Protocol):
@@ -68,7 +68,7 @@ class WordsMatrix(_LookupMatrix):
 
     def __init__(self, sample: Sample, support: Support) -> None:
         super().__init__(sample, support)
-        self._given = Given(sample)
+        self._given = ConversationWords(sample)
         self._parts: list[Sentence] = []
         self._kept: dict[frozenset[int], Contexts] = {}
 

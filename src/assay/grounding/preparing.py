@@ -13,7 +13,8 @@ from assay.grounding.citations import blank_marks, marks
 from assay.grounding.claims import Claim
 from assay.grounding.contexts import Contexts
 from assay.grounding.record import Blank
-from assay.results.answers import Evidence, Statement, Support
+from assay.messages import say
+from assay.results.support import Evidence, Statement, Support
 from assay.text.english import COURTEOUS
 from assay.text.refusals import is_courtesy, is_refusal
 from assay.text.segmentation import segmenter
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from assay.data.samples import Sample
     from assay.data.status import Status
-    from assay.results.answers import Kind, Method, Reason
+    from assay.results.support import Kind, Method, Reason
 
 # Whose statements are to be supported: the answer's or the reference's by the contexts, the answer's by the references.
 Piece = Literal["answer", "reference", "check"]
@@ -66,9 +67,9 @@ def sample_for(sample: Sample, piece: Piece) -> Sample | Blank:
         found = marks(sample.answer, sample.contexts) if sample.answer and sample.contexts else []
         return replace(sample, answer=blank_marks(sample.answer or "", found)) if found else sample
     if "reference" in sample.faults:
-        return Blank("failed", f"reference: {sample.faults['reference']}")
+        return Blank("failed", fault_reason("reference", sample))
     if not any(text.strip() for text in sample.references):
-        return Blank("not_applicable", "the sample has no reference")
+        return Blank("not_applicable", say("reason.lacks", field="reference"))
     if piece == "check":
         told = tuple(Context(text) for text in sample.references)
         clean = {name: fault for name, fault in sample.faults.items() if name != "contexts"}
@@ -88,37 +89,41 @@ def prepare(sample: Sample) -> Prepared:
     if status == "scored" and sample.contexts:
         contexts = Contexts([context.text for context in sample.contexts])
         if len(parts) * len(contexts.bags) > _LARGEST:
-            status, reason = (
-                "failed",
-                f"too long: {len(parts):,} statements and {len(contexts.bags):,} context sentences",
-            )
+            sizes = {"statements": len(parts), "sentences": len(contexts.bags)}
+            status, reason = "failed", say("reason.too_long", **sizes)
         elif not contexts.bags:
-            reason = "the contexts have no words"
+            reason = say("reason.wordless_contexts")
     return Prepared(sample, parts, contexts, status, reason)
+
+
+def fault_reason(field: str, sample: Sample) -> str:
+    """Why a field of a sample could not be read."""
+    return say("reason.field", field=field, fault=sample.faults[field])
 
 
 def _readable(sample: Sample) -> tuple[Status, str]:
     if "answer" in sample.faults:
-        return "failed", f"answer: {sample.faults['answer']}"
+        return "failed", fault_reason("answer", sample)
     if sample.answer is None:
-        return "missing", "there is no answer"
+        return "missing", say("reason.no_answer")
     if not sample.answer.strip():
-        return "missing", "the answer is empty"
+        return "missing", say("reason.empty_answer")
     if "contexts" in sample.faults:
-        return "failed", f"contexts: {sample.faults['contexts']}"
+        return "failed", fault_reason("contexts", sample)
     return "scored", ""
 
 
 def _judgeable(sample: Sample, parts: Sequence[Sentence]) -> tuple[Status, str]:
     kinds = {part.kind for part in parts}
     if not kinds:
-        return "undefined", "the answer has no words"
+        return "undefined", say("reason.wordless")
     if "claim" not in kinds:
-        refused = "refusal" in kinds
-        return ("abstained", "the answer refuses") if refused else ("not_applicable", "the answer claims nothing")
+        if "refusal" in kinds:
+            return "abstained", say("reason.refuses")
+        return "not_applicable", say("reason.claims_nothing")
     if sample.contexts is None:
-        return "not_applicable", "the sample does not say which contexts there were"
-    return "scored", "" if sample.contexts else "there are no contexts"
+        return "not_applicable", say("reason.unknown_contexts")
+    return "scored", "" if sample.contexts else say("reason.no_contexts")
 
 
 def statements(answer: str) -> Iterator[Sentence]:
@@ -145,7 +150,7 @@ def record(ready: Prepared, method: Method, found: Sequence[Match | None], notes
     """Write down what was found for each statement; None for those that claim nothing, or that nobody judged."""
     made = [_statement(ready, part, match) for part, match in zip(ready.parts, found, strict=True)]
     if any(part.claim.han for part in ready.parts):
-        notes = (*notes, f"Chinese words by {segmenter()}")
+        notes = (*notes, say("reason.segmenter", name=segmenter()))
     notes = (*ready.sample.notes, *notes)
     return Support(ready.sample.query_id, method, ready.status, ready.reason, tuple(made), notes)
 

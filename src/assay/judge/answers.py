@@ -13,7 +13,7 @@ from assay.grounding.record import Blank
 from assay.judge.criteria import Criterion, ungradable
 from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import load_prompt
-from assay.judge.support import NEEDED, Asking, SupportQuestion
+from assay.judge.support import NEEDED, SupportCall, SupportQuestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,16 +64,16 @@ class AnswerJudge:
         prompts += sorted({question.prompt.version for question in self.grades.values()})
         return f"{getattr(self.client, 'model', '') or 'a function'} ({', '.join(prompts)})"
 
-    def requests(self, samples: Sequence[Sample]) -> Iterator[tuple[int, Piece | Criterion, Asking]]:
+    def requests(self, samples: Sequence[Sample]) -> Iterator[tuple[int, Piece | Criterion, SupportCall]]:
         """Every call that the samples need, with the sample's place and what it is to find out."""
         for place, sample in enumerate(samples):
             for piece in PIECES:
                 ready = _ready(sample, piece) if piece in self.pieces else None
-                for asking in () if ready is None else self.support.askings(ready):
+                for asking in () if ready is None else self.support.calls(ready):
                     yield place, piece, asking
             for criterion, question in self.grades.items():
                 if ungradable(sample, criterion) is None:
-                    yield place, criterion, Asking((), question.request(sample))
+                    yield place, criterion, SupportCall((), question.request(sample))
 
     def ask(self, samples: Sequence[Sample]) -> Replies:
         """Ask everything there is to ask about some samples; replies by the sample's place and what they are about."""

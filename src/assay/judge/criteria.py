@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assay.errors import InputError, excerpt
 from assay.grounding.record import Blank
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,21 +51,23 @@ class Criterion:
 
 def ungradable(sample: Sample, criterion: Criterion) -> Blank | None:
     """Why an answer cannot be graded by a criterion; None if it can."""
+    from assay.grounding.preparing import fault_reason
+
     for name in ("answer", *criterion.shows):
         if name in sample.faults:
-            return Blank("failed", f"{name}: {sample.faults[name]}")
+            return Blank("failed", fault_reason(name, sample))
     for name in criterion.needs:
         if not texts_of(sample, name):
-            return Blank("not_applicable", f"the sample has no {name}")
+            return Blank("not_applicable", say("reason.lacks", field=name))
     if not (sample.answer or "").strip():
-        return Blank("missing", "there is no answer" if sample.answer is None else "the answer is empty")
+        return Blank("missing", say("reason.no_answer" if sample.answer is None else "reason.empty_answer"))
     return None if criterion.refusals else _refusal(sample)
 
 
 def texts_of(sample: Sample, name: str) -> list[str]:
     """What a sample has of a field that can be shown, empty texts left out."""
     found = {
-        "question": [sample.given.strip() if (sample.question or "").strip() else ""],
+        "question": [sample.conversation.strip() if (sample.question or "").strip() else ""],
         "contexts": [context.text for context in sample.contexts or ()],
         "reference": list(sample.references),
     }[name]
@@ -122,10 +125,10 @@ def _settings(lines: Sequence[str], path: str) -> dict[str, tuple[str, int]]:
         if found is None:
             break
         if found["key"] not in _KEYS:
-            hint = "a rubric may begin with name: and needs:, a blank line ends them"
-            raise InputError(f"unknown key {excerpt(found['key'])}", path=path, line=number, hint=hint)
+            hint = say("a rubric may begin with name: and needs:; a blank line ends them")
+            raise InputError(say("unknown key {key}", key=excerpt(found["key"])), path=path, line=number, hint=hint)
         if found["key"] in told:
-            raise InputError(f"{found['key']} stands there twice", path=path, line=number)
+            raise InputError(say("{key} appears twice", key=found["key"]), path=path, line=number)
         told[found["key"]] = found["value"].strip(), number
     return told
 
@@ -136,15 +139,16 @@ def _needs(value: str, line: int, path: str) -> tuple[str, ...]:
     named = [word for word in re.split(r"[\s,，、]+", value) if word]
     strange = next((word for word in named if word not in known), None)
     if strange is not None or not named:
-        what = f"needs {excerpt(strange)}" if strange is not None else "needs nothing"
-        raise InputError(what, path=path, line=line, hint=f"expected some of {', '.join(known)}")
+        lacking = say("needs: names nothing")
+        what = lacking if strange is None else say("needs: {name} is not known", name=excerpt(strange))
+        raise InputError(what, path=path, line=line, hint=say("expected some of {names}", names=list(known)))
     return tuple(word for word in FIELDS if word in named)
 
 
 def _name(value: str, line: int, path: str) -> str:
     if not value or len(value) > _LONGEST or _FORBIDDEN.search(value):
-        hint = f"at most {_LONGEST} letters, digits, blanks, dots, - and _"
-        raise InputError(f"name {excerpt(value)}", path=path, line=line, hint=hint)
+        hint = say("a name has at most {most} letters, digits, blanks, dots, - and _", most=_LONGEST)
+        raise InputError(say("{name} cannot be a name", name=excerpt(value)), path=path, line=line, hint=hint)
     return value
 
 
@@ -166,6 +170,6 @@ def _parts(lines: Sequence[str], path: str) -> tuple[str, Rubric]:
     words = before.removesuffix(heading) if heading.startswith("#") else before  # the heading of the scale
     words = f"{words.strip()}\n\n{chr(10).join(lines[end:]).strip()}".strip()
     if not any(line.strip() and not line.startswith("#") for line in words.split("\n")):
-        hint = "write a sentence or more above the scale"
-        raise InputError("the rubric does not say what to judge", path=path, line=start + 1, hint=hint)
+        hint = say("write a sentence or more above the scale")
+        raise InputError(say("the rubric does not say what to judge"), path=path, line=start + 1, hint=hint)
     return words, scale

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from assay.grounding.record import Grade
 from assay.judge.criteria import texts_of
-from assay.judge.prompting import block, cut, load_graded_prompt, load_prompt
+from assay.judge.prompting import block, cut, explain_failure, load_graded_prompt, load_prompt
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.samples import Sample
@@ -47,7 +48,7 @@ class GradeQuestion:
     def request(self, sample: Sample) -> Request:
         """Ask about an answer."""
         shows, own = self.criterion.shows, self.criterion.scale is not None
-        question, answer = sample.given.strip(), (sample.answer or "")[: self.max_chars]
+        question, answer = sample.conversation.strip(), (sample.answer or "")[: self.max_chars]
         references = [text[: self.max_chars] for text in sample.references] if "reference" in shows else []
         contexts = cut(texts_of(sample, "contexts"), self.max_context_chars) if "contexts" in shows else []
         told = [self.criterion.text] if own else []
@@ -79,12 +80,14 @@ class GradeQuestion:
         data = reply.data if reply.ok and isinstance(reply.data, dict) else {}
         grade = data.get("grade")
         if not reply.ok or type(grade) is not int or grade not in self.rubric.grades:
-            return Grade(None, f"llm: {reply.reason or 'parse'}: {reply.message or f'grade {grade!r}'}")
+            return Grade(None, explain_failure(reply, reply.message or say("judged.grade", grade=repr(grade))))
         value = grade / self.rubric.high if self.criterion.scale is None else float(grade)
-        return Grade(value, str(data.get("reason", "")) + self._cut(sample))
+        return Grade(value, self._explain(str(data.get("reason", "")), sample))
 
-    def _cut(self, sample: Sample) -> str:
-        """Say that the judge did not see all of the contexts."""
+    def _explain(self, reason: str, sample: Sample) -> str:
+        """What the judge said, and that it did not see all of the contexts where it did not."""
         size = sum(map(len, texts_of(sample, "contexts"))) if "contexts" in self.criterion.shows else 0
-        most = self.max_context_chars
-        return f" (contexts were cut to {most:,} of {size:,} characters)" if size > most else ""
+        if size <= self.max_context_chars:
+            return reason
+        cut_short = say("judged.cut", most=self.max_context_chars, size=size)
+        return say("judged.explained", reason=reason, remark=cut_short) if reason else cut_short

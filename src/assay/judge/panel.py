@@ -10,8 +10,9 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from assay.errors import UsageError
+from assay.errors import UsageError, excerpt
 from assay.judge.relevance import vote_of
+from assay.messages import say
 from assay.results.judging import PairVerdict, Vote
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def judge(
     """Put every pair to every judge; verdicts come in the order of the pairs, whenever all their votes are in."""
     _check(pairs, repeats)
     if not judges:
-        raise UsageError("there is no judge")
+        raise UsageError(say("there is no judge"))
     votes: list[list[Vote]] = [[] for _ in pairs]
     done = 0
     end = None if deadline is None else time.monotonic() + deadline
@@ -56,11 +57,15 @@ def judge(
 
 def _check(pairs: Sequence[Pair], repeats: int) -> None:
     if repeats < 1:
-        raise UsageError(f"{repeats} repeats: expected 1 or more")
+        raise UsageError(say("repeats = {n}: expected 1 or more", n=repeats))
     ids = Counter((pair.query_id, pair.doc_id) for pair in pairs)
     twice = next((key for key, count in ids.items() if count > 1), None)
     if twice is not None:
-        raise UsageError(f"document {twice[1]!r} is to be judged twice for query {twice[0]!r}")
+        raise UsageError(
+            say(
+                "document {doc} is to be judged twice for query {query}", doc=excerpt(twice[1]), query=excerpt(twice[0])
+            )
+        )
 
 
 def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> PairVerdict:

@@ -8,6 +8,7 @@ import polars as pl
 
 from assay.errors import InputError, excerpt
 from assay.judge.relevance import Pair
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,9 +36,13 @@ def pairs_of(ids: Iterable[tuple[str, str]], queries: Mapping[str, str], documen
     found = []
     for query, doc in ids:
         if query not in queries:
-            raise InputError(f"query {excerpt(query)} has no text", hint="give every query of the runs a text")
+            raise InputError(
+                say("query {query} has no text", query=excerpt(query)), hint=say("give every query of the runs a text")
+            )
         if doc not in documents:
-            raise InputError(f"document {excerpt(doc)} has no text", hint="give every pooled document a text")
+            raise InputError(
+                say("document {doc} has no text", doc=excerpt(doc)), hint=say("give every pooled document a text")
+            )
         found.append(Pair(query, doc, queries[query], documents[doc]))
     return found
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
+from assay.messages import say
 from assay.results.judging import Vote
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def vote_of(reply: Reply, question: Question, judge: str, repeat: int) -> Vote:
     data = reply.data if isinstance(reply.data, dict) else {}
     grade, explanation = data.get("grade"), str(data.get("reason", ""))
     if isinstance(grade, bool) or not isinstance(grade, int) or grade not in question.rubric.grades:
-        return Vote(judge, repeat, "failed", "parse", None, f"grade {grade!r} is not one of the rubric's")
+        return Vote(judge, repeat, "failed", "parse", None, say("judged.outside", grade=repr(grade)))
     if question.weighted and reply.logprobs:
         mean = expected_grade(reply.logprobs, grade, question.rubric)
         if mean is not None:

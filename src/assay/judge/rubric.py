@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnknownName, excerpt
 from assay.formats.files import read_toml
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -122,24 +123,28 @@ def read_scale(lines: Sequence[str], place: str, first: int = 1) -> Rubric:
             last = next(reversed(meanings))
             meanings[last] = f"{meanings[last]} {line.strip()}"
         elif line.strip():
-            hint = "indent what goes on with a grade, and write other text above or below the scale"
-            raise InputError(f"{excerpt(line)} stands within the scale", path=place, line=number, hint=hint)
+            hint = say("indent lines that continue a grade, and write other text above or below the scale")
+            raise InputError(
+                say("{line} is not a line of the scale", line=excerpt(line)), path=place, line=number, hint=hint
+            )
     if not 2 <= len(meanings) <= _MOST:  # noqa: PLR2004
-        many = "no scale" if not meanings else "a scale of one grade" if len(meanings) == 1 else "too many grades"
-        raise InputError(many, path=place, hint="expected a list with two lines or more such as - 0: poor")
+        many = say("the scale has {n} grades, at most {most} are allowed", n=len(meanings), most=_MOST)
+        few = say("the scale has only one grade") if meanings else say("there is no scale")
+        hint = say("expected a list with two lines or more such as - 0: poor")
+        raise InputError(few if len(meanings) < _MOST else many, path=place, hint=hint)
     return Rubric(place, tuple(sorted(meanings)), dict(sorted(meanings.items())))
 
 
 def _grade(found: re.Match[str], before: Container[int], place: str, line: int) -> int:
     """The grade of a line of a scale, a whole number that has not been there before."""
     text = found["grade"]
-    hint = "a grade is a whole number from 0 on, as in - 0: poor"
+    hint = say("a grade is a whole number of 0 or more and has a meaning, as in - 0: poor")
     if not text.isascii() or not text.isdigit():
-        raise InputError(f"grade {excerpt(text)}", path=place, line=line, hint=hint)
+        raise InputError(say("{text} is not a grade", text=excerpt(text)), path=place, line=line, hint=hint)
     if not found["meaning"].strip():
-        raise InputError(f"grade {text} has no meaning", path=place, line=line, hint=hint)
+        raise InputError(say("grade {grade} has no meaning", grade=text), path=place, line=line, hint=hint)
     if int(text) in before:
-        raise InputError(f"grade {text} stands there twice", path=place, line=line)
+        raise InputError(say("grade {grade} appears twice", grade=text), path=place, line=line)
     return int(text)
 
 
@@ -149,23 +154,28 @@ def load_rubric(name: str, lang: Lang = "en") -> Rubric:
         meanings = _SCALES[name][lang]
         return Rubric(name, tuple(range(max(meanings) + 1)), meanings)
     if not name.endswith(".toml"):
-        raise UnknownName("scale", name, _SCALES, hint=f"there are {', '.join(_SCALES)}, or a .toml file")
+        raise UnknownName(
+            say("scale"), name, _SCALES, hint=say("the scales are {names}; or name a .toml file", names=list(_SCALES))
+        )
     return _check(read_toml(name), name)
 
 
 def _check(raw: dict[str, Any], place: str) -> Rubric:
-    hint = 'expected name = "..." and [grades] with lines such as 0 = "not relevant"'
+    hint = say('expected name = "..." and [grades] with lines such as 0 = "not relevant"')
     entries = raw.get("grades")
     unknown = [key for key in raw if key not in {"name", "grades"}]
     if unknown or not isinstance(entries, dict) or not isinstance(raw.get("name"), str):
-        raise InputError(
-            f"not a rubric{f': unknown key {excerpt(unknown[0])}' if unknown else ''}", path=place, hint=hint
-        )
+        strange = say("not a rubric: unknown key {key}", key=excerpt(unknown[0])) if unknown else None
+        raise InputError(strange or say("not a rubric"), path=place, hint=hint)
     meanings: dict[int, str] = {}
     for key, text in entries.items():
         if not key.removeprefix("-").isdigit() or not isinstance(text, str) or not text.strip():
-            raise InputError(f"grade {excerpt(key)} = {excerpt(text)}", path=place, hint=hint)
+            raise InputError(
+                say("{key} = {text} is not a grade with its meaning", key=excerpt(key), text=excerpt(text)),
+                path=place,
+                hint=hint,
+            )
         meanings[int(key)] = text.strip()
     if not 2 <= len(meanings) <= _MOST or min(meanings) < 0:  # noqa: PLR2004
-        raise InputError("a rubric has two grades or more, from 0 on", path=place, hint=hint)
+        raise InputError(say("a rubric has two grades or more, none below 0"), path=place, hint=hint)
     return Rubric(raw["name"], tuple(sorted(meanings)), dict(sorted(meanings.items())))

@@ -9,17 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assay.grounding.claims import Given
+from assay.grounding.claims import ConversationWords
 from assay.grounding.contexts import Contexts
 from assay.grounding.matrix import ListMatrix
 from assay.grounding.preparing import Match, record, record_unjudged
 from assay.grounding.words import look_up
-from assay.judge.prompting import block, cut
+from assay.judge.prompting import block, cut, explain_failure
 from assay.llm.prompts import Prompt, mark_for
 from assay.llm.records import Request
+from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from assay.grounding.preparing import Prepared, Sentence
     from assay.llm.records import Reply
@@ -43,7 +44,7 @@ _TOKENS = 120  # of the verdict on one statement
 
 
 @dataclass(frozen=True)
-class Asking:
+class SupportCall:
     """One call: the statements it is about, by their places in the answer, and the request."""
 
     places: tuple[int, ...]
@@ -66,22 +67,22 @@ class SupportQuestion:
     max_chars: int = 60_000
     temperature: float | None = 0.0
 
-    def askings(self, ready: Prepared) -> list[Asking]:
+    def calls(self, ready: Prepared) -> list[SupportCall]:
         """The calls that a sample needs: none if there is nothing to judge or nothing to judge it by."""
         if ready.status != "scored" or not ready.contexts.bags:
             return []
         places = [place for place, part in enumerate(ready.parts) if part.kind == "claim"]
         groups = [places[start : start + _TOGETHER] for start in range(0, len(places), _TOGETHER)]
-        return [Asking(tuple(group), self._request(ready, group)) for group in groups]
+        return [SupportCall(tuple(group), self._request(ready, group)) for group in groups]
 
     def _request(self, ready: Prepared, places: Sequence[int]) -> Request:
         sample = ready.sample
         texts = cut([context.text for context in sample.contexts or ()], self.max_chars)
         said = [_statement(ready, place) for place in places]
-        mark = mark_for(self.prompt.version, sample.given, *texts, *said)
+        mark = mark_for(self.prompt.version, sample.conversation, *texts, *said)
         numbers = [str(place + 1) for place in places]
         values = {
-            "question": sample.given.strip(),
+            "question": sample.conversation.strip(),
             "contexts": "\n\n".join(block(f"context {i}", text, mark) for i, text in enumerate(texts, 1)),
             "statements": "\n\n".join(
                 block(f"statement {number}", text, mark) for number, text in zip(numbers, said, strict=True)
@@ -112,14 +113,22 @@ class SupportQuestion:
             found, why = read_verdicts(reply, places, len(ready.sample.contexts or ()))
             told |= found
             failures += [why] if why else []
-        reason = "; ".join(dict.fromkeys(failures))
+        reason = _join(dict.fromkeys(failures))
         if reason:
             ready = ready._replace(status="failed", reason=reason)
         return _matrix(ready, told, self._notes(ready)), reason
 
     def _notes(self, ready: Prepared) -> tuple[str, ...]:
         size = sum(len(context.text) for context in ready.sample.contexts or ())
-        return (f"contexts were cut to {self.max_chars:,} of {size:,} characters",) if size > self.max_chars else ()
+        return (say("judged.cut", most=self.max_chars, size=size),) if size > self.max_chars else ()
+
+
+def _join(failures: Iterable[str]) -> str:
+    """Several reasons as one."""
+    whole, *others = [*failures] or [""]
+    for other in others:
+        whole = say("judged.several", first=whole, second=other)
+    return whole
 
 
 def _statement(ready: Prepared, place: int) -> str:
@@ -152,14 +161,13 @@ def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[d
     """Read what a reply says about statements; of an incomplete one, what it has, and what is missing."""
     data = reply.data if reply.ok or reply.reason == "parse" else None
     if not isinstance(data, dict):
-        return {}, f"llm: {reply.reason or 'parse'}: {reply.message}"
+        return {}, explain_failure(reply)
     told = {
         place: found for place in places if (found := _read_verdict(data.get(str(place + 1)), contexts)) is not None
     }
     missing = [str(place + 1) for place in places if place not in told]
     if missing:
-        what = "statement" if len(missing) == 1 else "statements"
-        return told, f"llm: {reply.reason or 'parse'}: no verdict on {what} {', '.join(missing)}"
+        return told, explain_failure(reply, say("judged.no_verdict", n=len(missing), numbers=missing))
     return told, ""
 
 
@@ -186,7 +194,7 @@ def _empty_matrix(ready: Prepared, found: Sequence[Match | None]) -> ListMatrix:
 
 def _matrix(ready: Prepared, told: Mapping[int, StatementVerdict], notes: tuple[str, ...]) -> ListMatrix:
     """Make the record: each statement counts the same, and its evidence is the nearest sentence of what was named."""
-    given = Given(ready.sample)
+    given = ConversationWords(ready.sample)
     found: list[Match | None] = []
     named: list[frozenset[int]] = []
     for place, part in enumerate(ready.parts):
@@ -200,7 +208,7 @@ def _matrix(ready: Prepared, told: Mapping[int, StatementVerdict], notes: tuple[
         where = said.contexts or (() if row is None else (ready.contexts.rows[row][0],))
         named.append(frozenset(where) if VERDICTS[said.verdict] else frozenset())
     support = record(ready, "llm", found, notes)
-    missing = "the judge gave no verdict"
+    missing = say("judged.silent")
     parts = tuple(
         replace(part, weight=1.0, note=told[i].reason if i in told else missing if part.kind == "claim" else "")
         for i, part in enumerate(support.statements)
@@ -208,7 +216,7 @@ def _matrix(ready: Prepared, told: Mapping[int, StatementVerdict], notes: tuple[
     return ListMatrix(replace(support, statements=parts), named)
 
 
-def _row(ready: Prepared, part: Sentence, named: Sequence[int], given: Given) -> int | None:
+def _row(ready: Prepared, part: Sentence, named: Sequence[int], given: ConversationWords) -> int | None:
     """Row of the sentence nearest to a statement, in the contexts that the judge named, or in all."""
     if not named:
         return look_up(part.claim, ready.contexts, given).row

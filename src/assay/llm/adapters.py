@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assay.errors import UsageError
-from assay.llm.claims import looks
+from assay.llm.claims import poll_intervals
 from assay.llm.hosts import OTHER
 from assay.llm.jobs import Chat
 from assay.llm.policy import POLICY
 from assay.llm.progress import Tally
-from assay.llm.records import Cost, Reply, Request, failure, whole
+from assay.llm.records import Cost, Reply, Request, failure, mend_surrogates
 from assay.llm.wire import Traits
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Messages = Sequence[Mapping[str, Any]]
 
 _FENCED = Traits(rung="fenced")
-_LATE = failure("deadline", "the time of the run is over", cost=Cost())
+_LATE = failure("deadline", say("reply.run_over"), cost=Cost())
 
 
 class Completes(Protocol):
@@ -63,12 +64,12 @@ def as_client(thing: Any, *, name: str = "", workers: int = 8, cache: Cache | No
         client: Completes = thing
         return client
     if cache is not None and not name:
-        raise UsageError("a cache needs a name for the function, to tell its answers from others'")
+        raise UsageError(say("a cache needs a name for the function, so that its answers are not taken for another's"))
     if isinstance(thing, _One):
         return Adapter(thing.complete, name=name, workers=workers, cache=cache)
     if callable(thing):
         return Adapter(lambda request: thing(list(request.messages)), name=name, workers=workers, cache=cache)
-    raise UsageError(f"{type(thing).__name__} is neither a function nor an object with `complete`")
+    raise UsageError(say("{kind} is neither a function nor an object with `complete`", kind=type(thing).__name__))
 
 
 class Adapter:
@@ -90,7 +91,7 @@ class Adapter:
             return replace(self._ask(request), key=key, cost=Cost())
         recall = Chat(request, self.model, OTHER).recall
         with self._cache.claiming() as claimed:
-            waits = looks()
+            waits = poll_intervals()
             while not (state := claimed.take([key], recall)[key]):
                 left = end - time.monotonic()
                 if left < 0:
@@ -124,8 +125,8 @@ class Adapter:
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything; the run goes on
             return failure("error", f"{type(error).__name__}: {error}"[:300])
         if isinstance(answer, (str, Reply)):
-            return whole(answer) if isinstance(answer, str) else answer
-        return failure("error", f"the function gave {type(answer).__name__}, expected text")
+            return mend_surrogates(answer) if isinstance(answer, str) else answer
+        return failure("error", say("reply.function", kind=type(answer).__name__))
 
     def complete_many(
         self,

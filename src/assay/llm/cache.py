@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from assay.errors import UsageError, clean
+from assay.errors import UsageError, cause, clean
 from assay.llm import claims, store
 from assay.llm.records import from_json
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -109,7 +110,7 @@ class Cache:
         self, path: str | os.PathLike[str] | None = None, *, max_bytes: int = 2 << 30, patience: float = 20.0
     ) -> None:
         if max_bytes < 1 << 16:
-            raise UsageError(f"max_bytes = {max_bytes}: expected at least {1 << 16}")
+            raise UsageError(say("max_bytes = {size}: expected at least {least}", size=max_bytes, least=1 << 16))
         self.path = Path(path) if path is not None else store.default_path()
         self.max_bytes, self.patience = max_bytes, patience
         self.trouble = ""  # why the cache is off, if it is
@@ -126,8 +127,13 @@ class Cache:
         """Warn of damaged replies that were found since the last time, in one line."""
         new, self._told = len(self._damaged) - self._told, len(self._damaged)
         if new > 0:
-            what = "1 damaged reply is" if new == 1 else f"{new:,} damaged replies are"
-            _log.warning("%s not believed but asked for again, in the cache %s", what, clean(str(self.path)))
+            _log.warning(
+                say(
+                    "{n:,} damaged {n:reply was|replies were} ignored and {n:is|are} asked for again (cache {path})",
+                    n=new,
+                    path=clean(str(self.path)),
+                )
+            )
 
     def _start(self) -> None:
         self._pid = os.getpid()
@@ -194,16 +200,16 @@ class Cache:
     def put(self, key: str, reply: Reply, *, host: str, model: str) -> Future[bool]:
         """Keep a reply; the future is done when it is committed, and false when it could not be kept."""
         done: Future[bool] = Future()
-        self._put(store.row_of(key, reply, host, model), done)
+        self._enqueue(store.row_of(key, reply, host, model), done)
         return done
 
     def keep(self, key: str, reply: Reply, *, host: str, model: str) -> asyncio.Future[bool]:
         """Keep a reply, as `put`, for a coroutine to wait for."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._put(store.row_of(key, reply, host, model), done)
+        self._enqueue(store.row_of(key, reply, host, model), done)
         return done
 
-    def _put(self, row: tuple[Any, ...], done: Future[bool] | asyncio.Future[bool]) -> None:
+    def _enqueue(self, row: tuple[Any, ...], done: Future[bool] | asyncio.Future[bool]) -> None:
         if self.trouble:
             done.set_result(False)
         else:
@@ -255,7 +261,9 @@ class Cache:
     def _only_read(self) -> None:
         if self._writable:
             self._writable = False
-            _log.warning("the cache %s is read, but new replies cannot be kept in it", clean(str(self.path)))
+            _log.warning(
+                say("the cache {path} can be read, but new replies cannot be kept in it", path=clean(str(self.path)))
+            )
             self._release_all()
 
     def _serve(self, connection: sqlite3.Connection | None, batch: _Batch) -> None:
@@ -279,8 +287,9 @@ class Cache:
             job.done.set_result({key: found[key] for key in job.keys if key in found})
 
     def _give_up(self, error: Exception) -> None:
-        self.trouble = f"going on without the cache {self.path}: {error}"
-        _log.warning("%s (see: assay cache verify %s)", clean(self.trouble), clean(str(self.path)))
+        path, why = clean(str(self.path)), clean(cause(error))
+        self.trouble = say("going on without the cache {path}: {reason}", path=path, reason=why)
+        _log.warning(say("{warning} (see: assay env cache verify {path})", warning=self.trouble, path=path))
 
     def _batch(self, jobs: _Jobs) -> _Batch:
         batch = _Batch()
@@ -339,8 +348,12 @@ class Cache:
         """Go on without claims: others may pay for the same question, but nothing is lost."""
         if not self._claimless:
             self._claimless = True
-            where, why = clean(str(self.path)), clean(str(error))
-            _log.warning("others who share the cache %s may pay for the same questions: %s", where, why)
+            where, why = clean(str(self.path)), clean(cause(error))
+            _log.warning(
+                say(
+                    "others who share the cache {path} may pay for the same questions: {reason}", path=where, reason=why
+                )
+            )
         if self._claims is not None:
             self._claims.close()
             self._claims = None

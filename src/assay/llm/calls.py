@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.errors import UsageError
 from assay.llm import tokens, wire
 from assay.llm.records import Reply, Usage, failure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,7 +62,7 @@ class Call:
         del traits
         found, usage = self.read_answer(answer), usage_of(answer)
         if found is None:
-            return "hollow", failure("empty", "the answer does not hold what was asked for", usage=usage or Usage())
+            return "hollow", failure("empty", say("reply.lacks_data"), usage=usage or Usage())
         usage = usage or Usage(int(self.weight), estimated=True)
         return None, Reply("ok", data=found, usage=usage, model=str(answer.get("model") or ""))
 
@@ -129,7 +130,7 @@ def _scores_and_bill(answer: Mapping[str, Any], count: int) -> dict[str, Any] | 
 def rerank_base(url: str, shape: str) -> tuple[str, Shape]:
     """The base URL of a reranker's address, and its shape: as told, else by the address."""
     if shape not in {"auto", *SHAPES}:
-        raise UsageError(f"shape = {shape!r}: expected auto, {', '.join(SHAPES)}")
+        raise UsageError(say("shape = {shape!r}: expected one of {shapes}", shape=shape, shapes=["auto", *SHAPES]))
     base = url.rstrip("/").removesuffix(_DASHSCOPE).removesuffix("/rerank")
     if shape == "auto" and _TEI.search(url.lower()):
         return base, "tei"

@@ -65,7 +65,7 @@ def _open(place: Path, patience: float, now: float) -> sqlite3.Connection:
     return connection
 
 
-def looks() -> Iterator[float]:
+def poll_intervals() -> Iterator[float]:
     """Seconds to wait before each look at what another is asking."""
     wait = _FIRST_LOOK
     while True:

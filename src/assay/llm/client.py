@@ -14,7 +14,7 @@ from assay.errors import UsageError
 from assay.llm import tokens
 from assay.llm.budget import Ledger, Spending
 from assay.llm.cache import Cache
-from assay.llm.claims import looks
+from assay.llm.claims import poll_intervals
 from assay.llm.engine import Configuration, Patience
 from assay.llm.hosts import Address
 from assay.llm.jobs import Chat, Embed
@@ -25,6 +25,7 @@ from assay.llm.progress import Tally
 from assay.llm.records import Cost, Reply, Request, Usage, digest, failure
 from assay.llm.service import Service, chunks
 from assay.llm.wire import EmbeddingRequest
+from assay.messages import say
 from assay.results.judging import Estimate
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ class Client:
         if isinstance(secret, UsageError):
             raise secret
         if not model:
-            raise UsageError("name a model")
+            raise UsageError(say("no model is named"))
         if budget is not None and not budget > 0:
-            raise UsageError(f"budget = {budget}: expected an amount of money above 0")
+            raise UsageError(say("budget = {budget}: expected an amount of money above 0", budget=budget))
         address = Address.of(base_url)
         self._own_cache = cache is not None and not isinstance(cache, Cache)
         self._settings = Configuration(
@@ -96,12 +97,20 @@ class Client:
         price = settings.prices.price(settings.address, settings.model)
         if price is None:
             raise UsageError(
-                f"a budget needs a price, and that of {settings.model} on {settings.address.host} is not known:"
-                " give a file of prices"
+                say(
+                    "a budget needs a price, and that of {model} on {host} is not known: give a file of prices",
+                    model=settings.model,
+                    host=settings.address.host,
+                )
             )
         if price.currency != self._ledger.currency:
             raise UsageError(
-                f"the budget is in {self._ledger.currency}, the price of {settings.model} in {price.currency}"
+                say(
+                    "the budget is in {currency}, the price of {model} in {other}",
+                    currency=self._ledger.currency,
+                    model=settings.model,
+                    other=price.currency,
+                )
             )
 
     def __repr__(self) -> str:
@@ -134,8 +143,10 @@ class Client:
         cache = self._settings.cache
         if cache is None:
             return ()
-        damage = f"{cache.damaged:,} damaged replies in {cache.path} were not believed" if cache.damaged else ""
-        return tuple(filter(None, (cache.trouble, damage)))
+        damage = say(
+            "{n:,} damaged {n:reply|replies} in {path} {n:was|were} ignored", n=cache.damaged, path=str(cache.path)
+        )
+        return tuple(filter(None, (cache.trouble, damage if cache.damaged else "")))
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
@@ -184,14 +195,14 @@ class Client:
         text_of = dict(zip(keys, texts, strict=True))
         found = self._service.look_up(list(text_of))
         end = float("inf") if deadline is None else time.monotonic() + deadline
-        waits = looks()
+        waits = poll_intervals()
         while missing := [key for key in text_of if key not in found]:
             with self._claiming(missing, found) as ours:
                 left = None if deadline is None else max(end - time.monotonic(), 0.001)
                 found |= self._ask_vectors({key: text_of[key] for key in ours}, name, dimensions, batch, left)
             left_over = [key for key in missing if key not in found]
             if left_over and time.monotonic() > end:
-                late = failure("deadline", "the time of the run is over", cost=Cost())
+                late = failure("deadline", say("reply.run_over"), cost=Cost())
                 found |= {key: replace(late, key=key) for key in left_over}
             elif left_over and not ours:
                 time.sleep(min(next(waits), max(end - time.monotonic(), 0.0)))
@@ -234,7 +245,7 @@ class Client:
         jobs = ((digest({"host": self.host, **call.identity}), call) for call in calls)
         return [reply for _, reply in sorted(self._service.serve(jobs, deadline), key=itemgetter(0))]
 
-    def priced(self, reply: Reply) -> float | None:
+    def price_of(self, reply: Reply) -> float | None:
         """Money that the tokens of a reply cost, also when it came from the cache; None when that is not known."""
         settings = self._settings
         price = settings.prices.price(settings.address, reply.model or settings.model)
@@ -305,5 +316,5 @@ class Client:
 def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not (name + value).isascii() or not (name + value).isprintable():
-            raise UsageError(f"header {name!r}: only plain characters can be sent")
+            raise UsageError(say("header {name!r}: only printable ASCII characters can be sent", name=name))
     return dict(headers)

@@ -13,14 +13,16 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from assay.errors import clean
 from assay.llm import claims
 from assay.llm.flights import Batch, Flight, Waiter
 from assay.llm.pacing import Pacer
 from assay.llm.policy import POLICY, Complaint, Kind, adapt, complaint_of, kind_of, retry_after
-from assay.llm.records import Cost, Reply, Usage, failure, from_json, whole
+from assay.llm.records import Cost, Reply, Usage, failure, from_json, mend_surrogates
 from assay.llm.structured import NO_OBJECT, NO_SEAL, RUNGS
 from assay.llm.transport import Exchange, Transport
 from assay.llm.wire import Traits, encode
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,11 +105,11 @@ class Engine:
             waiter.tell(batch.over)
         elif not joined:
             self._flights[key] = flight
-            task = asyncio.get_running_loop().create_task(self._fly(flight))
+            task = asyncio.get_running_loop().create_task(self._run_flight(flight))
             self._tasks[task] = flight
-            task.add_done_callback(self._land)
+            task.add_done_callback(self._end_flight)
 
-    def _land(self, task: asyncio.Task[None]) -> None:
+    def _end_flight(self, task: asyncio.Task[None]) -> None:
         flight = self._tasks.pop(task)
         if self._flights.get(flight.key) is flight:
             del self._flights[flight.key]
@@ -127,7 +129,7 @@ class Engine:
 
     # One request ------------------------------------------------------------------------------------------------------
 
-    async def _fly(self, flight: Flight) -> None:
+    async def _run_flight(self, flight: Flight) -> None:
         try:
             outcome = await self._claim(flight)
             reply = None if outcome is None else outcome.reply
@@ -144,8 +146,8 @@ class Engine:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not leave callers waiting
             # As text: a handler that shows local variables must not find the key in them.
             where = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("a fault in assay: %s\n%s", type(error).__name__, where)
-            outcome = _Outcome(None, failure("error", f"a fault in assay: {type(error).__name__}"))
+            _log.error("a bug in assay: %s\n%s", type(error).__name__, where)
+            outcome = _Outcome(None, failure("error", say("reply.bug", kind=type(error).__name__)))
             reply = outcome.reply
         finally:
             self._flights.pop(flight.key, None)
@@ -165,7 +167,7 @@ class Engine:
         first: what is claimed is asked at once, and what waits for a place is free for others.
         """
         cache, doubted = self.settings.cache, ""
-        waits, end = claims.looks(), time.monotonic() + self.settings.patience.deadline
+        waits, end = claims.poll_intervals(), time.monotonic() + self.settings.patience.deadline
         while cache is not None and flight.keep:
             await self._place(flight)
             flight.claim, claimed = cache.claim(flight.key, doubted=doubted)
@@ -180,7 +182,7 @@ class Engine:
                 doubted = state
                 continue
             self._leave(flight)
-            if not flight.wanted:
+            if not flight.is_wanted:
                 return _GONE
             if time.monotonic() > end:
                 return _STILL_ASKED
@@ -220,7 +222,7 @@ class Engine:
                 rung = _next_rung(traits, outcome)
                 job = job.repair(outcome.reply)
             elif not await self._rest(flight, outcome, tries):
-                return _late(outcome)
+                return _miss_deadline(outcome)
 
     def _lower(self, model: str, rung: Rung) -> None:
         """Remember that the server ignores what is above this rung."""
@@ -250,7 +252,7 @@ class Engine:
 
     async def _call(self, flight: Flight, job: Job, traits: Traits) -> _Outcome:
         await self._place(flight)
-        if not flight.wanted:
+        if not flight.is_wanted:
             return _GONE
         held = await self._hold(job)
         if isinstance(held, Reply):
@@ -282,9 +284,9 @@ class Engine:
         spot = await self._pacer.leave_with(job.weight if self._pacer.counts_tokens else 0.0)
         patience = self.settings.patience
         left = flight.started + patience.deadline - time.monotonic() if flight.started else float("inf")
-        if not flight.wanted or left < min(1.0, patience.timeout / 10):  # too short for an answer, not for its price
+        if not flight.is_wanted or left < min(1.0, patience.timeout / 10):  # too short for an answer, not for its price
             self.ledger.settle(held)
-            return _TOO_LATE if flight.wanted else _GONE
+            return _TOO_LATE if flight.is_wanted else _GONE
         flight.sending = True
         flight.started = flight.started or time.monotonic()
         flight.calls += 1
@@ -295,7 +297,7 @@ class Engine:
         outcome = self._understand(job, traits, exchange)
         self._settle(flight, job, outcome, held)
         if spot is not None:
-            self._pacer.used(spot, _used(outcome, job))
+            self._pacer.used(spot, _tokens_used(outcome, job))
         return outcome
 
     def _understand(self, job: Job, traits: Traits, exchange: Exchange) -> _Outcome:
@@ -307,11 +309,12 @@ class Engine:
             if isinstance(answer, list) and getattr(job, "listed", False):
                 answer = {"results": answer}
             if not isinstance(answer, dict):
-                return _Outcome("garbage", failure("garbage", "the answer is not JSON"))
+                return _Outcome("garbage", failure("garbage", say("reply.no_json")))
             return _Outcome(*job.read(answer, traits))
         complaint = complaint or Complaint()
         kind = kind_of(exchange.status, complaint, self.settings.address.vendor)
-        message = f"HTTP {exchange.status}: {complaint.message[:300] or 'no explanation'}"
+        explanation = clean(complaint.message[:300]) or say("reply.no_explanation")
+        message = say("reply.http", status=exchange.status, message=explanation)
         wait = retry_after(exchange.headers, time.time())
         return _Outcome(kind, failure(POLICY[kind].reason, message), wait, complaint)
 
@@ -319,7 +322,7 @@ class Engine:
         text = body.decode("utf-8", errors="replace")
         try:
             found = json.loads(self.settings.key.hide(text) if self.settings.key is not None else text)
-            return whole(found) if "\\u" in text else found  # half a surrogate pair can only come escaped
+            return mend_surrogates(found) if "\\u" in text else found  # half a surrogate pair can only come escaped
         except (ValueError, RecursionError):
             return None
 
@@ -339,14 +342,13 @@ class Engine:
         price, bounds = self._price(job.model), job.bounds
         most = None if price is None or bounds is None else price.most(*bounds)
         if price is None or most is None:
-            what = "its max_tokens is not set" if bounds is None else f"the price of {job.model} is not known"
-            return failure("budget", f"a budget is set, but {what}")
+            lacking = say("reply.no_price", model=clean(job.model))
+            return failure("budget", say("reply.no_limit") if bounds is None else lacking)
         if price.currency != self.ledger.currency:
-            return failure(
-                "budget", f"the budget is in {self.ledger.currency}, the price of {job.model} in {price.currency}"
-            )
+            names = {"currency": self.ledger.currency, "model": clean(job.model), "other": price.currency}
+            return failure("budget", say("reply.currencies", **names))
         if not await self.ledger.hold(most):
-            return failure("budget", f"the rest of the budget may not suffice: the call can cost {most:.6f}")
+            return failure("budget", say("reply.over_budget", most=most))
         return most
 
     def _settle(self, flight: Flight, job: Job, outcome: _Outcome, held: float) -> None:
@@ -372,15 +374,15 @@ class Engine:
         return self._traits.setdefault(model, Traits())
 
 
-_CLOSED = failure("cancelled", "the client was closed", cost=Cost())
-_GONE = _Outcome(None, failure("cancelled", "nobody waits for it any more"))
-_TOO_LATE = _Outcome(None, failure("deadline", "its time was over before it could be sent again"))
-_STILL_ASKED = _Outcome(None, failure("deadline", "another who uses the cache was asking the same all the time"))
+_CLOSED = failure("cancelled", say("reply.closed"), cost=Cost())
+_GONE = _Outcome(None, failure("cancelled", say("reply.unwanted")))
+_TOO_LATE = _Outcome(None, failure("deadline", say("reply.too_late")))
+_STILL_ASKED = _Outcome(None, failure("deadline", say("reply.still_asked")))
 # The server works, whatever it thinks of the request.
 _ALIVE = {"filtered", "refused", "truncated", "empty", "unfit", "too_long", "unsupported", "request"}
 
 
-def _used(outcome: _Outcome, job: Job) -> float:
+def _tokens_used(outcome: _Outcome, job: Job) -> float:
     usage: Usage = outcome.reply.usage
     if usage.prompt_tokens:
         return usage.prompt_tokens + usage.completion_tokens
@@ -393,8 +395,8 @@ def _fail(outcome: _Outcome) -> _Outcome:
     return replace(outcome, reply=replace(outcome.reply, status="failed", reason=reason))
 
 
-def _late(outcome: _Outcome) -> _Outcome:
-    message = f"no time for another attempt; the last one: {outcome.reply.message or outcome.kind}"
+def _miss_deadline(outcome: _Outcome) -> _Outcome:
+    message = say("reply.last_attempt", message=outcome.reply.message or outcome.kind)
     return replace(outcome, reply=replace(outcome.reply, status="failed", reason="deadline", message=message))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from assay.llm.records import Cost, Reply, Usage, failure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +39,12 @@ class Batch:
         else:
             self._bad += 1
             if self._bad >= _HOPELESS:
-                self.stop(replace(reply, message=f"given up after {_HOPELESS} failures in a row: {reply.message}"))
+                self.stop(replace(reply, message=say("reply.given_up", n=_HOPELESS, message=reply.message)))
 
     def stop(self, reply: Reply) -> None:
         """Send nothing more: who has not been sent is told now, who has been gets the answer."""
         if self.over is None:
-            self.over = replace(failure(reply.reason, f"not sent: {reply.message}"), cost=Cost())
+            self.over = replace(failure(reply.reason, say("reply.not_sent", message=reply.message)), cost=Cost())
         for waiter in [waiter for waiter in self.waiters if not waiter.flight.sending]:
             waiter.tell(self.over)
 
@@ -54,7 +55,7 @@ class Batch:
             waiter.tell(self.over)
 
 
-class Basket:
+class ReplyQueue:
     """Replies on their way to another thread, a few at a time: waking it for each would cost more than a call does."""
 
     def __init__(self, batch: Batch) -> None:
@@ -126,7 +127,7 @@ class Flight:
     tries: dict[str, int] = field(default_factory=dict)
 
     @property
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Say whether anybody still waits."""
         return bool(self.waiters)
 

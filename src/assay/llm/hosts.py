@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from assay.errors import UsageError, excerpt
+from assay.messages import say
 
 # How thinking is switched: by a field of DashScope's, of the chat template (vLLM, llama.cpp), of DeepSeek's and Z.ai's.
 Switch = Literal["enable_thinking", "chat_template_kwargs", "thinking", "none"]
@@ -60,17 +61,21 @@ class Address:
     @classmethod
     def of(cls, base_url: str) -> Address:
         """Read a base URL such as https://dashscope.aliyuncs.com/compatible-mode/v1."""
-        example = "expected something like https://api.openai.com/v1 or http://127.0.0.1:11434/v1"
+        example = say("expected something like https://api.openai.com/v1 or http://127.0.0.1:11434/v1")
         try:
             parts = urlsplit(base_url.strip())
             port = parts.port
         except ValueError:
-            raise UsageError(f"base URL {excerpt(base_url)} cannot be read: {example}") from None
+            raise UsageError(
+                say("base URL {url} cannot be read: {example}", url=excerpt(base_url), example=example)
+            ) from None
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
             # Not quoted in the message: what stands there may be a secret.
-            raise UsageError(f"the base URL must not carry a user, a password or a query: {example}")
+            raise UsageError(
+                say("the base URL must not contain a user, a password or a query: {example}", example=example)
+            )
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise UsageError(f"base URL {excerpt(base_url)} is not an address: {example}")
+            raise UsageError(say("base URL {url} is not an address: {example}", url=excerpt(base_url), example=example))
         path = (
             parts.path.rstrip("/").removesuffix("/chat/completions").removesuffix("/embeddings").removesuffix("/rerank")
         )

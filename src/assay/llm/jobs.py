@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from assay.errors import clean
 from assay.llm import tokens, wire
 from assay.llm.policy import finish_kind
 from assay.llm.prompts import seal_for
 from assay.llm.records import Reply, Request, Usage, failure
-from assay.llm.structured import Found, repairing, sealed_object, single_object
+from assay.llm.structured import FoundObject, find_sealed, repairing, single_object
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,8 +109,8 @@ class Chat:
         """Read the answer; a cut one never counts, even if it holds JSON: that may be a quotation."""
         said = wire.read_completion(answer)
         if said is None:
-            return "hollow", failure("empty", "the answer has no choices", usage=wire.usage_of(answer) or Usage())
-        schema, found, message = self.request.schema, Found(None, ""), ""
+            return "hollow", failure("empty", say("reply.no_choices"), usage=wire.usage_of(answer) or Usage())
+        schema, found, message = self.request.schema, FoundObject(None, ""), ""
         kind: Kind | None = "refused" if said.refusal else finish_kind(said.finish_reason)
         if kind is None and not said.text:
             kind = "empty"
@@ -116,7 +118,7 @@ class Chat:
             message = said.refusal or _why(kind, said)
         elif schema is not None:
             spellings = self.request.spellings
-            found = sealed_object(said.text, schema, self.seal, given=self._user_texts, spellings=spellings)
+            found = find_sealed(said.text, schema, self.seal, given=self._user_texts, spellings=spellings)
             kind, message = "unfit" if found.why else None, found.why
         return kind, Reply(
             "ok", message=message, text=said.text, reasoning=said.reasoning, data=found.data, model=said.model,
@@ -143,10 +145,10 @@ class Chat:
 
 def _why(kind: Kind, said: wire.Completion) -> str:
     if kind == "empty":
-        return "the model only thought: allow more tokens or switch thinking off" if said.reasoning else "no text"
+        return say("reply.only_thought") if said.reasoning else say("reply.no_text")
     if kind == "truncated":
-        return "the answer was cut at max_tokens"
-    return f"the answer ended with {said.finish_reason}"
+        return say("reply.cut")
+    return say("reply.ended", reason=clean(said.finish_reason))
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ class Embed:
         del traits
         vectors, usage = wire.vectors_of(answer, len(self.request.texts)), wire.usage_of(answer)
         if vectors is None:
-            return "hollow", failure("empty", "the answer has not one vector for each text", usage=usage or Usage())
+            return "hollow", failure("empty", say("reply.no_vectors"), usage=usage or Usage())
         usage = usage or Usage(int(self.weight), estimated=True)
         return None, Reply("ok", data=vectors, usage=usage, model=str(answer.get("model") or ""))
 

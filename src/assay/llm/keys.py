@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from assay.errors import UsageError
+from assay.errors import UsageError, cause
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.llm.hosts import Address
@@ -20,12 +21,12 @@ class Key:
 
     __slots__ = ("_value",)
 
-    def __init__(self, text: str, *, source: str = "the key") -> None:
+    def __init__(self, text: str, *, source: str = "") -> None:
         self._value = text.strip().removeprefix("\ufeff").strip()
-        wrong = _wrong(self._value)
+        wrong = _wrong(self._value, source or say("the key"))
         if wrong:
             self._value = text = ""  # a traceback may show local variables
-            raise UsageError(f"{source} {wrong}")
+            raise UsageError(wrong)
 
     def reveal(self) -> str:
         """Give the key itself, for the header of a request."""
@@ -45,15 +46,15 @@ class Key:
         raise TypeError("a key is not pickled: read it again where it is needed")
 
 
-def _wrong(value: str) -> str:
+def _wrong(value: str, source: str) -> str:
     if not value:
-        return "is empty"
+        return say("{source} is empty", source=source)
     if value[0] in _QUOTES or value[-1] in _QUOTES:
-        return "has quotation marks around it: remove them"
+        return say("{source} has quotation marks around it: remove them", source=source)
     if "\n" in value or "\r" in value:
-        return "has more than one line: expected the key alone"
+        return say("{source} has more than one line: expected the key alone", source=source)
     if not value.isascii() or not value.isprintable() or " " in value:
-        return "contains blanks or characters that no key has: copy it again"
+        return say("{source} contains blanks or characters that no key has: copy it again", source=source)
     return ""
 
 
@@ -62,7 +63,7 @@ def wrap_key(key: str | Key | None) -> Key | UsageError | None:
     try:
         return Key(key) if isinstance(key, str) else key
     except UsageError as error:
-        return UsageError(str(error))
+        return UsageError(error.message)
 
 
 def find_key(
@@ -75,16 +76,16 @@ def find_key(
     gets a key only when it is named.
     """
     if sum((key is not None, file is not None, bool(env))) > 1:
-        raise UsageError("give the key one way: itself, a file, or the name of an environment variable")
+        raise UsageError(say("give the key one way: itself, a file, or the name of an environment variable"))
     if file is not None:
-        key = Key(_read(Path(file)), source=f"the key file {os.fspath(file)}")
+        key = Key(_read(Path(file)), source=say("the key file {path}", path=os.fspath(file)))
     elif env:
         if env not in os.environ:
-            raise UsageError(f"the environment variable {env} is not set")
-        key = Key(os.environ[env], source=f"the environment variable {env}")
+            raise UsageError(say("the environment variable {name} is not set", name=env))
+        key = Key(os.environ[env], source=say("the environment variable {name}", name=env))
     found = key or _from_environment(address)
     if found is not None and address.scheme == "http" and not address.is_private:
-        raise UsageError(f"the key would travel unencrypted to {address.host}: use https")
+        raise UsageError(say("the key would be sent unencrypted to {host}: use https", host=address.host))
     return found
 
 
@@ -92,9 +93,11 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"the key file {path} is not text") from None
+        raise UsageError(say("the key file {path} is not text", path=str(path))) from None
     except OSError as error:
-        raise UsageError(f"the key file {path} cannot be read: {error.strerror}") from None
+        raise UsageError(
+            say("the key file {path} cannot be read: {reason}", path=str(path), reason=cause(error))
+        ) from None
 
 
 def _from_environment(address: Address) -> Key | None:
@@ -103,7 +106,13 @@ def _from_environment(address: Address) -> Key | None:
         return None  # a server on this machine asks for no key; one that does gets it by name
     for name in ("ASSAY_API_KEY", vendor.key_env):
         if name and os.environ.get(name, "").strip():
-            return Key(os.environ[name], source=f"the environment variable {name}")
+            return Key(os.environ[name], source=say("the environment variable {name}", name=name))
     if vendor.key_env:
-        raise UsageError(f"no key for {address.host}: set {vendor.key_env} or ASSAY_API_KEY, or name a file with it")
+        raise UsageError(
+            say(
+                "no key for {host}: set {variable} or ASSAY_API_KEY, or name a file with it",
+                host=address.host,
+                variable=vendor.key_env,
+            )
+        )
     return None

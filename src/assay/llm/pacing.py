@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from assay.errors import UsageError
+from assay.messages import say
 
 # A request can reach the server later than it left: up to this much, no window of a minute there sees too many.
 _SLACK = 1.0
@@ -33,10 +34,10 @@ class Limits:
         for name in ("concurrency", "requests_per_minute", "tokens_per_minute", "start"):
             value = getattr(self, name)
             if value is not None and not value >= 1:
-                raise UsageError(f"{name} = {value}: expected a number from 1 on")
+                raise UsageError(say("{name} = {value}: expected a number of 1 or more", name=name, value=value))
 
 
-class Spot:
+class Reservation:
     """A place in a minute: when it was taken, how much of the limit it takes, and whether that minute is over."""
 
     __slots__ = ("amount", "at", "over")
@@ -51,7 +52,7 @@ class Minute:
     def __init__(self, limit: float) -> None:
         self.limit = limit
         self._window = _MINUTE + _SLACK
-        self._spots: deque[Spot] = deque()
+        self._spots: deque[Reservation] = deque()
         self._total = 0.0
         self._free_at = 0.0
 
@@ -67,15 +68,15 @@ class Minute:
             wait = max(wait, spot.at + self._window - now)
         return wait
 
-    def take(self, now: float, amount: float) -> Spot:
+    def take(self, now: float, amount: float) -> Reservation:
         """Take the amount."""
-        spot = Spot(now, amount)
+        spot = Reservation(now, amount)
         self._spots.append(spot)
         self._total += amount
         self._free_at = max(now, self._free_at) + amount * self._window / self.limit
         return spot
 
-    def correct(self, spot: Spot, amount: float) -> None:
+    def correct(self, spot: Reservation, amount: float) -> None:
         """Replace an estimate by what it really was."""
         if not spot.over:
             self._total += amount - spot.amount
@@ -153,7 +154,7 @@ class Pacer:
         self._in_a_row = 0
         self._random = random.Random()  # noqa: S311 - jitter is no secret
 
-    async def leave_with(self, tokens: float) -> Spot | None:
+    async def leave_with(self, tokens: float) -> Reservation | None:
         """Wait until a request with that many tokens may leave; returns its place among the minute's tokens."""
         if self._requests is None and self._tokens is None and self._paused_until <= time.monotonic():
             return None
@@ -178,7 +179,7 @@ class Pacer:
         """Say whether tokens are limited."""
         return self._tokens is not None
 
-    def used(self, spot: Spot, tokens: float) -> None:
+    def used(self, spot: Reservation, tokens: float) -> None:
         """Correct the tokens of a request by what it really used."""
         assert self._tokens is not None
         self._tokens.correct(spot, tokens)

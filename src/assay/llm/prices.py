@@ -12,7 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError, cause
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
@@ -107,7 +108,7 @@ class PriceTable:
                 return max(fitting, key=lambda row: row.date)
         return None
 
-    def named(self, model: str, *, day: Date | None = None) -> tuple[Price, ...]:
+    def prices_of(self, model: str, *, day: Date | None = None) -> tuple[Price, ...]:
         """Find the rows in force for a model by its name alone, one for each vendor; models of one's own have none."""
         today = day or datetime.now(tz=UTC).date()
         name = model.rpartition("/")[2].lower()
@@ -128,23 +129,23 @@ def _read(path: Path) -> tuple[Price, ...]:
     try:
         return _rows(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError:
-        raise InputError("not UTF-8 text", path=str(path)) from None
+        raise InputError(say("not UTF-8 text"), path=str(path)) from None
     except OSError as error:
-        raise InputError(f"cannot read the prices: {error.strerror}", path=str(path)) from None
+        raise InputError(say("cannot read the prices: {reason}", reason=cause(error)), path=str(path)) from None
 
 
 def _rows(text: str, place: str) -> tuple[Price, ...]:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not valid TOML: {error}", path=place) from None
+        raise InputError(say("not valid TOML: {reason}", reason=cause(error)), path=place) from None
     entries = raw.get("price", [])
     if not isinstance(entries, list) or not entries:
-        raise InputError("no prices: add [[price]] with model, date, input and output", path=place)
+        raise InputError(say("no prices: add [[price]] with model, date, input and output"), path=place)
     try:
         return tuple(_row(entry, raw.get("currency", "USD")) for entry in entries)
     except UsageError as error:
-        raise InputError(str(error), path=place) from None
+        raise InputError(error.message, path=place) from None
 
 
 def _row(entry: dict[str, Any], currency: str) -> Price:
@@ -152,16 +153,16 @@ def _row(entry: dict[str, Any], currency: str) -> Price:
     models = entry.get("model")
     names = [models] if isinstance(models, str) else models
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
-        raise UsageError("a price needs model: a name or a list of names")
+        raise UsageError(say("a price needs model: a name or a list of names"))
     day = entry.get("date")
     if not isinstance(day, Date):
-        raise UsageError(f"the price of {names[0]} needs date, such as date = 2026-11-01")
+        raise UsageError(say("the price of {model} needs date, such as date = 2026-11-01", model=names[0]))
     if not entry.get("vendor") and not entry.get("host"):
-        raise UsageError(f"the price of {names[0]} needs vendor or host")
+        raise UsageError(say("the price of {model} needs vendor or host", model=names[0]))
     raw = entry.get("tiers", [{name: entry[name] for name in _TIER_KEYS if name in entry}])
     tiers = tuple(_tier(tier, names[0]) for tier in raw)
     if [tier.up_to for tier in tiers] != sorted({tier.up_to for tier in tiers}):
-        raise UsageError(f"the tiers of {names[0]} must rise in up_to")
+        raise UsageError(say("the tiers of {model} must be in rising order of up_to", model=names[0]))
     lower = tuple(name.lower() for name in names)
     return Price(
         entry.get("vendor", ""), entry.get("host", ""), lower, day, entry.get("currency", currency), tiers,
@@ -174,7 +175,9 @@ def _tier(raw: dict[str, Any], model: str) -> Tier:
     for name in ("input", "output"):
         value = raw.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
-            raise UsageError(f"the price of {model} needs {name}, in money per million tokens")
+            raise UsageError(
+                say("the price of {model} needs {name}, in money per million tokens", model=model, name=name)
+            )
     return Tier(
         float(raw.get("up_to", float("inf"))),
         float(raw["input"]),
@@ -186,4 +189,4 @@ def _tier(raw: dict[str, Any], model: str) -> Tier:
 def _check_keys(raw: dict[str, Any], names: tuple[str, ...]) -> None:
     for key in raw:
         if key not in names:
-            raise UnknownName("key of a price", key, names)
+            raise UnknownName(say("key of a price"), key, names)

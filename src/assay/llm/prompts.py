@@ -13,6 +13,7 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from assay.errors import InputError
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,19 +75,28 @@ def read_prompt(text: str, place: str, *, needed: Sequence[str], known: Sequence
     found = dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
     if version is None or set(found) != {"system", "user"}:
         raise InputError(
-            "not a prompt", path=place, hint="expected a first line version: NAME, then the parts # system and # user"
+            say("not a prompt"),
+            path=place,
+            hint=say('expected "version: NAME" in the first line, then the parts # system and # user'),
         )
     both = found["system"] + "\n" + found["user"]
     if not Template(both).is_valid():
-        raise InputError("a $ stands where no name follows", path=place, hint="write $$ for a dollar sign")
+        raise InputError(say("a $ is not followed by a name"), path=place, hint=say("write $$ for a dollar sign"))
     used = set(Template(both).get_identifiers())
     strange = sorted(used - {*known, *needed})
     if strange:
-        raise InputError(f"${strange[0]} means nothing here", path=place, hint=f"there are ${', $'.join(known)}")
+        raise InputError(
+            say("unknown name ${name}", name=strange[0]),
+            path=place,
+            hint=say("the names are {names}", names=[f"${name}" for name in known]),
+        )
     if not set(needed) <= used:
-        lacking = ", ".join(f"${name}" for name in needed if name not in used)
-        hint = f"it must use ${', $'.join(needed)}"
-        raise InputError(f"the prompt does not use {lacking}", path=place, hint=hint)
+        lacking = [f"${name}" for name in needed if name not in used]
+        raise InputError(
+            say("the prompt does not use {names}", names=lacking),
+            path=place,
+            hint=say("it must use {names}", names=[f"${name}" for name in needed]),
+        )
     digest = sha256(text.encode()).hexdigest()[:8]
     return Prompt(f"{version[1]}+{digest}", found["system"], found["user"])
 

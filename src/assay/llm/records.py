@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.errors import UsageError, clean, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,17 +75,19 @@ class Request:
     def __post_init__(self) -> None:
         messages = tuple(self.messages)
         if not messages or not all(isinstance(message, Mapping) for message in messages):
-            raise UsageError('messages: expected a list such as [{"role": "user", "content": "..."}]')
+            raise UsageError(say('messages: expected a list such as [{{"role": "user", "content": "..."}}]'))
         for message in messages:
             if not isinstance(message.get("role"), str) or not isinstance(message.get("content"), (str, list, tuple)):
-                raise UsageError(f"message {excerpt(message)}: expected role and content")
+                raise UsageError(say("message {message}: expected role and content", message=excerpt(message)))
         if self.max_tokens is not None and self.max_tokens < 1:
-            raise UsageError(f"max_tokens = {self.max_tokens}: expected a number from 1 on, or None")
+            raise UsageError(
+                say("max_tokens = {value}: expected a number of 1 or more, or None", value=self.max_tokens)
+            )
         if self.schema is not None and self.schema.get("type") != "object":
-            raise UsageError('schema: expected a JSON schema with "type": "object"')
+            raise UsageError(say('schema: expected a JSON schema with "type": "object"'))
         if self.schema is not None and SEAL in self.schema.get("properties", {}):
-            raise UsageError(f'schema: the name "{SEAL}" is taken: every answer carries one; choose another name')
-        # One way to write the same request: its fingerprint must not hang on how it was put.
+            raise UsageError(say('schema: the name "{name}" is used by assay itself: choose another', name=SEAL))
+        # One way to write the same request: its fingerprint must not depend on how it was put.
         object.__setattr__(self, "messages", tuple(dict(message) for message in messages))
         object.__setattr__(self, "stop", tuple(self.stop))
         for name in ("temperature", "top_p"):
@@ -216,13 +220,13 @@ def failure(reason: Reason, message: str, **known: Any) -> Reply:
     return Reply("failed", reason, message, **known)
 
 
-def whole(value: Any) -> Any:
+def mend_surrogates(value: Any) -> Any:
     """Replace half surrogate pairs in a text, or in the texts of a JSON value: no file can hold them."""
     if isinstance(value, str):
         return _HALF.sub("\N{REPLACEMENT CHARACTER}", value) if not value.isascii() else value
     if isinstance(value, dict):
-        return type(value)((whole(name), whole(part)) for name, part in value.items())
-    return [whole(part) for part in value] if isinstance(value, list) else value
+        return type(value)((mend_surrogates(name), mend_surrogates(part)) for name, part in value.items())
+    return [mend_surrogates(part) for part in value] if isinstance(value, list) else value
 
 
 # What a reply was made by, as opposed to what it says, is not kept in the cache.
@@ -245,14 +249,35 @@ def to_json(reply: Reply) -> str:
     return text
 
 
+# What caches keep as plain English is said again, so that it can be told in another language: texts of today, and
+# those of earlier versions.
+_KEPT = ("no_object", "no_seal", "several", "name_twice", "copied", "no_text", "cut", "only_thought")
+_EARLIER = {
+    "no text": "reply.no_text",
+    "the answer was cut at max_tokens": "reply.cut",
+    "the model only thought: allow more tokens or switch thinking off": "reply.only_thought",
+}
+
+
+@lru_cache(maxsize=1)
+def _keys_by_text() -> dict[str, str]:
+    return {**_EARLIER, **{str(say(f"reply.{name}")): f"reply.{name}" for name in _KEPT}}
+
+
+def _say_again(text: Any) -> Any:
+    key = _keys_by_text().get(text) if isinstance(text, str) and text else None
+    return text if key is None else say(key)
+
+
 def from_json(text: str, key: str) -> Reply | None:
     """Read a reply of the cache; None when it cannot be read."""
     try:
         plain = json.loads(text)
         if "\\ud" in text:  # an escaped half of a surrogate pair, which earlier versions kept
-            plain = whole(plain)
+            plain = mend_surrogates(plain)
         plain["usage"] = Usage(**plain["usage"])
         plain["dropped"] = tuple(plain["dropped"])
+        plain["message"] = _say_again(plain["message"])
         if plain["logprobs"] is not None:
             plain["logprobs"] = tuple(TokenLogprob(**token) for token in plain["logprobs"])
         return Reply(**plain, cost=Cost(), cached=True, key=key)

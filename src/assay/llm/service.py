@@ -15,8 +15,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.llm.engine import Engine
-from assay.llm.flights import Basket, Batch
+from assay.llm.flights import Batch, ReplyQueue
 from assay.llm.records import failure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
@@ -113,7 +114,7 @@ class Service:
     ) -> Iterator[tuple[int, Reply]]:
         """Give the replies to jobs with their keys, numbered, as they come."""
         batch = Batch()
-        basket = Basket(batch)
+        basket = ReplyQueue(batch)
         end = None if deadline is None else time.monotonic() + deadline
         link: Link | None = None
         number = waiting = 0
@@ -144,12 +145,12 @@ class Service:
             if self.settings.cache is not None:
                 self.settings.cache.tell_damage()
             if link is not None:
-                link[0].soon(batch.end, failure("cancelled", "the caller went away"))
+                link[0].soon(batch.end, failure("cancelled", say("reply.caller_gone")))
 
     def _link_for(self, batch: Batch, end: float | None) -> Link:
         link = self._running()
         if end is not None:
-            late = partial(batch.end, failure("deadline", "the time of the run is over"))
+            late = partial(batch.end, failure("deadline", say("reply.run_over")))
             link[0].later(max(end - time.monotonic(), 0.0), late)
         return link
 
@@ -199,7 +200,7 @@ def _submit(link: Link, batch: Batch, items: list[Item], *, keep: bool) -> None:
 
     if not thread.soon(submit_all):
         for _, _, deliver in items:
-            deliver(failure("cancelled", "the client was closed"))
+            deliver(failure("cancelled", say("reply.closed")))
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
 from assay.llm.records import to_json
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,6 +49,12 @@ def default_path() -> Path:
         return Path(os.environ["ASSAY_CACHE"])
     folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(folder) / "assay" / "llm.sqlite"
+
+
+def cache_file(place: str) -> Path:
+    """The file of the cache that a place names: itself, or a file of ours in a folder."""
+    path = Path(place)
+    return path / "llm.sqlite" if path.is_dir() or (not path.suffix and not path.exists()) else path
 
 
 def connect(path: Path, *, patience: float) -> sqlite3.Connection:
@@ -129,7 +136,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     safe = sqlite3.sqlite_version_info >= _SAFE_WAL
     mode = connection.execute(f"PRAGMA journal_mode = {'wal' if safe else 'truncate'}").fetchone()[0]
     if mode == "wal" and not safe:
-        raise InputError("another process keeps the file in WAL mode, which this SQLite may corrupt", path=str(path))
+        raise InputError(
+            say("another process keeps the file in WAL mode, which this SQLite may corrupt"), path=str(path)
+        )
     # After a crash of the machine WAL may lose the last answers but never the file; a killed process loses nothing.
     connection.execute(f"PRAGMA synchronous = {'NORMAL' if safe else 'FULL'}")
 
@@ -140,11 +149,16 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version", "encoding")
     )
     if application != _APPLICATION:
-        raise InputError("this is a database of another program", path=str(path), hint="name another file")
+        raise InputError(say("this is a database of another program"), path=str(path), hint=say("name another file"))
     if version != _VERSION:
-        raise InputError(f"the cache has version {version}, this assay reads {_VERSION}", path=str(path))
+        raise InputError(
+            say("the cache has version {version}, but this assay reads {expected}", version=version, expected=_VERSION),
+            path=str(path),
+        )
     if encoding != "UTF-8":
-        raise InputError(f"the cache is damaged: its text is said to be {encoding}", path=str(path))
+        raise InputError(
+            say("the cache is damaged: its text encoding is {encoding}", encoding=encoding), path=str(path)
+        )
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:
@@ -187,7 +201,19 @@ def read_rows(connection: sqlite3.Connection, keys: Sequence[str]) -> tuple[dict
 
     The key is read beside the value: a damaged index could lead to the sound value of another question. All are read
     as bytes, since damaged text cannot be read as text. Raises sqlite3.DatabaseError if index and replies disagree.
+    One transaction holds all of it: a reply that another process replaces in between would look damaged.
     """
+    outer = connection.in_transaction
+    if not outer:
+        connection.execute("BEGIN")
+    try:
+        return _read_rows(connection, keys)
+    finally:
+        if not outer:
+            connection.execute("COMMIT")
+
+
+def _read_rows(connection: sqlite3.Connection, keys: Sequence[str]) -> tuple[dict[str, str], set[str]]:
     found: dict[str, str] = {}
     damaged: set[str] = set()
     for start in range(0, len(keys), _MANY):

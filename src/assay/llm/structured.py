@@ -11,15 +11,16 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from assay.llm.records import SEAL, Rung, whole
+from assay.llm.records import SEAL, Rung, mend_surrogates
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 # From what binds the server most to what only asks the model.
 RUNGS: tuple[Rung, ...] = get_args(Rung)[1:]
-NO_OBJECT = "it contains no JSON object"
-NO_SEAL = f'it lacks the entry "{SEAL}"'
+NO_OBJECT = say("reply.no_object")
+NO_SEAL = say("reply.no_seal")
 _FIRST = f'Its first entry is "{SEAL}": "%s".'
 _ASK = "Answer with one JSON object and nothing else. %s It must fit this JSON schema:"
 _FENCED = "Answer with one JSON object in a ```json block. %s It must fit this JSON schema:"
@@ -30,14 +31,14 @@ _TOO_DEEP = 200_000  # of them until an object turns out to be too deep
 _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a surrogate pair, as it is or escaped
 
 
-class Found(NamedTuple):
+class FoundObject(NamedTuple):
     """An object of an answer and what is wrong with it; no object where nothing can be said to be the answer."""
 
     data: dict[str, Any] | None
     why: str
 
 
-class _Doubled(dict[str, Any]):
+class _RepeatedNames(dict[str, Any]):
     """An object in which a name occurs twice."""
 
 
@@ -47,7 +48,7 @@ def _no_constant(name: str) -> Any:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    return found if len(found) == len(pairs) else _Doubled(found)
+    return found if len(found) == len(pairs) else _RepeatedNames(found)
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
@@ -108,9 +109,9 @@ def repairing(messages: Sequence[Mapping[str, Any]], answer: str, why: str) -> l
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def sealed_object(
+def find_sealed(
     text: str, schema: Mapping[str, Any], seal: str, *, given: Sequence[str] = (), spellings: Mapping[str, str] = {}
-) -> Found:
+) -> FoundObject:
     """Find the one object that carries the seal, and say what is wrong with it; the seal itself is taken off.
 
     Two of them, or one with a name that occurs twice, are no answer: nobody knows which was meant. Nor is an object in
@@ -130,37 +131,37 @@ def sealed_object(
             if places == 1:  # it can be the seal of one object only
                 break
     if len(found) > 1 or (found and not complete and places > 1):
-        return Found(None, "it contains more than one answer")
+        return FoundObject(None, say("reply.several"))
     if not found:
-        return Found(None, why)
+        return FoundObject(None, why)
     value = found[0]
     data = {name: part for name, part in value.items() if name != SEAL}
     if _has_a_name_twice(value):
-        return Found(None, "a name occurs twice in one object")
+        return FoundObject(None, say("reply.name_twice"))
     if _is_copied_whole(data, schema, given):
-        return Found(None, "it repeats an object of the question instead of answering it")
-    data = tidy(data, schema, spellings)
-    return Found(data, misfit(data, schema))
+        return FoundObject(None, say("reply.copied"))
+    data = normalise_words(data, schema, spellings)
+    return FoundObject(data, misfit(data, schema))
 
 
 def single_object(
     text: str, schema: Mapping[str, Any], *, given: Sequence[str] = (), spellings: Mapping[str, str] = {}
-) -> Found:
+) -> FoundObject:
     """Find the one object that fits, in an answer of the time before seals; of several, none can be believed."""
     fitting: list[tuple[int, int, dict[str, Any]]] = []
     for start, end, value in _objects(text):
         if end < 0:
-            return Found(None, "it is too long to be read to its end")
-        if not misfit(tidy(value, schema, spellings), schema):
+            return FoundObject(None, say("reply.too_long"))
+        if not misfit(normalise_words(value, schema, spellings), schema):
             # From the right: what comes later may hold what came before, and is then the object that was meant.
             fitting = [one for one in fitting if one[1] > end]
             fitting.append((start, end, value))
     if len(fitting) != 1:
-        return Found(None, "it contains more than one answer" if fitting else NO_OBJECT)
+        return FoundObject(None, say("reply.several") if fitting else NO_OBJECT)
     start, end, value = fitting[0]
     if _has_a_name_twice(value) or _is_copied(text[start:end], value, given):
-        return Found(None, "it does not show that it is an answer to this question")
-    return Found(tidy(value, schema, spellings), "")
+        return FoundObject(None, say("reply.unproven"))
+    return FoundObject(normalise_words(value, schema, spellings), "")
 
 
 def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
@@ -175,7 +176,7 @@ def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
         start = match.start()
         try:
             value, end = _DECODER.raw_decode(text, start)
-            value = whole(value) if halves else value
+            value = mend_surrogates(value) if halves else value
         except (ValueError, RecursionError) as error:
             work += getattr(error, "pos", _TOO_DEEP)  # the error counts the lines before it
         else:
@@ -200,7 +201,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _has_a_name_twice(value: Any) -> bool:
-    return any(isinstance(part, _Doubled) for part in _parts(value))
+    return any(isinstance(part, _RepeatedNames) for part in _parts(value))
 
 
 def _is_copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Sequence[str]) -> bool:
@@ -261,24 +262,27 @@ def _stands_in(text: str, words: str) -> bool:
 # Spellings ------------------------------------------------------------------------------------------------------------
 
 
-def tidy(value: Any, schema: Mapping[str, Any], spellings: Mapping[str, str] = {}) -> Any:
+def normalise_words(value: Any, schema: Mapping[str, Any], spellings: Mapping[str, str] = {}) -> Any:
     """Read words of a fixed list in other spellings: case, blanks, full stops, and the synonyms of `spellings`.
 
     Truth values are looked up as "true" and "false". What is not known stays as it is.
     """
     allowed = schema.get("enum")
     if allowed and all(isinstance(word, str) for word in allowed) and isinstance(value, (str, bool)):
-        word = _bare(str(value))
-        return {_bare(one): one for one in allowed}.get(word, spellings.get(word, value))
+        word = _normalise_word(str(value))
+        return {_normalise_word(one): one for one in allowed}.get(word, spellings.get(word, value))
     if isinstance(value, dict) and "properties" in schema:
         known: Mapping[str, Any] = schema["properties"]
-        return {name: tidy(part, known[name], spellings) if name in known else part for name, part in value.items()}
+        return {
+            name: normalise_words(part, known[name], spellings) if name in known else part
+            for name, part in value.items()
+        }
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [tidy(part, schema["items"], spellings) for part in value]
+        return [normalise_words(part, schema["items"], spellings) for part in value]
     return value
 
 
-def _bare(word: str) -> str:
+def _normalise_word(word: str) -> str:
     return unicodedata.normalize("NFKC", word).strip(" \t\r\n.。!！\"'“”*").casefold()
 
 
@@ -292,7 +296,7 @@ def misfit(value: Any, schema: Mapping[str, Any], place: str = "") -> str:
     minimum, maximum, minLength, maxLength, anyOf. Other words of JSON Schema are not checked.
     """
     if "anyOf" in schema and all(misfit(value, option, place) for option in schema["anyOf"]):
-        return f"{place or 'the object'} fits none of the alternatives"
+        return say("reply.no_alternative", place=place or say("reply.object"))
     for check in (_wrong_kind, _wrong_size, _wrong_parts):
         wrong = check(value, schema, place)
         if wrong:
@@ -304,10 +308,11 @@ def _wrong_kind(value: Any, schema: Mapping[str, Any], place: str) -> str:
     wanted = schema.get("type", [])
     names = [wanted] if isinstance(wanted, str) else wanted
     if names and not any(_is(value, name) for name in names):
-        return f"{place or 'the object'} is not of type {' or '.join(names)}"
+        return say("reply.wrong_type", place=place or say("reply.object"), types=list(names))
     allowed = [schema["const"]] if "const" in schema else schema.get("enum")
     if allowed is not None and not any(value == item and type(value) is type(item) for item in allowed):
-        return f"{place or 'the object'} is not one of {json.dumps(allowed, ensure_ascii=False)}"
+        listed = json.dumps(allowed, ensure_ascii=False)
+        return say("reply.not_listed", place=place or say("reply.object"), listed=listed)
     return ""
 
 
@@ -328,9 +333,9 @@ def _wrong_size(value: Any, schema: Mapping[str, Any], place: str) -> str:
     else:
         return ""
     if low in schema and size < schema[low]:
-        return f"{place or 'the value'} is below its {low} of {schema[low]}"
+        return say("reply.below", place=place or say("reply.value"), name=low, limit=schema[low])
     if high in schema and size > schema[high]:
-        return f"{place or 'the value'} is above its {high} of {schema[high]}"
+        return say("reply.above", place=place or say("reply.value"), name=high, limit=schema[high])
     return ""
 
 
@@ -343,10 +348,10 @@ def _wrong_parts(value: Any, schema: Mapping[str, Any], place: str) -> str:
     properties: Mapping[str, Any] = schema.get("properties", {})
     missing = [name for name in schema.get("required", ()) if name not in value]
     if missing:
-        return f"{place or 'the object'} lacks {', '.join(missing)}"
+        return say("reply.lacks", place=place or say("reply.object"), names=missing)
     extra = [name for name in value if name not in properties]
     if extra and schema.get("additionalProperties") is False:
-        return f"{place or 'the object'} has the unknown part {extra[0][:40]!r}"
+        return say("reply.unknown_part", place=place or say("reply.object"), name=extra[0][:40])
     faults = (
         misfit(value[name], part, f"{place}.{name}".lstrip(".")) for name, part in properties.items() if name in value
     )

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
 
-from assay.errors import UsageError
+from assay.errors import UsageError, cause, clean
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,19 +87,23 @@ class Transport:
         try:
             return self._httpx.AsyncHTTPTransport(verify=self._verify, limits=one, proxy=self._proxy)
         except ImportError as error:
-            raise UsageError(f"the proxy of the environment cannot be used: {error}") from None
+            raise UsageError(
+                say("the proxy that the environment names cannot be used: {reason}", reason=cause(error))
+            ) from None
 
     def _kind(self, error: Exception) -> tuple[Kind, str]:
         httpx = self._httpx
         if isinstance(error, httpx.ProxyError):
-            return "unreachable", "the proxy of the environment gives no connection"
+            return "unreachable", say("reply.proxy")
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
-            return "unreachable", f"no connection to {self._address.label}: {str(error)[:200] or 'no answer'}"
+            why = clean(cause(error)) if str(error) else say("reply.no_answer")
+            return "unreachable", say("reply.no_connection", server=self._address.label, reason=why)
         if isinstance(error, (TimeoutError, httpx.TimeoutException)):
-            return "slow", "no complete answer in time"
+            return "slow", say("reply.slow")
         if isinstance(error, (httpx.DecodingError, _TooLarge)):
-            return "garbage", "the answer cannot be unpacked" if isinstance(error, httpx.DecodingError) else str(error)
-        return "broken", f"the connection broke ({type(error).__name__})"
+            packed = isinstance(error, httpx.DecodingError)
+            return "garbage", say("reply.packed") if packed else say("reply.too_large", n=_LARGEST >> 20)
+        return "broken", say("reply.broken", kind=type(error).__name__)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -116,7 +121,7 @@ async def _content(response: httpx2.Response) -> bytes:
     async for part in stream:
         size += len(part)
         if size > _LARGEST:
-            raise _TooLarge(f"the answer is larger than {_LARGEST >> 20} MB")
+            raise _TooLarge
         parts.append(part)
     await response.aclose()
     return b"".join(parts)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError
+from assay.errors import InputError, cause
 from assay.llm import claims
 from assay.llm.records import from_json
 from assay.llm.store import add_rows, checksum_of, code_of, connect_any, connect_bare, drop_oldest, used_bytes
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,13 +109,13 @@ def verify(path: str | os.PathLike[str]) -> list[str]:
     found: list[str] = []
     try:
         with _open(path) as file:
-            found += _damaged_pages(file)
+            found += _find_damage(file)
             for row in file.execute(_ALL):
                 wrong = _wrong(row)
                 if wrong:
-                    found.append(f"reply {_text(row[1]) or row[0]}: {wrong}")
+                    found.append(say("reply {key}: {fault}", key=_text(row[1]) or row[0], fault=wrong))
     except _Damaged as error:
-        found.append(str(error))
+        found.append(error.message)
     return found
 
 
@@ -132,7 +133,7 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
             bad = [row[0] for row in file.execute(_ALL) if _wrong(row)]
             file.executemany("DELETE FROM replies WHERE id = ?", [(number,) for number in bad])
             file.execute("REINDEX")
-            if not _damaged_pages(file):
+            if not _find_damage(file):
                 return before - len(bad), len(bad)
     except _Damaged:
         pass
@@ -148,7 +149,7 @@ def _restore_length(place: Path) -> None:
         with place.open("rb+") as file:
             head = file.read(_HEADER)
             if head and b"\0" not in head:
-                raise InputError("this is no cache of replies: it is not a database", path=str(place))
+                raise InputError(say("this is not a cache of replies: the file is not a database"), path=str(place))
             if not head.startswith(_MAGIC):  # what else the header says is as little to be believed
                 return
             page = int.from_bytes(head[16:18], "big")
@@ -156,7 +157,7 @@ def _restore_length(place: Path) -> None:
             if file.seek(0, os.SEEK_END) < whole:
                 file.truncate(whole)
     except OSError as error:
-        raise InputError(f"the cache cannot be used: {error.strerror}", path=str(place)) from None
+        raise InputError(say("the cache cannot be used: {reason}", reason=cause(error)), path=str(place)) from None
 
 
 def _rescue(place: Path) -> tuple[int, int]:
@@ -166,7 +167,7 @@ def _rescue(place: Path) -> tuple[int, int]:
     """
     new, old = place.with_name(place.name + ".new"), _free_name(place)
     kept = lost = 0
-    with _telling(place), closing(_lock(place)) as source:
+    with _explain_errors(place), closing(_lock(place)) as source:
         try:
             _unlink(new)
             with _open(new, make=True) as target:
@@ -233,7 +234,7 @@ def _readable(source: sqlite3.Connection) -> Iterator[tuple[Any, ...] | None]:
             yield row
 
 
-def _damaged_pages(file: sqlite3.Connection) -> list[str]:
+def _find_damage(file: sqlite3.Connection) -> list[str]:
     return [str(row[0]) for row in file.execute("PRAGMA integrity_check") if row[0] != "ok"]
 
 
@@ -241,8 +242,8 @@ def _wrong(row: tuple[Any, ...]) -> str:
     """Say what is wrong with a row, as the cache sees it when it reads."""
     _, key, value, wanted, *_ = row
     if key is None or value is None or wanted != checksum_of(value).encode():
-        return "the value was changed"
-    return "" if from_json(value.decode(), _text(key)) is not None else "the value cannot be read"
+        return say("its value was changed")
+    return "" if from_json(value.decode(), _text(key)) is not None else say("its value cannot be read")
 
 
 def _text(raw: Any) -> str:
@@ -259,19 +260,21 @@ def _is_damage(error: sqlite3.Error) -> bool:
 
 
 @contextmanager
-def _telling(place: Path) -> Iterator[None]:
+def _explain_errors(place: Path) -> Iterator[None]:
     """Tell what is wrong in one line, and damage from what may pass: a lock, a full disk."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
         damaged = isinstance(error, sqlite3.Error) and _is_damage(error)
-        raise (_Damaged if damaged else InputError)(f"the cache cannot be used: {error}", path=str(place)) from None
+        raise (_Damaged if damaged else InputError)(
+            say("the cache cannot be used: {reason}", reason=cause(error)), path=str(place)
+        ) from None
 
 
 @contextmanager
 def _open(path: str | os.PathLike[str], *, make: bool = False) -> Iterator[sqlite3.Connection]:
     place = Path(path)
     if not make and not place.is_file():
-        raise InputError("there is no cache here", path=str(place))
-    with _telling(place), closing(connect_any(place, patience=_PATIENCE)[0]) as file:
+        raise InputError(say("there is no cache here"), path=str(place))
+    with _explain_errors(place), closing(connect_any(place, patience=_PATIENCE)[0]) as file:
         yield file

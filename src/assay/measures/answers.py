@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.grounding.record import Blank
 from assay.judge.criteria import Criterion
 from assay.measures.registry import measure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,12 +78,9 @@ def _recipe(case: Case, name: str, *, slope: float, midpoint: float) -> float | 
         else:
             value = (recipes.word_overlap if name == "overlap" else recipes.verbatim_share)(answer, texts)
     except Exception as error:  # noqa: BLE001 - a user's embedder may raise anything
-        return Blank("failed", f"embedding: {error if isinstance(error, AssayError) else _named(error)}")
-    return Blank("undefined", "the answer has no words") if value is None else value
-
-
-def _named(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        why = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
+        return Blank("failed", say("blank.fault", field="embedding", fault=why))
+    return Blank("undefined", say("blank.no_words")) if value is None else value
 
 
 @measure(cutoff="none", of="answers", needs=("answer", "contexts"), pieces=_unless_recipe, lower_is_better=True)
@@ -186,8 +184,8 @@ def context_precision(
 
 def _no_contexts(contexts: tuple[Any, ...] | None) -> Blank:
     if contexts is None:
-        return Blank("not_applicable", "the sample does not say which contexts there were")
-    return Blank("undefined", "there are no contexts")
+        return Blank("not_applicable", say("blank.contexts_unknown"))
+    return Blank("undefined", say("blank.no_contexts"))
 
 
 def _useful(case: Case, by: str, *, threshold: float) -> list[bool] | Blank:
@@ -216,14 +214,14 @@ def _gold(case: Case) -> tuple[list[str], tuple[tuple[str, ...], ...]] | Blank:
     sample = case.sample
     for name in ("context_ids", "gold_ids"):
         if name in sample.faults:
-            return Blank("failed", f"{name}: {sample.faults[name]}")
+            return Blank("failed", say("blank.fault", field=name, fault=sample.faults[name]))
     if sample.gold_ids is None:
-        return Blank("not_applicable", "the sample has no gold ids")
+        return Blank("not_applicable", say("blank.no_gold"))
     named = [context.id for context in sample.contexts or () if context.id]
     if sample.context_ids is not None:
         return list(sample.context_ids), sample.gold_ids
     if sample.contexts is None or len(named) < len(sample.contexts):
-        return Blank("not_applicable", "the contexts have no ids")
+        return Blank("not_applicable", say("blank.no_context_ids"))
     return named, sample.gold_ids
 
 
@@ -250,7 +248,7 @@ def context_recall(
             return gold
         ids, groups = gold
         if not groups:
-            return Blank("undefined", "the sample has an empty list of gold ids")
+            return Blank("undefined", say("blank.empty_gold"))
         return sum(not set(ids).isdisjoint(group) for group in groups) / len(groups)
     found = case.matrix("reference")
     return found if isinstance(found, Blank) else found.support.value or 0.0
@@ -303,10 +301,10 @@ def noise_sensitivity(
         return useful
     relevant = [place for place in every if useful[place]]
     others = [place for place in every if not useful[place]]
-    return _blamed(said, right, relevant, others if contexts == "irrelevant" else None, float(threshold))
+    return _share_to_blame(said, right, relevant, others if contexts == "irrelevant" else None, float(threshold))
 
 
-def _blamed(
+def _share_to_blame(
     said: Matrix, right: Matrix, relevant: list[int], others: list[int] | None, threshold: float
 ) -> float | Blank:
     """Share of statements that the references lack and the contexts in question support."""
@@ -342,9 +340,9 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     sample = case.sample
     for name in ("question", "answer"):
         if name in sample.faults:
-            return Blank("failed", f"{name}: {sample.faults[name]}")
+            return Blank("failed", say("blank.fault", field=name, fault=sample.faults[name]))
     if not (sample.question or "").strip():
-        return Blank("not_applicable", "the sample has no question")
+        return Blank("not_applicable", say("blank.no_question"))
     status = case.support.status
     if status in {"missing", "abstained", "undefined"}:
         return Blank(status, case.support.reason)

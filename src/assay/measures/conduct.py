@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.grounding.record import Blank
 from assay.measures.answers import Method  # noqa: TC001 - parameters are checked by their types at run time
 from assay.measures.registry import measure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: 
     Use when: answers cite.
     Not when: every sentence cites everything: look at recall too.
     """
-    found = _cited(case)
+    found = _citations(case)
     if isinstance(found, Blank):
         return found
     matrix, cited = found
@@ -69,7 +70,7 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
     Use when: answers cite, and readers rely on it.
     Not when: one citation at the end is meant for a whole paragraph.
     """
-    found = _cited(case)
+    found = _citations(case)
     if isinstance(found, Blank):
         return found
     from assay.grounding.case import claims
@@ -79,7 +80,7 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
     return sum(matrix.joint(place, cited.get(place, ([], []))[0]) >= threshold for place, _ in parts) / len(parts)
 
 
-def _cited(case: Case) -> tuple[Matrix, dict[int, tuple[list[int], list[int]]]] | Blank:
+def _citations(case: Case) -> tuple[Matrix, dict[int, tuple[list[int], list[int]]]] | Blank:
     """The support of the answer, and what is cited at each statement that claims something.
 
     These are the contexts, and the numbers that name none.
@@ -90,7 +91,7 @@ def _cited(case: Case) -> tuple[Matrix, dict[int, tuple[list[int], list[int]]]] 
     if isinstance(found, Blank):
         return found
     if not case.marks:
-        return Blank("not_applicable", "the answer has no citation marks")
+        return Blank("not_applicable", say("blank.no_marks"))
     parts = claims(found.support)
     cited: dict[int, tuple[list[int], list[int]]] = {}
     for mark in case.marks:
@@ -110,10 +111,9 @@ def _decision(case: Case) -> Decision | Blank:
     support = case.support
     if support.status in {"missing", "failed", "undefined"}:
         return Blank(support.status, support.reason)
-    told = case.holding
+    told = case.answerability
     if told.holds is None:
-        why = "nothing says whether the contexts hold the answer: no answerable, no gold ids, no reference"
-        return Blank("not_applicable", why)
+        return Blank("not_applicable", say("blank.holding_unknown"))
     if support.status == "abstained":
         return "wrong refusal" if told.holds else "right refusal"
     return "right answer" if told.holds else "wrong answer"
@@ -154,7 +154,7 @@ def right_refusals(case: Case, _k: None) -> float | Blank:
     if isinstance(found, Blank):
         return found
     if found in {"right answer", "wrong refusal"}:
-        return Blank("not_applicable", "the contexts hold the answer")
+        return Blank("not_applicable", say("blank.held"))
     return float(found == "right refusal")
 
 
@@ -173,5 +173,5 @@ def wrong_refusals(case: Case, _k: None) -> float | Blank:
     if isinstance(found, Blank):
         return found
     if found in {"right refusal", "wrong answer"}:
-        return Blank("not_applicable", "the contexts do not hold the answer")
+        return Blank("not_applicable", say("blank.not_held"))
     return float(found == "wrong refusal")

@@ -13,7 +13,8 @@ import numpy as np
 from assay.data import segments
 from assay.data.segments import ratio
 from assay.errors import UsageError
-from assay.measures.scale import needed_max_grade
+from assay.measures.scale import require_max_grade
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
@@ -31,18 +32,20 @@ def share_in_top(ranking: Ranking, k: int | None) -> Floats:
 def precision(ranking: Ranking, k: int, *, over: str = "k", min_relevance: float = 1) -> Floats:
     """Expected precision@k."""
     divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
-    return ratio(_expected_found(ranking, k, min_relevance), divisor)
+    return ratio(_mean_found(ranking, k, min_relevance), divisor)
 
 
 def recall(ranking: Ranking, k: int, *, capped: bool = False, min_relevance: float = 1) -> Floats:
     """Expected recall@k."""
     if ranking.subtopics is not None and ranking.subtopics.gold:
-        raise UsageError("recall over gold groups has no expected value over ties; use ties='docid'")
+        raise UsageError(
+            say("recall over gold groups cannot be averaged over orders of tied documents: use ties='docid'")
+        )
     total = ranking.num_relevant(min_relevance)
-    return ratio(_expected_found(ranking, k, min_relevance), np.minimum(total, k) if capped else total, empty=np.nan)
+    return ratio(_mean_found(ranking, k, min_relevance), np.minimum(total, k) if capped else total, empty=np.nan)
 
 
-def _expected_found(ranking: Ranking, k: int | None, min_relevance: float) -> Floats:
+def _mean_found(ranking: Ranking, k: int | None, min_relevance: float) -> Floats:
     return ranking.total(share_in_top(ranking, k), ranking.relevant(min_relevance))
 
 
@@ -115,11 +118,13 @@ def average_precision(
 ) -> Floats:
     """Expected average precision: any place of a tie holds any of its documents with equal chance."""
     if over == "found":
-        raise UsageError("average_precision(over='found') has no expected value over ties; use ties='docid'")
+        raise UsageError(
+            say("average_precision(over='found') cannot be averaged over orders of tied documents: use ties='docid'")
+        )
     ties = _Ties(ranking, ranking.relevant(min_relevance))
     weight = np.ones(len(ranking.grade))
     if gain == "graded":
-        weight = ranking.grade / needed_max_grade(max_grade, "average_precision(gain='graded')")
+        weight = ranking.grade / require_max_grade(max_grade, "average_precision(gain='graded')")
     worth = ties.sums(weight[ranking.relevant(min_relevance)]) / ties.size
     tie, place = _unroll(ties.size)
     rank = ties.first[tie] + place - 1

@@ -12,7 +12,8 @@ from assay.data.segments import ratio
 from assay.errors import UsageError
 from assay.measures import expected
 from assay.measures.registry import measure
-from assay.measures.scale import needed_max_grade
+from assay.measures.scale import require_max_grade
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
@@ -30,7 +31,12 @@ def gains(grades: Floats, gain: Gain | Mapping[float, float], min_relevance: flo
     worth = np.maximum(grades, 0.0)
     if gain == "exp":
         if worth.max(initial=0.0) > _EXP_LIMIT:
-            raise UsageError(f"the exponential gain of grade {worth.max():g} is too large: use linear gain or a table")
+            raise UsageError(
+                say(
+                    "the exponential gain of grade {grade:g} is too large: use linear gain or a table",
+                    grade=worth.max(),
+                )
+            )
         worth = np.exp2(worth) - 1.0
     elif isinstance(gain, Mapping):
         worth = worth.copy()
@@ -286,10 +292,10 @@ def binary_g(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
 
 def _check_persistence(p: float) -> None:
     if not 0 < p < 1:
-        raise UsageError(f"the persistence p = {p:g} of rbp must lie between 0 and 1")
+        raise UsageError(say("the persistence p = {p:g} of rbp must lie between 0 and 1", p=p))
 
 
-def _scaled(params: Mapping[str, Any]) -> frozenset[str]:
+def _scale_parameters(params: Mapping[str, Any]) -> frozenset[str]:
     """Take the protocol's threshold for binary gains, its scale for graded ones."""
     return frozenset({"binary": {"min_relevance"}, "graded": {"max_grade"}}.get(params["gain"], ()))
 
@@ -300,7 +306,7 @@ def _without_grades(ranking: Ranking) -> Bools:
     return lacking
 
 
-@measure(bounds=(0, np.inf), inherits=_scaled)
+@measure(bounds=(0, np.inf), inherits=_scale_parameters)
 def rbp(
     ranking: Ranking,
     k: int | None,
@@ -332,7 +338,7 @@ def rbp(
     else:
         worth = np.maximum(ranking.grade, 0.0)
         if gain == "graded":
-            worth = worth / needed_max_grade(max_grade, "rbp(gain='graded')")
+            worth = worth / require_max_grade(max_grade, "rbp(gain='graded')")
         elif gain == "topic":
             top = np.zeros(len(ranking))
             np.maximum.at(top, ranking.pool_query, ranking.pool_grade)
@@ -381,7 +387,7 @@ def err(ranking: Ranking, k: int | None, *, max_grade: float | None = None) -> F
     Use when: navigational queries have graded answers.
     Not when: several documents are needed.
     """
-    top = needed_max_grade(max_grade, "err")
+    top = require_max_grade(max_grade, "err")
     stop = (np.exp2(np.minimum(np.maximum(ranking.grade, 0.0), top)) - 1.0) / np.exp2(top)
     going_on = segments.running(1.0 - stop, ranking.query, product=True)
     first = segments.changes(ranking.query)

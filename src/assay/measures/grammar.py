@@ -6,10 +6,13 @@ import ast
 import math
 import os
 import re
+import unicodedata
 from typing import Any
 
 from assay.errors import UnknownName, UsageError, excerpt
+from assay.measures import chinese
 from assay.measures.registry import REGISTRY, Measure, check_parameter
+from assay.messages import say
 
 _FORM = re.compile(r"^(?P<name>[^(@]+?)\s*(?:\((?P<args>.*)\))?\s*(?:@\s*(?P<cut>[^@]+))?$", re.DOTALL)
 _TREC = re.compile(r"^(?P<name>.+?)(?P<mark>[_.])(?P<cut>[0-9][0-9.]*|[.][0-9]+)$")
@@ -83,47 +86,12 @@ ALIASES: dict[str, str] = {
     "em": "exact_match",
     "rougel": "rouge_l",
     "answer_correctness": "correctness",
-    "精确率": "precision",
-    "查准率": "precision",
-    "召回率": "recall",
-    "查全率": "recall",
-    "命中率": "hit_rate",
-    "倒数排名": "reciprocal_rank",
-    "平均倒数排名": "reciprocal_rank",
-    "平均精度": "average_precision",
-    "平均精度均值": "average_precision",
-    "覆盖率": "coverage",
-    "归一化折损累计增益": "ndcg",
-    "折损累计增益": "dcg",
-    "忠实度": "faithfulness",
-    "幻觉率": "hallucination_rate",
-    "上下文利用率": "context_utilisation",
-    "上下文精确率": "context_precision",
-    "上下文召回率": "context_recall",
-    "噪声敏感度": "noise_sensitivity",
-    "答案相关性": "answer_relevance",
-    "精确匹配": "exact_match",
-    "正确性": "correctness",
+    **chinese.aliases(),
 }
 
-# What other tools have and this one has not, in lower case: why, and what comes closest. {k} is the cutoff, with its @.
-_ABSENT: dict[str, str] = {
-    "hole": "BEIR's Hole counts the documents that are judged for no query at all; unjudged(over='k'){k} counts those"
-    " that are not judged for their own query",
-    "compat": "compatibility (ir_measures) is not offered; assay.rbo compares two rankings",
-    **{
-        name.lower(): f"ir_measures' {name} is not offered; there are alpha_ndcg, alpha_dcg, err_ia and subtopic_recall"
-        for name in ("AP_IA", "MAP_IA", "P_IA", "nERR_IA", "NRBP", "nNRBP")
-    },
-    **{
-        name.lower(): f"ir_measures' {name} is not offered; rbp and err come closest"
-        for name in ("INST", "INSQ", "BPM", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11")
-    },
-}
-_AMBIGUOUS = {
-    "Accuracy": "Accuracy{k} is hit_rate{k} in BEIR and sentence-transformers and another measure in ir_measures:"
-    " write hit_rate{k}",
-}
+# What ir_measures has and this has not, in lower case: measures over subtopics, and models of when readers stop.
+_OVER_SUBTOPICS = {"ap_ia", "map_ia", "p_ia", "nerr_ia", "nrbp", "nnrbp"}
+_STOPPING = {"inst", "insq", "bpm", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11"}
 _SETS = {"official", "set", "all_trec"}  # of trec_eval
 
 _PARAMETERS = {"rel": "min_relevance", "max_rel": "max_grade", "gains": "gain"}
@@ -154,19 +122,21 @@ def parse(text: str | Measure | os.PathLike[str]) -> Measure:
 
         return read_rubric(text)
     if not isinstance(text, str):
-        raise UsageError(f"a measure is text such as 'ndcg@10' or a decorated function, not {type(text).__name__}")
-    form = _FORM.match(text.strip())
+        raise UsageError(
+            say("a measure is text such as 'ndcg@10' or a decorated function, not {kind}", kind=type(text).__name__)
+        )
+    form = _FORM.match(unicodedata.normalize("NFKC", text).strip())  # 召回率＠５ is 召回率@5
     if form is None:
-        raise UsageError(f"cannot read the measure {excerpt(text)}; write it like ndcg(gain='exp')@10")
+        raise UsageError(say("cannot read the measure {text}; write it like ndcg(gain='exp')@10", text=excerpt(text)))
     written = form["name"].strip()
-    base, cut = _named(written, form["cut"])
+    base, cut = _resolve_name(written, form["cut"])
     given = _arguments(text, form["args"]) if form["args"] else {}
     if "cutoff" in given and "cutoff" not in base.spec.parameters:
         if cut is not None:
-            raise UsageError(f"the cutoff stands twice in {excerpt(text)}")
+            raise UsageError(say("{text} has two cutoffs: keep one", text=excerpt(text)))
         cut = str(given.pop("cutoff"))
     base, given = _as_in_ir_measures(written, base, given)
-    measure = base(**_in_our_words(base, given))
+    measure = base(**_translate_parameters(base, given))
     return measure if cut is None else _cut(measure, cut, text, written)
 
 
@@ -180,20 +150,22 @@ def as_text(measure: Any) -> Any:
     return str(measure) if type(measure).__module__.partition(".")[0] == "ir_measures" else measure
 
 
-def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:
+def _resolve_name(name: str, cut: str | None) -> tuple[Measure, str | None]:
     """Resolve a name, ours or an alias, with a cutoff of MTEB or trec_eval behind it."""
-    known = _known(name, cut)
+    known = _look_up(name, cut)
     if known is not None or cut is not None:
         form = None
     else:
         form = _AT.match(name) or _TREC.match(name)
-        known = _known(form["name"], form["cut"]) if form else None
+        known = _look_up(form["name"], form["cut"]) if form else None
     if known is None:
-        several = "several" if name.lower() in _SETS else _listed(name)
-        if several:
-            raise UsageError(f"{excerpt(name)} asks for {several} measures where one is expected")
-        hint = "repeat -m for each measure" if "," in name or "," in (cut or "") else "see: assay measures"
-        raise UnknownName("measure", name, [*REGISTRY, *ALIASES], hint=hint)
+        if name.lower() in _SETS:
+            raise UsageError(say("{name} stands for several measures: name one here", name=excerpt(name)))
+        if n := _count_listed(name):
+            raise UsageError(say("{name} stands for {n} measures: name one here", name=excerpt(name), n=n))
+        several = "," in name or "," in (cut or "")
+        hint = say("repeat -m for each measure") if several else _likely(name) or say("see: assay help measures")
+        raise UnknownName(say("measure"), name, [*REGISTRY, *ALIASES], hint=hint)
     if form is None or form.re is _AT:
         return known, cut if form is None else form["cut"]
     if known.name in {"rbp", "rbp_residual"}:
@@ -203,16 +175,22 @@ def _named(name: str, cut: str | None) -> tuple[Measure, str | None]:
     return known, form["cut"]
 
 
-def _listed(name: str) -> str:
-    """How many measures a list of trec_eval, such as P.5,10,20, asks for; nothing for what is none."""
+def _likely(name: str) -> str:
+    """The spelling of a measure whose cutoff stands in it without an @, such as ndcg10 or recall-at-5."""
+    form = re.fullmatch(r"([^\W\d][\w-]*?)[-_ ]?(?:at)?[-_ ]?(\d+)", name.strip(), re.IGNORECASE)
+    return say("write {name}", name=f"{form[1]}@{form[2]}") if form and _look_up(form[1], form[2]) is not None else ""
+
+
+def _count_listed(name: str) -> int:
+    """How many measures a list of trec_eval, such as P.5,10,20, asks for; 0 for what is not such a list."""
     base, _, params = name.partition(".")
-    return str(params.count(",") + 1) if "," in params and _known(base, None) is not None else ""
+    return params.count(",") + 1 if "," in params and _look_up(base, None) is not None else 0
 
 
 def _persistence(name: str, mark: str, digits: str) -> float:
     """Read what follows the dot of ranx's rbp.95; it was never a cutoff."""
     if mark != ".":
-        raise UsageError(f"{excerpt(name)}: write rbp(p=0.95) for a persistence, rbp@95 for a cutoff")
+        raise UsageError(say("{name}: write rbp(p=0.95) for a persistence, rbp@95 for a cutoff", name=excerpt(name)))
     return _number(name, digits if "." in digits else f"0.{digits}")
 
 
@@ -220,19 +198,58 @@ def _number(name: str, digits: str) -> float:
     try:
         return float(digits)
     except ValueError:
-        raise UsageError(f"cannot read the number in {excerpt(name)}") from None
+        raise UsageError(say("cannot read the number in {name}", name=excerpt(name))) from None
 
 
-def _known(name: str, cut: str | None) -> Measure | None:
+def _look_up(name: str, cut: str | None) -> Measure | None:
     k = "" if cut is None else f"@{cut}"
-    lower = name.lower()
-    if name in _AMBIGUOUS and lower not in REGISTRY:
-        raise UsageError(_AMBIGUOUS[name].format(k=k))
+    lower = name.lower() if name.isascii() else chinese.alias_of(name)
+    if lower in chinese.AMBIGUOUS:
+        raise UsageError(_which(name, chinese.AMBIGUOUS[lower], k))
     if lower in REGISTRY:
         return Measure(lower)
-    if lower in _ABSENT:
-        raise UsageError(f"{name}{k}: {_ABSENT[lower].format(k=k)}")
+    why = _why_refused(name, k)
+    if why:
+        raise UsageError(why)
     return parse(ALIASES[lower]) if lower in ALIASES else None
+
+
+def _which(name: str, measures: tuple[str, ...], k: str) -> str:
+    """Say how to write what a word of several meanings may stand for."""
+    cuts = {one: "" if REGISTRY[one].cutoff == "none" else k for one in measures}
+    names = [say("{name} ({other})", name=one + cut, other=chinese.NAMES[one] + cut) for one, cut in cuts.items()]
+    return say("{name} can mean several measures: write {names:or}", name=f"{name}{k}", names=names)
+
+
+def _why_refused(name: str, k: str) -> str:
+    """Why a name of other tools is none here, and what comes closest; `k` is the cutoff with its @."""
+    lower = name.lower()
+    if name == "Accuracy":
+        return say(
+            "Accuracy{k} is hit_rate{k} in BEIR and sentence-transformers, and another measure in ir_measures: "
+            "write hit_rate{k}",
+            k=k,
+        )
+    if lower == "hole":
+        return say(
+            "{name}: BEIR's Hole counts documents that are judged for no query at all; unjudged(over='k'){k} counts "
+            "those that are not judged for their own query",
+            name=f"{name}{k}",
+            k=k,
+        )
+    if lower == "compat":
+        return say(
+            "{name}: compatibility (of ir_measures) is not available; assay.rbo compares two rankings",
+            name=f"{name}{k}",
+        )
+    if lower in _OVER_SUBTOPICS:
+        return say(
+            "{name} (of ir_measures) is not available; use alpha_ndcg, alpha_dcg, err_ia or subtopic_recall",
+            name=f"{name}{k}",
+        )
+    if lower in _STOPPING:
+        return say("{name} (of ir_measures) is not available; rbp and err come closest", name=f"{name}{k}")
+    return ""
 
 
 def _as_in_ir_measures(written: str, base: Measure, given: dict[str, Any]) -> tuple[Measure, dict[str, Any]]:
@@ -245,23 +262,28 @@ def _as_in_ir_measures(written: str, base: Measure, given: dict[str, Any]) -> tu
     if name == "setf" and "beta" in rest:  # handed on to trec_eval, which takes beta squared
         beta = check_parameter(base.spec, "beta", rest["beta"])
         if beta < 0:
-            raise UsageError(f"{written}(beta={beta:g}): beta must not be below 0")
+            raise UsageError(say("{written}(beta={beta:g}): beta must be 0 or more", written=written, beta=beta))
         rest["beta"] = beta**0.5
     if base.spec.needs_subtopics and "rel" in rest and rest.pop("rel") != 1:
         raise UsageError(
-            f"{written}(rel={given['rel']}): {base.name} counts every grade above 0 and has no threshold;"
-            f" leave rel out, and the lower grades out of the judgments"
+            say(
+                "{written}(rel={rel}): {name} counts every grade above 0 and has no threshold; leave out rel, and "
+                "remove the lower grades from the judgments",
+                written=written,
+                rel=given["rel"],
+                name=base.name,
+            )
         )
     return base, rest
 
 
-def _in_our_words(base: Measure, given: dict[str, Any]) -> dict[str, Any]:
+def _translate_parameters(base: Measure, given: dict[str, Any]) -> dict[str, Any]:
     """Translate other tools' names of parameters; errors speak of the names that were written."""
     values: dict[str, Any] = {}
     for written, value in given.items():
         name = _PARAMETERS.get(written, written)
         if name in values:
-            raise UsageError(f"{base.name}: {written} stands twice among the parameters")
+            raise UsageError(say("{measure}: the parameter {name} is given twice", measure=base.name, name=written))
         check_parameter(base.spec, name, value, written)
         values[name] = value
     return values
@@ -271,24 +293,39 @@ def _cut(measure: Measure, cut: str, text: str, written: str) -> Measure:
     try:
         number = float(cut)
     except ValueError:
-        more = "; repeat -m for each measure" if "," in cut else ""
-        raise UsageError(f"the cutoff of {excerpt(text)} must be a whole number, not {excerpt(cut)}{more}") from None
+        values = {"text": excerpt(text), "cutoff": excerpt(cut)}
+        raise UsageError(
+            say("the cutoff of {text} must be a whole number, not {cutoff}; repeat -m for each measure", **values)
+            if "," in cut
+            else say("the cutoff of {text} must be a whole number, not {cutoff}", **values)
+        ) from None
     if not math.isfinite(number):
-        raise UsageError(f"the cutoff of {excerpt(text)} must be a finite number")
+        raise UsageError(say("the cutoff of {text} must be a finite number", text=excerpt(text)))
     if measure.name in _FRACTIONS and (measure.name != "r_precision" or written.lower().startswith("rprec_mult")):
         return measure(**{_FRACTIONS[measure.name]: number})
     if number != int(number):
-        raise UsageError(f"the cutoff of {excerpt(text)} must be a whole number from 1 on")
+        raise UsageError(say("the cutoff of {text} must be a whole number, 1 or more", text=excerpt(text)))
     if measure.spec.cutoff == "none":
         top = _IN_THE_TOP.get(measure.name)
-        more = f", or {top}@{int(number)} for the first {int(number)} documents" if top else ""
-        raise UsageError(f"{written} takes no cutoff: write {written}{more}")
+        k = int(number)
+        raise UsageError(
+            say(
+                "{name} takes no cutoff: write {name}, or {top}@{k} for the first {k} documents",
+                name=written,
+                top=top,
+                k=k,
+            )
+            if top
+            else say("{name} takes no cutoff: write {name}", name=written)
+        )
     return measure @ int(number)
 
 
 def _arguments(text: str, source: str) -> dict[str, Any]:
     """Read `gain='exp', capped=true` as keyword arguments with literal values, under the names that were written."""
-    wrong = UsageError(f"cannot read the parameters of {excerpt(text)}; write them like ndcg(gain='exp')")
+    wrong = UsageError(
+        say("cannot read the parameters of {text}; write them like ndcg(gain='exp')", text=excerpt(text))
+    )
     try:
         call = ast.parse(f"f({source})", mode="eval").body
     except (SyntaxError, ValueError):
@@ -300,7 +337,7 @@ def _arguments(text: str, source: str) -> dict[str, Any]:
         if keyword.arg is None:
             raise wrong
         if keyword.arg in values:
-            raise UsageError(f"parameter {keyword.arg} stands twice in {excerpt(text)}")
+            raise UsageError(say("the parameter {name} appears twice in {text}", name=keyword.arg, text=excerpt(text)))
         values[keyword.arg] = _value(keyword.value, wrong)
     return {"gain": {"log2": "linear", "exp-log2": "exp"}[values.pop("dcg")], **values} if _is_dcg(values) else values
 

@@ -10,6 +10,7 @@ from assay.data import segments
 from assay.data.segments import ratio
 from assay.errors import UsageError
 from assay.measures.registry import measure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
@@ -89,7 +90,7 @@ def _divisor(ranking: Ranking, k: int | None, over: str, name: str) -> Floats | 
     if over == "retrieved":
         return ranking.shown(k)
     if k is None:
-        raise UsageError(f"{name}(over='k') needs a cutoff: write {name}(over='k')@10")
+        raise UsageError(say("{name}(over='k') needs a cutoff: write {name}(over='k')@10", name=name))
     return np.full(len(ranking), float(k))
 
 

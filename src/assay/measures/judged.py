@@ -9,6 +9,7 @@ from assay.grounding.record import Blank
 from assay.judge import criteria
 from assay.judge.criteria import Criterion, ungradable
 from assay.measures.registry import REGISTRY, measure
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +22,7 @@ _RUBRICS: dict[str, Criterion] = {}  # rubrics that were read, by the digest of 
 _CORRECTNESS = Criterion("correctness", "correctness", shows=("question", "reference"), needs=("reference",))
 
 
-def _graded(case: Case, criterion: Criterion) -> float | Blank:
+def _grade_of(case: Case, criterion: Criterion) -> float | Blank:
     """The grade of an answer, or why it has none."""
     blank = ungradable(case.sample, criterion)
     if blank is not None:
@@ -50,7 +51,7 @@ def correctness(case: Case, _k: None, *, method: Literal["auto", "llm"] = "auto"
     Use when: answers are sentences and references exist.
     Not when: the judge has not been compared with people.
     """
-    return _graded(case, _CORRECTNESS)
+    return _grade_of(case, _CORRECTNESS)
 
 
 def _own_criterion(params: Mapping[str, Any]) -> Criterion:
@@ -59,8 +60,14 @@ def _own_criterion(params: Mapping[str, Any]) -> Criterion:
     if found is not None:
         return found
     if not params["digest"]:
-        raise UsageError("a rubric is a file: name it, as in -m tone.md")
-    raise UsageError(f"the rubric {excerpt(params['name'])} ({params['digest']}) is not here: ask for it by its file")
+        raise UsageError(say("a rubric is a file: name it, as in -m tone.md"))
+    raise UsageError(
+        say(
+            "the rubric {name} ({digest}) has not been read: name its file, as in -m tone.md",
+            name=excerpt(params["name"]),
+            digest=params["digest"],
+        )
+    )
 
 
 def _own_bounds(params: Mapping[str, Any]) -> tuple[float, float]:
@@ -104,15 +111,15 @@ def rubric(
     Use when: what matters is special to you: tone, house style, a duty to warn, completeness of a form.
     Not when: the judge has not been compared with people on this very rubric.
     """
-    return _graded(case, _own_criterion({"name": name, "digest": digest}))
+    return _grade_of(case, _own_criterion({"name": name, "digest": digest}))
 
 
 def read_rubric(place: str | os.PathLike[str]) -> Measure:
     """Read a user's rubric, and make a measure of it."""
     found = criteria.read_rubric(place)
     if found.name in REGISTRY:
-        hint = "give it another name in a first line name: ..."
-        raise InputError(f"there is a measure {found.name} already", path=str(place), hint=hint)
+        hint = say("give it another name: begin the file with a line such as name: my_{name}", name=found.name)
+        raise InputError(say("there is already a measure called {name}", name=found.name), path=str(place), hint=hint)
     _RUBRICS[found.digest] = found.criterion
     scale = found.criterion.scale
     assert scale is not None

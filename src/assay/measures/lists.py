@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
-from assay.formats.given import as_whole_run
+from assay.formats.conversion import as_whole_run
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ def overlap(first: Any, second: Any, k: int) -> dict[str, float]:
     {'q': 0.5}
     """
     if k < 1:
-        raise UsageError("overlap needs a cutoff from 1 on")
+        raise UsageError(say("overlap needs a cutoff of 1 or more"))
     return {query: overlap_lists(a, b, k) for query, (a, b) in _pairs(first, second).items()}
 
 
@@ -45,7 +46,7 @@ def rbo(first: Any, second: Any, *, p: float = 0.9) -> dict[str, float]:
     {'q': 1.0}
     """
     if not 0 < p < 1:
-        raise UsageError("rbo needs a persistence p between 0 and 1")
+        raise UsageError(say("rbo needs a persistence p between 0 and 1"))
     return {query: rbo_lists(a, b, p) for query, (a, b) in _pairs(first, second).items()}
 
 
@@ -79,16 +80,16 @@ def rbo_lists(first: Sequence[Any], second: Sequence[Any], p: float) -> float:
 
 
 def _pairs(first: Any, second: Any) -> dict[str, tuple[list[str], list[str]]]:
-    a, b = _ranked(first), _ranked(second)
+    a, b = _as_lists(first), _as_lists(second)
     return {query: (a.get(query, []), b.get(query, [])) for query in sorted({*a, *b})}
 
 
-def _ranked(data: Any) -> Mapping[str, list[str]]:
+def _as_lists(data: Any) -> Mapping[str, list[str]]:
     """Take runs in any form that evaluate takes."""
-    return ranked_lists(as_whole_run(data))
+    return order_lists(as_whole_run(data))
 
 
-def ranked_lists(run: Run, depth: int | None = None, *, given: bool = False) -> dict[str, list[str]]:
+def order_lists(run: Run, depth: int | None = None, *, given: bool = False) -> dict[str, list[str]]:
     """Order each query's documents as trec_eval does (or equal scores as `given`), down to a depth."""
     if given:
         frame = run.frame.sort(["query_id", "score"], descending=[False, True], maintain_order=True)

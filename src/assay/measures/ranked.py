@@ -10,14 +10,14 @@ from assay.data import segments
 from assay.data.segments import ratio
 from assay.measures import expected
 from assay.measures.registry import measure
-from assay.measures.scale import needed_max_grade
+from assay.measures.scale import require_max_grade
 
 if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Bools, Floats, Ints
 
 
-def found(ranking: Ranking, k: int | None, min_relevance: float) -> Ints:
+def count_relevant(ranking: Ranking, k: int | None, min_relevance: float) -> Ints:
     """Count the relevant documents in the top k."""
     return ranking.count(ranking.within(k) & ranking.relevant(min_relevance))
 
@@ -44,7 +44,7 @@ def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k"
     Not when: nothing may be missed, or queries differ widely in their number of relevant documents.
     """
     divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
-    return ratio(found(ranking, k, min_relevance), divisor)
+    return ratio(count_relevant(ranking, k, min_relevance), divisor)
 
 
 def _reachable(ranking: Ranking, k: int | None, *, capped: bool, min_relevance: float) -> Floats | None:
@@ -70,15 +70,15 @@ def recall(ranking: Ranking, k: int, *, capped: bool = False, min_relevance: flo
     Use when: nothing may be missed: first-stage retrieval, the context of a generator, legal or medical search.
     Not when: the order within the top k matters.
     """
-    hits, total = _recalled(ranking, k, min_relevance)
+    hits, total = _count_recalled(ranking, k, min_relevance)
     return ratio(hits, np.minimum(total, k) if capped else total, empty=np.nan)
 
 
-def _recalled(ranking: Ranking, k: int, min_relevance: float) -> tuple[Ints, Ints]:
+def _count_recalled(ranking: Ranking, k: int, min_relevance: float) -> tuple[Ints, Ints]:
     """Count what recall counts, in the top k and in all: documents, or groups of gold."""
     if ranking.subtopics is not None and ranking.subtopics.gold:
         return _groups(ranking, k, min_relevance)
-    return found(ranking, k, min_relevance), ranking.num_relevant(min_relevance)
+    return count_relevant(ranking, k, min_relevance), ranking.num_relevant(min_relevance)
 
 
 def _groups(ranking: Ranking, k: int, min_relevance: float) -> tuple[Ints, Ints]:
@@ -119,7 +119,7 @@ def f1(
     Not when: the order within the top k matters.
     """
     precise = precision.spec.function(ranking, k, over=over, min_relevance=min_relevance)
-    recalled = ratio(*_recalled(ranking, k, min_relevance))
+    recalled = ratio(*_count_recalled(ranking, k, min_relevance))
     weight = beta * beta
     return ratio((1 + weight) * precise * recalled, weight * precise + recalled)
 
@@ -141,7 +141,7 @@ def hit_rate(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     Use when: one good document is enough.
     Not when: several relevant documents are needed.
     """
-    return (found(ranking, k, min_relevance) > 0).astype(np.float64)
+    return (count_relevant(ranking, k, min_relevance) > 0).astype(np.float64)
 
 
 @measure(ideal_is_one=True, expected=expected.reciprocal_rank)
@@ -199,7 +199,7 @@ def average_precision(
     mask = relevant & ranking.within(k)
     terms = precision_at_hits(ranking, relevant)
     if gain == "graded":
-        terms = terms * (ranking.grade / needed_max_grade(max_grade, "average_precision(gain='graded')"))
+        terms = terms * (ranking.grade / require_max_grade(max_grade, "average_precision(gain='graded')"))
     divisor = ranking.num_relevant(min_relevance)
     if over == "min_k" and k is not None:
         divisor = np.minimum(divisor, k)
@@ -220,7 +220,7 @@ def coverage(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     Use when: traffic is sampled and some queries have no judged answer at all.
     Not when: systems with different query sets are compared.
     """
-    return (found(ranking, k, min_relevance) > 0).astype(np.float64)
+    return (count_relevant(ranking, k, min_relevance) > 0).astype(np.float64)
 
 
 @measure(cutoff="required", needs_relevant=True, bounds=(0, np.inf))
@@ -233,7 +233,7 @@ def hits(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     Use when: counts are easier to explain than shares.
     Not when: queries differ widely in their number of relevant documents.
     """
-    return found(ranking, k, min_relevance).astype(np.float64)
+    return count_relevant(ranking, k, min_relevance).astype(np.float64)
 
 
 @measure(cutoff="none", ideal_is_one=True)
@@ -279,7 +279,7 @@ def interpolated_precision(
     Use when: a recall-precision curve is drawn.
     Not when: a single number is wanted.
     """
-    return _interpolated(ranking, (recall,), rounding, min_relevance)
+    return _interpolate(ranking, (recall,), rounding, min_relevance)
 
 
 @measure(cutoff="none", ideal_is_one=True)
@@ -304,10 +304,10 @@ def eleven_point(
     Use when: old figures must be matched.
     Not when: otherwise: average_precision.
     """
-    return _interpolated(ranking, points, rounding, min_relevance)
+    return _interpolate(ranking, points, rounding, min_relevance)
 
 
-def _interpolated(
+def _interpolate(
     ranking: Ranking, points: tuple[float, ...], rounding: Literal["nearest", "trec9"], min_relevance: float
 ) -> Floats:
     relevant = ranking.relevant(min_relevance)

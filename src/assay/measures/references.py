@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.grounding.record import Blank
 from assay.measures.registry import measure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ _PIECE = rf"[{_HAN}]|[^\s{_HAN}]+"
 _ARTICLES = {"a", "an", "the"}
 
 
-class _Bare(dict[int, int | None]):
+class _PunctuationTable(dict[int, int | None]):
     """A table for str.translate that drops punctuation of any script; filled as characters are met."""
 
     def __missing__(self, code: int) -> int | None:
@@ -32,7 +33,7 @@ class _Bare(dict[int, int | None]):
         return found
 
 
-_BARE = _Bare()
+_BARE = _PunctuationTable()
 
 
 def plain_tokens(text: str) -> list[str]:
@@ -46,12 +47,12 @@ def _best(case: Case, value: Callable[[str, str], float]) -> float | Blank:
     sample = case.sample
     for name in ("answer", "reference"):
         if name in sample.faults:
-            return Blank("failed", f"{name}: {sample.faults[name]}")
+            return Blank("failed", say("blank.fault", field=name, fault=sample.faults[name]))
     references = [text for text in sample.references if text.strip()]
     if not references:
-        return Blank("not_applicable", "the sample has no reference")
+        return Blank("not_applicable", say("blank.no_reference"))
     if sample.answer is None or not sample.answer.strip():
-        return Blank("missing", "there is no answer" if sample.answer is None else "the answer is empty")
+        return Blank("missing", say("blank.no_answer" if sample.answer is None else "blank.empty_answer"))
     answer = sample.answer
     return max(value(answer, text) for text in references)
 

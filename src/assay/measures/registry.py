@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.data.scores import Aggregate, Column, Parameter, Subject
 from assay.errors import UnknownName, UsageError, excerpt
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.protocol import Protocol
@@ -88,7 +89,7 @@ class Spec:
         """Types of the parameters."""
         return get_type_hints(self.function, _names(self.function))
 
-    def inherited(self, params: Mapping[str, Any]) -> frozenset[str]:
+    def protocol_parameters(self, params: Mapping[str, Any]) -> frozenset[str]:
         """Name the parameters that the protocol fills when they are not given."""
         if self.inherits is not None:
             return self.inherits(params)
@@ -124,23 +125,23 @@ class Measure:
     def __matmul__(self, k: int) -> Measure:
         """Set the cutoff."""
         if self.spec.cutoff == "none":
-            raise UsageError(f"{self.name} takes no cutoff: write {self.name}, not {self.name}@{k}")
+            raise UsageError(say("{name} takes no cutoff: write {name}, not {name}@{k}", name=self.name, k=k))
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-            raise UsageError(f"the cutoff of {self.name}@{k} must be a whole number from 1 on")
+            raise UsageError(say("the cutoff of {name}@{k} must be a whole number, 1 or more", name=self.name, k=k))
         if k > _DEEPEST:
-            raise UsageError(f"the cutoff of {self.name}@{k} is beyond any list")
+            raise UsageError(say("the cutoff of {name}@{k} is too large", name=self.name, k=k))
         return Measure(self.name, int(k), self.params)
 
     def __str__(self) -> str:
         default = {name: p.default for name, p in self.spec.parameters.items()} | {"judged_only": False}
-        return self._written([(name, value) for name, value in self.params if default[name] != _thawed(value)])
+        return self._spell([(name, value) for name, value in self.params if default[name] != _thaw(value)])
 
     @property
     def text(self) -> str:
         """All parameters that were given, also those that are defaults: a protocol has other defaults."""
-        return self._written(list(self.params))
+        return self._spell(list(self.params))
 
-    def _written(self, params: list[tuple[str, Any]]) -> str:
+    def _spell(self, params: list[tuple[str, Any]]) -> str:
         shown = ", ".join(f"{name}={_literal(value)}" for name, value in params)
         return self.name + (f"({shown})" if shown else "") + (f"@{self.k}" if self.k else "")
 
@@ -148,13 +149,13 @@ class Measure:
     def arguments(self) -> dict[str, Any]:
         """All parameters of the function with their values."""
         values = {name: p.default for name, p in self.spec.parameters.items()}
-        return values | {name: _thawed(value) for name, value in self.params if name != "judged_only"}
+        return values | {name: _thaw(value) for name, value in self.params if name != "judged_only"}
 
     def bind(self, defaults: Mapping[str, Mapping[str, Any]], **inherited: float | None) -> Measure:
         """Fill what was not given from a protocol: the measure's defaults there, then thresholds."""
         given = dict(self.params)
         measure = self(**{k: v for k, v in defaults.get(self.name, {}).items() if k not in given})
-        takes = self.spec.inherited(measure.arguments)
+        takes = self.spec.protocol_parameters(measure.arguments)
         fill = {n: v for n, v in inherited.items() if n in takes and n not in dict(measure.params) and v is not None}
         return measure(**fill)
 
@@ -169,12 +170,25 @@ class Measure:
         if spec.of == subject:
             return
         if spec.of == "spans":
-            raise UsageError(f"{self} needs gold spans, which an experiment has: [data] gold = FILE, then assay run")
-        raise UsageError(f"{self.label} is a measure of {spec.of}, not of {subject}: use assay {_COMMANDS[spec.of]}")
+            raise UsageError(
+                say(
+                    "{measure} needs gold spans: name their file in an experiment, [data] gold = FILE, for assay run",
+                    measure=str(self),
+                )
+            )
+        raise UsageError(
+            say(
+                "{label} is a measure of {of}, not of {subject}: use assay {command}",
+                label=self.label,
+                of=name_subject(spec.of),
+                subject=name_subject(subject),
+                command=_COMMANDS[spec.of],
+            )
+        )
 
     def _check_cutoff(self) -> None:
         if self.spec.cutoff == "required" and self.k is None:
-            raise UsageError(f"{self.name} needs a cutoff: write {self.name}@10")
+            raise UsageError(say("{name} needs a cutoff: write {name}@10", name=self.name))
 
     def compute(self, ranking: Ranking) -> Floats:
         """Per-query values; NaN where the measure is undefined."""
@@ -182,19 +196,29 @@ class Measure:
         self.check_subject("rankings")
         self._check_cutoff()
         if spec.needs_subtopics and ranking.subtopics is None:
-            raise UsageError(f"{self.name} needs judgments with subtopics (the second column of the judgments file)")
+            raise UsageError(
+                say("{name} needs judgments with subtopics (the second column of the judgments file)", name=self.name)
+            )
         if dict(self.params).get("judged_only"):
             ranking = ranking.condensed()
         function = spec.function
         if ranking.expected and not spec.order_free:
             if spec.expected is None:
-                able = ", ".join(sorted(other.name for other in REGISTRY.values() if other.expected))
-                raise UsageError(f"{self.name} has no expected value over ties; use ties='docid', or one of {able}")
+                able = sorted(other.name for other in REGISTRY.values() if other.expected)
+                raise UsageError(
+                    say(
+                        "{name} cannot be averaged over orders of tied documents: use ties='docid', or one of {able}",
+                        name=self.name,
+                        able=able,
+                    )
+                )
             function = spec.function if spec.expected == "itself" else spec.expected
         arguments = self.arguments
         values = np.array(function(ranking, self.k, **arguments), dtype=np.float64)
         if values.shape != (len(ranking),):
-            raise UsageError(f"measure {self.name} must return one number per query, {len(ranking)} of them")
+            raise UsageError(
+                say("the measure {name} must return one number per query ({n} in all)", name=self.name, n=len(ranking))
+            )
         if spec.needs_relevant and self.threshold is not None:
             values[ranking.num_relevant(self.threshold) == 0] = np.nan
         return values
@@ -209,7 +233,7 @@ class Measure:
     def threshold(self) -> float | None:
         """The smallest grade that counts as relevant; None where the gain is not a matter of relevant or not."""
         arguments = self.arguments
-        used = "min_relevance" in self.spec.inherited(arguments) or "min_relevance" in dict(self.params)
+        used = "min_relevance" in self.spec.protocol_parameters(arguments) or "min_relevance" in dict(self.params)
         return arguments.get("min_relevance") if used else None
 
     def column(self, label: str = "") -> Column:
@@ -324,13 +348,18 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
         name = function.__name__.rstrip("_")
         options.setdefault("cutoff", "optional")
         if name in REGISTRY and REGISTRY[name].function.__module__.startswith("assay."):
-            raise UsageError(f"there is a measure {name} already: give yours another name")
+            raise UsageError(say("there is already a measure called {name}: give yours another name", name=name))
         if function.__code__.co_argcount < 2:  # noqa: PLR2004
-            raise UsageError(f"measure {name} must take (ranking, k, *, parameters...)")
+            raise UsageError(say("the measure {name} must take (ranking, k, *, parameters...)", name=name))
         REGISTRY[name] = Spec(name, function, order=len(REGISTRY), **options)
         return Measure(name)
 
     return register if function is None else register(function)
+
+
+def name_subject(subject: Subject) -> str:
+    """What measures are of, in words."""
+    return {"rankings": say("rankings"), "answers": say("answers"), "spans": say("gold spans")}[subject]
 
 
 def _names(function: Function) -> dict[str, Any]:
@@ -349,14 +378,22 @@ def check_parameter(spec: Spec, name: str, value: Any, written: str = "") -> Any
         hint = spec.hints[name]
     else:
         raise UnknownName(
-            f"parameter of {spec.name}",
+            say("parameter of {name}", name=spec.name),
             written or name,
             [*spec.parameters, *(["judged_only"] if spec.of == "rankings" else [])],
-            hint=f"see: assay measures {spec.name}",
+            hint=say("see: assay help {name}", name=spec.name),
         )
     if not _fits(value, hint):
-        raise UsageError(f"{spec.name}({written or name}={_literal(value)}): expected {_described(hint)}")
-    return _frozen(value)
+        raise UsageError(
+            say(
+                "{name}({parameter}={value}): expected {expected}",
+                name=spec.name,
+                parameter=written or name,
+                value=_literal(value),
+                expected=_describe(hint),
+            )
+        )
+    return _freeze(value)
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -377,25 +414,28 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
-def _described(hint: Any) -> str:
+def _describe(hint: Any) -> str:
+    """What a parameter of such a type may be."""
     if get_origin(hint) is Literal:
-        return "one of " + ", ".join(map(repr, get_args(hint)))
+        return say("one of {choices}", choices=[repr(choice) for choice in get_args(hint)])
     if get_origin(hint) in {dict, Mapping}:
-        return "a table like {1: 0.5, 2: 1.0}"
+        return say("a table like {{1: 0.5, 2: 1.0}}")
     if get_origin(hint) is tuple:
-        return "numbers like (0.2, 0.5)"
+        return say("numbers like (0.2, 0.5)")
     if get_args(hint):
-        return " or ".join(_described(part) for part in get_args(hint) if part is not type(None))
-    return {float: "a number", int: "a whole number", bool: "true or false"}.get(hint, str(hint))
+        return say("{kinds:or}", kinds=[_describe(part) for part in get_args(hint) if part is not type(None)])
+    if hint is bool:
+        return say("true or false")
+    return say("a text") if hint is str else say("a whole number") if hint is int else say("a number")
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ("table", tuple(sorted(value.items())))
     return tuple(value) if isinstance(value, list) else value
 
 
-def _thawed(value: Any) -> Any:
+def _thaw(value: Any) -> Any:
     return dict(value[1]) if isinstance(value, tuple) and value[:1] == ("table",) else value
 
 
@@ -408,7 +448,7 @@ def _storable(value: Any) -> Parameter:
 
 
 def _literal(value: Any) -> str:
-    value = _thawed(value)
+    value = _thaw(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():

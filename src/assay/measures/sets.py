@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.data.segments import ratio
-from assay.measures.ranked import f_measure, found
+from assay.measures.ranked import count_relevant, f_measure
 from assay.measures.registry import measure
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def set_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Fl
     Use when: a filter returns a set, not a ranking.
     Not when: lists have a fixed length such as 1,000.
     """
-    return ratio(found(ranking, None, min_relevance), ranking.retrieved)
+    return ratio(count_relevant(ranking, None, min_relevance), ranking.retrieved)
 
 
 @measure(cutoff="none", order_free=True, ideal_is_one=True)
@@ -38,7 +38,7 @@ def set_recall(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Float
     Use when: a filter returns a set, or a candidate list is judged.
     Not when: lists are cut at different lengths.
     """
-    return ratio(found(ranking, None, min_relevance), ranking.num_relevant(min_relevance))
+    return ratio(count_relevant(ranking, None, min_relevance), ranking.num_relevant(min_relevance))
 
 
 @measure(cutoff="none", order_free=True)
@@ -55,7 +55,9 @@ def set_f1(ranking: Ranking, _k: None, *, beta: float = 1, min_relevance: float 
     Use when: a filter returns a set, not a ranking.
     Not when: lists have a fixed length.
     """
-    return f_measure(found(ranking, None, min_relevance), ranking.retrieved, ranking.num_relevant(min_relevance), beta)
+    return f_measure(
+        count_relevant(ranking, None, min_relevance), ranking.retrieved, ranking.num_relevant(min_relevance), beta
+    )
 
 
 @measure(cutoff="none", order_free=True)
@@ -68,7 +70,7 @@ def set_average_precision(ranking: Ranking, _k: None, *, min_relevance: float = 
     Use when: a filter returns a set, not a ranking.
     Not when: lists have a fixed length.
     """
-    hits = found(ranking, None, min_relevance).astype(np.float64)
+    hits = count_relevant(ranking, None, min_relevance).astype(np.float64)
     return ratio(hits * hits, ranking.retrieved * ranking.num_relevant(min_relevance))
 
 
@@ -83,7 +85,7 @@ def relative_precision(ranking: Ranking, k: int, *, min_relevance: float = 1) ->
     Use when: queries have fewer than k relevant documents.
     Not when: never wrong, only less common than recall(capped=true).
     """
-    return ratio(found(ranking, k, min_relevance), np.minimum(ranking.num_relevant(min_relevance), k))
+    return ratio(count_relevant(ranking, k, min_relevance), np.minimum(ranking.num_relevant(min_relevance), k))
 
 
 @measure(cutoff="none", order_free=True)
@@ -97,7 +99,7 @@ def set_relative_precision(ranking: Ranking, _k: None, *, min_relevance: float =
     Not when: lists have a fixed length.
     """
     return ratio(
-        found(ranking, None, min_relevance), np.minimum(ranking.num_relevant(min_relevance), ranking.retrieved)
+        count_relevant(ranking, None, min_relevance), np.minimum(ranking.num_relevant(min_relevance), ranking.retrieved)
     )
 
 
@@ -127,7 +129,7 @@ def utility(
     Use when: right and wrong documents have a known worth.
     Not when: lists have a fixed length.
     """
-    hits = found(ranking, None, min_relevance)
+    hits = count_relevant(ranking, None, min_relevance)
     relevant = ranking.num_relevant(min_relevance)
     rest = collection_size + hits - ranking.retrieved - relevant
     return a * hits + b * (ranking.retrieved - hits) + c * (relevant - hits) + d * rest  # type: ignore[no-any-return]
@@ -182,7 +184,7 @@ def num_rel_ret(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floa
     Use when: counts are easier to explain than shares.
     Not when: queries should weigh the same.
     """
-    return found(ranking, None, min_relevance).astype(np.float64)
+    return count_relevant(ranking, None, min_relevance).astype(np.float64)
 
 
 @measure(cutoff="none", order_free=True, aggregate="sum", needs_relevant=False, bounds=(0, np.inf))

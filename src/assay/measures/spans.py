@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.data.spans import covered, inside
+from assay.data.spans import count_covered, inside
 from assay.errors import UsageError
 from assay.measures.registry import measure
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.spans import SpanCase
@@ -29,8 +30,8 @@ def span_recall(case: SpanCase, k: int, *, share: float = 0.5) -> float:
     Not when: alone: chunks as large as documents hold everything. See span_precision.
     """
     if not 0 < share <= 1:
-        raise UsageError(f"span_recall(share={share:g}): expected a share above 0 and at most 1")
-    held = zip(case.spans, covered(case.spans, case.chunks[:k]), strict=True)
+        raise UsageError(say("span_recall(share={share:g}): expected a share above 0 and at most 1", share=share))
+    held = zip(case.spans, count_covered(case.spans, case.chunks[:k]), strict=True)
     found = [size >= share * (span.end - span.start) for span, size in held]
     return sum(found) / len(found)
 

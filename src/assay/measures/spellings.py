@@ -10,6 +10,7 @@ from assay.errors import UsageError, excerpt
 from assay.measures.grammar import as_text, is_rubric, parse
 from assay.measures.registry import Measure
 from assay.measures.trec import MEASURES, SETS, columns_of
+from assay.messages import say
 
 _NAMES = {trec.name.lower(): trec.name for trec in MEASURES} | {name: name for name in SETS}
 _NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:=.*)?")  # goes on with a list such as P.5,10
@@ -25,7 +26,7 @@ def expand(text: str | Measure) -> tuple[Measure, ...]:
     columns = columns_of([f"{known}{dot}{params}"])
     found = tuple(dict.fromkeys(column.measure for column in columns if column.measure is not None))
     if not found:
-        raise UsageError(f"{excerpt(text)} is text, not a number: print it with assay trec_eval")
+        raise UsageError(say("{text} is a text, not a number: assay trec_eval prints it", text=excerpt(text)))
     return found
 
 
@@ -37,7 +38,9 @@ def split_measures(measures: Any) -> list[str | Measure]:
     try:
         several = [as_text(each) for each in one]
     except TypeError:
-        raise UsageError(f"measures are texts such as 'ndcg@10', or a list of them, not {excerpt(one)}") from None
+        raise UsageError(
+            say("a measure is a text such as 'ndcg@10', or a list of them, not {given}", given=excerpt(one))
+        ) from None
     return [part for each in several for part in _split(each)]
 
 
@@ -47,11 +50,13 @@ def _split(text: Any) -> list[str | Measure]:
         return [os.fspath(text)]
     if not isinstance(text, str):
         return [parse(text)]
+    if is_rubric(text) and os.path.isfile(text):  # noqa: PTH113 - its name may have commas
+        return [text]
     parts = [""]
     depth = 0
-    for piece in re.split(r"([(){}\[\],])", text):
-        depth += (piece in {"(", "{", "["}) - (piece in {")", "}", "]"})
-        if piece == "," and depth <= 0:
+    for piece in re.split(r"([(){}\[\],（），、])", text):
+        depth += (piece in {"(", "{", "[", "（"}) - (piece in {")", "}", "]", "）"})
+        if piece in {",", "，", "、"} and depth <= 0:
             parts.append("")
         else:
             parts[-1] += piece

@@ -10,12 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.measures.gains import gains
-from assay.measures.scale import needed_max_grade
+from assay.measures.scale import require_max_grade
+from assay.messages import say, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay.results.diagnosis import RankedDocument
+
+
+_SHOWN = 12  # gains of the ideal order
 
 
 @dataclass(frozen=True)
@@ -47,33 +51,43 @@ class StepCase:
 Steps = tuple[tuple[str, ...], list[tuple[str, ...]], list[str], float]
 
 
-def _counted(case: StepCase) -> tuple[int, list[tuple[str, ...]]]:
+def _count_relevant(case: StepCase) -> tuple[int, list[tuple[str, ...]]]:
     seen = 0
     cells: list[tuple[str, ...]] = []
     for doc in case.top:
         seen += case.is_relevant(doc)
-        cells.append(("yes" if case.is_relevant(doc) else "", str(seen)))
+        cells.append((_mark(case, doc), str(seen)))
     return seen, cells
 
 
+def _mark(case: StepCase, doc: RankedDocument) -> str:
+    return say("step.yes") if case.is_relevant(doc) else ""
+
+
+def _counts() -> tuple[str, ...]:
+    """The columns of those who count relevant documents."""
+    return say("step.relevant"), say("step.so_far")
+
+
 def _precision(case: StepCase) -> Steps:
-    seen, cells = _counted(case)
+    seen, cells = _count_relevant(case)
     divisor = case.k if case.params.get("over", "k") == "k" else len(case.top)
     value = seen / divisor if divisor else 0.0
-    return ("relevant", "so far"), cells, [f"precision = {seen} relevant / {divisor} = {value:.6f}"], value
+    return _counts(), cells, [say("step.precision", n=seen, of=divisor, value=f"{value:.6f}")], value
 
 
 def _recall(case: StepCase) -> Steps:
-    seen, cells = _counted(case)
+    seen, cells = _count_relevant(case)
     divisor = min(case.k or 0, case.relevant) if case.params["capped"] else case.relevant
     value = seen / divisor if divisor else math.nan
-    what = f"min(k, {case.relevant} relevant)" if case.params["capped"] else "relevant in all"
-    return ("relevant", "so far"), cells, [f"recall = {seen} found / {divisor} {what} = {value:.6f}"], value
+    key = "step.recall_capped" if case.params["capped"] else "step.recall"
+    shown = f"{value:.6f}"  # a result file cannot hold NaN
+    return _counts(), cells, [say(key, n=seen, of=divisor, relevant=case.relevant, value=shown)], value
 
 
 def _f1(case: StepCase) -> Steps:
     columns, cells, steps, precision = _precision(case)
-    seen = _counted(case)[0]
+    seen = _count_relevant(case)[0]
     recall = seen / case.relevant if case.relevant else 0.0
     weight = case.params["beta"] ** 2
     value = (1 + weight) * precision * recall / (weight * precision + recall) if seen else 0.0
@@ -82,28 +96,23 @@ def _f1(case: StepCase) -> Steps:
 
 
 def _hit_rate(case: StepCase) -> Steps:
-    seen, cells = _counted(case)
-    return (
-        ("relevant", "so far"),
-        cells,
-        [f"{seen} relevant in the top {case.k}: hit rate = {int(seen > 0)}"],
-        float(seen > 0),
-    )
+    seen, cells = _count_relevant(case)
+    return _counts(), cells, [say("step.hit", n=seen, k=case.k, hit=int(seen > 0))], float(seen > 0)
 
 
 def _reciprocal_rank(case: StepCase) -> Steps:
-    cells: list[tuple[str, ...]] = [("yes" if case.is_relevant(doc) else "",) for doc in case.top]
+    cells: list[tuple[str, ...]] = [(_mark(case, doc),) for doc in case.top]
     first = next((doc.rank for doc in case.top if case.is_relevant(doc)), None)
     value = 1 / first if first else 0.0
-    text = f"first relevant document at rank {first}: 1/{first} = {value:.6f}" if first else "no relevant document: 0"
-    return ("relevant",), cells, [text], value
+    text = say("step.first", rank=first, value=f"{value:.6f}") if first else say("step.none")
+    return (say("step.relevant"),), cells, [text], value
 
 
 def _average_precision(case: StepCase) -> Steps:
     seen, total = 0, 0.0
     cells: list[tuple[str, ...]] = []
     graded = case.params["gain"] == "graded"
-    top = needed_max_grade(case.params["max_grade"], "average_precision(gain='graded')") if graded else 1.0
+    top = require_max_grade(case.params["max_grade"], "average_precision(gain='graded')") if graded else 1.0
     for doc in case.top:
         if not case.is_relevant(doc):
             cells.append(("", "", ""))
@@ -116,8 +125,11 @@ def _average_precision(case: StepCase) -> Steps:
         case.params["over"]
     ]
     value = total / divisor if divisor else (math.nan if not case.relevant else 0.0)
-    step = f"sum {total:.6f} / {divisor} ({case.params['over']}) = {value:.6f}"
-    return ("precision", "weight", "term"), cells, [f"{case.relevant} relevant documents in all", step], value
+    steps: list[str] = [
+        say("step.relevant_in_all", n=case.relevant),
+        say("step.sum_over", total=f"{total:.6f}", of=divisor, over=case.params["over"], value=f"{value:.6f}"),
+    ]
+    return ("precision", say("step.weight"), say("step.term")), cells, steps, value
 
 
 def _gain_of(case: StepCase, grade: float | None) -> float:
@@ -135,7 +147,7 @@ def _dcg(case: StepCase) -> Steps:
         gain, log = _gain_of(case, doc.grade), math.log2(doc.rank + 1)
         total += gain / log
         cells.append((f"{gain:g}", f"{log:.4f}", f"{gain / log:.6f}", f"{total:.6f}"))
-    return ("gain", "log2(rank+1)", "gain/log", "DCG"), cells, [f"DCG = {total:.6f}"], total
+    return (say("step.gain"), "log2(rank+1)", say("step.gain_over_log"), "DCG"), cells, [f"DCG = {total:.6f}"], total
 
 
 def _ndcg(case: StepCase) -> Steps:
@@ -145,9 +157,12 @@ def _ndcg(case: StepCase) -> Steps:
     best = best[: case.k] if case.params["ideal"] == "cut" and case.k else best
     ideal = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(best, 1))
     value = dcg / ideal if ideal else math.nan
-    shown = ", ".join(f"{gain:g}" for gain in best[:12]) + (" ..." if len(best) > 12 else "")  # noqa: PLR2004
-    cut = f" (cut at {case.k})" if case.params["ideal"] == "cut" and case.k else ""
-    steps += [f"ideal order of gains{cut}: {shown}", f"ideal DCG = {ideal:.6f}"]
+    shown = some((f"{gain:g}" for gain in best), _SHOWN)
+    cut = case.params["ideal"] == "cut" and case.k
+    steps += [
+        say("step.ideal_cut", k=case.k, gains=shown) if cut else say("step.ideal", gains=shown),
+        say("step.ideal_dcg", value=f"{ideal:.6f}"),
+    ]
     return columns, cells, [*steps, f"nDCG = {dcg:.6f} / {ideal:.6f} = {value:.6f}"], value
 
 
@@ -166,18 +181,24 @@ def _rbp(case: StepCase) -> Steps:
         total += gain * p ** (doc.rank - 1)
         cells.append((f"{gain:g}", f"{p ** (doc.rank - 1):.6f}", f"{total:.6f}"))
     value = (1 - p) * total
-    return ("gain", "weight", "sum"), cells, [f"rbp = (1 - {p:g}) x {total:.6f} = {value:.6f}"], value
+    columns = say("step.gain"), say("step.weight"), say("step.sum")
+    return columns, cells, [f"rbp = (1 - {p:g}) x {total:.6f} = {value:.6f}"], value
 
 
 def _err(case: StepCase) -> Steps:
-    scale, reach, total = 2.0 ** needed_max_grade(case.params["max_grade"], "err"), 1.0, 0.0
+    scale, reach, total = 2.0 ** require_max_grade(case.params["max_grade"], "err"), 1.0, 0.0
     cells: list[tuple[str, ...]] = []
     for doc in case.top:
         stop = (2 ** max(doc.grade or 0.0, 0.0) - 1) / scale
         total += reach * stop / doc.rank
         cells.append((f"{stop:.4f}", f"{reach:.6f}", f"{reach * stop / doc.rank:.6f}"))
         reach *= 1 - stop
-    return ("stop", "reached", "term"), cells, [f"ERR = sum of terms = {total:.6f}"], total
+    return (
+        (say("step.stop"), say("step.reached"), say("step.term")),
+        cells,
+        [say("step.err", value=f"{total:.6f}")],
+        total,
+    )
 
 
 STEPS: dict[str, Callable[[StepCase], Steps]] = {

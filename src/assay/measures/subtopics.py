@@ -88,7 +88,7 @@ def alpha_ndcg(ranking: Ranking, k: int | None, *, alpha: float = 0.5) -> Floats
 _ENDLESS = 1000  # ranks after which (1 - alpha)^rank adds nothing
 
 
-def _normalised(ranking: Ranking, gain: Floats, best: Floats, norm: str) -> Floats:
+def _normalise(ranking: Ranking, gain: Floats, best: Floats, norm: str) -> Floats:
     """Divide by the number of subtopics and, for norm='best', by what documents on every subtopic would gain."""
     return ratio(gain, _subtopic_count(ranking) * (float(best.sum()) if norm == "best" else 1.0), empty=np.nan)
 
@@ -116,7 +116,7 @@ def alpha_dcg(ranking: Ranking, k: int | None, *, alpha: float = 0.5, norm: Lite
     """
     gain = ranking.total(_novelty_gain(ranking, k, alpha) * discount(ranking.rank), ranking.within(k))
     best = _all_covering(k, alpha)
-    return _normalised(ranking, gain, best * discount(np.arange(1, len(best) + 1)), norm)
+    return _normalise(ranking, gain, best * discount(np.arange(1, len(best) + 1)), norm)
 
 
 @measure(needs_subtopics=True, needs_relevant=False, swap_safe=False)
@@ -137,7 +137,7 @@ def err_ia(ranking: Ranking, k: int | None, *, alpha: float = 0.5, norm: Literal
     """
     gain = ranking.total(_novelty_gain(ranking, k, alpha) / ranking.rank, ranking.within(k))
     best = _all_covering(k, alpha)
-    value = _normalised(ranking, gain, best / np.arange(1, len(best) + 1), norm)
+    value = _normalise(ranking, gain, best / np.arange(1, len(best) + 1), norm)
     return value if norm == "best" else alpha * value
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import UnknownName, UsageError, excerpt
 from assay.measures.grammar import parse
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,13 +105,21 @@ def columns_of(
     for option in asked or ["official"]:
         name, dot, params = option.partition(".")
         if name in _UNSUPPORTED:
-            raise UsageError(f"trec_eval measures {excerpt(name)} need preference judgments, which are not supported")
+            raise UsageError(
+                say(
+                    "the trec_eval measure {name} needs preference judgments, which are not supported",
+                    name=excerpt(name),
+                )
+            )
         if dot and (not params or name in SETS):
-            what = "parameters are missing after the dot" if not params else f"{name} takes no parameters"
-            raise UsageError(f"trec_eval measure {excerpt(option)}: {what}")
+            raise UsageError(
+                say("the trec_eval measure {name} takes no parameters", name=name)
+                if params
+                else say("trec_eval measure {option}: parameters are missing after the dot", option=excerpt(option))
+            )
         for single in [each for each in SETS[name] if each in known] if name in SETS else [name]:
             if single not in known:
-                raise UnknownName("trec_eval measure", single, [*known, *SETS])
+                raise UnknownName(say("trec_eval measure"), single, [*known, *SETS])
             if wanted.get(single) is None:
                 wanted[single] = params or None
     return [
@@ -129,12 +138,12 @@ def _columns(
         shared["rounding"] = "trec9"
     base = parse(trec.definition) if trec.definition else None
     if base is not None:
-        if level is not None and "min_relevance" in base.spec.inherited(base.arguments):
+        if level is not None and "min_relevance" in base.spec.protocol_parameters(base.arguments):
             shared["min_relevance"] = level
         base = base(**shared)
     if trec.kind in {"plain", "long"}:
         if params:
-            raise UsageError(f"trec_eval measure {trec.name} takes no parameters")
+            raise UsageError(say("the trec_eval measure {name} takes no parameters", name=trec.name))
         yield TrecColumn(trec.name, trec, base)
     elif trec.kind == "pairs":
         yield TrecColumn(trec.name + (f"_{params}" if params else ""), trec, _with_pairs(base, trec, params))
@@ -145,7 +154,9 @@ def _columns(
     else:
         values = sorted(_numbers(trec.name, params)) if params else list(trec.default)
         if len(set(values)) < len(values):
-            raise UsageError(f"trec_eval measure {trec.name}.{params}: the same cutoff twice")
+            raise UsageError(
+                say("trec_eval measure {name}.{params}: a cutoff appears twice", name=trec.name, params=params)
+            )
         for value in values:
             yield _with_cutoff(base, trec, value)
 
@@ -163,7 +174,7 @@ def _with_numbers(base: Measure | None, trec: TrecMeasure, values: list[float], 
         return None
     if trec.name == "utility":
         if len(values) != len(trec.default):
-            raise UsageError("trec_eval measure utility takes four numbers: -m utility.1,-1,0,0")
+            raise UsageError(say("the trec_eval measure utility takes four numbers: -m utility.1,-1,0,0"))
         return base(**dict(zip("abcd", values, strict=True)), collection_size=collection)
     if trec.name == "set_F":
         return base(beta=values[0] ** 0.5)  # trec_eval takes beta squared
@@ -180,7 +191,9 @@ def _with_pairs(base: Measure | None, trec: TrecMeasure, params: str | None) -> 
             return base(p=pairs.pop("p"))
         return base(gain={int(key): value for key, value in pairs.items()})
     except (ValueError, KeyError):
-        raise UsageError(f"trec_eval measure {trec.name}.{params}: cannot read the parameters") from None
+        raise UsageError(
+            say("trec_eval measure {name}.{params}: cannot read the parameters", name=trec.name, params=params)
+        ) from None
 
 
 def _numbers(name: str, params: str) -> list[float]:
@@ -189,5 +202,7 @@ def _numbers(name: str, params: str) -> list[float]:
     except ValueError:
         found = [math.nan]
     if not all(map(math.isfinite, found)):
-        raise UsageError(f"trec_eval measure {name}.{params}: expected numbers between commas")
+        raise UsageError(
+            say("trec_eval measure {name}.{params}: expected numbers separated by commas", name=name, params=params)
+        )
     return found

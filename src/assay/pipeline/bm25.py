@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UsageError
-from assay.pipeline.retrieval import Ranked, Retriever, Single, Told, best, silent
+from assay.messages import say
+from assay.pipeline.retrieval import ProgressCallback, Ranked, Retriever, Single, ignore_progress, top_places
 from assay.pipeline.stages import Setup, at_least, method, needs_package
 from assay.pipeline.terms import query_words, words
 from assay.text.segmentation import segmenter
@@ -36,15 +37,17 @@ class Bm25:
     def __init__(self, *, k1: float = 1.5, b: float = 0.75, variant: str = "lucene") -> None:
         at_least("k1", k1, 0)
         if not 0 <= b <= 1:
-            raise UsageError(f"b = {b:g}: expected a number from 0 to 1")
+            raise UsageError(say("b = {b:g}: expected a number from 0 to 1", b=b))
         if variant not in VARIANTS:
-            raise UsageError(f"variant = {variant!r}: expected one of {', '.join(VARIANTS)}")
+            raise UsageError(
+                say("variant = {variant!r}: expected one of {variants}", variant=variant, variants=list(VARIANTS))
+            )
         self.k1, self.b, self.variant = float(k1), float(b), variant
         self.identity = {
             "method": "bm25", "k1": self.k1, "b": self.b, "variant": variant, "segmenter": segmenter(),
         }  # fmt: skip
 
-    def build(self, chunks: Sequence[Chunk], tell: Told = silent) -> Bm25Index:
+    def build(self, chunks: Sequence[Chunk], tell: ProgressCallback = ignore_progress) -> Bm25Index:
         """Index chunks."""
         return self.build_tokens(_count((words(chunk.text) for chunk in chunks), len(chunks), tell))
 
@@ -91,7 +94,7 @@ class Bm25Index:
         if not ids:
             return [], []
         scores = self._model.get_scores_from_ids(ids)
-        places = best(scores, k)
+        places = top_places(scores, k)
         found = scores[places]
         some = int(np.count_nonzero(found > 0))
         return places[:some].tolist(), found[:some].astype(np.float64).tolist()
@@ -104,7 +107,7 @@ class Bm25Index:
         (folder / "vocabulary.json").write_text(json.dumps(rest, ensure_ascii=False), encoding="utf-8")
 
 
-def _count(texts: Iterable[list[str]], total: int, tell: Told) -> Iterator[list[str]]:
+def _count(texts: Iterable[list[str]], total: int, tell: ProgressCallback) -> Iterator[list[str]]:
     """The same texts, telling now and then how many there were."""
     for number, text in enumerate(texts, 1):
         yield text

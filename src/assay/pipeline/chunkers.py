@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.errors import InputError, UsageError, excerpt
 from assay.llm.calls import Call
+from assay.messages import say
 from assay.pipeline.external import answer_of
 from assay.pipeline.records import Chunk, Document
 from assay.pipeline.sources import source_digest
@@ -35,7 +36,7 @@ def cut(chunker: Chunker, documents: Sequence[Document]) -> list[Chunk]:
     """Cut documents; blanks around a chunk belong to none, and a chunk of blanks is none."""
     found = []
     for document, spans in zip(documents, chunker.split([document.text for document in documents]), strict=True):
-        tight = [span for span in (_tight(document.text, *span) for span in spans) if span[0] < span[1]]
+        tight = [span for span in (_strip_span(document.text, *span) for span in spans) if span[0] < span[1]]
         whole = len(tight) == 1
         for number, (start, end) in enumerate(tight):
             name = document.id if whole else f"{document.id}#{number}"
@@ -43,13 +44,13 @@ def cut(chunker: Chunker, documents: Sequence[Document]) -> list[Chunk]:
     return found
 
 
-def _tight(text: str, start: int, end: int) -> Span:
+def _strip_span(text: str, start: int, end: int) -> Span:
     piece = text[start:end]
     begin = start + len(piece) - len(piece.lstrip())
     return begin, max(begin, start + len(piece.rstrip()))
 
 
-class _Each:
+class _PerTextChunker:
     """A chunker that looks at one text at a time."""
 
     def __init__(self, function: Any, **identity: Any) -> None:
@@ -63,7 +64,7 @@ class _Each:
 def none(setup: Setup) -> Chunker:
     """Whole documents."""
     del setup
-    return _Each(lambda text: [(0, len(text))])
+    return _PerTextChunker(lambda text: [(0, len(text))])
 
 
 @method("chunk", "fixed")
@@ -73,14 +74,16 @@ def fixed(setup: Setup, *, size: int = 800, overlap: int = 0) -> Chunker:
     at_least("size", size, 1)
     at_least("overlap", overlap, 0)
     if overlap >= size:
-        raise UsageError(f"overlap = {overlap}: expected less than size, which is {size}")
+        raise UsageError(
+            say("overlap = {overlap}: expected less than size, which is {size}", overlap=overlap, size=size)
+        )
     step = size - overlap
 
     def pieces(text: str) -> list[Span]:
         last = max(len(text) - overlap, 1)
         return [(start, min(start + size, len(text))) for start in range(0, last, step)]
 
-    return _Each(pieces)
+    return _PerTextChunker(pieces)
 
 
 @method("chunk", "sentence")
@@ -89,7 +92,7 @@ def sentence(setup: Setup, *, size: int = 800, overlap: int = 0) -> Chunker:
     del setup
     at_least("size", size, 1)
     at_least("overlap", overlap, 0)
-    return _Each(lambda text: _pack(sentences(text), size, overlap))
+    return _PerTextChunker(lambda text: _pack(sentences(text), size, overlap))
 
 
 def _pack(units: Sequence[Span], size: int, overlap: int = 0) -> list[Span]:
@@ -125,13 +128,15 @@ def _splitter(name: str, size: int, overlap: int) -> Chunker:
     try:
         import semantic_text_splitter
     except ImportError:
-        raise needs_package("this chunker", "semantic-text-splitter") from None
+        raise needs_package(say("this chunker"), "semantic-text-splitter") from None
     at_least("size", size, 1)
     at_least("overlap", overlap, 0)
     if overlap >= size:
-        raise UsageError(f"overlap = {overlap}: expected less than size, which is {size}")
+        raise UsageError(
+            say("overlap = {overlap}: expected less than size, which is {size}", overlap=overlap, size=size)
+        )
     splitter = getattr(semantic_text_splitter, name)(size, overlap=overlap, trim=False)
-    return _Each(lambda text: [(start, start + len(piece)) for start, piece in splitter.chunk_indices(text)])
+    return _PerTextChunker(lambda text: [(start, start + len(piece)) for start, piece in splitter.chunk_indices(text)])
 
 
 @method("chunk", "semantic")
@@ -144,7 +149,7 @@ def semantic(
     is the most characters of a chunk, `least` the fewest before a break.
     """
     if not 0 < percentile < 100:  # noqa: PLR2004
-        raise UsageError(f"percentile = {percentile:g}: expected a number between 0 and 100")
+        raise UsageError(say("percentile = {percentile:g}: expected a number between 0 and 100", percentile=percentile))
     at_least("size", size, 1)
     return _Semantic(setup.embedder(embedder), percentile, size, least)
 
@@ -201,7 +206,7 @@ def plugin_chunker(text: str, setup: Setup, params: Mapping[str, Any]) -> Chunke
         def call(given: str) -> Any:
             return thing(given, **params)
 
-    return _Each(lambda given: _locate(given, call(given), text), **identity)
+    return _PerTextChunker(lambda given: _locate(given, call(given), text), **identity)
 
 
 def _locate(text: str, pieces: Any, name: str) -> list[Span]:
@@ -213,12 +218,18 @@ def _locate(text: str, pieces: Any, name: str) -> list[Span]:
             start = text.find(piece.strip(), start)
             if start < 0:
                 raise InputError(
-                    f"{name} gave {excerpt(piece)}, which does not stand in the document after the one before"
+                    say(
+                        "{name} returned {piece}, which the document does not contain after the piece before",
+                        name=name,
+                        piece=excerpt(piece),
+                    )
                 )
             found.append((start, start + len(piece.strip())))
             start += 1
         elif isinstance(piece, (list, tuple)) and len(piece) == 2 and all(isinstance(one, int) for one in piece):  # noqa: PLR2004
             found.append((max(0, piece[0]), min(len(text), piece[1])))
         else:
-            raise InputError(f"{name} gave {excerpt(piece)}, expected texts or [start, end]")
+            raise InputError(
+                say("{name} returned {piece}, expected texts or [start, end]", name=name, piece=excerpt(piece))
+            )
     return found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, UsageError
 from assay.formats.documents import read_documents
 from assay.formats.files import Input
+from assay.messages import say
 from assay.pipeline.records import Document
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def read_collection(place: str | os.PathLike[str]) -> list[Document]:
     else:
         found = [Document(*item) for item in read_documents(place).items()]
     if not any(document.text.strip() for document in found):
-        raise InputError("there is no document with text", path=str(place), hint="expected at least one")
+        raise InputError(say("no document has text"), path=str(place), hint=say("expected at least one"))
     return found
 
 
@@ -43,9 +44,11 @@ def _folder(folder: Path) -> list[Document]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     known = [path for path in files if path.suffix.lower() in _READERS]
     if not known:
-        some = ", ".join(path.name for path in files[:_MANY]) or "nothing"
+        some = [path.name for path in files[:_MANY]]
         raise InputError(
-            f"no document among its files ({some})", path=str(folder), hint=f"expected {', '.join(_READERS)}"
+            say("no documents among its files ({names})", names=some) if some else say("the folder has no files"),
+            path=str(folder),
+            hint=say("expected {suffixes} files", suffixes=list(_READERS)),
         )
     return [Document(path.relative_to(folder).as_posix(), _READERS[path.suffix.lower()](path)) for path in known]
 
@@ -93,17 +96,25 @@ def _pdf(path: Path) -> str:
     try:
         import pypdf
     except ImportError:
-        raise UsageError(f"{path}: reading PDF files needs a package: pip install 'assay-eval[pipeline]'") from None
+        raise UsageError(
+            say("{path}: reading PDF files needs a package: pip install 'assay-eval[pipeline]'", path=str(path))
+        ) from None
     import logging
 
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it reports every odd object of every file
     try:
         pages = [page.extract_text() for page in pypdf.PdfReader(path).pages]
     except Exception as error:  # noqa: BLE001 - damaged files make pypdf raise nearly anything
-        raise InputError(f"the PDF cannot be read: {type(error).__name__}: {error}", path=str(path)) from None
+        raise InputError(
+            say("the PDF cannot be read: {kind}: {error}", kind=type(error).__name__, error=str(error)), path=str(path)
+        ) from None
     text = "\n\n".join(page.strip() for page in pages if page.strip())
     if not text:
-        raise InputError("the PDF has no text", path=str(path), hint="a scan? recognise its text first, or remove it")
+        raise InputError(
+            say("the PDF has no text"),
+            path=str(path),
+            hint=say("if it is a scan, recognise its text first, or remove the file"),
+        )
     return text
 
 

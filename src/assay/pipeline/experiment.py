@@ -11,6 +11,7 @@ from assay.formats import columns
 from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
+from assay.messages import say
 from assay.pipeline import (
     bm25,
     chunkers,
@@ -24,7 +25,7 @@ from assay.pipeline import (
 )
 from assay.pipeline.documents import read_collection
 from assay.pipeline.gold import documents_judged, read_gold
-from assay.pipeline.grid import Choice, Combination, at, choices_of, choose, combinations
+from assay.pipeline.grid import Choice, Combination, choices_of, choose, combinations, errors_at
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
 from assay.pipeline.terms import words
@@ -90,18 +91,18 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     for table, known in _TABLES.items():
         part = raw.get(table, {}) if table else {}
         if not isinstance(part, dict):
-            raise InputError(f"expected a table [{table}]", path=f"{place}: {table}")
+            raise InputError(say("expected a table [{table}]", table=table), path=f"{place}: {table}")
         for name in part:
             _check_key(name, known, f"{place}: {table}")
     stages = {stage: choices_of(stage, raw.get(stage), str(place)) for stage in STAGES}
     grid = combinations(stages, str(place))
     baseline = str(raw.get("baseline", ""))
     if baseline and baseline not in [one.name for one in grid]:
-        with at(f"{place}: baseline"):
-            raise UnknownName("combination", baseline, [one.name for one in grid])
+        with errors_at(f"{place}: baseline"):
+            raise UnknownName(say("combination"), baseline, [one.name for one in grid])
     labels = _labels(raw.get("labels", {}), [one.name for one in grid], f"{place}: labels")
     asked = raw.get("only", [])
-    with at(f"{place}: only"):
+    with errors_at(f"{place}: only"):
         grid = choose(grid, [asked] if isinstance(asked, str) else asked)
     grid = choose(grid, only)
     name = str(raw.get("name") or place.stem)
@@ -116,35 +117,39 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
 
 def _check_key(name: str, known: Any, place: str) -> None:
     if name not in known:
-        with at(place):
-            raise UnknownName("key", name, known, hint=f"known here: {', '.join(sorted(known))}")
+        with errors_at(place):
+            raise UnknownName(say("key"), name, known, hint=say("the keys here are {names}", names=sorted(known)))
 
 
 def _labels(raw: Any, known: Sequence[str], place: str) -> dict[str, str]:
     """Descriptions of combinations by their names."""
     if not isinstance(raw, dict):
-        raise InputError("expected a table [labels]", path=place)
+        raise InputError(say("expected a table [{table}]", table="labels"), path=place)
     for name, text in raw.items():
         if name not in known:
-            with at(place):
-                raise UnknownName("combination", name, known, hint=f"there are {', '.join(known[:12])}")
+            with errors_at(place):
+                raise UnknownName(
+                    say("combination"), name, known, hint=say("the combinations are {names}", names=list(known[:12]))
+                )
         if not isinstance(text, str):
-            raise InputError(f"{excerpt(text)} is no description", path=f"{place}.{name}")
+            raise InputError(say("{value} is not a text", value=excerpt(text)), path=f"{place}.{name}")
     return dict(raw)
 
 
 def _reference(raw: Mapping[str, Any], place: str) -> Reference:
     source, figures = raw.get("source", ""), raw.get("figures", {})
     if not isinstance(source, str):
-        raise InputError(f"{excerpt(source)} is no text", path=f"{place}.source")
+        raise InputError(say("{value} is not a text", value=excerpt(source)), path=f"{place}.source")
     if not isinstance(figures, dict):
-        raise InputError("expected a table of tables", path=f"{place}.figures", hint='bm25 = {"ndcg@10" = 0.65}')
+        raise InputError(
+            say("expected a table of tables"), path=f"{place}.figures", hint=say('such as bm25 = {{"ndcg@10" = 0.65}}')
+        )
     for name, row in figures.items():
         if not isinstance(row, dict):
-            raise InputError('expected a table such as {"ndcg@10" = 0.65}', path=f"{place}.figures.{name}")
+            raise InputError(say('expected a table such as {{"ndcg@10" = 0.65}}'), path=f"{place}.figures.{name}")
         for column, value in row.items():
             if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-                raise InputError("expected a number or a text", path=f"{place}.figures.{name}.{column}")
+                raise InputError(say("expected a number or a text"), path=f"{place}.figures.{name}.{column}")
     return Reference(source, figures)
 
 
@@ -152,12 +157,16 @@ def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
     data = raw.get("data", {})
     for name in ("documents", "queries"):
         if name not in data:
-            raise InputError(f"{name} is not given", path=f"{place}: data", hint=f'[data] {name} = "FILE"')
+            raise InputError(
+                say("{name} is not given", name=name),
+                path=f"{place}: data",
+                hint=say('add {name} = "FILE" to [data]', name=name),
+            )
     if "judgments" not in data and "gold" not in data:
-        raise InputError("give judgments (documents) or gold (spans of text)", path=f"{place}: data")
+        raise InputError(say("give judgments (documents) or gold (spans of text)"), path=f"{place}: data")
     for name, value in data.items():
         if not isinstance(value, str):
-            raise InputError(f"{excerpt(value)} is no path", path=f"{place}: data.{name}")
+            raise InputError(say("{value} is not a path", value=excerpt(value)), path=f"{place}: data.{name}")
     return dict(data)
 
 
@@ -177,16 +186,16 @@ class Collection:
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
     """Read documents, queries and gold; only judged queries are asked, at most `limit` of them."""
     data, folder, place = experiment.data, experiment.folder, experiment.path
-    with at(f"{place}: data.documents"):
+    with errors_at(f"{place}: data.documents"):
         documents = read_collection(folder / data["documents"])
     texts = {document.id: document.text for document in documents}
-    with at(f"{place}: data.queries"):
+    with errors_at(f"{place}: data.queries"):
         table = read_queries(folder / data["queries"])
     spans: list[GoldSpan] = []
     if "gold" in data:
-        with at(f"{place}: data.gold"):
+        with errors_at(f"{place}: data.gold"):
             spans = read_gold(folder / data["gold"], texts)
-    with at(f"{place}: data.judgments"):
+    with errors_at(f"{place}: data.judgments"):
         split = data.get("split", "test")
         judged = read_judgments(folder / data["judgments"], split=split) if "judgments" in data else None
     judgments = documents_judged(spans) if judged is None else judged
@@ -207,21 +216,30 @@ def _queries(
     judged = {*judgments.query_ids, *judgments.empty}
     queries = [Query(name, text) for name, text in texts.items() if name in judged]
     if not queries:
-        raise InputError("no query with a text is judged", path=place, hint="check that both use the same query ids")
+        raise InputError(
+            say("no query with a text is judged"),
+            path=place,
+            hint=say("check that queries and judgments use the same query ids"),
+        )
     wordless = next((query for query in queries if not words(query.text)), None)
     if wordless is not None:
-        raise InputError(f"query {excerpt(wordless.id)} has no words: {excerpt(wordless.text)}", path=place)
-    left, lost = len(texts) - len(queries), sorted(judged - texts.keys())
-    notes = [f"{left} queries without judgments are not asked"] if left else []
-    if lost:
-        many = (
-            "1 judged query has no text and is"
-            if len(lost) == 1
-            else f"{len(lost)} judged queries have no text and are"
+        raise InputError(
+            say("query {id} has no words: {text}", id=excerpt(wordless.id), text=excerpt(wordless.text)), path=place
         )
-        notes.append(f"{many} not asked, such as {excerpt(lost[0])}")
+    left, lost = len(texts) - len(queries), sorted(judged - texts.keys())
+    notes: list[str] = []
+    if left:
+        notes.append(say("{n:,} {n:query|queries} without judgments {n:is|are} not asked", n=left))
+    if lost:
+        notes.append(
+            say(
+                "{n:,} judged {n:query has|queries have} no text and {n:is|are} not asked, such as {example}",
+                n=len(lost),
+                example=excerpt(lost[0]),
+            )
+        )
     if limit is not None and limit < len(queries):
-        notes.append(f"only the first {limit} of {len(queries)} queries are asked (--limit)")
+        notes.append(say("only the first {n} of {of} queries are asked (--limit)", n=limit, of=len(queries)))
         queries = queries[:limit]
     return queries, notes
 
@@ -240,11 +258,18 @@ def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str)
     judged = judgments.frame["doc_id"].unique(maintain_order=True).to_list()
     lost = [name for name in judged if name not in texts]
     if lost and len(lost) == len(judged):
-        raise InputError(f"no judged document is in the collection, such as {excerpt(lost[0])}", path=place)
+        raise InputError(
+            say("no judged document is in the collection, such as {example}", example=excerpt(lost[0])), path=place
+        )
     if not lost:
         return []
-    many = "1 judged document is" if len(lost) == 1 else f"{len(lost)} judged documents are"
-    return [f"{many} not in the collection, such as {excerpt(lost[0])}"]
+    return [
+        say(
+            "{n:,} judged {n:document is|documents are} not in the collection, such as {example}",
+            n=len(lost),
+            example=excerpt(lost[0]),
+        )
+    ]
 
 
 def _references(table: Any, place: str) -> dict[str, tuple[str, ...]]:
@@ -267,7 +292,7 @@ def make_stages(experiment: Experiment, setup: Setup) -> dict[tuple[Any, ...], A
     for combination in experiment.combinations:
         for choice in combination.choices.values():
             if choice.key not in made:
-                with at(choice.place):
+                with errors_at(choice.place):
                     made[choice.key] = make(choice.stage, choice, setup)
     return made
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.reading import read_run
 from assay.llm.calls import Call
+from assay.messages import say, word
 from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, load, method
 
@@ -30,7 +31,7 @@ def run_file(setup: Setup, *, file: str) -> RunFile:
     return RunFile(setup.path(file))
 
 
-class Outside:
+class ExternalRetriever:
     """A search that needs no index of ours; what it returns is found among the chunks by id, else by text."""
 
     parts = ()
@@ -66,15 +67,19 @@ class Outside:
             number = self._names[names[0]]
             if number is None:
                 raise InputError(
-                    f"document {excerpt(names[0])} was returned, which is cut into several chunks",
-                    hint='use chunk.method = "none" with this retriever, or return chunk ids',
+                    say(
+                        "the retriever returned document {doc}, which is cut into several chunks", doc=excerpt(names[0])
+                    ),
+                    hint=say('use chunk.method = "none" with this retriever, or return chunk ids'),
                 )
             return number
         text = _text(item)
         if text is not None and text.strip() in self._texts:
             return self._texts[text.strip()]
         shown = next(iter(_names(item)), text or item)
-        raise InputError(f"{excerpt(shown)} was returned, which is no document or chunk of this collection")
+        raise InputError(
+            say("the retriever returned {found}, which is not a document or chunk here", found=excerpt(shown))
+        )
 
 
 def _numbers_of(chunks: Sequence[Chunk]) -> tuple[dict[str, int | None], dict[str, int]]:
@@ -121,11 +126,11 @@ def _score(item: Any, *, default: float) -> float:
     if isinstance(raw, bool) or not isinstance(raw, Real):
         return default
     if not math.isfinite(raw):
-        raise InputError(f"the score {excerpt(raw)} was returned, expected a finite number")
+        raise InputError(say("the retriever returned the score {score}, expected a finite number", score=excerpt(raw)))
     return float(raw)
 
 
-class RunFile(Outside):
+class RunFile(ExternalRetriever):
     """The lists of a run file."""
 
     def __init__(self, path: Path) -> None:
@@ -139,13 +144,13 @@ class RunFile(Outside):
         super().__init__(lambda query, k: self.lists.get(query.id, [])[:k], {"method": "run", "sha256": digest})
 
 
-def plugin_retriever(text: str, setup: Setup, params: Mapping[str, Any]) -> Outside:
+def plugin_retriever(text: str, setup: Setup, params: Mapping[str, Any]) -> ExternalRetriever:
     """A user's own retriever: an object with a method we know, a function of query and k, or an endpoint."""
     if text.startswith(("http://", "https://")):
-        return Outside(_Endpoint(text, setup, params), {"endpoint": text, "parameters": dict(params)})
+        return ExternalRetriever(_Endpoint(text, setup, params), {"endpoint": text, "parameters": dict(params)})
     thing = load(text, setup.folder)
     identity = {"plugin": text, "source": source_digest(thing, text), "parameters": dict(params)}
-    return Outside(as_search(thing, text, params), identity)
+    return ExternalRetriever(as_search(thing, text, params), identity)
 
 
 def as_search(thing: Any, text: str, params: Mapping[str, Any]) -> Callable[[Query, int], Sequence[Any]]:
@@ -159,7 +164,9 @@ def as_search(thing: Any, text: str, params: Mapping[str, Any]) -> Callable[[Que
         return _by_text(lambda query: run(query=query)["documents"])
     if callable(thing):
         return lambda query, k: thing(query.text, k, **params)
-    raise UsageError(f"{text} is no retriever: expected a function of query and k, or invoke, retrieve or run")
+    raise UsageError(
+        say("{name} is not a retriever: expected a function of query and k, or invoke, retrieve or run", name=text)
+    )
 
 
 def _by_text(call: Callable[[str], Sequence[Any]]) -> Callable[[Query, int], Sequence[Any]]:
@@ -192,5 +199,7 @@ def _results(answer: Mapping[str, Any]) -> list[Any] | None:
 def answer_of(reply: Reply) -> Any:
     """What an endpoint gave, or an error that says why it gave nothing."""
     if not reply.ok:
-        raise InputError(f"the endpoint failed ({reply.reason}): {reply.message}")
+        raise InputError(
+            say("the endpoint failed ({reason}): {message}", reason=word("call", reply.reason), message=reply.message)
+        )
     return reply.data

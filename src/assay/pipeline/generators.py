@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.errors import InputError, excerpt
 from assay.llm import Request
 from assay.llm.calls import Call
+from assay.messages import say, word
 from assay.pipeline.external import answer_of
 from assay.pipeline.prompting import fill_prompt, load_prompt, number_passages
 from assay.pipeline.records import Answered
@@ -75,7 +76,7 @@ class Extractive:
             chosen.append(best)
             wanted = {word: weight for word, weight in wanted.items() if word not in bags[best]}
         if not chosen:
-            return Answered(None, "the chunks have no word of the question")
+            return Answered(None, say("generate.no_words"))
         return Answered(" ".join(texts[i] for i in chosen))
 
 
@@ -106,9 +107,15 @@ class LanguageModel:
         messages = fill_prompt(self._prompt, query=question, passages=number_passages(contexts, chars))
         reply = self._client.complete(Request(messages, max_tokens=tokens, prompt_version=self._prompt.version))
         if not reply.ok and reply.reason in _FATAL:
-            raise InputError(f"the language model failed ({reply.reason}): {reply.message}")
+            raise InputError(
+                say(
+                    "the language model failed ({reason}): {message}",
+                    reason=word("call", reply.reason),
+                    message=reply.message,
+                )
+            )
         used = reply.usage.prompt_tokens + reply.usage.completion_tokens
-        money = self._client.priced(reply)
+        money = self._client.price_of(reply)
         guessed = reply.usage.estimated
         return Answered(
             reply.text if reply.ok else None, reply.reason, tokens=used, money=money, estimated=guessed,
@@ -127,7 +134,7 @@ class OwnGenerator:
         """Call it."""
         found = self._call(question, list(contexts), **self._params)
         if not isinstance(found, str):
-            raise InputError(f"{self._name} gave {excerpt(found)}, expected a text")
+            raise InputError(say("{name} returned {found}, expected a text", name=self._name, found=excerpt(found)))
         return Answered(found)
 
 

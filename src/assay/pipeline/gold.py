@@ -11,6 +11,7 @@ from assay.errors import InputError, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
+from assay.messages import say
 
 if TYPE_CHECKING:
     import os
@@ -21,17 +22,17 @@ if TYPE_CHECKING:
 
 
 def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[GoldSpan]:
-    """Read spans: rows of query_id, doc_id and start and end, or the text itself, which must stand in the document.
+    """Read spans: rows of query_id, doc_id and start and end, or the text itself, which the document must contain.
 
-    A text that occurs several times stands in all of its places, unless start or occurrence (1 for the first) says
+    A text that occurs several times counts at each of its places, unless start or occurrence (1 for the first) says
     which one is meant. A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
     """
     source = Input.at(place)
     kind = format_of(source, None)
     if kind not in {"jsonl", "csv", "tsv", "parquet"}:
-        raise InputError("gold spans are read from .jsonl, .csv, .tsv or .parquet", path=source.label)
+        raise InputError(say("gold spans are read from .jsonl, .csv, .tsv or .parquet"), path=source.label)
     frame = tables.read_table(source, kind)
-    used = {one.name: columns.find(frame.columns, one, path=source.label) for one in (columns.QUERY, columns.DOC)}
+    used = {one.name: columns.find(frame.columns, one, path=source.label) for one in columns.GOLD}
     rows = frame.rename({name: field for field, name in used.items() if name}).iter_rows(named=True)
     spans = [_span(row, _Row(number, source.label), texts) for number, row in enumerate(rows, 1)]
     return [span for span in spans if span.grade > 0]
@@ -44,7 +45,7 @@ class _Row(NamedTuple):
     label: str
 
     def error(self, message: str) -> InputError:
-        return InputError(f"row {self.number}: {message}", path=self.label)
+        return InputError(say("row {number}: {message}", number=self.number, message=message), path=self.label)
 
     def whole(self, name: str, value: Any) -> int | None:
         """A whole number, which tables of text have as text; None for an empty cell."""
@@ -55,7 +56,7 @@ class _Row(NamedTuple):
         except (TypeError, ValueError, OverflowError):
             found = None
         if found is None or isinstance(value, bool) or (isinstance(value, float) and value != found):
-            raise self.error(f"{name} = {excerpt(value)}: expected a whole number")
+            raise self.error(say("{name} = {value}: expected a whole number", name=name, value=excerpt(value)))
         return found
 
     def grade(self, value: Any) -> float:
@@ -64,30 +65,34 @@ class _Row(NamedTuple):
         except (TypeError, ValueError):
             found = math.nan
         if not math.isfinite(found):
-            raise self.error(f"grade = {excerpt(value)}: expected a number")
+            raise self.error(say("{name} = {value}: expected a number", name="grade", value=excerpt(value)))
         return found
 
 
 def _span(cells: Mapping[str, Any], row: _Row, texts: Mapping[str, str]) -> GoldSpan:
-    hint = "expected query_id, doc_id, and start and end, or text"
+    hint = say("expected query_id, doc_id, and start and end, or text")
     query, doc = cells.get("query_id"), cells.get("doc_id")
     if query is None or doc is None:
-        raise InputError(f"row {row.number} lacks query_id or doc_id", path=row.label, hint=hint)
+        raise InputError(say("row {number} lacks query_id or doc_id", number=row.number), path=row.label, hint=hint)
     doc = str(doc)
     if doc not in texts:
-        raise row.error(f"there is no document {excerpt(doc)}")
+        raise row.error(say("there is no document {doc}", doc=excerpt(doc)))
     start, end, which = (row.whole(name, cells.get(name)) for name in ("start", "end", "occurrence"))
     text = "" if cells.get("text") is None else str(cells["text"])
     if which is not None and not text:
-        raise row.error("an occurrence needs text")
+        raise row.error(say("occurrence needs a text"))
     if which is not None and start is not None:
-        raise row.error("give start or occurrence, not both")
+        raise row.error(say("give start or occurrence, not both"))
     if text and start is None:
         places = _choose(_occurrences(texts[doc], text), which, row, (text, doc))
     elif text:
         places = [_locate(start, end, row, (text, doc), texts[doc])]
     elif start is None or end is None or not 0 <= start < end <= len(texts[doc]):
-        raise InputError(f"row {row.number} has no span inside document {excerpt(doc)}", path=row.label, hint=hint)
+        raise InputError(
+            say("row {number} has no span inside document {doc}", number=row.number, doc=excerpt(doc)),
+            path=row.label,
+            hint=hint,
+        )
     else:
         places = [(start, end)]
     return GoldSpan(str(query), doc, *places[0], row.grade(cells.get("grade")), tuple(places[1:]))
@@ -107,14 +112,21 @@ def _choose(places: list[Span], which: int | None, row: _Row, told: tuple[str, s
     """All places of a text, or the one of them that the row names."""
     text, doc = map(excerpt, told)
     if not places:
-        raise row.error(f"{text} does not stand in document {doc}")
+        raise row.error(say("document {doc} does not contain {text}", doc=doc, text=text))
     if which is None:
         return places
     if which < 1:
-        raise row.error(f"occurrence = {which}: expected a whole number from 1 on")
+        raise row.error(say("{name} = {value}: expected a whole number of 1 or more", name="occurrence", value=which))
     if which > len(places):
-        times = "once" if len(places) == 1 else f"{len(places)} times"
-        raise row.error(f"{text} occurs {times} in document {doc}, not {which}")
+        raise row.error(
+            say(
+                "occurrence = {which}, but document {doc} contains {text} only {n} {n:time|times}",
+                which=which,
+                doc=doc,
+                text=text,
+                n=len(places),
+            )
+        )
     return [places[which - 1]]
 
 
@@ -122,10 +134,18 @@ def _locate(start: Any, end: int | None, row: _Row, told: tuple[str, str], whole
     """The place that a row gives beside its text, which must stand there: offsets may have counted bytes."""
     text, doc = told
     if end is not None and end - start != len(text):
-        raise row.error("start, end and text do not fit together: the text has another length")
+        raise row.error(say("start and end do not fit the length of the text"))
     if start < 0 or whole[start : start + len(text)] != text:
         there = excerpt(whole[max(start, 0) : max(start, 0) + len(text)])
-        raise row.error(f"document {excerpt(doc)} has {there} at position {start}, not {excerpt(text)}")
+        raise row.error(
+            say(
+                "document {doc} has {found} at position {start}, not {text}",
+                doc=excerpt(doc),
+                found=there,
+                start=start,
+                text=excerpt(text),
+            )
+        )
     return start, start + len(text)
 
 

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import AssayError, InputError, UnknownName, UsageError, excerpt
+from assay.messages import say
 from assay.pipeline.stages import REGISTRY, STAGES, Stage, check, find, is_plugin, takes
 from assay.text.embeddings import name_fast
 
@@ -61,11 +62,13 @@ def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
         place = f"{path}: {stage}" if len(entries) == 1 else f"{path}: {stage} {number}"
         table = {"method": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
-            raise InputError(f"{excerpt(entry)} is no method", path=place, hint="expected a name or a table")
+            raise InputError(
+                say("{value} is not a method", value=excerpt(entry)), path=place, hint=say("expected a name or a table")
+            )
         for choice in _expand(stage, table, place):
             found.setdefault(choice.key, choice)
     if not found:
-        raise InputError("no method is listed", path=f"{path}: {stage}", hint="expected at least one")
+        raise InputError(say("no method is listed"), path=f"{path}: {stage}", hint=say("expected at least one"))
     return list(found.values())
 
 
@@ -83,19 +86,18 @@ def _check_name(stage: Stage, name: str, methods: Sequence[Any], place: str) -> 
     """Refuse an unknown method, and a parameter that none of the listed methods takes."""
     for given in methods:
         if not isinstance(given, str):
-            raise InputError(f"{excerpt(given)} is no name of a method", path=f"{place}.method")
-        with at(f"{place}.method"):
+            raise InputError(say("{value} is not the name of a method", value=excerpt(given)), path=f"{place}.method")
+        with errors_at(f"{place}.method"):
             if not is_plugin(given):
                 find(stage, given)
     if name in {"method", "name"} or name in SHARED[stage] or any(takes(stage, given, name) for given in methods):
         return
     known = {*SHARED[stage], *(key for given in methods for key in find(stage, given).parameters)}
     takers = [other for other, one in REGISTRY[stage].items() if name in one.parameters]
-    hint = (
-        f"it is a parameter of {', '.join(takers)}" if takers else f"known here: {', '.join(sorted(known)) or 'none'}"
-    )
-    with at(f"{place}.{name}"):
-        raise UnknownName("parameter", name, known, hint=hint)
+    mine = say("the parameters here are {names}", names=sorted(known)) if known else say("it takes no parameters")
+    hint = say("it is a parameter of {takers}", takers=takers) if takers else mine
+    with errors_at(f"{place}.{name}"):
+        raise UnknownName(say("parameter"), name, known, hint=hint)
 
 
 def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
@@ -105,9 +107,11 @@ def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
     for key, default in SHARED[stage].items():
         size = entry.pop(key, default)
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise InputError(f"{excerpt(size)}: expected a whole number from 1 on", path=f"{place}.{key}")
+            raise InputError(
+                say("{value}: expected a whole number of 1 or more", value=excerpt(size)), path=f"{place}.{key}"
+            )
     params = {key: value for key, value in entry.items() if takes(stage, method, key)}
-    with at(place):
+    with errors_at(place):
         check(stage, method, params)
     if not is_plugin(method):
         known = find(stage, method).parameters
@@ -117,7 +121,7 @@ def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
     return Choice(stage, method, params, size, place, str(name))
 
 
-class at:  # noqa: N801 - reads as a word: with at(place)
+class errors_at:  # noqa: N801 - reads as words: with errors_at(place)
     """Say where in the TOML file an error comes from."""
 
     def __init__(self, place: str) -> None:
@@ -128,7 +132,7 @@ class at:  # noqa: N801 - reads as a word: with at(place)
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, AssayError):
-            raise InputError(str(error), path=self._place) from None
+            raise InputError(error.message, path=self._place) from None
 
 
 def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combination]:
@@ -139,7 +143,11 @@ def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combin
     for choices in stages.values():
         number *= len(choices)
     if number > _MOST:
-        raise InputError(f"the grid has {number:,} combinations", path=path, hint=f"at most {_MOST:,}; shorten a list")
+        raise InputError(
+            say("the grid has {n:,} combinations", n=number),
+            path=path,
+            hint=say("at most {most:,} are run: shorten a list", most=_MOST),
+        )
     found: list[Combination] = []
     for places in itertools.product(*(range(len(stages[stage])) for stage in STAGES)):
         chosen = {stage: stages[stage][place] for stage, place in zip(STAGES, places, strict=True)}
@@ -150,7 +158,11 @@ def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combin
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"two combinations are called {excerpt(twice)}", path=path, hint="give the tables names")
+        raise InputError(
+            say("two combinations are called {name}", name=excerpt(twice)),
+            path=path,
+            hint=say("give each table a name of its own"),
+        )
     return found
 
 
@@ -184,7 +196,9 @@ def choose(found: Iterable[Combination], patterns: Sequence[str]) -> list[Combin
     for pattern in patterns:
         if not any(fnmatchcase(one.name.lower(), pattern.lower()) for one in whole):
             names = [one.name for one in whole]
-            raise UnknownName("combination", pattern, names, hint=f"there are {', '.join(names[:12])}")
+            raise UnknownName(
+                say("combination"), pattern, names, hint=say("the combinations are {names}", names=list(names[:12]))
+            )
     if not kept:
-        raise UsageError("no combination is left")
+        raise UsageError(say("no combination is left"))
     return kept

@@ -9,6 +9,7 @@ import numpy as np
 from assay.errors import UsageError
 from assay.fusion.fuse import Fusion
 from assay.fusion.overlay import Overlay
+from assay.messages import say
 from assay.pipeline.bm25 import Bm25
 from assay.pipeline.stages import Setup, method
 from assay.pipeline.vectors import VectorIndexer
@@ -33,7 +34,7 @@ def hybrid(
     """
     parts = (Bm25(k1=k1, b=b, variant=variant), VectorIndexer(setup.embedder(embedder), search=search))
     if weight is not None and not 0 <= weight <= 1:
-        raise UsageError(f"weight = {weight:g}: expected a number from 0 to 1")
+        raise UsageError(say("weight = {weight:g}: expected a number from 0 to 1", weight=weight))
     weights = [1 - weight, weight] if weight is not None else [0.5, 0.5] if fusion == "weighted" else None
     return Hybrid(parts, Fusion.of(fusion, norm, weights, _NAMES, params={"k": rrf_k} if fusion == "rrf" else {}))
 

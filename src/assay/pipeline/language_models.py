@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError
 from assay.llm import Request
+from assay.messages import say, word
 from assay.pipeline.prompting import fill_prompt, load_prompt, number_passages
-from assay.pipeline.records import Scored, together
+from assay.pipeline.records import Scored, add_money
 from assay.pipeline.sources import prices
 from assay.pipeline.stages import Setup, at_least, method
 
@@ -73,10 +74,16 @@ class _Account:
 
     def add(self, reply: Reply) -> None:
         if not reply.ok and reply.reason in _FATAL:
-            raise InputError(f"the language model failed ({reply.reason}): {reply.message}")
+            raise InputError(
+                say(
+                    "the language model failed ({reason}): {message}",
+                    reason=word("call", reply.reason),
+                    message=reply.message,
+                )
+            )
         self._calls += 1
         self._tokens += reply.usage.prompt_tokens + reply.usage.completion_tokens
-        self._money = together(self._money, self._client.priced(reply))
+        self._money = add_money(self._money, self._client.price_of(reply))
         self._estimated |= reply.usage.estimated
         if not reply.ok:
             self._faults[reply.reason] += 1
@@ -97,7 +104,7 @@ def llm_listwise(
     at_least("window", window, 2)
     at_least("step", step, 1)
     if step >= window:
-        raise InputError(f"step = {step}: expected less than window, which is {window}")
+        raise InputError(say("step = {step}: expected less than window, which is {window}", step=step, window=window))
     loaded = load_prompt("listwise", setup.path(prompt) if prompt else None, ("query", "passages"))
     return Listwise(setup.client(url, model), loaded, (window, step, max_chars))
 

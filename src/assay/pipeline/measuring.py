@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from assay.pipeline.records import together
+from assay.pipeline.records import add_money
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -68,7 +68,7 @@ def note(tokens: int, money: float | None, *, cached: bool, estimated: bool = Fa
     if account is not None:
         account.replies += 1
         account.tokens += tokens
-        account.money = together(account.money, money)
+        account.money = add_money(account.money, money)
         account.cached |= cached
         account.estimated |= estimated
 

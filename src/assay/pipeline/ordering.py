@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.errors import InputError
+from assay.messages import say, word
 from assay.pipeline.records import Hits
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def check_answered(found: Iterable[Scored | None]) -> None:
     for scored in told:
         faults.update(scored.faults)
     if faults and all(score is None for scored in told for score in scored.scores):
-        counts = ", ".join(f"{reason} {count}" for reason, count in faults.most_common())
-        raise InputError(f"no call of the reranker succeeded ({counts})")
+        counts = [say("call.count", reason=word("call", reason), n=count) for reason, count in faults.most_common()]
+        raise InputError(say("no call of the reranker succeeded ({counts})", counts=counts))
 
 
 def descending(scores: Sequence[float]) -> list[float]:

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from assay.messages import say
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -88,10 +90,21 @@ class Answered:
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Answered:
         """Read what `to_json` wrote; anything else is a ValueError, TypeError or KeyError."""
-        found = cls(**plain)
+        found = cls(**{**plain, "reason": _say_again(plain.get("reason", ""))})
         _check(isinstance(found.text, str | None) and isinstance(found.reason, str), "an answer")
         _check_spent(found)
         return found
+
+
+# Reasons that a cache keeps as plain English, in the words of this version and of earlier ones.
+_KEPT = {
+    "the chunks contain none of the question's words": "generate.no_words",
+    "the chunks have no word of the question": "generate.no_words",
+}
+
+
+def _say_again(reason: Any) -> Any:
+    return say(_KEPT[reason]) if isinstance(reason, str) and reason in _KEPT else reason
 
 
 def _check_spent(found: Hits | Answered) -> None:
@@ -118,6 +131,6 @@ class Scored(NamedTuple):
     money_estimated: bool = False
 
 
-def together(one: float | None, other: float | None) -> float | None:
+def add_money(one: float | None, other: float | None) -> float | None:
     """Add up money; what is not known stays unknown."""
     return None if one is None or other is None else one + other

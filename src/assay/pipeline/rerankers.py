@@ -10,10 +10,11 @@ import numpy as np
 
 from assay.errors import AssayError, InputError, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
+from assay.messages import say, word
 from assay.pipeline.external import answer_of
-from assay.pipeline.records import Scored, together
+from assay.pipeline.records import Scored, add_money
 from assay.pipeline.sources import file_digest, prices, source_digest
-from assay.pipeline.stages import Known, Setup, at_least, identity_of, load, method, needs_package
+from assay.pipeline.stages import IdentifiedEmbedder, Setup, at_least, identity_of, load, method, needs_package
 from assay.text.embeddings import embed_all
 from assay.text.model_files import load_tokenizer
 
@@ -58,7 +59,7 @@ class EmbeddingReranker:
 
     def __init__(self, embedder: Embedder) -> None:
         self.identity = {"method": "embedding", "embedder": identity_of(embedder)}
-        self.identity |= {"prices": list(embedder.prices)} if isinstance(embedder, Known) else {}
+        self.identity |= {"prices": list(embedder.prices)} if isinstance(embedder, IdentifiedEmbedder) else {}
         self._embedder = embedder
         self._rows: dict[str, NDArray[np.float32]] = {}
 
@@ -73,7 +74,7 @@ class EmbeddingReranker:
         new = [text for text in dict.fromkeys([query, *texts]) if text not in self._rows]
         found = embed_all(self._embedder, new)
         if found.failures:
-            raise InputError(f"a text got no vector: {next(iter(found.failures.values()))}")
+            raise InputError(say("a text got no vector: {reason}", reason=next(iter(found.failures.values()))))
         self._rows |= dict(zip(new, found.rows, strict=True))
         matrix = np.array([self._rows[text] for text in texts])
         return Scored((matrix @ self._rows[query]).astype(np.float64).tolist())
@@ -93,11 +94,11 @@ class CrossEncoder:
         try:
             import onnxruntime
         except ImportError:
-            raise needs_package("a cross-encoder", "onnxruntime", "onnx") from None
+            raise needs_package(say("a cross-encoder"), "onnxruntime", "onnx") from None
         places = [folder / "model.onnx", folder / "onnx" / "model.onnx"]
         model = next((place for place in places if place.is_file()), None)
         if model is None or not (folder / "tokenizer.json").is_file():
-            raise InputError("no model.onnx and tokenizer.json in this folder", path=str(folder))
+            raise InputError(say("no model.onnx and tokenizer.json in this folder"), path=str(folder))
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
@@ -148,10 +149,10 @@ def endpoint(
     """
     at_least("batch", batch, 1)
     if price is not None and price_per_search is not None:
-        raise UsageError("give price or price_per_search, not both")
+        raise UsageError(say("give price or price_per_search, not both"))
     base, known = rerank_base(url, shape)
     if not model and known != "tei":
-        raise UsageError('endpoint needs model, or shape = "tei" for a server of text-embeddings-inference')
+        raise UsageError(say('endpoint needs model, or shape = "tei" for a server of text-embeddings-inference'))
     client = setup.client(base, model or "tei", key_env=key_env)
     guessed = shape == "auto" and known == "vllm" and "vllm" not in url.lower()
     return EndpointReranker(
@@ -188,7 +189,13 @@ class EndpointReranker:
                 self._shape = shape
         failed = next((reply for reply in replies if not reply.ok), None)
         if failed is not None:
-            raise InputError(f"the reranker failed ({failed.reason}): {failed.message}")
+            raise InputError(
+                say(
+                    "the reranker failed ({reason}): {message}",
+                    reason=word("call", failed.reason),
+                    message=failed.message,
+                )
+            )
         self._guessed = False
         found = [_Reranked.of(reply) for reply in replies]
         used = sum(reply.usage.prompt_tokens for reply in replies)
@@ -214,7 +221,7 @@ class EndpointReranker:
         used = sum(reply.usage.prompt_tokens for reply in replies)
         money: float | None = 0.0
         for reply in replies:
-            money = together(money, self._client.priced(reply))
+            money = add_money(money, self._client.price_of(reply))
         if self._price is not None:
             money = used * self._price / 1e6
         return (money, guessed and bool(money)) if used else (None, False)
@@ -248,15 +255,26 @@ class OwnReranker:
         except AssayError:
             raise
         except Exception as error:  # a user's function may raise anything
-            raise InputError(f"{self.name} raised {type(error).__name__}: {error}") from error
+            raise InputError(
+                say("{name} raised {kind}: {error}", name=self.name, kind=type(error).__name__, error=str(error))
+            ) from error
         if isinstance(found, Scored):
             return found
         try:
             values = [float(value) for value in np.asarray(found, dtype=np.float64).reshape(-1)]
         except (TypeError, ValueError):
-            raise InputError(f"{self.name} gave {excerpt(found)}, expected one number per text") from None
+            raise InputError(
+                say("{name} returned {found}, expected one number per text", name=self.name, found=excerpt(found))
+            ) from None
         if len(values) != len(texts) or not all(map(math.isfinite, values)):
-            raise InputError(f"{self.name} gave {len(values)} numbers for {len(texts)} texts, expected finite ones")
+            raise InputError(
+                say(
+                    "{name} returned {n} {n:number|numbers} for {texts} texts, expected one finite number per text",
+                    name=self.name,
+                    n=len(values),
+                    texts=len(texts),
+                )
+            )
         return Scored(list(values))
 
 
@@ -269,7 +287,7 @@ def _scorer(thing: Any, params: dict[str, Any]) -> Callable[[str, list[str]], An
             return lambda query, texts, call=call: call(query, texts, **params)  # type: ignore[misc]
     if callable(thing):
         return lambda query, texts: thing(query, texts, **params)
-    raise UsageError(f"{type(thing).__name__} is no reranker: expected a function of query and texts")
+    raise UsageError(say("{kind} is not a reranker: expected a function of query and texts", kind=type(thing).__name__))
 
 
 def plugin_reranker(text: str, setup: Setup, params: Mapping[str, Any]) -> Reranker:
@@ -277,7 +295,7 @@ def plugin_reranker(text: str, setup: Setup, params: Mapping[str, Any]) -> Reran
     if not text.startswith(("http://", "https://")):
         return OwnReranker(load(text, setup.folder), text, params)
     if text.rstrip("/").endswith("rerank"):
-        raise UsageError(f'{text} is a /rerank address: use method = "endpoint" with url and model')
+        raise UsageError(say('{url} is a /rerank address: use method = "endpoint" with url and model', url=text))
     client = setup.client(text, "reranker")
 
     def ask(query: str, texts: list[str]) -> Any:

@@ -19,11 +19,11 @@ _GROUP, _MANY = 32, 8
 Ranked = tuple[list[int], list[float]]
 """Numbers of chunks, the best first, and their scores."""
 
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Hears how far a long piece of work is: done, and in all."""
 
 
-def silent(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Nobody listens."""
 
 
@@ -42,7 +42,7 @@ class Indexer(Protocol):
 
     identity: dict[str, Any]
 
-    def build(self, chunks: Sequence[Chunk], tell: Told = ...) -> Index:
+    def build(self, chunks: Sequence[Chunk], tell: ProgressCallback = ...) -> Index:
         """Index chunks; `tell` hears of (chunks done, chunks in all)."""
 
     def load(self, folder: Path, count: int) -> Index:
@@ -72,7 +72,7 @@ class Single:
         return numbers[:k], scores[:k]
 
 
-def best(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+def top_places(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Places of the k largest scores in falling order; equal scores in the order of their places.
 
     A full sort of 50,000 scores takes longer than computing them, and even a partition a third of that. So the scores

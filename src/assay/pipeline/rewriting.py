@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats.queries import read_queries
 from assay.llm.calls import Call
+from assay.messages import say
 from assay.pipeline.external import answer_of
 from assay.pipeline.sources import source_digest
 from assay.pipeline.stages import Setup, load, method
@@ -45,14 +46,22 @@ def file(setup: Setup, *, file: str) -> Rewriter:
     texts = read_queries(place).texts()
     lacking = [name for name in setup.queries if name not in texts]
     if lacking:
-        rest = f", nor have {len(lacking) - 1} others" if len(lacking) > 1 else ""
-        raise InputError(f"query {excerpt(lacking[0])} has no text in it{rest}", path=str(place), hint=_SAME)
+        told = {"query": excerpt(lacking[0]), "n": len(lacking) - 1}
+        raise InputError(
+            say("query {query} and {n} {n:other|others} have no text in it", **told)
+            if told["n"]
+            else say("query {query} has no text in it", query=told["query"]),
+            path=str(place),
+            hint=_same_ids(),
+        )
     unknown = next((name for name in texts if name not in setup.queries), None)
     if unknown is not None:
         raise InputError(
-            f"query {excerpt(unknown)} is not among the queries of the experiment", path=str(place), hint=_SAME
+            say("query {query} is not among the queries of the experiment", query=excerpt(unknown)),
+            path=str(place),
+            hint=_same_ids(),
         )
-    return Written(texts)
+    return FixedTexts(texts)
 
 
 @method("query", "template")
@@ -60,22 +69,25 @@ def template(setup: Setup, *, text: str) -> Rewriter:
     """A text with $text and other columns of the queries, as in "$profile $text"."""
     made = Template(text)
     if not made.is_valid():
-        raise UsageError(f"text = {excerpt(text)} is no template: columns are written as $text or ${{text}}")
+        raise UsageError(
+            say("text = {text} is not a template: columns are written as $text or ${{text}}", text=excerpt(text))
+        )
     known = list(dict.fromkeys(name for row in setup.queries.values() for name in row))
     for name in made.get_identifiers():
         if name not in known:
-            raise UnknownName("column", name, known, hint=f"the queries have {', '.join(known)}")
+            raise UnknownName(say("column"), name, known, hint=say("the columns are {names}", names=known))
     filled = {
         query: " ".join(made.substitute({name: "" if row.get(name) is None else row[name] for name in known}).split())
         for query, row in setup.queries.items()
     }
-    return Written(filled)
+    return FixedTexts(filled)
 
 
-_SAME = "the files of one experiment have the same query ids, as the judgments are the same"
+def _same_ids() -> str:
+    return say("the files of one experiment need the same query ids, as they share the judgments")
 
 
-class Written:
+class FixedTexts:
     """Texts that are there before anything is asked."""
 
     works = False
@@ -83,7 +95,9 @@ class Written:
     def __init__(self, texts: Mapping[str, str]) -> None:
         wordless = next((name for name, text in texts.items() if not words(text)), None)
         if wordless is not None:
-            raise InputError(f"query {excerpt(wordless)} has no words: {excerpt(texts[wordless])}")
+            raise InputError(
+                say("query {id} has no words: {text}", id=excerpt(wordless), text=excerpt(texts[wordless]))
+            )
         self._texts = dict(texts)
         self.identity = {"method": "written"}  # the texts themselves are in the keys of whatever asks with them
 
@@ -105,9 +119,9 @@ class OwnRewriter:
         """Call it, and check that it gave a query."""
         found = self._call(query.text, **self._params)
         if not isinstance(found, str):
-            raise InputError(f"{self._name} gave {excerpt(found)}, expected a text")
+            raise InputError(say("{name} returned {found}, expected a text", name=self._name, found=excerpt(found)))
         if not words(found):
-            raise InputError(f"{self._name} gave {excerpt(found)}, which has no words")
+            raise InputError(say("{name} returned {found}, which has no words", name=self._name, found=excerpt(found)))
         return found
 
 

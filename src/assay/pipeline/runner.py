@@ -14,11 +14,11 @@ import polars as pl
 from assay.data.run import Run
 from assay.data.samples import Context, Sample, Samples
 from assay.errors import AssayError, InputError
-from assay.messages import say
+from assay.messages import say, word
 from assay.pipeline import chunkers
 from assay.pipeline.measuring import Timed, measure_work, time_work
 from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score, reorder
-from assay.pipeline.records import Answered, Chunk, Hits, Query, together
+from assay.pipeline.records import Answered, Chunk, Hits, Query, add_money
 from assay.pipeline.store import Store, key_of
 from assay.results.experiment import IndexTrace
 
@@ -110,7 +110,7 @@ class Runner:
             try:
                 yield self._run(combination)
             except AssayError as error:
-                yield Execution(combination, str(error))
+                yield Execution(combination, error.message)
             except Exception as error:  # noqa: BLE001 - a user's stage may raise anything; the other rows go on
                 yield Execution(combination, f"{type(error).__name__}: {error}"[:300])
 
@@ -152,7 +152,7 @@ class Runner:
                 "chunk", key, lambda: ([list(c) for c in self._cut(chunker)], True), _read_chunks, self._check_chunks
             )
         if not self._chunked[key]:
-            raise InputError("the chunker made no chunk", path=choice.place)
+            raise InputError(say("the chunker made no chunks"), path=choice.place)
         return key, self._chunked[key]
 
     def _cut(self, chunker: chunkers.Chunker) -> list[Chunk]:
@@ -177,7 +177,7 @@ class Runner:
         def compute() -> tuple[list[Any], bool]:
             rows = []
             for query in block:
-                done = self._by_the_clock(key_of(rewriter.identity), query, partial(rewriter.rewrite, query))
+                done = self._time_query(key_of(rewriter.identity), query, partial(rewriter.rewrite, query))
                 rows.append(Answered(done.found, "", done.ms, **done.spent(), cached=done.account.cached))
             return [row.to_json() for row in rows], True
 
@@ -223,19 +223,19 @@ class Runner:
         def compute() -> tuple[list[Any], bool]:
             rows, search = [], ready()
             for query in block:
-                done = self._by_the_clock(source, query, partial(search, query))
+                done = self._time_query(source, query, partial(search, query))
                 numbers, scores = done.found
                 rows.append(Hits(tuple(numbers), tuple(scores), done.ms, **done.spent(), cached=done.account.cached))
             return [row.to_json() for row in rows], True
 
         return self._store.values("search", key, compute, partial(_read_hits, len(block), count))
 
-    def _by_the_clock(self, source: str, query: Query, work: Callable[[], T]) -> Timed[T]:
+    def _time_query(self, source: str, query: Query, work: Callable[[], T]) -> Timed[T]:
         """Time one query's work; what is loaded at the first call of a source is no query's latency.
 
         A server is not asked twice: that would be paid for, and a cache would give the second reply.
         """
-        with _naming(query):
+        with _errors_of(query):
             done = time_work(work)
             if source in self._warm:
                 return done
@@ -293,7 +293,7 @@ class Runner:
                     rows.append(reorder(hits, None, 0.0))
                     continue
                 score = partial(fresh_score, reranker, query.text, texts)
-                done = self._by_the_clock(key_of(reranker.identity), query, score)
+                done = self._time_query(key_of(reranker.identity), query, score)
                 told.append(done.found)
                 rows.append(apply_scores(hits, done))
             check_answered(told)
@@ -312,7 +312,7 @@ class Runner:
         def compute() -> tuple[list[Any], bool]:
             rows = []
             for query, texts in zip(block, shown, strict=True):
-                with _naming(query):
+                with _errors_of(query):
                     done = time_work(partial(generator.answer, query.text, texts))
                 took = {"ms": done.ms, **done.spent(done.found), "cached": done.account.cached}
                 rows.append({**done.found.to_json(), **took})
@@ -343,7 +343,7 @@ class Runner:
                     query.id, query.text, answer.text, tuple(Context(chunk.text, chunk.id) for chunk in shown),
                     references=self._data.references.get(query.id, ()),
                     context_ids=tuple(chunk.id for chunk in shown),
-                    faults={"answer": answer.reason} if answer.text is None else {},
+                    faults={"answer": word("call", answer.reason)} if answer.text is None else {},
                 )
             )  # fmt: skip
         return Samples(tuple(rows))
@@ -399,7 +399,7 @@ def _fuse(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
     ms = 1000 * (time.perf_counter() - start) + sum(one.ms for one in lists)
     money: float | None = 0.0
     for one in lists:
-        money = together(money, one.money)
+        money = add_money(money, one.money)
     return Hits(
         tuple(numbers), tuple(scores), ms, sum(one.tokens for one in lists), money,
         cached=any(one.cached for one in lists), estimated=any(one.estimated for one in lists),
@@ -407,7 +407,7 @@ def _fuse(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
     )  # fmt: skip
 
 
-class _naming:  # noqa: N801 - reads as a word
+class _errors_of:  # noqa: N801 - reads as words: with _errors_of(query)
     """Name the query in whatever error a stage raises."""
 
     def __init__(self, query: Query) -> None:
@@ -418,8 +418,8 @@ class _naming:  # noqa: N801 - reads as a word
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception):
-            text = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"[:300]
-            raise InputError(f"query {self._query.id}: {text}") from error
+            text = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"[:300]
+            raise InputError(say("query {id}: {text}", id=self._query.id, text=text)) from error
 
 
 def _keep_index(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> IndexTrace:
@@ -474,5 +474,5 @@ def total(work: Sequence[Work]) -> tuple[int, float | None]:
     """Tokens and money of some queries together."""
     money: float | None = 0.0
     for one in work:
-        money = together(money, one.money)
+        money = add_money(money, one.money)
     return sum(one.tokens for one in work), money

@@ -59,4 +59,4 @@ def weights_digest(*folders: Path) -> str:
 def prices(client: Client) -> list[float | None]:
     """What tokens of each kind cost, few and many: finished work is kept with its money, so prices are in its key."""
     used = [Usage(*row) for n in _COUNTS for row in ((n, 0), (0, n), (n, 0, n))]
-    return [client.priced(Reply("ok", usage=usage)) for usage in used]
+    return [client.price_of(Reply("ok", usage=usage)) for usage in used]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from assay.errors import UnknownName, UsageError, excerpt
+from assay.messages import say
 from assay.pipeline.sources import prices, source_digest, weights_digest
 from assay.text.embeddings import NAMES, choose_embedder, name_fast
 
@@ -26,7 +27,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 @dataclass(frozen=True)
-class Known:
+class IdentifiedEmbedder:
     """An embedder with what tells it from every other: its name alone does not."""
 
     embedder: Embedder
@@ -50,7 +51,7 @@ class Known:
 
 def identity_of(embedder: Embedder) -> Any:
     """What stands for an embedder in the keys of finished work."""
-    return dict(embedder.identity) if isinstance(embedder, Known) else embedder.name
+    return dict(embedder.identity) if isinstance(embedder, IdentifiedEmbedder) else embedder.name
 
 
 @dataclass(frozen=True)
@@ -76,34 +77,36 @@ class Setup:
         if at and url.startswith("http"):
             client = self.client(url, name)
             identity = {"model": client.model, "host": client.host}
-            return Known(choose_embedder(client, ()).embedder, identity, prices(client))
+            return IdentifiedEmbedder(choose_embedder(client, ()).embedder, identity, prices(client))
         if is_plugin(asked) and not self.path(asked).is_dir():
             thing = load(asked, self.folder)
-            return Known(choose_embedder(thing, ()).embedder, {"asked": asked, "source": source_digest(thing, asked)})
+            return IdentifiedEmbedder(
+                choose_embedder(thing, ()).embedder, {"asked": asked, "source": source_digest(thing, asked)}
+            )
         known = self.path(asked) if asked not in NAMES and self.path(asked).is_dir() else asked
         found = choose_embedder(known, ()).embedder
-        return Known(found, {"name": found.name, "weights": _weights(found)})
+        return IdentifiedEmbedder(found, {"name": found.name, "weights": _weights(found)})
 
     def client(self, url: str = "", model: str = "", *, key_env: str = "") -> Client:
         """A client of a language model: what the stage says, else what the table [llm] says.
 
         The key of [llm] goes to the server of [llm] alone; a stage that asks another names its own.
         """
-        from assay.pipeline.watched import Watched
+        from assay.pipeline.metering import MeteredClient
 
         settings = dict(self.llm)
         known = str(settings.pop("url", "")), str(settings.pop("model", ""))
         place, name = url or known[0], model or known[1]
         if not known[0] and not key_env and _SECRET & settings.keys():
-            raise UsageError("[llm] names a key but no url: it is not known to which server the key belongs")
+            raise UsageError(say("[llm] names a key but no url: it is not known to which server the key belongs"))
         if not place or not name:
-            raise UsageError("a language model needs url and model: in this table, or in a table [llm]")
+            raise UsageError(say("a language model needs url and model: in this table, or in a table [llm]"))
         if key_env or not _same_server(place, known[0]):
             settings = {key: value for key, value in settings.items() if key not in _SECRET}
         settings |= {"key_env": key_env} if key_env else {}
         which = place, name, str(settings.get("key_env", ""))
         if which not in self.clients:
-            self.clients[which] = Watched(place, name, **self._options(settings))
+            self.clients[which] = MeteredClient(place, name, **self._options(settings))
         return self.clients[which]
 
     def _options(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -165,7 +168,7 @@ def load(text: str, folder: Path) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"{text} cannot be imported: {error}") from None
+        raise UsageError(say("{name} cannot be imported: {error}", name=text, error=str(error))) from None
     finally:
         sys.path.remove(place)
     return found
@@ -218,8 +221,8 @@ def find(stage: Stage, name: str) -> Factory:
     """Find a built-in method."""
     known = REGISTRY[stage]
     if name not in known:
-        hint = f"there are {', '.join(known)}; or module:callable, or an http address"
-        raise UnknownName(f"method of {stage}", name, known, hint=hint)
+        hint = say("the methods are {names}; or module:callable, or an http address", names=list(known))
+        raise UnknownName(say("method of {stage}", stage=stage), name, known, hint=hint)
     return known[name]
 
 
@@ -230,28 +233,53 @@ def check(stage: Stage, name: str, given: Mapping[str, Any]) -> None:
     known = find(stage, name).parameters
     for key, value in given.items():
         if key not in known:
-            raise UnknownName(f"parameter of {name}", key, known, hint=f"it takes {', '.join(known) or 'none'}")
+            raise UnknownName(
+                say("parameter of {name}", name=name),
+                key,
+                known,
+                hint=say("it takes {names}", names=list(known)) if known else say("it takes no parameters"),
+            )
         words = [word.strip() for word in str(known[key].annotation).split("|")]
         types = tuple(kind for word in words for kind in _TYPES.get(word.partition("[")[0], (object,)))
         wrong = not isinstance(value, types) or (isinstance(value, bool) and bool not in types and object not in types)
         if wrong:
-            raise UsageError(f"{key} = {excerpt(value)}: expected {_type_names(words)}")
+            raise UsageError(
+                say(
+                    "{name} = {value}: expected {kinds:or}",
+                    name=key,
+                    value=excerpt(value),
+                    kinds=_kinds_of(words),
+                )
+            )
     lacking = [key for key, one in known.items() if one.default is inspect.Parameter.empty and key not in given]
     if lacking:
-        raise UsageError(f"{name} needs {lacking[0]}")
+        raise UsageError(say("{method} needs {name}", method=name, name=lacking[0]))
 
 
-def _type_names(words: list[str]) -> str:
-    names = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false", "dict": "a table"}
-    return " or ".join(names[word.partition("[")[0]] for word in words if word.partition("[")[0] in names)
+def _kinds_of(words: list[str]) -> list[str]:
+    names = {
+        "int": say("a whole number"),
+        "float": say("a number"),
+        "str": say("a text"),
+        "bool": say("true or false"),
+        "dict": say("a table"),
+    }
+    return [names[word.partition("[")[0]] for word in words if word.partition("[")[0] in names]
 
 
 def at_least(name: str, value: float, low: float) -> None:
     """Refuse a number that is too small."""
     if value < low:
-        raise UsageError(f"{name} = {value:g}: expected {low:g} or more")
+        raise UsageError(say("{name} = {value:g}: expected {low:g} or more", name=name, value=value, low=low))
 
 
 def needs_package(what: str, package: str, extra: str = "pipeline") -> UsageError:
     """The error of an optional part that is not installed."""
-    return UsageError(f"{what} needs the package {package}: pip install 'assay-eval[{extra}]'")
+    return UsageError(
+        say(
+            "{what} needs the package {package}: pip install 'assay-eval[{extra}]'",
+            what=what,
+            package=package,
+            extra=extra,
+        )
+    )

@@ -23,8 +23,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.errors import InputError, clean
+from assay.errors import InputError, cause, clean
 from assay.formats.files import sync, write_atomically
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -103,7 +104,7 @@ class Store:
         A damaged one is removed, so that it is made again. One that another process has put in its place, sealed or
         removed since we began to read is looked at again.
         """
-        place, bare, label = self._sealed_place(stage, key), self._place(stage, key), f"{stage}/{key}"
+        place, bare, label = self._seal_path(stage, key), self._place(stage, key), f"{stage}/{key}"
         for _ in range(_LOOKS):
             sealed = place.is_dir()
             folder = place if sealed else bare
@@ -132,9 +133,9 @@ class Store:
 
         Where it cannot be kept, another folder is filled all the same: whoever fills it may measure it.
         """
-        place = self._sealed_place(stage, key)
+        place = self._seal_path(stage, key)
         try:
-            self._put(place, fill, f"{stage}/{key}")
+            self._write_folder(place, fill, f"{stage}/{key}")
         except (OSError, InputError) as error:
             if not place.is_dir():  # another process may have put the same there
                 self._warn(place, error)
@@ -142,7 +143,7 @@ class Store:
                     fill(Path(other))
         self.done[stage] += 1
 
-    def _put(self, place: Path, fill: Callable[[Path], None], label: str) -> None:
+    def _write_folder(self, place: Path, fill: Callable[[Path], None], label: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=place.parent))
         try:
@@ -164,14 +165,20 @@ class Store:
         """Say once that work is not kept."""
         if not self._warned:
             self._warned = True
-            why = f"{place}: {_why(error)}" if isinstance(error, OSError) else str(error)
-            text = f"the cache of stages cannot be written, and finished work is not kept: {why}"
-            _log.warning("%s", clean(text))
+            why = say("{path}: {reason}", path=str(place), reason=cause(error))
+            _log.warning(
+                clean(
+                    say(
+                        "the cache of stages cannot be written, so finished work is not kept: {reason}",
+                        reason=why if isinstance(error, OSError) else error.message,
+                    )
+                )
+            )
 
     def _place(self, stage: str, key: str) -> Path:
         return self.folder / stage / key[:2] / key
 
-    def _sealed_place(self, stage: str, key: str) -> Path:
+    def _seal_path(self, stage: str, key: str) -> Path:
         return self._place(stage, key).with_suffix(".sealed")
 
 
@@ -274,8 +281,4 @@ def _passes(check: Callable[[T], None], found: T) -> bool:
 
 
 def _unreadable(place: Path, error: OSError) -> InputError:
-    return InputError(f"the cache cannot be read: {_why(error)}", path=str(place))
-
-
-def _why(error: OSError) -> str:
-    return error.strerror or str(error)
+    return InputError(say("the cache cannot be read: {reason}", reason=cause(error)), path=str(place))

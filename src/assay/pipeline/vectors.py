@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import InputError, UsageError
-from assay.pipeline.retrieval import Index, Ranked, Retriever, Single, Told, best, silent
+from assay.messages import say
+from assay.pipeline.retrieval import Index, ProgressCallback, Ranked, Retriever, Single, ignore_progress, top_places
 from assay.pipeline.stages import Setup, identity_of, method, needs_package
 from assay.text.embeddings import embed_all
 
@@ -36,17 +37,19 @@ class VectorIndexer:
 
     def __init__(self, embedder: Embedder, *, search: str = "exact") -> None:
         if search not in SEARCHES:
-            raise UsageError(f"search = {search!r}: expected one of {', '.join(SEARCHES)}")
+            raise UsageError(
+                say("search = {search!r}: expected one of {searches}", search=search, searches=list(SEARCHES))
+            )
         self._embedder, self._search = embedder, search
         self.identity = {"method": "vectors", "embedder": identity_of(embedder), "search": search}
         self.prices = list(getattr(embedder, "prices", ()))
 
-    def build(self, chunks: Sequence[Chunk], tell: Told = silent) -> Index:
+    def build(self, chunks: Sequence[Chunk], tell: ProgressCallback = ignore_progress) -> Index:
         """Embed chunks and index them."""
         found = embed_all(self._embedder, [chunk.text for chunk in chunks], tell=tell)
         if found.failures:
             place, reason = next(iter(found.failures.items()))
-            raise InputError(f"chunk {chunks[place].id} got no vector: {reason}")
+            raise InputError(say("chunk {id} got no vector: {reason}", id=chunks[place].id, reason=reason))
         return self._index(found.rows)
 
     def load(self, folder: Path, count: int) -> Index:
@@ -89,7 +92,7 @@ class Exact:
         """Vectors of queries."""
         found = embed_all(self._embedder, texts)
         if found.failures:
-            raise InputError(f"the query got no vector: {next(iter(found.failures.values()))}")
+            raise InputError(say("the query got no vector: {reason}", reason=next(iter(found.failures.values()))))
         return found.rows
 
     def search_vectors(self, queries: NDArray[np.float32], k: int) -> list[Ranked]:
@@ -98,7 +101,7 @@ class Exact:
         step = max(1, _CELLS // max(len(self._rows), 1))
         for start in range(0, len(queries), step):
             for row in queries[start : start + step] @ self._rows.T:
-                places = best(row, k)
+                places = top_places(row, k)
                 out.append((places.tolist(), row[places].astype(np.float64).tolist()))
         return out
 
@@ -137,5 +140,5 @@ def _usearch() -> Any:
     try:
         from usearch import index
     except ImportError:
-        raise needs_package("approximate search", "usearch", "usearch") from None
+        raise needs_package(say("approximate search"), "usearch", "usearch") from None
     return index

@@ -106,6 +106,7 @@ class AnswerView:
     method: str
     stage: str
     system: str = ""
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,26 @@ class Drilldown:
 
 
 @dataclass(frozen=True)
+class CaseOutcome:
+    """One thing that was checked: `outcome` is how it is told, `result` whether it stops anything."""
+
+    suite: str
+    name: str
+    outcome: str
+    result: Literal["passed", "failed", "skipped"]
+    message: str
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Checks with their outcomes; `notes` are what a reader should know about each suite of them."""
+
+    cases: tuple[CaseOutcome, ...]
+    notes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Fold:
     """Blocks that a reader opens when wanted."""
 
@@ -148,4 +169,4 @@ class Section:
     blocks: tuple[Block, ...]
 
 
-Block = Heading | Lines | Table | Verdict | Facts | Chart | Drilldown | Fold | Section
+Block = Heading | Lines | Table | Verdict | Facts | Chart | Drilldown | Cases | Fold | Section

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError, clean
-from assay.messages import Lang, tell
+from assay.messages import Lang, say, tell
 from assay.report.svg import tidy
 from assay.report.tables import width
 
@@ -41,8 +41,6 @@ def svg(chart: Chart, lang: Lang = "en", *, alone: bool = False) -> str:
 
 def png(chart: Chart, lang: Lang = "en", *, scale: float = 2.0) -> bytes:
     """Draw a chart as PNG; refuse where this machine has no font for its texts."""
-    from assay.messages import say
-
     convert = _converter()
     picture = svg(chart, lang, alone=True)
     if any(_wide(char) for text in _TEXT.findall(picture) for char in text) and not draws_chinese():
@@ -68,7 +66,9 @@ def _converter() -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise UsageError("charts need the package vl-convert-python: pip install 'assay-eval[report]'") from None
+        raise UsageError(
+            say("charts need the package {name}: pip install 'assay-eval[report]'", name="vl-convert-python")
+        ) from None
     return vl_convert
 
 
@@ -76,7 +76,9 @@ def _altair() -> Any:
     try:
         import altair as alt
     except ImportError:
-        raise UsageError("charts need the package altair: pip install 'assay-eval[report]'") from None
+        raise UsageError(
+            say("charts need the package {name}: pip install 'assay-eval[report]'", name="altair")
+        ) from None
     return alt
 
 
@@ -92,7 +94,7 @@ def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
     ]  # fmt: skip
     with alt.utils.schemapi.debug_mode(arg=False):  # checking every part against the schema doubles the time
         names = _series(chart, lang)
-        drawn = _configured(alt, draw(alt, chart, alt.Data(values=rows), lang), names)
+        drawn = _configure(alt, draw(alt, chart, alt.Data(values=rows), lang), names)
         if alone:
             title = alt.TitleParams(clean(tell(chart.title, lang)), color=INK, anchor="start", fontSize=14)
             drawn = drawn.properties(title=title, background="white")
@@ -100,7 +102,7 @@ def _specification(chart: Chart, lang: Lang, *, alone: bool) -> dict[str, Any]:
     return made
 
 
-def _configured(alt: Any, drawn: Any, names: list[str]) -> Any:
+def _configure(alt: Any, drawn: Any, names: list[str]) -> Any:
     """Set the type and the colours that all charts share.
 
     A converter without a Chinese font takes Chinese names for narrow ones: legends leave them room.
@@ -152,7 +154,10 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))
     base = alt.Chart(data).encode(
         y=alt.Y(
-            "x:N", sort=None, title=None, axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_room(order))
+            "x:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(ticks=False, domain=False, grid=False, minExtent=_label_width(order)),
         ),
         color=_colour(alt, names),
     )
@@ -165,7 +170,7 @@ def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     return alt.layer(ends, dots).properties(width=_WIDTH, height=max(2 * _ROW, rows * (_ROW if len(names) < 2 else 16)))  # noqa: PLR2004
 
 
-def _room(names: list[str]) -> float:
+def _label_width(names: list[str]) -> float:
     """Pixels that the longest name takes."""
     return 8 + _LETTER * max(map(width, names), default=0)
 
@@ -212,7 +217,7 @@ def _rules(alt: Any, chart: Chart, lang: Lang) -> list[Any]:
 
 def _bars(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Sorted differences: what gained to the left, what lost to the right."""
-    colour = alt.condition(f"datum.y {_gained(chart)} 0", alt.value(BETTER), alt.value(WORSE))
+    colour = alt.condition(f"datum.y {_gain_sign(chart)} 0", alt.value(BETTER), alt.value(WORSE))
     size = max(1.0, min(16.0, 0.86 * _WIDTH / max(1, len(chart.points))))
     x = _axis(alt.X, "x:Q", chart.x, lang, axis=alt.Axis(labels=False, ticks=False, grid=False),
               scale=alt.Scale(nice=False, padding=10))  # fmt: skip
@@ -221,7 +226,7 @@ def _bars(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     return alt.layer(bars, _zero(alt)).properties(width=_WIDTH, height=_HEIGHT)
 
 
-def _gained(chart: Chart) -> str:
+def _gain_sign(chart: Chart) -> str:
     return "<=" if chart.lower else ">="
 
 
@@ -239,7 +244,7 @@ def _plane(alt: Any, chart: Chart, lang: Lang) -> tuple[Any, Any, Any]:
 def _scatter(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """One dot for each query; above the line it gained, or below it where lower is better."""
     x, y, line = _plane(alt, chart, lang)
-    colour = alt.condition(f"datum.y {_gained(chart)} datum.x", alt.value(BETTER), alt.value(WORSE))
+    colour = alt.condition(f"datum.y {_gain_sign(chart)} datum.x", alt.value(BETTER), alt.value(WORSE))
     dots = alt.Chart(data).mark_point(filled=True, size=55, opacity=0.55).encode(x=x, y=y, color=colour)
     return alt.layer(line, dots).properties(width=300, height=300)
 
@@ -286,18 +291,18 @@ def _frontier(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False, padding=20))
     base = alt.Chart(data).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(color=_colour(alt, names), shape=_shape(alt, names))
-    middle = sum(float(point.x) for point in (min(chart.points, key=_across), max(chart.points, key=_across))) / 2
+    middle = sum(float(point.x) for point in (min(chart.points, key=_x_of), max(chart.points, key=_x_of))) / 2
     left = base.transform_filter(f"datum.x <= {middle!r}").mark_text(align="left", dx=9, dy=11)
     right = base.transform_filter(f"datum.x > {middle!r}").mark_text(align="right", dx=-9, dy=-9)
     texts = [side.encode(text="label:N") for side in (left, right)]
-    return alt.layer(*_joined(alt, chart), dots, *texts).properties(width=_WIDTH, height=300)
+    return alt.layer(*_front_line(alt, chart), dots, *texts).properties(width=_WIDTH, height=300)
 
 
-def _across(point: Point) -> float:
+def _x_of(point: Point) -> float:
     return float(point.x)
 
 
-def _joined(alt: Any, chart: Chart) -> list[Any]:
+def _front_line(alt: Any, chart: Chart) -> list[Any]:
     """Draw the line along the front."""
     rows = [{"x": x, "y": y} for x, y in chart.line]
     line = alt.Chart(alt.Data(values=rows)).mark_line(color=PALETTE[0], strokeWidth=1.5, interpolate="step-after")

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, ends, say
+from assay.report.blocks import Chart, Point
+from assay.report.numbers import number
+from assay.report.tables import Table
 from assay.stats.agreement import UNSTABLE
 from assay.stats.bootstrap import SAME_RESAMPLES
 from assay.stats.intervals import NO_BASELINE
 from assay.stats.moments import NO_SPREAD, ONE_VALUE, ONE_WEIGHT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from assay.stats.intervals import Interval
 
 _REASONS = {
@@ -25,10 +30,11 @@ _REASONS = {
 
 def between(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
     """Show an interval in a cell of its own: its ends, or why it has none."""
-    return ends(interval.low, interval.high, _form(signed=signed, percent=percent)) or why(interval.reason)
+    shown = ends(interval.low, interval.high, _form(signed=signed, percent=percent))
+    return shown or _why_none(interval.low, interval.high, interval.reason)
 
 
-def told(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
+def describe_interval(interval: Interval, *, signed: bool = False, percent: bool = False) -> str:
     """Show an interval behind a number: its ends, or that there is none and why."""
     return behind(interval.low, interval.high, _form(signed=signed, percent=percent), reason=interval.reason)
 
@@ -38,8 +44,13 @@ def behind(low: float | None, high: float | None, form: str, *, reason: str = ""
     shown = ends(low, high, form)
     if shown:
         return shown
-    lacking = why(NO_SPREAD if low is not None and low == high else reason)
+    lacking = _why_none(low, high, reason)
     return say("interval.none", reason=lacking) if lacking else ""
+
+
+def _why_none(low: float | None, high: float | None, reason: str) -> Said | str:
+    """Why there is no interval; in files of earlier versions one of width 0 stands for values that do not vary."""
+    return why(NO_SPREAD if low is not None and low == high else reason)
 
 
 def why(reason: str) -> Said | str:
@@ -49,3 +60,14 @@ def why(reason: str) -> Said | str:
 
 def _form(*, signed: bool, percent: bool) -> str:
     return "+.1%" if percent else "+.4f" if signed else ".4f"
+
+
+def picture(name: str, title: str, measure: str, means: Mapping[str, Interval]) -> Chart:
+    """Means with their intervals as a chart, one row each."""
+    points = tuple(
+        Point(one, mean.estimate, mean.low, mean.high) for one, mean in means.items() if mean.estimate is not None
+    )
+    rows = tuple((one, number(mean.estimate), between(mean)) for one, mean in means.items())
+    level = next((mean.confidence_level for mean in means.values()), 0.95)
+    headers = (say("column.system"), say("column.mean"), say("column.interval", level=level))
+    return Chart(name, "intervals", title, measure, "", points, Table(headers, rows))

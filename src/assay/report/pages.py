@@ -1,25 +1,31 @@
-"""Pages of measures and protocols, made from their docstrings and TOML files."""
+"""Pages of measures and protocols, made from their docstrings, Chinese pages and TOML files."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import textwrap
+from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from assay.data.protocol import POSITIVE
 from assay.grounding.agreement import ORDERS
 from assay.measures import ALIASES, REGISTRY, parse
+from assay.measures.chinese import NAMES
 from assay.measures.registry import SHARED_PARAMETERS
-from assay.report.tables import Table, render
+from assay.messages import say, tell
+from assay.report.document import write
+from assay.report.tables import Table
 from assay.report.views.diagnosis import goal
+from assay.report.wrapping import join_lines, wrap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from assay.data.protocol import Protocol
     from assay.measures import Spec
+    from assay.messages import Lang
 
 SECTIONS = ("Definition", "Parameters", "Odd cases", "Reference", "Agrees with", "Reading", "Use when", "Not when")
-_SECTION = re.compile(rf"^({'|'.join(SECTIONS)}):[ \n]?", re.MULTILINE)
 _WIDTH = 96
 _FAMILIES = (
     "ranked",
@@ -35,17 +41,23 @@ _FAMILIES = (
 )
 
 
-def listing(kind: str) -> str:
-    """Table of all measures."""
-    rows = []
-    for spec in ordered():
-        also = [alias for alias, text in ALIASES.items() if text == spec.name]
-        rows.append((spec.name + _cutoff(spec), spec.summary, ", ".join(also)))
-    table = render(Table(("measure", "what it is", "also"), tuple(rows), names=3), kind)  # type: ignore[arg-type]
-    return table + "\nassay measures NAME shows a measure's page; parameters are written as in ndcg(gain='exp')@10\n"
+def listing(kind: str, lang: Lang = "en") -> str:
+    """Table of all measures: in English with what other tools call them, in Chinese with their Chinese names."""
+    if lang == "en":
+        heads = (say("column.measure"), say("what it is"), say("also"))
+        rows = [
+            (spec.name + _cutoff(spec), spec.summary, ", ".join(_others(spec, lang))) for spec in measures_in_order()
+        ]
+    else:
+        heads = (say("column.measure"), say("Chinese name"), say("what it is"))
+        rows = [
+            (spec.name + _cutoff(spec), NAMES.get(spec.name, ""), summary(spec, lang)) for spec in measures_in_order()
+        ]
+    note = say("assay help NAME shows a measure's page; parameters are written as in ndcg(gain='exp')@10")
+    return f"{write([Table(heads, tuple(rows), names=3)], kind, lang)}\n{tell(note, lang)}\n"
 
 
-def ordered() -> list[Spec]:
+def measures_in_order() -> list[Spec]:
     """All measures, the common ones first."""
     family = {name: i for i, name in enumerate(_FAMILIES)}
     return sorted(
@@ -58,105 +70,194 @@ def _cutoff(spec: Spec) -> str:
     return {"required": "@k", "optional": "[@k]", "none": ""}[spec.cutoff]
 
 
-def sections(spec: Spec) -> dict[str, str]:
-    """Split a measure's docstring into its headed parts."""
-    text = inspect.getdoc(spec.function) or ""
-    parts = _SECTION.split(text)
-    return {head: body.strip() for head, body in zip(parts[1::2], parts[2::2], strict=True)}
+def _others(spec: Spec, lang: Lang, *, exactly: bool = True) -> list[str]:
+    """Other names of a measure; Chinese ones are for Chinese readers."""
+    known = [alias for alias, text in ALIASES.items() if (text if exactly else parse(text).name) == spec.name]
+    return known if lang == "zh" else [alias for alias in known if not re.search(r"[\u3400-\u9fff]", alias)]
 
 
-def page(name: str, kind: str = "table") -> str:
+@cache
+def _titles() -> Mapping[str, str]:
+    """What the parts of a page are called."""
+    return {
+        "Definition": say("Definition"),
+        "Parameters": say("Parameters"),
+        "Odd cases": say("Odd cases"),
+        "Reference": say("Reference"),
+        "Agrees with": say("Agrees with"),
+        "Reading": say("Reading"),
+        "Use when": say("Use when"),
+        "Not when": say("Not when"),
+        "Properties": say("Properties"),
+        "Also known as": say("Also known as"),
+    }
+
+
+def _text(spec: Spec, lang: Lang) -> tuple[str, Lang]:
+    """The page of a measure in a language, and the language it is in: a user's own measure has its docstring alone."""
+    if lang == "zh":
+        from assay.wordings.reference import measure_pages
+
+        found = measure_pages(lang, spec.of).get(spec.name)
+        if found is not None:
+            return found, "zh"
+    return inspect.getdoc(spec.function) or "", "en"
+
+
+def summary(spec: Spec, lang: Lang = "en") -> str:
+    """What a measure is, in a line."""
+    return _text(spec, lang)[0].partition("\n")[0] or spec.name
+
+
+def sections(spec: Spec, lang: Lang = "en") -> dict[str, str]:
+    """Split a measure's page into its parts, by their English heads."""
+    text, told = _text(spec, lang)
+    heads = {tell(title, told): head for head, title in _titles().items() if head in SECTIONS}
+    parts = re.split(rf"^({'|'.join(heads)})[:：][ \n]?", text, flags=re.MULTILINE)
+    return {heads[head]: body.strip() for head, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def page(name: str, kind: str = "table", lang: Lang = "en") -> str:
     """Page of one measure, by any of its names."""
     spec = parse(name).spec
-    said = sections(spec)
-    also = [alias for alias, text in ALIASES.items() if parse(text).name == spec.name]
+    said = sections(spec, lang)
     parts = {head: [said[head]] for head in SECTIONS if head in said}
-    parts["Parameters"] = _parameters(spec, said.get("Parameters", ""))
-    parts["Properties"] = [_properties(spec)]
-    parts["Also known as"] = [", ".join(also)] if also else []
+    parts["Parameters"] = _parameters(spec, said.get("Parameters", ""), lang)
+    parts["Properties"] = [_properties(spec, lang)]
+    parts["Also known as"] = [_comma(lang).join(_others(spec, lang, exactly=False))]
     order = ["Definition", "Parameters", *(head for head in parts if head not in {"Definition", "Parameters"})]
-    if kind == "markdown":
-        lines = [f"## {spec.name}{_cutoff(spec)}", "", spec.summary]
-        for head in order:
-            mark = "- " if head == "Parameters" else ""
-            lines += (
-                ["", f"**{head}**", "", *(mark + " ".join(text.split()) for text in parts[head])] if parts[head] else []
-            )
-    else:
-        lines = [f"{spec.name}{_cutoff(spec)}", "", *_wrapped(spec.summary), ""]
-        for head in order:
-            body = [
-                line for text in parts[head] for line in _wrapped(text, "  ", "    " if head == "Parameters" else "  ")
-            ]
-            lines += [head, *body] if body else []
+    titled = {tell(_titles()[head], lang): parts[head] for head in order if any(parts[head])}
+    first = spec.name + _cutoff(spec) + (f" {NAMES[spec.name]}" if lang == "zh" and spec.name in NAMES else "")
+    return _markdown(first, spec, titled, lang) if kind == "markdown" else _plain(first, spec, titled, lang)
+
+
+def _markdown(first: str, spec: Spec, parts: Mapping[str, list[str]], lang: Lang) -> str:
+    lines = [f"## {first}", "", summary(spec, lang)]
+    for title, texts in parts.items():
+        mark = "- " if title == tell(_titles()["Parameters"], lang) else ""
+        lines += ["", f"**{title}**", "", *(mark + join_lines(text) for text in texts)]
     return "\n".join(lines) + "\n"
 
 
-def _parameters(spec: Spec, text: str) -> list[str]:
-    """Describe every parameter: its choices, what the docstring or the shared list says, and its default."""
-    said = {m[1]: " ".join(m[2].split()) for m in re.finditer(r"^ *(\w+): ((?:.|\n(?! *\w+: ))*)", text, re.MULTILINE)}
-    found = []
+def _plain(first: str, spec: Spec, parts: Mapping[str, list[str]], lang: Lang) -> str:
+    lines = [first, "", *wrap(summary(spec, lang), _WIDTH), ""]
+    for title, texts in parts.items():
+        further = "    " if title == tell(_titles()["Parameters"], lang) else "  "
+        lines += [title, *(line for text in texts for line in wrap(text, _WIDTH, "  ", further))]
+    return "\n".join(lines) + "\n"
+
+
+def _comma(lang: Lang) -> str:
+    return "、" if lang == "zh" else ", "
+
+
+def _parameters(spec: Spec, text: str, lang: Lang) -> list[str]:
+    """Describe every parameter: its choices, what the page or the shared list says, and its default."""
+    found = re.finditer(r"^(?: *|- )(\w+)(?:: |：)((?:.|\n(?! *\w+: |- ))*)", text, re.MULTILINE)
+    said = {one[1]: join_lines(one[2]) for one in found}
+    shared = {name: tell(say(words), lang) for name, words in SHARED_PARAMETERS.items()}
+    lines = []
     for name, parameter in spec.parameters.items():
-        words = said.get(name) or SHARED_PARAMETERS.get(name, "")
-        shown = "" if parameter.default is None or name in SHARED_PARAMETERS else f" (default {parameter.default!r})"
-        found.append(f"{name}: {_choices(spec.hints[name])}{words}{shown}")
-    return [*found, f"judged_only: {SHARED_PARAMETERS['judged_only']}"] if spec.of == "rankings" else found
+        words = said.get(name) or shared.get(name, "")
+        default = None if name in SHARED_PARAMETERS else parameter.default
+        shown = "" if default is None else tell(say(" (default {value})", value=repr(default)), lang)
+        lines.append(f"{_colon(name, lang)}{_choices(spec.hints[name], lang)}{words}{shown}")
+    return [*lines, f"{_colon('judged_only', lang)}{shared['judged_only']}"] if spec.of == "rankings" else lines
 
 
-def _choices(hint: Any) -> str:
+def _colon(name: str, lang: Lang) -> str:
+    return f"{name}：" if lang == "zh" else f"{name}: "
+
+
+def _choices(hint: Any, lang: Lang) -> str:
     """List the fixed choices of a parameter, unless it has none."""
     options = [hint] if get_origin(hint) is not None else []
     found = [repr(choice) for option in options for choice in get_args(option) if isinstance(choice, str)]
-    return f"{' | '.join(found)}. " if found else ""
+    return f"{' | '.join(found)}{'。' if lang == 'zh' else '. '}" if found else ""
 
 
-def _properties(spec: Spec) -> str:
-    words = ["values from its lowest to its highest grade"]
-    if not callable(spec.bounds):
-        low, high = spec.bounds
-        words = [f"values from {low:g} to {'no limit' if high == float('inf') else f'{high:g}'}"]
-    if spec.of == "answers":
-        needs = ", ".join(need.replace("|", " or ").replace("marks", "citation marks") for need in spec.needs)
-        needs += " and a judge" if spec.needs_judge else ""
-        better = "lower" if spec.lower_is_better else "higher"
-        return "; ".join([*words, f"needs {needs}", "averaged over samples", f"{better} is better"])
-    if spec.of == "spans":
-        return "; ".join([*words, "needs gold spans (assay run)", "averaged over queries"])
-    words.append("the ideal ranking scores 1" if spec.ideal_is_one else "the ideal ranking need not score 1")
-    words.append(
-        "moving a better document up never lowers it" if spec.swap_safe else "moving a better document up can lower it"
-    )
-    words.append(
-        {"mean": "averaged", "sum": "summed", "geometric": "averaged geometrically"}[spec.aggregate] + " over queries"
-    )
+def _properties(spec: Spec, lang: Lang) -> str:
+    words = [_range(spec), *{"answers": _of_answers, "spans": _of_spans}.get(spec.of, _of_rankings)(spec)]
+    return ("；" if lang == "zh" else "; ").join(tell(word, lang) for word in words)
+
+
+def _range(spec: Spec) -> str:
+    if callable(spec.bounds):
+        return say("values from its lowest to its highest grade")
+    low, high = spec.bounds
+    if high == float("inf"):
+        return say("values from {low:g} to no limit", low=low)
+    return say("values from {low:g} to {high:g}", low=low, high=high)
+
+
+def _of_answers(spec: Spec) -> Iterable[str]:
+    marks = {"marks": say("citation marks")}
+    needs = [say("{names:or}", names=[marks.get(name, name) for name in need.split("|")]) for need in spec.needs]
+    yield say("needs {names} and a judge", names=needs) if spec.needs_judge else say("needs {names}", names=needs)
+    yield say("averaged over samples")
+    yield say("lower is better") if spec.lower_is_better else say("higher is better")
+
+
+def _of_spans(_spec: Spec) -> Iterable[str]:
+    yield say("needs gold spans (assay run)")
+    yield say("averaged over queries")
+
+
+def _of_rankings(spec: Spec) -> Iterable[str]:
+    yield say("the ideal ranking scores 1") if spec.ideal_is_one else say("the ideal ranking need not score 1")
+    if spec.swap_safe:
+        yield say("moving a better document up never lowers it")
+    else:
+        yield say("moving a better document up can lower it")
+    yield {
+        "mean": say("averaged over queries"),
+        "sum": say("summed over queries"),
+        "geometric": say("averaged geometrically over queries"),
+    }[spec.aggregate]
     if spec.lower_is_better:
-        words.append("lower is better")
+        yield say("lower is better")
     if spec.expected:
-        words.append("has an expected value over ties")
-    return "; ".join(words)
+        yield say("has an expected value over ties")
 
 
-def _wrapped(text: str, indent: str = "", further: str | None = None) -> list[str]:
-    joined = " ".join(text.split())
-    return textwrap.wrap(
-        joined, _WIDTH, initial_indent=indent, subsequent_indent=indent if further is None else further
-    )
+def protocol_listing(protocols: Iterable[Protocol], lang: Lang = "en") -> str:
+    """Table of protocols."""
+    heads = (say("protocol"), say("primary"), say("what it is"))
+    rows = tuple((one.name, one.primary or "", one.what_it_is) for one in protocols)
+    note = say("assay help NAME shows one; --protocol NAME or --protocol my.toml uses it")
+    return f"{write([Table(heads, rows, names=3)], 'table', lang)}\n{tell(note, lang)}\n"
 
 
-def protocol_page(protocol: Protocol) -> str:
-    """Page of one protocol: what it is for, its rules and its measures."""
-    rules = {**protocol.rules(), "primary": protocol.primary}
-    if protocol.answers or any(parse(text).spec.of == "answers" for text in protocol.measures.values()):
-        rules["method"] = f"{protocol.method} ({', then '.join(ORDERS.get(protocol.method, (protocol.method,)))})"
-    if protocol.min_relevance == POSITIVE:
-        rules["min_relevance"] = "any grade above 0"
-    if protocol.required:
-        rules |= dict.fromkeys(protocol.required, "must be given")
-    lines = [f"{protocol.name}: {protocol.title}", "", *_wrapped(protocol.description), "", "Rules"]
-    lines += [f"  {key} = {value}" for key, value in rules.items() if value is not None]
+def protocol_page(protocol: Protocol, lang: Lang = "en") -> str:
+    """Page of one protocol: what it is for, its rules, its measures and its targets."""
+    title = tell(say("{name}: {title}", name=protocol.name, title=protocol.what_it_is), lang)
+    lines = [title, "", *wrap(tell(protocol.what_for, lang), _WIDTH), "", tell(say("Rules"), lang)]
+    lines += [f"  {key} = {tell(value, lang)}" for key, value in _rules(protocol).items()]
     measures = (*protocol.measures.items(), *protocol.answers.items())
-    lines += ["", render(Table(("label", "definition"), measures, names=2), "table").rstrip()]
+    tables = [Table((say("label"), say("definition")), measures, names=2)]
     if protocol.targets:
-        rows = tuple((t.measure, goal(t, t.target), goal(t, t.excellent)) for t in protocol.targets)
-        lines += ["", render(Table(("target for", "target", "excellent"), rows, names=1), "table").rstrip()]
-    return "\n".join(lines) + "\n"
+        heads = (say("target for"), say("column.target"), say("column.excellent"), say("column.advice"))
+        rows = tuple((t.measure, goal(t, t.target), goal(t, t.excellent), t.what_to_do) for t in protocol.targets)
+        tables.append(Table(heads, rows, texts=(3,)))
+    return "\n".join([*lines, *("\n" + write([table], "table", lang).rstrip() for table in tables)]) + "\n"
+
+
+def _rules(protocol: Protocol) -> dict[str, str]:
+    """The rules of a protocol that are set, as texts."""
+    found = {**protocol.rules(), "primary": protocol.primary}
+    if protocol.answers or any(parse(text).spec.of == "answers" for text in protocol.measures.values()):
+        order = ORDERS.get(protocol.method, (protocol.method,))
+        found["method"] = say("{method} ({order})", method=protocol.method, order=_in_turn(order))
+    if protocol.min_relevance == POSITIVE:
+        found["min_relevance"] = say("any grade above 0")
+    found |= dict.fromkeys(protocol.required, say("must be given"))
+    return {key: value if isinstance(value, str) else str(value) for key, value in found.items() if value is not None}
+
+
+def _in_turn(names: Iterable[str]) -> str:
+    """Names of what is tried one after the other."""
+    first, *others = names
+    found: str = first
+    for name in others:
+        found = say("{first}, then {then}", first=found, then=name)
+    return found

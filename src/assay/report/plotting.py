@@ -12,21 +12,22 @@ from assay.analysis.evidence import find_evidence, load_all
 from assay.analysis.report_data import report_data
 from assay.errors import UnknownName, UsageError
 from assay.formats.files import check_outputs, write_atomically
+from assay.messages import say
 from assay.report import charts
 from assay.report.blocks import Block, Chart, Fold, Section
-from assay.report.notebook import fragment
-from assay.report.tables import Table, render
-from assay.report.whole import report
+from assay.report.document import write
+from assay.report.tables import Table
+from assay.report.views.result import pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from assay.analysis.evidence import Loaded
+    from assay.analysis.evidence import LoadedResult
     from assay.data.record import Record
     from assay.formats.queries import Queries
     from assay.messages import Lang
 
-    Results = Loaded | Record | str | os.PathLike[str] | Iterable[Loaded | Record | str | os.PathLike[str]]
+    Results = LoadedResult | Record | str | os.PathLike[str] | Iterable[LoadedResult | Record | str | os.PathLike[str]]
 
 PICTURES = (".svg", ".png")
 
@@ -51,7 +52,9 @@ class Plot:
         """Write a picture: .svg or .png."""
         suffix = Path(place).suffix.lower()
         if suffix not in PICTURES:
-            raise UsageError(f"cannot tell the format of {os.fspath(place)!r}: use {', '.join(PICTURES)}")
+            raise UsageError(
+                say("cannot tell the format of {place!r}: use {suffixes}", place=os.fspath(place), suffixes=PICTURES)
+            )
         check_outputs([place], self.inputs)
         write_atomically(place, self.to_svg() if suffix == ".svg" else self.to_png(scale))
 
@@ -68,7 +71,7 @@ class Plots(Mapping[str, Plot]):
 
     def __getitem__(self, name: str) -> Plot:
         if name not in self.plots:
-            raise UnknownName("chart", name, self.plots, hint="assay plot RESULT lists them")
+            raise UnknownName(say("chart"), name, self.plots, hint=say("assay report RESULT --chart lists them"))
         return self.plots[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -78,14 +81,14 @@ class Plots(Mapping[str, Plot]):
         return len(self.plots)
 
     def __str__(self) -> str:
-        return render(self._table(), "table", self.lang)
+        return write([self._table()], "table", self.lang)
 
     def _repr_html_(self) -> str:
-        return fragment([self._table()], self.lang)
+        return write([self._table()], "notebook", self.lang)
 
     def _table(self) -> Table:
         rows = tuple((name, plot.chart.title) for name, plot in self.plots.items())
-        return Table(("chart", "what it shows"), rows, names=2)
+        return Table((say("column.chart"), say("column.shows")), rows, names=2)
 
 
 def plot(
@@ -118,8 +121,8 @@ def find_plots(
     loaded = load_all(results)
     evidence = find_evidence(loaded, judgments=judgments, runs=runs, queries=queries)
     inputs = (*(one.file for one in loaded if one.file is not None), *evidence.files)
-    pages = report(report_data([one.result for one in loaded], evidence))
-    return Plots({chart.name: Plot(chart, lang, inputs) for chart in _charts(pages)}, lang)
+    shown = pages(report_data([one.result for one in loaded], evidence))
+    return Plots({chart.name: Plot(chart, lang, inputs) for chart in _charts(shown)}, lang)
 
 
 def _charts(blocks: Sequence[Block]) -> Iterator[Chart]:

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,7 @@ def tidy(picture: str, title: str) -> str:
     for element in root.iter():
         for name, value in element.attrib.items():
             if "url(" in value and not _REFERENCE.fullmatch(value):
-                raise AssayError(f"a chart refers to something outside itself: {name}={value[:40]}")
+                raise AssayError(say("a chart refers to something outside itself: {text}", text=f"{name}={value[:40]}"))
     _rename(root)
     root.set("role", "img")
     root.set("aria-label", title)

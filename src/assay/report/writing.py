@@ -12,25 +12,23 @@ from assay.analysis.report_data import report_data
 from assay.errors import UsageError
 from assay.formats.files import check_outputs, write_atomically
 from assay.messages import say
-from assay.report.document import write
-from assay.report.html import page
-from assay.report.whole import report
+from assay.report.document import REPORTS, write
+from assay.report.views.result import pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from assay.analysis.evidence import Loaded
-    from assay.analysis.report_data import Evidence
+    from assay.analysis.evidence import LoadedResult
+    from assay.analysis.report_data import ReportEvidence
     from assay.data.record import Record
     from assay.formats.queries import Queries
     from assay.messages import Lang
 
-FORMATS = {".html": "html", ".htm": "html", ".md": "markdown", ".tex": "latex", ".txt": "table"}
 Place = str | os.PathLike[str]
 
 
 def write_report(
-    results: Loaded | Record | Place | Iterable[Loaded | Record | Place],
+    results: LoadedResult | Record | Place | Iterable[LoadedResult | Record | Place],
     place: Place | None = None,
     *,
     judgments: Any = None,
@@ -69,19 +67,25 @@ def format_of(place: Place | None) -> str:
     """The format that a report will have by the suffix of its file; HTML where there is none."""
     if place is None:
         return "html"
-    found = FORMATS.get(Path(place).suffix.lower())
+    found = REPORTS.get(Path(place).suffix.lower())
     if found is None:
-        raise UsageError(f"cannot tell the format of {os.fspath(place)!r}: use {', '.join(FORMATS)}")
+        raise UsageError(
+            say("cannot tell the format of {place!r}: use {suffixes}", place=os.fspath(place), suffixes=list(REPORTS))
+        )
     return found
 
 
 def render_report(
-    results: Sequence[Loaded], evidence: Evidence, *, kind: str = "html", title: str | None = None, lang: Lang = "en"
+    results: Sequence[LoadedResult],
+    evidence: ReportEvidence,
+    *,
+    kind: str = "html",
+    title: str | None = None,
+    lang: Lang = "en",
 ) -> str:
     """Put a report together from results and what lies behind them."""
-    pages = report(report_data([one.result for one in results], evidence))
-    if kind != "html":
-        return write(pages, kind, lang)  # type: ignore[arg-type]
-    heading = title or say("page.title", name=", ".join(one.title for one in results))
-    made = say("page.made", version=version("assay-eval"), files=[one.name for one in results])
-    return page(pages, title=heading, made=made, lang=lang)
+    heading = title or say("page.title", name=[one.title for one in results])
+    days = list(dict.fromkeys(one.result.origin.day for one in results if one.result.origin.day))
+    files = [one.name for one in results]
+    made = say("page.made_of" if days else "page.made", version=version("assay-eval"), files=files, days=days)
+    return write(pages(report_data([one.result for one in results], evidence)), kind, lang, title=heading, made=made)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from assay.data.record import Record, Value
 from assay.data.samples import Sample
 from assay.data.status import Status
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
+from assay.results.support import Statement, Support, SupportLevel
+from assay.stats.intervals import Interval
 
-Method = Literal["llm", "embedding", "words"]
-Kind = Literal["claim", "refusal", "courtesy"]
-Conflict = Literal["number", "name", "negation", "opposite", "order"]
 AnswerStage = Literal[
     "not retrieved",
     "retrieved but not used",
@@ -25,85 +23,9 @@ AnswerStage = Literal[
     "fine",
 ]
 ANSWER_STAGES: tuple[AnswerStage, ...] = get_args(AnswerStage)
+FINE_STAGES: frozenset[str] = frozenset({"fine", "right refusal"})
 
 _WEAKEST = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The sentence of a context that is nearest to a statement: context counts from 0, offsets are of its text."""
-
-    context: int
-    start: int
-    end: int
-    text: str
-    id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why support is lowered: where statement and evidence part, and the factor that this costs."""
-
-    conflict: Conflict
-    detail: str
-    factor: float
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement of an answer: answer[start:end], and its text without citation marks.
-
-    Only a claim has support, from 0 to 1; refusals ("the documents do not say") and courtesies claim nothing. The
-    weight is the statement's share in the answer's value: its words, or 1 where each statement counts the same. The
-    note is what a judge said about it.
-    """
-
-    start: int
-    end: int
-    text: str
-    kind: Kind
-    weight: float
-    support: float | None = None
-    evidence: Evidence | None = None
-    reasons: tuple[Reason, ...] = ()
-    note: str = ""
-
-    @property
-    def why(self) -> str:
-        """Why it has the support it has, in a few words."""
-        found = [f"{reason.conflict}: {reason.detail}" for reason in self.reasons]
-        return "; ".join([*found, *([self.note] if self.note else [])])
-
-
-@dataclass(frozen=True, slots=True)
-class Support:
-    """Support of one answer: its statements, the method that judged them, and a status with its reason."""
-
-    query_id: str
-    method: Method
-    status: Status
-    reason: str = ""
-    statements: tuple[Statement, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def value(self) -> float | None:
-        """Mean support of the claims by their weights; None unless the answer could be scored."""
-        if self.status != "scored":
-            return None
-        claims = [(part.weight, part.support) for part in self.statements if part.support is not None]
-        total = math.fsum(weight for weight, _ in claims)
-        return math.fsum(weight * support for weight, support in claims) / total if total else 0.0
-
-    @property
-    def weakest(self) -> Statement | None:
-        """The claim with the least support."""
-        claims = [part for part in self.statements if part.support is not None]
-        return min(claims, key=lambda part: part.support or 0.0, default=None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Copy to plain values for a file."""
-        return {**asdict(self), "value": self.value}
 
 
 @dataclass(frozen=True)
@@ -134,6 +56,11 @@ class JudgedSample:
     cells: Mapping[str, AnswerCell]
     trail: tuple[str, ...] = ()
     system: str = ""
+
+    @property
+    def fine(self) -> bool | None:
+        """Say whether nothing went wrong; None where no stage is known."""
+        return None if self.stage is None else self.stage in FINE_STAGES
 
     def words_of(self, part: Statement) -> str:
         """A statement as it stands in the answer, citation marks included."""
@@ -200,18 +127,33 @@ class WeakStatement:
 class AnswerDetails(Record):
     """Every sample with what was found out about it, how many each method judged, and how far methods are trusted.
 
-    `columns` says from which column of the file each field was read.
+    `columns` says from which column of the file each field was read, `means` has the mean of each measure with its
+    interval, by system and label.
     """
 
     samples: tuple[JudgedSample, ...]
     methods: Mapping[str, int] = field(default_factory=dict)
     agreement: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
+    means: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def of(self, system: str) -> tuple[JudgedSample, ...]:
         """The samples of one system; where samples name no system there is but one."""
         return tuple(one for one in self.samples if one.system in {"", system})
+
+    def name_of(self, one: JudgedSample) -> str:
+        """Whose answer a sample has, where that is known."""
+        return one.system or (self.scores[0].name if len(self.scores) == 1 else "")
+
+    def count(self, level: SupportLevel) -> int:
+        """How many statements of all answers are supported, partly supported, or not."""
+        return sum(one.support.count(level) for one in self.samples)
+
+    @property
+    def claims(self) -> int:
+        """How many statements of all answers claim something."""
+        return sum(len(one.support.claims) for one in self.samples)
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per sample: its stage and the value of every measure."""

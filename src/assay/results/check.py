@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.data.record import Record, Value
+from assay.messages import is_known, say
 from assay.results.parts import part
 
 
@@ -20,17 +21,33 @@ class Finding:
     error: bool = False
 
     @property
+    def title(self) -> str:
+        """Its kind in words that can be told in another language."""
+        key = f"finding.{self.kind}"
+        return say(key) if is_known(key) else self.kind
+
+    @property
     def level(self) -> str:
         """An error stops an evaluation, a warning may spoil it."""
         return "error" if self.error else "warning"
 
 
+@dataclass(frozen=True)
+class CheckedFile:
+    """A file that was looked at: what it is, and what it holds, where that was counted."""
+
+    where: str
+    kind: str
+    holds: str = ""
+
+
 @part("check")
 @dataclass(frozen=True)
 class InputCheck(Record):
-    """Everything that was found in judgments and runs, in the order in which they were looked at."""
+    """Everything that was found in files, in the order in which they were looked at, and what those are."""
 
     findings: tuple[Finding, ...]
+    files: tuple[CheckedFile, ...] = ()
 
     @property
     def clean(self) -> bool:

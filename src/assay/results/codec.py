@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.errors import AssayError, InputError
-from assay.messages import Said, say
+from assay.errors import AssayError, InputError, cause
+from assay.messages import Said, is_known, say
 
 if TYPE_CHECKING:
     from assay.data.scores import Scores
@@ -30,6 +30,11 @@ Plain = dict[str, Any]  # an object of a JSON file before it is decoded: its sha
 UNSTORED = {"stored": False}
 _MESSAGE = {"key", "values", "text"}
 _HUGE = re.compile(r"[eE]\+?[0-9]{3}|[0-9]{300}")
+_COMPLAINTS = {  # of msgspec
+    re.compile(r"Expected (?P<expected>.+), got (?P<found>.+)"): "damage.kind",
+    re.compile(r"Object missing required field (?P<name>.+)"): "damage.missing",
+    re.compile(r"Invalid enum value (?P<value>.+)"): "damage.choice",
+}
 _PLACE = re.compile(r"(?P<what>.*?) - at `(?P<place>[^`]*)`", re.DOTALL)
 
 
@@ -50,7 +55,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [encode(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} has no place in a result file")
+        raise ValueError(f"a result file cannot hold {value}")
     return value.item() if hasattr(value, "item") else value  # numbers of numpy's become plain
 
 
@@ -64,26 +69,33 @@ def decode(plain: Any, kind: type[T], *, place: str, path: str | None = None) ->
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
-        raise damage(*_told(error, place), path) from None
+        raise damage(*_where_and_what(error, place), path) from None
     except AssayError as error:
-        raise damage(place, str(error), path) from None
+        raise damage(place, error.message, path) from None
 
 
 def damage(place: str, what: str, path: str | None) -> InputError:
     """The error of a file that does not fit together, with the place in it."""
-    return InputError(f"the result file is damaged: {place}: {what}", path=path)
+    return InputError(say("the result file is damaged: {place}: {what}", place=place, what=what), path=path)
 
 
-def _told(error: Exception, place: str) -> tuple[str, str]:
-    """Where below `place` something does not fit, and what."""
+def _where_and_what(error: Exception, place: str) -> tuple[str, str]:
+    """Find out where below `place` something does not fit, and what is wrong with it."""
     found = _PLACE.fullmatch(str(error))
     what, where = (found["what"], found["place"].removeprefix("$")) if found else (str(error), "")
-    plain = what.replace("`", "")
-    return f"{place}{where}".removeprefix("."), plain[:1].lower() + plain[1:]
+    return f"{place}{where}".removeprefix("."), _say_again(what.replace("`", ""))
+
+
+def _say_again(what: str) -> str:
+    """Say what msgspec or a record found wrong as a message; msgspec passes on only the English of a record's."""
+    for pattern, key in _COMPLAINTS.items():
+        if found := pattern.fullmatch(what):
+            return say(key, **found.groupdict())
+    return say(what) if is_known(what) else what[:1].lower() + what[1:]
 
 
 def read_json(text: str, *, path: str | None = None) -> Any:
-    """Read JSON, with messages as the texts they stand for; no number is infinite, no key stands twice."""
+    """Read JSON, with messages as the texts they stand for; no number is infinite, no key appears twice."""
     try:
         return json.loads(
             text,
@@ -93,11 +105,11 @@ def read_json(text: str, *, path: str | None = None) -> Any:
             parse_int=_whole if _HUGE.search(text) else None,
         )
     except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON: {error.msg}", path=path, line=error.lineno) from None
+        raise InputError(say("not valid JSON: {reason}", reason=cause(error)), path=path, line=error.lineno) from None
     except RecursionError:
-        raise InputError("not valid JSON: it is nested too deeply", path=path) from None
+        raise InputError(say("not valid JSON: it is nested too deeply"), path=path) from None
     except ValueError as error:
-        raise InputError(f"not valid JSON: {error}", path=path) from None
+        raise InputError(say("not valid JSON: {reason}", reason=error.args[0]), path=path) from None
 
 
 def write_json(value: Any, *, indent: int | None = 1) -> str:
@@ -114,7 +126,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {max(names, key=names.count)!r} stands twice in one object")
+        raise ValueError(say("the key {key!r} appears twice in one object", key=max(names, key=names.count)))
     if found.keys() == _MESSAGE and isinstance(found["text"], str):
         return _message(found["key"], found["values"], found["text"])
     return found
@@ -122,6 +134,8 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
 
 def _message(key: Any, values: Any, text: str) -> str:
     """Say a message anew; one of another version that cannot be said is the text it was."""
+    if not is_known(key):
+        return text
     try:
         return say(key, **values)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError):
@@ -129,17 +143,17 @@ def _message(key: Any, values: Any, text: str) -> str:
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(say("{value} is not a finite number", value=name))
 
 
 def _finite(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise ValueError(f"the number {text[:20]} is too large")
+        raise ValueError(say("the number {number} is too large", number=text[:20]))
     return value
 
 
 def _whole(text: str) -> int:
     if len(text) > 300:  # noqa: PLR2004
-        raise ValueError(f"the number {text[:20]}... is too large")
+        raise ValueError(say("the number {number} is too large", number=f"{text[:20]}..."))
     return int(text)

@@ -10,6 +10,7 @@ from typing import Literal
 from assay.data.record import Record, Value
 from assay.errors import AssayError, UnknownName, UsageError
 from assay.lazy import public
+from assay.messages import say
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -18,6 +19,17 @@ from assay.stats.multiplicity import Correction
 Decision = Literal["better", "worse", "equivalent", "inconclusive"]
 Family = Literal["systems", "all"]
 Payment = Literal["above", "below", "open"]
+Finding = Literal[
+    "better",
+    "worse",
+    "equivalent",
+    "inconclusive",
+    "too_few",
+    "too_few_by_weight",
+    "unchanged_equivalent",
+    "unchanged_inconclusive",
+    "unchanged_unbounded",
+]
 
 LEAST_QUERIES = 10  # fewer, or weights that make them worth fewer, give no decision
 
@@ -41,15 +53,20 @@ class Rules:
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004
-            raise UsageError(f"alpha = {self.alpha:g}: expected a number between 0 and 0.5")
+            raise UsageError(say("alpha = {alpha:g}: expected a number between 0 and 0.5", alpha=self.alpha))
         if self.smallest_effect <= 0:
-            raise UsageError(f"smallest effect {self.smallest_effect:g}: expected a number above 0")
+            raise UsageError(
+                say(
+                    "smallest effect {smallest:g}: expected a number above 0",
+                    smallest=self.smallest_effect,
+                )
+            )
         if self.seed < 0:
-            raise UsageError(f"seed {self.seed}: expected a whole number from 0 on")
+            raise UsageError(say("seed {seed}: expected a whole number, 0 or more", seed=self.seed))
         if self.n_resamples < 1:
-            raise UsageError(f"{self.n_resamples} resamples: expected 1 or more")
+            raise UsageError(say("{resamples} resamples: expected 1 or more", resamples=self.n_resamples))
         if not 0 <= self.worth < math.inf:
-            raise UsageError(f"worth {self.worth:g}: expected a number from 0 on")
+            raise UsageError(say("worth {worth:g}: expected a number, 0 or more", worth=self.worth))
 
     @property
     def confidence_level(self) -> float:
@@ -114,6 +131,22 @@ class Contrast:
     def unchanged(self) -> bool:
         """Say whether no query differs."""
         return not self.wins and not self.losses
+
+    @property
+    def finding(self) -> Finding:
+        """What came out: the verdict, or why there is none."""
+        if self.too_few:
+            return "too_few" if self.difference.n < LEAST_QUERIES else "too_few_by_weight"
+        if not self.unchanged:
+            return self.verdict
+        if self.limit is None:
+            return "unchanged_unbounded"
+        return "unchanged_equivalent" if self.verdict == "equivalent" else "unchanged_inconclusive"
+
+    def is_within(self, smallest: float) -> bool:
+        """Say whether the whole interval lies below the smallest difference that matters."""
+        low, high = self.difference.low, self.difference.high
+        return low is not None and high is not None and -smallest < low and high < smallest
 
 
 @dataclass(frozen=True)
@@ -201,20 +234,76 @@ class Comparison(Record):
 
     def __post_init__(self) -> None:
         if self.systems[:1] != (self.baseline,) or len(self.best) not in {0, len(self.measures)}:
-            raise ValueError("the baseline is the first of the systems, and each measure has a best one")
+            raise ValueError(say("the baseline must be the first system, and each measure must have a best system"))
         sizes = {label: len(found) for label, found in self.means.items()}
         if sizes != dict.fromkeys(self.measures, len(self.systems)):
-            raise ValueError("every system has a mean of every measure")
+            raise ValueError(say("every system must have a mean of every measure"))
         wanted = {(name, label) for name in self.systems if name != self.baseline for label in self.measures}
         if {(one.system, one.measure) for one in self.contrasts} != wanted:
-            raise ValueError("every system but the baseline has a contrast on every measure")
+            raise ValueError(say("every system but the baseline must have a contrast on every measure"))
         if any(one.measure not in self.measures or len(one.letters) != len(self.systems) for one in self.pairs):
-            raise ValueError("pairs are of the systems and measures that are compared")
+            raise ValueError(say("pairs must be of systems and measures that are compared"))
 
     @property
     def weighted(self) -> bool:
         """Say whether queries have weights."""
         return self.weight is not None
+
+    @property
+    def exact(self) -> bool:
+        """Say whether nothing in it hangs on random resamples."""
+        return self.rules.interval == "t" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
+
+    @property
+    def protocol(self) -> str:
+        """The protocol of what was compared; empty where that is not at hand."""
+        return str(self.scores[0].protocol) if self.scores else ""
+
+    def leaders(self, measure: str) -> tuple[str, ...]:
+        """The systems with the best mean; none where all systems have the same."""
+        label = self.label_of(measure)
+        means = {name: self.mean(name, label).estimate for name in self.systems}
+        if not self.best or len(set(means.values())) < 2:  # noqa: PLR2004
+            return ()
+        best = self.best[self.measures.index(label)]
+        return tuple(name for name, mean in means.items() if mean == means[best])
+
+    def equals_of_best(self, measure: str) -> tuple[str, ...]:
+        """The systems that the best one is not shown to differ from, where all pairs were tested."""
+        label = self.label_of(measure)
+        best = self.best[self.measures.index(label)]
+        return tuple(
+            other
+            for pairs in self.pairs
+            if pairs.measure == label
+            for other, letters in zip(self.systems, pairs.letters, strict=True)
+            if other != best and set(letters) & set(pairs.letters[self.systems.index(best)])
+        )
+
+    def leading_contrast(self, measure: str) -> Contrast:
+        """The contrast that matters most: that of the best system, or, where the baseline is best, of the next one."""
+        label = self.label_of(measure)
+        contrasts = [contrast for contrast in self.contrasts if contrast.measure == label]
+        best = self.best[self.measures.index(label)]
+        mine = [contrast for contrast in contrasts if contrast.system == best]
+        known = [contrast for contrast in contrasts if contrast.difference.estimate is not None]
+        return mine[0] if mine else min(known or contrasts, key=lambda one: abs(one.difference.estimate or 0.0))
+
+    def second(self, measure: str) -> str:
+        """The system whose mean is nearest to that of the best one."""
+        label = self.label_of(measure)
+        best = self.best[self.measures.index(label)]
+        top = self.mean(best, label).estimate or 0.0
+        others = [name for name in self.systems if name != best]
+        return min(others, key=lambda name: abs((self.mean(name, label).estimate or 0.0) - top))
+
+    def mark_of(self, system: str, measure: str) -> Decision | str:
+        """What a mark beside a mean stands for: letters where all pairs were tested, else the verdict on it."""
+        label = self.label_of(measure)
+        letters = [pairs.letters[self.systems.index(system)] for pairs in self.pairs if pairs.measure == label]
+        if letters:
+            return letters[0]
+        return "" if system == self.baseline else self.contrast(system, label).verdict
 
     def label_of(self, measure: str) -> str:
         """The label of a measure in any spelling; a text that is none of them stays what it is."""
@@ -231,7 +320,9 @@ class Comparison(Record):
         for found in self.contrasts:
             if found.system == system and found.measure == self.label_of(measure):
                 return found
-        raise UnknownName("contrast", f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts])
+        raise UnknownName(
+            say("contrast"), f"{system} on {measure}", [f"{c.system} on {c.measure}" for c in self.contrasts]
+        )
 
     def lifted(self) -> list[tuple[Lift, ...]]:
         """Lifts of each system that only reorders the baseline's documents."""

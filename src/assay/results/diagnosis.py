@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from assay.data.protocol import Protocol, Target
 from assay.data.record import Record, Value
+from assay.messages import say
 from assay.results.answers import WeakStatement
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
@@ -94,7 +95,16 @@ class Diagnosis(Record):
 
     def __post_init__(self) -> None:
         if self.stages and set(self.stages) != set(RETRIEVAL_STAGES):
-            raise ValueError("queries are told by all stages or none")
+            raise ValueError(say("queries must be listed by every stage or by none"))
+
+    def out_of_reach(self, check: TargetCheck) -> bool:
+        """Say whether a target was missed that no system could reach here."""
+        return check.missed and self.limits.get(check.target.measure, 1.0) < check.target.target
+
+    @property
+    def targets_with_value(self) -> tuple[TargetCheck, ...]:
+        """Targets for which something was measured."""
+        return tuple(check for check in self.targets if check.status != "unmeasured")
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per target."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from assay.data.record import Record, Value
+from assay.messages import say
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.comparison import Decision
 from assay.results.parts import part
@@ -15,6 +16,7 @@ from assay.stats.intervals import Interval
 if TYPE_CHECKING:
     from assay.data.scores import Scores
 
+Outcome = Literal["alone", "equal", "baseline", "better", "not_shown", "confirmed", "not_confirmed"]
 Setting = str | bool | int | float | None | tuple[str | bool | int | float | None, ...]
 
 
@@ -86,10 +88,17 @@ class Row:
         """Say whether it ran to its end."""
         return self.status == "done"
 
+    def price(self, cost: Literal["latency", "money"]) -> float | None:
+        """Its P95 latency in milliseconds, or its money for a query."""
+        return self.latency_ms.get("p95") if cost == "latency" else self.cost_per_query
+
 
 @dataclass(frozen=True)
 class Holdout:
-    """The winner on queries that had no part in choosing it, beside the baseline on the same queries."""
+    """The winner on queries that had no part in choosing it, beside the baseline on the same queries.
+
+    `verdict` is that of the winner against the baseline; empty in files of earlier versions.
+    """
 
     queries: int
     chosen_on: int
@@ -98,6 +107,7 @@ class Holdout:
     baseline: Interval | None
     difference: Interval | None
     pvalue: float | None
+    verdict: Decision | Literal[""] = ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +124,7 @@ class Findings(Record):
     """An experiment evaluated: combinations in the order of the grid, and the winner by the deciding measure.
 
     `axes` has the values that were tried of each axis, `reference` published figures, which are no part of any score.
-    `scores` are those of the combinations that ran.
+    `alpha` is the risk of a wrong verdict. `scores` are those of the combinations that ran.
     """
 
     combinations: tuple[Row, ...]
@@ -126,14 +136,17 @@ class Findings(Record):
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     reference: Reference | None = None
+    alpha: float = 0.05
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:
         named = {row.name: row for row in self.combinations}
         if len(named) < len(self.combinations):
-            raise ValueError("two combinations have the same name")
+            raise ValueError(say("two combinations have the same name"))
         if self.winner and (self.winner not in named or self.measure not in named[self.winner].quality):
-            raise ValueError("the winner is one of the combinations and has a value of the deciding measure")
+            raise ValueError(
+                say("the winner must be one of the combinations and have a value of the measure that decides")
+            )
 
     @property
     def systems(self) -> tuple[Scores, ...]:
@@ -149,6 +162,56 @@ class Findings(Record):
     def done(self) -> tuple[Row, ...]:
         """Combinations that ran to their end."""
         return tuple(row for row in self.combinations if row.done)
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The winner, and combinations that have the same value of the deciding measure."""
+        best = self.value_of(self.row(self.winner)) if self.winner else None
+        return tuple(row.name for row in self.done if best is not None and self.value_of(row) == best)
+
+    @property
+    def leaders(self) -> tuple[str, ...]:
+        """Combinations with the best value of the deciding measure; none where all of several have the same."""
+        return () if 1 < len(self.done) == len(self.tied) else self.tied
+
+    @property
+    def outcome(self) -> Outcome:
+        """What is shown about the winner against the baseline: by held-out queries, where there are some."""
+        if not self.winner or len(self.done) < 2:  # noqa: PLR2004
+            return "alone"
+        if len(self.tied) == len(self.done):
+            return "equal"
+        if self.winner == self.baseline:
+            return "baseline"
+        if self.holdout is not None:
+            return "confirmed" if self._confirms(self.holdout) else "not_confirmed"
+        return "better" if self.row(self.winner).quality[self.measure].verdict == "better" else "not_shown"
+
+    def _confirms(self, check: Holdout) -> bool:
+        if check.verdict:
+            return check.verdict == "better"
+        change = None if check.difference is None else check.difference.estimate
+        chosen = (self.value_of(self.row(self.winner)) or 0.0) - (self.value_of(self.row(self.baseline)) or 0.0)
+        return bool(check.pvalue is not None and check.pvalue <= self.alpha and change and change * chosen > 0)
+
+    def edge(self, cost: Literal["latency", "money"]) -> tuple[Row, ...]:
+        """Combinations that none beats in quality and P95 latency, or in quality and money, the cheapest first."""
+        priced = [(row.price(cost), value, row) for row in self.done if (value := self.value_of(row)) is not None]
+        known = [(price, value, row) for price, value, row in priced if price is not None]
+        top = max((value for _, value, _ in known), default=0.0)
+        best = self.value_of(self.row(self.winner)) if self.winner else top
+        sign = 1.0 if best == top else -1.0  # the winner has the lowest value where lower is better
+        found: list[Row] = []
+        reached = float("-inf")
+        for _, value, row in sorted(known, key=lambda one: (one[0], -sign * one[1])):
+            if sign * value > reached:
+                reached = sign * value
+                found.append(row)
+        return tuple(found)
+
+    def value_of(self, row: Row) -> float | None:
+        """Its mean of the deciding measure."""
+        return _mean(row, self.measure)
 
     def models(self) -> dict[str, str]:
         """Models and embedders of the stages, as they were used."""

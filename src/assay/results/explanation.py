@@ -23,4 +23,4 @@ class Explanation(Record):
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per rank, with the numbers as they are shown."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+        return [dict(zip(map(str, self.columns), row, strict=True)) for row in self.rows]

@@ -24,6 +24,10 @@ class RuleCheck:
     interval: Interval | None
     message: str
 
+    def fails(self, *, strict: bool = False) -> bool:
+        """Say whether the rule failed; with `strict`, one that cannot be decided fails."""
+        return self.outcome == "failed" or (self.outcome == "inconclusive" and strict)
+
 
 @part("gates", many=True, view="gate")
 @dataclass(frozen=True)
@@ -44,6 +48,10 @@ class Gate(Record):
     def passes(self, *, strict: bool = False) -> bool:
         """Say whether a change may pass; with `strict`, a rule that cannot be decided holds it back."""
         return self.outcome == "passed" or (self.outcome == "inconclusive" and not strict)
+
+    def decision(self, *, strict: bool = False) -> Outcome:
+        """The outcome of all rules; with `strict`, one that cannot be decided fails."""
+        return "failed" if strict and self.outcome == "inconclusive" else self.outcome
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per rule."""

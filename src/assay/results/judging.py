@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.data.record import Record, Value
 from assay.errors import UsageError
 from assay.lazy import public
+from assay.messages import say, word
 from assay.results.parts import part
 
 if TYPE_CHECKING:
@@ -96,7 +97,9 @@ class Judging(Record):
     def trouble(self) -> str:
         """Why no pair has a grade."""
         first = self.verdicts[0]
-        return f"no pair could be judged ({first.reason}): {first.explanation}"
+        return say(
+            "no pair could be judged ({reason}): {why}", reason=word("call", first.reason), why=first.explanation
+        )
 
     def to_judgments(self) -> Judgments:
         """Take the grades as judgments, which know by whom they were made."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.data.protocol import Target
 from assay.data.record import Record, Value
 from assay.errors import UnknownName, UsageError
+from assay.messages import say
 from assay.results.parts import part
 
 
@@ -28,20 +30,21 @@ class MethodCost:
 @part("cost", view="money")
 @dataclass(frozen=True)
 class Costs(Record):
-    """Methods side by side, the first of them no reranking at all."""
+    """Methods side by side, the first of them no reranking at all; `goal` is what a million tokens should cost."""
 
     currency: str
     documents_per_query: float
     queries_per_day: float
     costs: tuple[MethodCost, ...]
     warnings: tuple[str, ...] = ()
+    goal: Target | None = None
 
     def of(self, method: str) -> MethodCost:
         """Find a method's cost."""
         for found in self.costs:
             if found.method == method:
                 return found
-        raise UnknownName("method", method, [found.method for found in self.costs])
+        raise UnknownName(say("method"), method, [found.method for found in self.costs])
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per method."""
@@ -86,7 +89,9 @@ class Gain:
     def between(cls, before: float, after: float) -> Gain:
         """Take the gain from quality before and after."""
         if not before > 0:
-            raise UsageError(f"quality before is {before!r}: a relative gain needs a number above 0")
+            raise UsageError(
+                say("the quality before is {before!r}: a relative gain needs a number above 0", before=before)
+            )
         return cls(Band(after / before - 1), before, after)
 
 
@@ -128,6 +133,25 @@ class Roi(Record):
     method: str = ""
     currency: str = "USD"
     tokens: float | None = None
+
+    @property
+    def decision(self) -> Literal["pays", "loses", "open"]:
+        """Whether the whole interval of the return is above 0 and the gain is shown, below 0, or neither."""
+        low, high = self.roi.low, self.roi.high
+        if low is None or high is None or low == high:  # of width 0 in files of earlier versions
+            return "open"
+        return "pays" if low > 0 and self.outcome == "pays" else "loses" if high < 0 else "open"
+
+    @property
+    def unproven(self) -> bool:
+        """Say whether it would pay over the whole interval, had the comparison shown a gain."""
+        return self.outcome == "open" and self.net.low is not None and self.net.low > 0
+
+    @property
+    def break_even_price_per_million(self) -> float | None:
+        """What a million tokens may cost for the method to break even, where it is paid by tokens."""
+        price = self.break_even_price.value
+        return price / self.tokens * 1e6 if self.tokens and price is not None else None
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per number, with the ends that the interval of the gain gives it."""

@@ -42,7 +42,7 @@ def part(name: str, *, many: bool = False, view: str = "") -> Callable[[Part], P
     return register
 
 
-def known_parts() -> Mapping[str, Shape]:
+def all_parts() -> Mapping[str, Shape]:
     """All parts that a result may have; a module of this folder that declares one is enough."""
     for module in pkgutil.iter_modules(assay.results.__path__):
         importlib.import_module(f"assay.results.{module.name}")

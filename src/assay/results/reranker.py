@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 else:
     RunBehind = Any  # a run has files of its own
 
+_TAIL = 100  # queries below which the tail of latencies is not known
 Setting = str | bool | int | float | None
 
 
@@ -55,6 +56,16 @@ class RerankerEvaluation(Record):
     def after(self) -> Scores:
         """Scores of the reranked lists."""
         return self.scores[1]
+
+    @property
+    def too_few_for_p99(self) -> bool:
+        """Say whether P99 is nearly the slowest query."""
+        return len(self.ms) < _TAIL
+
+    @property
+    def mean_candidates(self) -> float:
+        """How many texts were scored for a query, on average."""
+        return sum(self.candidates.values()) / len(self.ms) if self.ms else 0.0
 
     @property
     def lifts(self) -> tuple[Lift, ...]:

@@ -14,9 +14,10 @@ from assay.data.record import Record, Value
 from assay.data.scores import Scores
 from assay.data.source import Source
 from assay.errors import InputError, NotComparable, UsageError
+from assay.messages import say
 from assay.results import schema1, systems
 from assay.results.codec import UNSTORED, Plain, decode, encode
-from assay.results.parts import known_parts, name_of
+from assay.results.parts import all_parts, name_of
 
 SCHEMA = 2
 PartRecord = TypeVar("PartRecord", bound=Record)
@@ -44,6 +45,11 @@ class Origin:
     seed: int | None = None
     inputs: tuple[InputFile, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def day(self) -> str:
+        """The day on which it was made."""
+        return self.date.partition("T")[0]
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ def make_result(
     scored = scored or next((own for one in records if (own := _scores_behind(one))), ())
     _check(scored)
     parts: dict[str, Record | tuple[Record, ...]] = {}
-    shapes = known_parts()
+    shapes = all_parts()
     for record in (one for one in records if not isinstance(one, Scores)):
         name = name_of(type(record))
         before = parts.get(name, ())
@@ -121,11 +127,13 @@ def _scores_behind(record: Record) -> tuple[Scores, ...]:
 def _check(scored: Sequence[Scores]) -> None:
     names = [scores.name for scores in scored]
     if len(set(names)) < len(names):
-        raise UsageError(f"two systems are called {max(names, key=names.count)!r}: give each a name of its own")
+        raise UsageError(
+            say("two systems are called {name!r}: give each a name of its own", name=max(names, key=names.count))
+        )
     if any(scores.protocol.rules() != scored[0].protocol.rules() for scores in scored):
-        raise NotComparable("the systems were evaluated under different rules: write one result file for each")
+        raise NotComparable(say("the systems were evaluated under different rules: write one result file for each"))
     if len({scores.judgments_digest for scores in scored}) > 1:
-        raise NotComparable("the systems were evaluated on different judgments: write one result file for each")
+        raise NotComparable(say("the systems were evaluated on different judgments: write one result file for each"))
 
 
 def _inputs(scored: Sequence[Scores]) -> list[InputFile]:
@@ -175,24 +183,29 @@ def decode_result(plain: Any, *, path: str | None = None) -> Result:
     """Make a result of the plain values of a file, of this schema or an earlier one."""
     if not isinstance(plain, dict) or "schema" not in plain:
         raise InputError(
-            "this is not a result file", path=path, hint="make one with: assay evaluate --output FILE.json"
+            say("this is not a result file"), path=path, hint=say("make one with: assay evaluate --output FILE.json")
         )
     if plain["schema"] == 1:
         plain = schema1.upgrade(plain, path=path)
     if plain["schema"] != SCHEMA:
         raise InputError(
-            f"the file has schema {plain['schema']!r:.20}, this version of assay reads schema {SCHEMA} and earlier",
+            say(
+                "the file has schema {found!r:.20}; this version of assay reads schema {schema} and earlier",
+                found=plain["schema"],
+                schema=SCHEMA,
+            ),
             path=path,
-            hint="update assay",
+            hint=say("update assay"),
         )
     names = {one.name for one in fields(Origin)}
     origin = decode({name: plain[name] for name in names if name in plain}, Origin, place="", path=path)
     scored = systems.decode_systems(plain, path=path)
     parts: dict[str, Record | tuple[Record, ...]] = {}
-    for name, shape in known_parts().items():
+    for name, shape in all_parts().items():
         if plain.get(name) is not None:
             kind: Any = tuple[shape.record, ...] if shape.many else shape.record  # type: ignore[name-defined]
             parts[name] = _with_scores(decode(plain[name], kind, place=name, path=path), scored)
+    parts = {name: _with_comparison(found, parts.get("comparison")) for name, found in parts.items()}
     warnings = decode(plain.get("warnings", []), tuple[str, ...], place="warnings", path=path)
     return Result(origin, scored, parts, warnings)
 
@@ -203,3 +216,11 @@ def _with_scores(found: Any, scored: tuple[Scores, ...]) -> Any:
         return tuple(_with_scores(one, scored) for one in found)
     behind = [one for one in fields(found) if one.name == "scores" and one.metadata == UNSTORED]
     return replace(found, scores=scored) if behind else found
+
+
+def _with_comparison(found: Any, comparison: Any) -> Any:
+    """Give a record that knows a comparison beside it that of its file."""
+    beside = not isinstance(found, tuple) and any(
+        one.name == "comparison" and one.metadata == UNSTORED for one in fields(found)
+    )
+    return replace(found, comparison=comparison) if beside else found

@@ -11,6 +11,7 @@ import re
 
 from assay.data.scores import Aggregate, Column, Parameter, Subject
 from assay.errors import InputError
+from assay.messages import say
 from assay.results.codec import Plain, encode
 from assay.stats.moments import NO_SPREAD
 
@@ -131,7 +132,9 @@ def upgrade(plain: Plain, *, path: str | None = None) -> Plain:
     try:
         return _upgrade(plain)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise InputError(f"the result file is damaged: {type(error).__name__} {error}", path=path) from None
+        raise InputError(
+            say("the result file is damaged: {kind} {error}", kind=type(error).__name__, error=str(error)), path=path
+        ) from None
 
 
 def _upgrade(plain: Plain) -> Plain:

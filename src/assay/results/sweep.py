@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from assay.data.record import Record, Value
+from assay.messages import say
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -21,7 +22,7 @@ class Curve:
 
     def __post_init__(self) -> None:
         if len(self.k) != len(self.points) or not self.k:
-            raise ValueError("a curve has one point for each k")
+            raise ValueError(say("a curve must have one point for each k"))
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,17 @@ class Sweep(Record):
     def __post_init__(self) -> None:
         drawn = {(curve.system, curve.measure) for curve in self.curves}
         if any((system, measure) not in drawn for system in self.systems for measure in self.measures):
-            raise ValueError("every system has a curve of every measure")
+            raise ValueError(say("every system must have a curve of every measure"))
 
     def curve(self, system: str, measure: str) -> Curve:
         """Find one curve."""
         return next(curve for curve in self.curves if (curve.system, curve.measure) == (system, measure))
+
+    def highest(self, system: str, measure: str) -> tuple[float, int]:
+        """The highest mean of a measure, and the smallest k that has it."""
+        curve = self.curve(system, measure)
+        value, k = max((point.estimate or 0.0, -k) for point, k in zip(curve.points, curve.k, strict=True))
+        return value, -k
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per system, measure and k."""

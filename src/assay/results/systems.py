@@ -12,6 +12,7 @@ import numpy as np
 from assay.data.protocol import Protocol
 from assay.data.scores import Column, Counts, Scores
 from assay.data.status import SCORED, STATUSES, Status
+from assay.messages import say
 from assay.results.codec import Plain, damage, decode, encode
 
 
@@ -62,7 +63,7 @@ def encode_systems(scored: Sequence[Scores]) -> Plain:
     return {
         "protocol": scored[0].protocol.to_dict(),
         "judgments": scored[0].judgments_digest,
-        "calibrated": scored[0].calibration,
+        "calibrated": encode(scored[0].calibration),
         "systems": [_system(scores) for scores in scored],
         "per_query": {
             "query_id": queries,
@@ -137,10 +138,10 @@ def decode_systems(plain: Mapping[str, Any], *, path: str | None = None) -> tupl
         return ()
     if stored.per_query is None or stored.protocol is None:
         lacking = "per_query" if stored.per_query is None else "protocol"
-        raise damage(lacking, "it is missing", path)
+        raise damage(lacking, say("it is missing"), path)
     seen = [system.name for system in stored.systems]
     if len(set(seen)) < len(seen):
-        raise damage("systems", f"two are called {max(seen, key=seen.count)!r}", path)
+        raise damage("systems", say("two are called {name!r}", name=max(seen, key=seen.count)), path)
     return tuple(_scores(stored, system, f"systems[{i}]", path) for i, system in enumerate(stored.systems))
 
 
@@ -181,17 +182,17 @@ def _check(system: StoredSystem, rows: StoredQueries, labels: Sequence[str], pla
     """Refuse a system whose parts do not fit together."""
     for name, found in (("definitions", system.definitions), ("measures", system.measures), ("counts", system.counts)):
         if found.keys() != system.metrics.keys():
-            raise damage(f"{place}.{name}", "not the labels of metrics", path)
+            raise damage(f"{place}.{name}", say("the labels are not those of {place}", place="metrics"), path)
     for name, table in (("values", rows.values), ("status", rows.status)):
         if table.get(system.name, {}).keys() != system.metrics.keys():
-            raise damage(f"per_query.{name}", f"not the labels of {place}", path)
+            raise damage(f"per_query.{name}", say("the labels are not those of {place}", place=place), path)
     if len(set(rows.query_id)) < len(rows.query_id):
-        raise damage("per_query.query_id", "a query stands twice", path)
+        raise damage("per_query.query_id", say("a query appears twice"), path)
     for label in labels:
         if len(rows.values[system.name][label]) != len(rows.query_id):
-            raise damage(f"per_query.values of {label}", "not one value for each query", path)
+            raise damage(f"per_query.values.{label}", say("there is not one value for each query"), path)
     if not labels:
-        raise damage(f"{place}.metrics", "no measure", path)
+        raise damage(f"{place}.metrics", say("there is no measure"), path)
 
 
 def _column(system: StoredSystem, label: str, place: str, path: str | None) -> Column:

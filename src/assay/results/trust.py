@@ -115,6 +115,17 @@ class Validation(Record):
     left_out: Mapping[str, int]
     notes: tuple[str, ...]
 
+    @property
+    def best(self) -> ScoreAgreement | None:
+        """The score that agrees best with people: by AUROC where there is one, else by rank correlation."""
+        return max(self.scores, key=_agreement_with_people, default=None)
+
+    @property
+    def leaders(self) -> tuple[ScoreAgreement, ...]:
+        """All scores that agree as well as the best one."""
+        best = None if self.best is None else _agreement_with_people(self.best)
+        return tuple(score for score in self.scores if _agreement_with_people(score) == best)
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per score and coefficient."""
         return [
@@ -123,6 +134,10 @@ class Validation(Record):
             for name, found in (("spearman", score.spearman), ("auroc", score.auroc), ("accuracy", score.accuracy))
             if found is not None
         ]
+
+
+def _agreement_with_people(score: ScoreAgreement) -> float:
+    return (score.auroc or score.spearman).value or 0.0
 
 
 def _agreement(name: str, found: Agreement) -> dict[str, Value]:

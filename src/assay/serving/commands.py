@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from assay.errors import UsageError, excerpt
+from assay.errors import UsageError, cause, excerpt
+from assay.messages import say
 from assay.serving.records import CallFailed, Passing
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ class Command:
         try:
             split = tuple(shlex.split(words) if isinstance(words, str) else words)
         except ValueError as error:
-            raise UsageError(f"the command cannot be read: {error}") from None
+            raise UsageError(say("the command cannot be read: {reason}", reason=cause(error))) from None
         if not split:
-            raise UsageError("the command is empty")
+            raise UsageError(say("the command is empty"))
         if shutil.which(split[0]) is None:
-            raise UsageError(f"command not found: {excerpt(split[0])}")
+            raise UsageError(say("command not found: {name}", name=excerpt(split[0])))
         return cls(split, timeout, with_candidates)
 
     @property
@@ -93,7 +94,7 @@ def _call(prepared: tuple[tuple[str, ...], bytes], said: IO[bytes], watch: _Watc
             start_new_session=True,
         )  # fmt: skip
     except (OSError, ValueError) as error:
-        raise CallFailed("not started", str(error)) from None
+        raise CallFailed("not started", cause(error)) from None
     watch.process = process, time.monotonic() + watch.timeout
     try:
         if process.stdin is not None:
@@ -117,7 +118,7 @@ def _failure(code: int, said: IO[bytes], watch: _Watch, process: subprocess.Pope
     said.seek(0)
     said.truncate()
     if watch.killed is process:
-        return CallFailed("timeout", f"no end within {watch.timeout:g} s")
+        return CallFailed("timeout", say("load.no_end", seconds=watch.timeout))
     kind = f"exit {code}" if code > 0 else f"signal {signal.Signals(-code).name}"
     return CallFailed(kind, lines[-1] if lines else "")
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, UsageError, cause
 from assay.llm.hosts import Address
 from assay.llm.keys import Key
 from assay.llm.transport import proxy_for
+from assay.messages import say
 from assay.serving.records import CallFailed, Passing
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ class Secret:
 def secret_from(variable: str) -> Secret:
     """Read the value of a header from the environment; a first word such as Bearer is not part of the key."""
     if variable not in os.environ:
-        raise UsageError(f"the environment variable {variable} is not set")
+        raise UsageError(say("the environment variable {name} is not set", name=variable))
     scheme, _, key = os.environ[variable].strip().rpartition(" ")
-    return Secret(Key(key, source=f"the environment variable {variable}"), scheme)
+    return Secret(Key(key, source=say("the environment variable {name}", name=variable)), scheme)
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,12 @@ class Endpoint:
         except ValueError:
             fine = False
         if not fine:
-            raise UsageError("the address cannot be read: expected http://HOST:PORT/PATH")
+            raise UsageError(say("the address cannot be read: expected http://HOST:PORT/PATH"))
         if parts.username is not None or parts.password is not None:
-            raise UsageError("the address must not carry a user or a password: use --header-env")
+            raise UsageError(say("the address must not contain a user or a password: use --header-env"))
         secret = any(isinstance(value, Secret) for value in self.headers.values())
         if secret and parts.scheme == "http" and not self._address.is_private:
-            raise UsageError(f"the key would travel unencrypted to {parts.hostname}: use https")
+            raise UsageError(say("the key would be sent unencrypted to {host}: use https", host=parts.hostname))
 
     @property
     def _address(self) -> Address:
@@ -117,7 +118,7 @@ class Endpoint:
         try:
             return httpx2.Request(self.method, url, headers=headers, content=content, extensions={"timeout": waits})
         except (httpx2.InvalidURL, UnicodeEncodeError):
-            raise UsageError(f"{self.label}: the address or a header cannot be sent") from None
+            raise UsageError(say("{label}: the address or a header cannot be sent", label=self.label)) from None
 
     @contextmanager
     def open(self) -> Iterator[Callable[[httpx2.Request], None]]:
@@ -138,11 +139,11 @@ class Endpoint:
             response = transport.handle_request(request)
             content = self._content(response, time.monotonic() + self.timeout)
         except httpx2.TimeoutException:
-            raise CallFailed("timeout", f"no complete answer within {self.timeout:g} s") from None
+            raise CallFailed("timeout", say("load.not_complete", seconds=self.timeout)) from None
         except httpx2.ConnectError as error:
-            raise CallFailed("no connection", str(error)) from None
+            raise CallFailed("no connection", cause(error)) from None
         except httpx2.HTTPError as error:
-            raise CallFailed("broken", f"the connection broke ({type(error).__name__})") from None
+            raise CallFailed("broken", say("reply.broken", kind=type(error).__name__)) from None
         if response.status_code >= _FAILED:
             said = self._hidden(content[:_EXCERPT].decode("utf-8", errors="replace"))
             raise CallFailed(f"status {response.status_code}", said)
@@ -193,7 +194,7 @@ def read_bodies(text: str, place: str) -> tuple[Any, ...]:
                 found += [json.loads(line)] if line.strip() else []
             except json.JSONDecodeError as error:
                 wrong, at = (error, number) if found else (whole, whole.lineno)
-                raise InputError(f"not valid JSON: {wrong.msg}", path=place, line=at) from None
+                raise InputError(say("not valid JSON: {reason}", reason=cause(wrong)), path=place, line=at) from None
         if not found:
-            raise InputError("there is no JSON in it", path=place) from None
+            raise InputError(say("the file has no JSON"), path=place) from None
         return tuple(found)

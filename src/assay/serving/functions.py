@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from assay.errors import UsageError, excerpt
+from assay.messages import say
 from assay.serving.records import Passing
 
 if TYPE_CHECKING:
@@ -36,9 +37,11 @@ class Function:
         function = next((getattr(thing, name) for name in _METHODS if hasattr(thing, name)), thing)
         name = label or getattr(thing, "__qualname__", type(thing).__qualname__)
         if inspect.isclass(thing) or not callable(function):
-            kind = "a class" if inspect.isclass(thing) else f"a {type(thing).__name__}"
+            expected = say("name a function, or an object that can be called or has rerank() or score()")
             raise UsageError(
-                f"{name} is {kind}: name a function, or an object that can be called or has rerank() or score()"
+                say("{name} is a class: {expected}", name=name, expected=expected)
+                if inspect.isclass(thing)
+                else say("{name} cannot be called: {expected}", name=name, expected=expected)
             )
         takes = passing or _arity(function, name)
         return cls(
@@ -58,11 +61,13 @@ class Function:
                 isinstance(error, ModuleNotFoundError)
                 and (error.name or "").partition(".")[0] == module.partition(".")[0]
             )
-            why = "there is no such module" if missing else f"{type(error).__name__}: {error}"
-            raise UsageError(f"cannot import {excerpt(module)}: {why}") from error
+            why = say("there is no such module") if missing else f"{type(error).__name__}: {error}"
+            raise UsageError(say("cannot import {module}: {reason}", module=excerpt(module), reason=why)) from error
         for name in path.split("."):
             if not hasattr(thing, name):
-                raise UsageError(f"{excerpt(module)} has no {excerpt(path)}: expected MODULE:FUNCTION")
+                raise UsageError(
+                    say("{module} has no {name}: expected MODULE:FUNCTION", module=excerpt(module), name=excerpt(path))
+                )
             thing = getattr(thing, name)
         return cls.of(thing, label=place, passing=passing)
 
@@ -86,14 +91,16 @@ def _arity(function: Callable[..., Any], name: str) -> Passing:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError):
-        raise UsageError(f"{name} does not show its parameters: say what it takes with --pass") from None
+        raise UsageError(say("{name} does not show its parameters: say what it takes with --pass", name=name)) from None
     plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     needed = [p for p in parameters if p.default is p.empty and p.kind in {*plain, inspect.Parameter.KEYWORD_ONLY}]
     keyword = next((p.name for p in needed if p.kind is inspect.Parameter.KEYWORD_ONLY), None)
     if keyword is not None or len(needed) >= len(_PASSING):
-        wanted = f"needs {keyword}=" if keyword else f"takes {len(needed)} arguments"
+        expected = say("expected a function without arguments, of a query, or of a query and its documents")
         raise UsageError(
-            f"{name} {wanted}: expected a function of nothing, of a query, or of a query and its documents"
+            say("{name} needs {argument}=: {expected}", name=name, argument=keyword, expected=expected)
+            if keyword
+            else say("{name} takes {n} arguments: {expected}", name=name, n=len(needed), expected=expected)
         )
     return _PASSING[len(needed)]
 

@@ -36,10 +36,14 @@ def run(
         return run_tasks(plan, target, calls, progress=progress)
     schedule, clock = Schedule(plan), clock or Clock()
     one = plan.threads == 1
-    return (_here if one else _in_threads)(schedule, target, calls, clock, progress or (lambda _done, _seconds: None))
+    return (_in_this_thread if one else _in_threads)(
+        schedule, target, calls, clock, progress or (lambda _done, _seconds: None)
+    )
 
 
-def _here(schedule: Schedule, target: LoadTarget, calls: Sequence[Any], clock: Clock, progress: Progress) -> Timing:
+def _in_this_thread(
+    schedule: Schedule, target: LoadTarget, calls: Sequence[Any], clock: Clock, progress: Progress
+) -> Timing:
     """Run one worker on the calling thread: what is bound to this thread works, and no other thread disturbs it."""
     log, warm, interrupted, plan = Log(), Log(), False, schedule.plan
 

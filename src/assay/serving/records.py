@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from assay.errors import UsageError, clean
+from assay.messages import Said, say
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -22,6 +23,7 @@ Progress = Callable[[int, float], None]  # calls done, seconds since the start
 # More calls than this are not kept; an hour at a hundred a second has a tenth of them.
 MOST_CALLS = 5_000_000
 _MESSAGE = 160
+_KINDS = {"timeout": "timeout", "broken": "broken", "no connection": "no_connection", "not started": "not_started"}
 
 
 class CallFailed(Exception):
@@ -29,7 +31,15 @@ class CallFailed(Exception):
 
     def __init__(self, kind: str, message: str = "") -> None:
         super().__init__(message or kind)
-        self.kind = kind
+        self.kind, self.message = kind, message
+
+
+def kind_word(kind: str) -> str:
+    """The words for a kind of failure, which can be told in another language; names of exceptions stay as they are."""
+    name, _, value = kind.partition(" ")
+    if name in {"status", "exit", "signal"} and value:
+        return say(f"load.{name}", value=value)
+    return say(f"load.{_KINDS[kind]}") if kind in _KINDS else kind
 
 
 @dataclass(frozen=True)
@@ -80,15 +90,22 @@ class LoadPlan:
 
     def __post_init__(self) -> None:
         if self.runs is None and self.seconds is None:
-            raise UsageError("give a number of runs or of seconds: one of them ends the measurement")
+            raise UsageError(say("give a number of runs or of seconds: one of them ends the measurement"))
         for name, least in (("threads", 1), ("runs", 1), ("warmup", 0), ("seed", 0)):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-                raise UsageError(f"{name} must be a whole number from {least} on, not {value!r}")
+                raise UsageError(
+                    say(
+                        "{name} must be a whole number of {least} or more, not {value!r}",
+                        name=name,
+                        least=least,
+                        value=value,
+                    )
+                )
         for name in ("seconds", "rate", "timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):
-                raise UsageError(f"{name} must be above 0, not {value!r}")
+                raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=value))
 
     @property
     def kind(self) -> Kind:
@@ -125,7 +142,8 @@ class Log:
         """Count a call that failed, by kind."""
         kind = error.kind if isinstance(error, CallFailed) else type(error).__name__
         self.failures[kind] += 1
-        self.examples.setdefault(kind, clean(" ".join(str(error).split())[:_MESSAGE]))
+        said = error.message if isinstance(error, CallFailed) and isinstance(error.message, Said) else None
+        self.examples.setdefault(kind, clean(said or " ".join(str(error).split())[:_MESSAGE]))
         self.last = max(self.last, ended)
 
     @property

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import UsageError
+from assay.messages import say
+from assay.serving.records import kind_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,5 +75,11 @@ def check_warm(logs: Sequence[Log]) -> None:
     failed = sum(log.failures.total() for log in logs)
     if failed and not any(len(log.ended) for log in logs):
         kind, text = next((kind, text) for log in logs for kind, text in log.examples.items())
-        said = f"{kind}: {text}" if text and text != kind else kind
-        raise UsageError(f"nothing to measure: {failed} of {failed} warm-up calls failed ({said})")
+        word = kind_word(kind)
+        raise UsageError(
+            say(
+                "nothing can be measured: all {n} warm-up calls failed ({reason})",
+                n=failed,
+                reason=say("{kind}: {message}", kind=word, message=text) if text and text != kind else word,
+            )
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError, excerpt
+from assay.messages import say
 from assay.serving.commands import Command
 from assay.serving.endpoints import RERANK, Endpoint
 from assay.serving.functions import Function
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from assay.serving.endpoints import Secret
     from assay.serving.records import LoadTarget, Passing
-
-_EXPECTED = "expected MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGRAM ..."
 
 
 def target_of(
@@ -32,7 +31,7 @@ def target_of(
     """Make a target of a function, MODULE:FUNCTION, an address, cmd:COMMAND, or a list of words (a command)."""
     is_address = isinstance(thing, str) and thing.startswith(("http://", "https://"))
     if (method or bodies or headers) and not is_address:
-        raise UsageError("a method, a body and headers are for an address: http://...")
+        raise UsageError(say("a method, a body and headers can only be sent to an address: http://..."))
     if is_address:
         sent = tuple(bodies) or ((RERANK,) if with_candidates else ())
         verb = (method or ("POST" if sent else "GET")).upper()
@@ -45,5 +44,10 @@ def target_of(
         return Command.of(thing.removeprefix("cmd:"), timeout=timeout, with_candidates=with_candidates)
     module, colon, name = thing.partition(":")
     if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
-        raise UsageError(f"target {excerpt(thing)}: {_EXPECTED}")
+        raise UsageError(
+            say(
+                "target {target}: expected MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGRAM ...",
+                target=excerpt(thing),
+            )
+        )
     return Function.at(thing, passing=passing)

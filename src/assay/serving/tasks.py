@@ -8,6 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from assay.messages import say
 from assay.serving.records import CallFailed, LoadPlan, LoadTarget, Log, Progress, Timing, gather
 from assay.serving.schedule import HOPELESS, Schedule, check_warm
 
@@ -127,7 +128,7 @@ class _Load:
             return outcome
         self._late.discard(worker)
         worker.uncancel()
-        return CallFailed("timeout", f"no answer within {self.schedule.plan.timeout:g} s")
+        return CallFailed("timeout", say("load.no_answer", seconds=self.schedule.plan.timeout))
 
     async def _work(self, call: Call) -> None:
         schedule, now, failures, worker = self.schedule, time.perf_counter, 0, _current()
@@ -135,7 +136,7 @@ class _Load:
             begun = now()
             due = schedule.due(number, begun)
             if due > begun:
-                await _until(due)
+                await _sleep_until(due)
                 begun = now()
             if begun >= schedule.end:
                 return
@@ -158,7 +159,7 @@ def _current() -> asyncio.Task[Any]:
     return task
 
 
-async def _until(due: float) -> None:
+async def _sleep_until(due: float) -> None:
     """Sleep to the millisecond, then let others run until the moment has come."""
     left = due - time.perf_counter()
     if left > _COARSE:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.bootstrap import SAME_RESAMPLES, apart, percentile_limits
-from assay.stats.inputs import Floats, Ints, check_choice, check_share, table, vector, whole
+from assay.messages import say
+from assay.stats.bootstrap import SAME_RESAMPLES, limits_if_distinct, percentile_limits
+from assay.stats.inputs import Floats, Ints, check_choice, check_share, check_whole, table, vector
 from assay.stats.intervals import Interval
 from assay.stats.moments import near_1
 
@@ -158,7 +159,7 @@ def kendall_tau(
 
     def statistic(repeats: Ints) -> float | None:
         x, y = np.repeat(a, repeats), np.repeat(b, repeats)
-        return float(kendalltau(x, y).statistic) if _varied(x, y) else None
+        return float(kendalltau(x, y).statistic) if _both_vary(x, y) else None
 
     return with_interval(statistic, labels, "tau-b", _why(a), (confidence_level, n_resamples, rng))
 
@@ -179,7 +180,7 @@ def spearman(
 
     def statistic(repeats: Ints) -> float | None:
         x, y = np.repeat(a, repeats), np.repeat(b, repeats)
-        return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1]) if _varied(x, y) else None
+        return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1]) if _both_vary(x, y) else None
 
     return with_interval(statistic, labels, "spearman", _why(a), (confidence_level, n_resamples, rng))
 
@@ -188,7 +189,9 @@ def pairs(first: ArrayLike, second: ArrayLike, groups: ArrayLike | None) -> tupl
     """Pairs that have both values, and the number of the group that each belongs to (its own, without groups)."""
     a, b = vector(first, "first"), vector(second, "second")
     if len(a) != len(b):
-        raise UsageError(f"paired values need one length, not {len(a)} and {len(b)}")
+        raise UsageError(
+            say("paired values must have the same length, not {first} and {second}", first=len(a), second=len(b))
+        )
     present = ~(np.isnan(a) | np.isnan(b))
     return a[present], b[present], number_groups(groups, present)
 
@@ -199,7 +202,13 @@ def number_groups(groups: ArrayLike | None, present: np.ndarray[tuple[int], np.d
         return np.arange(int(present.sum()))
     labels = np.asarray(groups)
     if labels.shape != present.shape:
-        raise UsageError(f"{len(present)} row(s) need as many groups, not {labels.size}")
+        raise UsageError(
+            say(
+                "{rows} {rows:row|rows} but {groups} {groups:group|groups}: give one group per row",
+                rows=len(present),
+                groups=labels.size,
+            )
+        )
     return np.unique(labels[present], return_inverse=True)[1].astype(np.int64)
 
 
@@ -213,14 +222,18 @@ def with_interval(
     """Value of the statistic, and its percentile interval over resampled groups if resamples are asked for."""
     confidence_level, n_resamples, rng = resampling
     check_share(confidence_level, "confidence_level")
-    n, n_resamples, seed = len(groups), whole(n_resamples, "n_resamples", least=0), whole(rng, "rng", least=0)
+    n, n_resamples, seed = (
+        len(groups),
+        check_whole(n_resamples, "n_resamples", least=0),
+        check_whole(rng, "rng", least=0),
+    )
     value = statistic(np.ones(n, dtype=np.int64)) if n else None
     if value is None:
         return Agreement(None, method, n, None, reason)
     if not n_resamples:
         return Agreement(value, method, n)
     limits = percentile_limits(statistic, groups, confidence_level=confidence_level, n_resamples=n_resamples, rng=seed)
-    low, high = (limits and apart(*limits)) or (None, None)
+    low, high = (limits and limits_if_distinct(*limits)) or (None, None)
     why = UNSTABLE if limits is None else SAME_RESAMPLES if low is None else ""
     return Agreement(value, method, n, Interval(value, low, high, confidence_level, "percentile", n, why))
 
@@ -231,7 +244,7 @@ def _cells(a: Floats, b: Floats) -> tuple[Floats, Ints]:
     return values, places[: len(a)] * len(values) + places[len(a) :]
 
 
-def _varied(a: Floats, b: Floats) -> bool:
+def _both_vary(a: Floats, b: Floats) -> bool:
     return bool(np.ptp(a) > 0 and np.ptp(b) > 0)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.stats.inputs import EQUAL, Floats, Ints, whole
+from assay.stats.inputs import EQUAL, Floats, Ints, check_whole
 from assay.stats.resampling import map_blocks, stream
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def resampled_means(
     columns: Floats, shares: Floats | None, *, n_resamples: int, rng: int, threads: int | None = None
 ) -> Floats:
     """Means of the columns in each resample of rows; a row is drawn together with its weight."""
-    n_resamples = whole(n_resamples, "n_resamples", least=1)
+    n_resamples = check_whole(n_resamples, "n_resamples", least=1)
     n, m = columns.shape
     if n == 0:
         return np.full((n_resamples, m), np.nan)
@@ -68,7 +68,7 @@ def bca(drawn: Floats, estimate: float, left_out: Floats, confidence_level: floa
     return float(low), float(high)
 
 
-def apart(low: float, high: float) -> tuple[float, float] | None:
+def limits_if_distinct(low: float, high: float) -> tuple[float, float] | None:
     """Two limits, or None where they are one and the same: resamples without variation do not limit anything."""
     return (low, high) if high - low > EQUAL * max(abs(low), abs(high)) else None
 
@@ -85,7 +85,7 @@ def percentile_limits(
 
     `groups` numbers the group of each observation from 0 on; the statistic gets how often each observation counts.
     """
-    n_resamples = whole(n_resamples, "n_resamples", least=1)
+    n_resamples = check_whole(n_resamples, "n_resamples", least=1)
     n = int(groups.max()) + 1
     size = max(1, min(_BLOCK, _CELLS // n))
     found: list[float | None] = []

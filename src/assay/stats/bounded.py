@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import InputError, UsageError
+from assay.messages import say
 from assay.stats.inputs import EQUAL, SMALLEST_P, Floats, check_share
 from assay.stats.moments import NO_VALUES, exact_sum, sample
 
@@ -58,9 +59,9 @@ def bounded_equivalence(
     of 0.01 and a reach of 1, it takes 299 values to get below 0.05.
     """
     if not (math.isfinite(margin) and margin > 0):
-        raise UsageError(f"margin must be above 0 and finite, not {margin}")
+        raise UsageError(say("margin must be a finite number above 0, not {margin}", margin=margin))
     if not (math.isfinite(reach) and reach > 0):
-        raise UsageError(f"reach must be above 0 and finite, not {reach}")
+        raise UsageError(say("reach must be a finite number above 0, not {reach}", reach=reach))
     x, shares = sample(differences, weights)
     if not len(x):
         return BoundedEquivalence(None, None, None, None, margin, reach, 0, NO_VALUES)
@@ -108,10 +109,10 @@ def upper_bound(
 
 def _pvalue(x: Floats, shares: Floats | None, null: float, upper: float, beyond: float = 1.0) -> float:
     if not (math.isfinite(null) and math.isfinite(upper)):
-        raise UsageError(f"null and upper end must be finite, not {null} and {upper}")
+        raise UsageError(say("null and upper must be finite, not {null} and {upper}", null=null, upper=upper))
     largest = float(x.max())
     if largest > upper and largest - upper > EQUAL * max(abs(largest), abs(upper)):
-        raise InputError(f"value {largest:g} is above the upper end {upper:g}")
+        raise InputError(say("the value {value:g} is above the upper bound {upper:g}", value=largest, upper=upper))
     rates, counts = np.unique((x - null) * (1.0 if shares is None else shares / shares.max()), return_counts=True)
     found = _positive(np.append(rates, upper - null), np.append(counts.astype(np.float64), 1.0), beyond)
     return min(max(found, SMALLEST_P), 1.0)

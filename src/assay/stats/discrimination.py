@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from assay.errors import InputError
+from assay.messages import say
 from assay.stats.agreement import NO_PAIRS, Agreement, pairs, with_interval
 from assay.stats.inputs import Floats, Ints, vector
 
@@ -31,7 +32,7 @@ class _Ranked(NamedTuple):
     def of(cls, scores: ArrayLike, labels: ArrayLike, groups: ArrayLike | None) -> _Ranked:
         found, truth, numbered = pairs(scores, labels, groups)
         if not np.isin(truth, (0.0, 1.0)).all():
-            raise InputError("labels must be 0 or 1")
+            raise InputError(say("labels must be 0 or 1"))
         values, places = np.unique(found, return_inverse=True)
         return cls(values, places.astype(np.int64), truth, numbered)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import UsageError
+from assay.messages import say
 from assay.stats.inputs import vector
 from assay.stats.moments import NO_SPREAD, NO_VALUES, exact_sum, moments, sample
 
@@ -68,4 +69,4 @@ def wins_ties_losses(differences: ArrayLike, *, tolerance: float = 0.0) -> WinsT
 
 def _check_tolerance(tolerance: float) -> None:
     if not 0 <= tolerance < math.inf:
-        raise UsageError(f"tolerance must be a number from 0 on, not {tolerance}")
+        raise UsageError(say("tolerance must be a number, 0 or more, not {tolerance}", tolerance=tolerance))

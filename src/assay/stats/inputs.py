@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import InputError, UnknownName, UsageError
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,11 +32,18 @@ def table(values: ArrayLike, name: str, *, dimensions: int) -> Floats:
     try:
         found = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers: {error}") from error
+        raise InputError(say("{name} must be numbers: {error}", name=name, error=str(error))) from error
     if found.ndim != dimensions:
-        raise UsageError(f"{name} must have {dimensions} dimension(s), not {found.ndim}")
+        raise UsageError(
+            say(
+                "{name} must have {expected} {expected:dimension|dimensions}, not {found}",
+                name=name,
+                expected=dimensions,
+                found=found.ndim,
+            )
+        )
     if np.isinf(found).any():
-        raise InputError(f"{name} must be finite", hint="use NaN for a value that is absent")
+        raise InputError(say("{name} must be finite", name=name), hint=say("use NaN for a value that is absent"))
     return found
 
 
@@ -50,12 +58,18 @@ def relative_weights(weights: ArrayLike | None, n: int) -> Floats | None:
         return None
     found = vector(weights, "weights")
     if len(found) != n:
-        raise UsageError(f"{n} value(s) need as many weights, not {len(found)}")
+        raise UsageError(
+            say(
+                "{values} {values:value|values} but {weights} {weights:weight|weights}: give one weight per value",
+                values=n,
+                weights=len(found),
+            )
+        )
     if np.isnan(found).any() or (found < 0).any():
-        raise InputError("weights must be numbers from 0 on")
+        raise InputError(say("weights must be numbers, 0 or more"))
     largest = float(found.max(initial=0.0))
     if n and largest == 0:
-        raise InputError("at least one weight must be above 0")
+        raise InputError(say("at least one weight must be above 0"))
     return None if np.all(found == largest) else found / largest
 
 
@@ -63,9 +77,10 @@ def paired_differences(values: ArrayLike, baseline: ArrayLike) -> Floats:
     """Subtract the baseline; what differs by rounding only (1e-12 relative) is 0, a pair with a NaN is NaN."""
     a, b = np.array(values, dtype=np.float64), np.array(baseline, dtype=np.float64)
     if a.shape != b.shape:
-        raise UsageError(f"paired values need one shape, not {a.shape} and {b.shape}")
+        shapes = {"first": str(a.shape), "second": str(b.shape)}
+        raise UsageError(say("paired values must have the same shape, not {first} and {second}", **shapes))
     if np.isinf(a).any() or np.isinf(b).any():
-        raise InputError("paired values must be finite", hint="use NaN for a value that is absent")
+        raise InputError(say("paired values must be finite"), hint=say("use NaN for a value that is absent"))
     found: Floats = a - b
     found[np.abs(found) <= EQUAL * np.maximum(np.abs(a), np.abs(b))] = 0.0
     return found
@@ -74,22 +89,25 @@ def paired_differences(values: ArrayLike, baseline: ArrayLike) -> Floats:
 def check_share(value: float, name: str) -> None:
     """Refuse a confidence level, an alpha or a power that is not strictly between 0 and 1."""
     if not 0 < value < 1:
-        raise UsageError(f"{name} must lie between 0 and 1, not {value}")
+        raise UsageError(say("{name} must lie between 0 and 1, not {value}", name=name, value=value))
 
 
-def whole(value: int, name: str, *, least: int) -> int:
-    """Take a whole number: of resamples or threads, from 1 on, or a seed, from 0 on."""
+def check_whole(value: int, name: str, *, least: int) -> int:
+    """Take a whole number of at least `least`: of resamples or threads, or a seed."""
     try:
         found = operator.index(value)
     except TypeError as error:
-        raise UsageError(f"{name} must be a whole number, not {type(value).__name__}") from error
+        raise UsageError(
+            say("{name} must be a whole number, not {kind}", name=name, kind=type(value).__name__)
+        ) from error
     if found < least:
-        raise UsageError(f"{name} must be at least {least}, not {found}")
+        raise UsageError(say("{name} must be at least {least}, not {found}", name=name, least=least, found=found))
     return found
 
 
 def check_choice(value: str, choices: Any, name: str) -> None:
-    """Refuse a word that is none of a Literal's."""
+    """Refuse a word that a Literal does not have."""
     known: Iterable[str] = get_args(choices)
     if value not in known:
-        raise UnknownName(name, value, known, hint=f"one of {', '.join(known)}")
+        hint = say("expected one of {choices}", choices=list(known))
+        raise UnknownName(say("value of {name}", name=name), value, known, hint=hint)

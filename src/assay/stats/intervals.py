@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import UsageError
-from assay.stats.bootstrap import SAME_RESAMPLES, apart, bca, resampled_means
+from assay.messages import say
+from assay.stats.bootstrap import SAME_RESAMPLES, bca, limits_if_distinct, resampled_means
 from assay.stats.inputs import (
     EQUAL,
     Floats,
@@ -122,13 +123,13 @@ def _bca_interval(x: Floats, shares: Floats | None, drawn: Floats, confidence_le
     of = moments_of(x, shares)
     if of.mean is None or of.standard_error is None or of.reason == NO_SPREAD:
         return Interval(of.mean, None, None, confidence_level, "bca", of.n, of.reason)
-    limits = apart(*bca(drawn, of.mean, _left_out(x, shares), confidence_level))
+    limits = limits_if_distinct(*bca(drawn, of.mean, _jackknife_means(x, shares), confidence_level))
     if limits is None:
         return Interval(of.mean, None, None, confidence_level, "bca", of.n, SAME_RESAMPLES)
     return Interval(of.mean, *limits, confidence_level, "bca", of.n)
 
 
-def _left_out(x: Floats, shares: Floats | None) -> Floats:
+def _jackknife_means(x: Floats, shares: Floats | None) -> Floats:
     """Means that are left when each value in turn is left out (the jackknife)."""
     u = np.full(len(x), 1 / len(x)) if shares is None else shares
     left: Floats = (exact_sum(u * x) - u * x) / (1 - u)
@@ -141,7 +142,7 @@ def proportion_interval(successes: int, n: int, *, confidence_level: float = 0.9
 
     check_share(confidence_level, "confidence_level")
     if not 0 <= successes <= n:
-        raise UsageError(f"successes must lie between 0 and n = {n}, not be {successes}")
+        raise UsageError(say("successes must lie between 0 and n = {n}, not at {successes}", n=n, successes=successes))
     if n == 0:
         return Interval(None, None, None, confidence_level, "wilson", 0, NO_VALUES)
     share, z2 = successes / n, float(ndtri(0.5 + confidence_level / 2)) ** 2
@@ -163,7 +164,9 @@ def relative_interval(
     check_share(confidence_level, "confidence_level")
     x, b = vector(values), vector(baseline, "baseline")
     if len(x) != len(b):
-        raise UsageError(f"paired values need one length, not {len(x)} and {len(b)}")
+        raise UsageError(
+            say("paired values must have the same length, not {first} and {second}", first=len(x), second=len(b))
+        )
     absent = np.isnan(x) | np.isnan(b)
     x, _ = sample(np.where(absent, np.nan, x), weights)
     b, shares = sample(np.where(absent, np.nan, b), weights)

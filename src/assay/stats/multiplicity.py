@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from assay.errors import InputError
+from assay.messages import say
 from assay.stats.inputs import Floats, check_choice, vector
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
 def _check(pvalues: ArrayLike) -> Floats:
     p = vector(pvalues, "p-values")
     if ((p < 0) | (p > 1)).any():
-        raise InputError("p-values must lie between 0 and 1")
+        raise InputError(say("p-values must lie between 0 and 1"))
     return p
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
+from assay.messages import say
 from assay.stats.inputs import Alternative, check_choice, check_share
 
 if TYPE_CHECKING:
@@ -111,10 +112,10 @@ def _power(effect: float, n: float, alpha: float, tails: int) -> float:
 
     df, away = n - 1, effect * math.sqrt(n)
     critical = float(stdtrit(df, 1 - alpha / tails))
-    return sum(_beyond(critical, df, side * away) for side in (1, -1)[:tails])
+    return sum(_upper_tail(critical, df, side * away) for side in (1, -1)[:tails])
 
 
-def _beyond(critical: float, df: float, noncentrality: float) -> float:
+def _upper_tail(critical: float, df: float, noncentrality: float) -> float:
     """Upper tail of the noncentral t distribution; far out, where the library has no number, it is 0 or 1."""
     from scipy.special import nctdtr
 
@@ -135,10 +136,18 @@ def _check(deviation: float, alpha: float, alternative: Alternative) -> None:
     check_choice(alternative, Alternative, "alternative")
     check_share(alpha, "alpha")
     if not 0 <= deviation < math.inf:
-        raise UsageError(f"the standard deviation must be a number from 0 on, not {deviation}")
+        raise UsageError(
+            say("the standard deviation must be a number, 0 or more, not {deviation}", deviation=deviation)
+        )
 
 
 def _check_power(power: float, alpha: float) -> None:
     check_share(power, "power")
     if power <= alpha:
-        raise UsageError(f"power must be above alpha = {alpha}, not {power}: no difference at all has alpha")
+        raise UsageError(
+            say(
+                "power must be above alpha = {alpha}, not {power}: with no difference at all it is alpha already",
+                alpha=alpha,
+                power=power,
+            )
+        )

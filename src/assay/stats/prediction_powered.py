@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import UsageError
+from assay.messages import say
 from assay.stats.inputs import Floats, check_share, vector
 from assay.stats.intervals import Interval, t_interval
 from assay.stats.moments import NO_SPREAD, NO_VALUES, Moments, exact_sum, moments_of, sample, scale_of
@@ -56,11 +57,11 @@ def prediction_powered_mean(
     population, the labelled ones at random.
     """
     check_share(confidence_level, "confidence_level")
-    y, f, u = _labelled(labels, predictions, weights)
+    y, f, u = _sample_labels(labels, predictions, weights)
     g, v = sample(unlabelled, unlabelled_weights)
-    factor = _tuned(y, f, u, g, v) if tuning is None else tuning
+    factor = _tune_lambda(y, f, u, g, v) if tuning is None else tuning
     if not math.isfinite(factor):
-        raise UsageError(f"tuning must be finite, not {tuning}")
+        raise UsageError(say("tuning must be finite, not {tuning}", tuning=tuning))
     plain, rest = moments_of(y, u), moments_of(y - factor * f, u)
     both = _sum(rest, moments_of(factor * g, v)) if factor else rest
     interval = t_interval(both, confidence_level)
@@ -71,12 +72,18 @@ def prediction_powered_mean(
     return PredictionPowered(both.mean, both.standard_error, interval, factor, effective, len(y), len(g), both.reason)
 
 
-def _labelled(
+def _sample_labels(
     labels: ArrayLike, predictions: ArrayLike, weights: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats | None]:
     y, f = vector(labels, "labels"), vector(predictions, "predictions")
     if len(y) != len(f):
-        raise UsageError(f"labels and predictions need one length, not {len(y)} and {len(f)}")
+        raise UsageError(
+            say(
+                "labels and predictions must have the same length, not {labels} and {predictions}",
+                labels=len(y),
+                predictions=len(f),
+            )
+        )
     absent = np.isnan(y) | np.isnan(f)
     f, u = sample(np.where(absent, np.nan, f), weights)
     return sample(np.where(absent, np.nan, y), weights)[0], f, u
@@ -97,7 +104,7 @@ def _sum(rest: Moments, bulk: Moments) -> Moments:
     return Moments(rest.n, mean, standard_error=error, df=df)
 
 
-def _tuned(y: Floats, f: Floats, u: Floats | None, g: Floats, v: Floats | None) -> float:
+def _tune_lambda(y: Floats, f: Floats, u: Floats | None, g: Floats, v: Floats | None) -> float:
     """Lambda with the smallest standard error; 0 where there is too little to tune it by."""
     n, bulk = len(y), len(g)
     if min(n, bulk) < _LEAST:

@@ -15,9 +15,9 @@ from assay.stats.inputs import (
     Floats,
     Ints,
     check_choice,
+    check_whole,
     relative_weights,
     table,
-    whole,
 )
 from assay.stats.moments import exact_sum, scale_of
 from assay.stats.resampling import as_integers, map_blocks, stream
@@ -68,14 +68,14 @@ def sign_flip(
     finite. Sums are exact and compared to 1e-12 relative: threads and machines change nothing, columns no other's p.
     """
     check_choice(alternative, Alternative, "alternative")
-    n_resamples, rng = whole(n_resamples, "n_resamples", least=1), whole(rng, "rng", least=0)
+    n_resamples, rng = check_whole(n_resamples, "n_resamples", least=1), check_whole(rng, "rng", least=0)
     values = table(differences, "differences", dimensions=2)
     n, estimate, weighted = _weighted(values, relative_weights(weights, len(values)))
     observed = _observe(as_integers(weighted, np.abs(weighted))[0], alternative)
     exact = np.sum(observed.values != 0, axis=0) <= EXACT_UP_TO
     pvalue, adjusted = np.ones(len(n)), np.zeros(len(n))
     if len(n) > 1 or not exact.all():
-        pvalue, adjusted = _resampled(observed, n_resamples, rng, threads)
+        pvalue, adjusted = _resample(observed, n_resamples, rng, threads)
     for column in np.flatnonzero(exact):
         pvalue[column] = exact_pvalue(observed.values[:, column], observed.least[column], alternative)
     adjusted = np.maximum(adjusted, pvalue)  # an exact p and a random one can cross
@@ -126,7 +126,7 @@ def _toward(sums: Floats, alternative: Alternative) -> Floats:
     return np.abs(sums) if alternative == "two-sided" else sums if alternative == "greater" else -sums
 
 
-def _resampled(observed: _Observed, n_resamples: int, rng: int, threads: int | None) -> tuple[Floats, Floats]:
+def _resample(observed: _Observed, n_resamples: int, rng: int, threads: int | None) -> tuple[Floats, Floats]:
     """Find p and maxT p of every column, over random assignments or, where there are few enough, over all of them."""
     active = np.flatnonzero((observed.values != 0).any(axis=1))
     everything = len(active) < n_resamples.bit_length()  # 2^active <= n_resamples
@@ -137,7 +137,7 @@ def _resampled(observed: _Observed, n_resamples: int, rng: int, threads: int | N
     def block(number: int) -> tuple[Ints, Ints]:
         size = min(_BLOCK, assignments - number * _BLOCK)
         flips = _all_flips(number, len(rows)) if everything else _random_flips(rng, number, len(rows))
-        return _count(observed, _flipped_sums(values, flips)[:size])
+        return _count(observed, _sums_of_flips(values, flips)[:size])
 
     counts = map_blocks(block, -(-assignments // _BLOCK), threads)
     single, joint = np.sum(counts, axis=0)
@@ -160,7 +160,7 @@ def _all_flips(block: int, rows: int) -> NDArray[np.uint8]:
     return np.packbits((numbers >> np.arange(rows)[:, None]) & 1, axis=1)
 
 
-def _flipped_sums(values: Floats, flips: NDArray[np.uint8]) -> Floats:
+def _sums_of_flips(values: Floats, flips: NDArray[np.uint8]) -> Floats:
     """Sums of what changes sign in each resample of a block, for each column: matrix products, one slab at a time.
 
     Products of this size stay on the calling thread, where larger ones wait for the other threads of the library.
@@ -168,7 +168,7 @@ def _flipped_sums(values: Floats, flips: NDArray[np.uint8]) -> Floats:
     m = values.shape[1]
     if m > _COLUMNS:
         parts = np.array_split(values, -(-m // _COLUMNS), axis=1)
-        return np.concatenate([_flipped_sums(part, flips) for part in parts], axis=1)
+        return np.concatenate([_sums_of_flips(part, flips) for part in parts], axis=1)
     rows = min(_ROWS, _PRODUCT // (_GROUP * max(m, 1)))
     sums = np.zeros((_BLOCK // _GROUP, _GROUP, m))
     product, slab = np.empty_like(sums), np.empty((rows, _BLOCK))
@@ -198,13 +198,13 @@ def exact_pvalue(values: Floats, least: float, alternative: Alternative) -> floa
     if alternative == "two-sided" and least <= 0:
         return 1.0
     half = len(nonzero) // 2
-    left, right = np.sort(_signed_sums(nonzero[:half])), np.sort(_signed_sums(nonzero[half:]))
+    left, right = np.sort(_sums_over_signs(nonzero[:half])), np.sort(_sums_over_signs(nonzero[half:]))
     count = len(left) * len(right) - int(np.searchsorted(left, least - right).sum())
     tails = 2 if alternative == "two-sided" else 1
     return float(tails * count / 2 ** len(nonzero))
 
 
-def _signed_sums(values: Floats) -> Floats:
+def _sums_over_signs(values: Floats) -> Floats:
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums - value, sums + value])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import UsageError
+from assay.messages import say
 from assay.stats.inputs import SMALLEST_P, Alternative, check_choice, vector
 
 if TYPE_CHECKING:
@@ -70,7 +71,13 @@ def mcnemar(first_only: int, second_only: int, *, exact: bool = True, correction
     from scipy.special import chdtrc
 
     if first_only < 0 or second_only < 0:
-        raise UsageError(f"counts must be at least 0, not {first_only} and {second_only}")
+        raise UsageError(
+            say(
+                "counts must be 0 or more, not {first_only} and {second_only}",
+                first_only=first_only,
+                second_only=second_only,
+            )
+        )
     n, fewer = first_only + second_only, min(first_only, second_only)
     if exact:
         return McNemar(float(fewer), min(1.0, 2 * _at_most(fewer, n)), exact, n)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
+from assay.messages import say
 from assay.stats.inputs import SMALLEST_P, Alternative, check_choice, check_share
 from assay.stats.intervals import Interval, t_interval
 from assay.stats.moments import NO_SPREAD, Moments, moments
@@ -90,7 +91,7 @@ def equivalence(
     check_share(2 * alpha, "2 alpha")
     low, high = (-margin, margin) if isinstance(margin, (int, float)) else margin
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError(f"margins must be finite with low < high, not {low} and {high}")
+        raise UsageError(say("margins must be finite with low < high, not {low} and {high}", low=low, high=high))
     of = moments(differences, weights)
     interval = t_interval(of, 1 - 2 * alpha)
     if of.standard_error is None or of.reason == NO_SPREAD:

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import UsageError
+from assay.messages import say
 from assay.stats.inputs import (
     EQUAL,
     Bools,
     Floats,
     Ints,
     check_share,
+    check_whole,
     relative_weights,
     table,
-    whole,
 )
 from assay.stats.moments import exact_sum, scale_of
 from assay.stats.resampling import as_integers, map_blocks, stream
@@ -71,10 +72,12 @@ def randomised_tukey(
     relative).
     """
     check_share(confidence_level, "confidence_level")
-    n_resamples, rng = whole(n_resamples, "n_resamples", least=1), whole(rng, "rng", least=0)
+    n_resamples, rng = check_whole(n_resamples, "n_resamples", least=1), check_whole(rng, "rng", least=0)
     cube = table(values, "values", dimensions=3)
     if cube.shape[1] < _LEAST:
-        raise UsageError(f"Tukey's test needs at least {_LEAST} treatments, not {cube.shape[1]}")
+        raise UsageError(
+            say("Tukey's test needs at least {least} treatments, not {found}", least=_LEAST, found=cube.shape[1])
+        )
     sample = _complete(cube, relative_weights(weights, len(cube)))
     reach = sample.above.max(axis=1, keepdims=True)
     integers, exponent = as_integers(sample.above, reach)
@@ -127,14 +130,14 @@ def _ranges(integers: Floats, n_resamples: int, rng: int, threads: int | None) -
         source = stream(rng, number)
         sums = np.zeros((_BLOCK, k, m))
         for start in range(0, n, rows):
-            sums += _relabelled_sums(integers[start : start + rows], source)
+            sums += _sums_by_label(integers[start : start + rows], source)
         ranges: Floats = np.ptp(sums, axis=1)
         return ranges
 
     return np.concatenate(map_blocks(block, -(-n_resamples // _BLOCK), threads))[:n_resamples]
 
 
-def _relabelled_sums(values: Floats, source: np.random.Philox) -> Floats:
+def _sums_by_label(values: Floats, source: np.random.Philox) -> Floats:
     """Sums of what each label gets in each resample of a block, for each column."""
     from scipy.sparse import csr_array
 
@@ -143,7 +146,7 @@ def _relabelled_sums(values: Floats, source: np.random.Philox) -> Floats:
     def words(*shape: int) -> NDArray[np.uint64]:
         return source.random_raw(math.prod(shape)).reshape(shape)
 
-    orders = _picked(words(_BLOCK, n), k) if k <= _LISTED else _shuffled(words(_BLOCK, n, k))
+    orders = _pick_orders(words(_BLOCK, n), k) if k <= _LISTED else _shuffle_labels(words(_BLOCK, n, k))
     places = orders + np.arange(n, dtype=np.int32)[:, None] * np.int32(k)
     # One row of the sparse matrix adds up what one label gets in one resample.
     columns, ends = places.transpose(0, 2, 1).ravel(), np.arange(_BLOCK * k + 1) * n
@@ -152,14 +155,14 @@ def _relabelled_sums(values: Floats, source: np.random.Philox) -> Floats:
     return sums
 
 
-def _picked(words: NDArray[np.uint64], k: int) -> NDArray[np.int32]:
+def _pick_orders(words: NDArray[np.uint64], k: int) -> NDArray[np.int32]:
     """One of all orders of k labels for each random word."""
     orders = np.array(list(permutations(range(k))), dtype=np.int32)
     chosen = ((words >> np.uint64(16)) * np.uint64(len(orders))) >> np.uint64(48)
     return np.take(orders, chosen.astype(np.intp), axis=0)
 
 
-def _shuffled(words: NDArray[np.uint64]) -> NDArray[np.int32]:
+def _shuffle_labels(words: NDArray[np.uint64]) -> NDArray[np.int32]:
     """Order of the labels along the last axis: random keys whose last bits are the label, sorted."""
     k = words.shape[-1]
     label = np.uint64(2 ** (k - 1).bit_length() - 1)
@@ -198,10 +201,12 @@ def compact_letters(significant: ArrayLike, order: Sequence[int] | None = None) 
     matrix = np.asarray(significant, dtype=bool)
     n = len(matrix)
     if matrix.shape != (n, n) or not np.array_equal(matrix, matrix.T) or matrix.diagonal().any():
-        raise UsageError("the matrix of significant differences must be square and symmetric, false on its diagonal")
+        raise UsageError(
+            say("the matrix of significant differences must be square and symmetric, and false on its diagonal")
+        )
     places = list(range(n)) if order is None else list(order)
     if sorted(places) != list(range(n)):
-        raise UsageError(f"order must name each of the {n} treatments once")
+        raise UsageError(say("order must name each of the {treatments} treatments once", treatments=n))
     ranked = matrix[np.ix_(places, places)]
     groups = sorted(sorted(group) for group in _groups(ranked))
     found = [""] * n

@@ -96,8 +96,10 @@ class FakeLLM:
     async def _serve(self) -> None:
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         talks: set[asyncio.Task[None]] = set()
+        transports: list[asyncio.WriteTransport] = []
 
         def met(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            transports.append(writer.transport)
             task = asyncio.ensure_future(self._talk(reader, writer))
             talks.add(task)
             task.add_done_callback(talks.discard)
@@ -110,6 +112,9 @@ class FakeLLM:
         for task in list(talks):
             task.cancel()
         await asyncio.gather(*talks, return_exceptions=True)
+        for transport in transports:
+            transport.abort()  # one that still has something to send would stay open
+        await asyncio.sleep(0)  # the loop closes them in its next turn
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

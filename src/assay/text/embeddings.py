@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError, cause
+from assay.messages import say
 from assay.text.words import language
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ class Vectors(NamedTuple):
     failures: dict[int, str]
 
 
-class Chosen(NamedTuple):
+class EmbedderChoice(NamedTuple):
     """An embedder and why it was taken."""
 
     embedder: Embedder
     note: str
 
 
-def choose_embedder(asked: Any, texts: Iterable[str]) -> Chosen:
+def choose_embedder(asked: Any, texts: Iterable[str]) -> EmbedderChoice:
     """Take the embedder that was asked for; `auto` follows the language of the texts.
 
     A name, a folder with the weights of minilm, a callable, or an object with embed, encode or embed_documents.
@@ -58,11 +59,11 @@ def choose_embedder(asked: Any, texts: Iterable[str]) -> Chosen:
     if isinstance(asked, Path) or (isinstance(asked, str) and asked not in NAMES and Path(asked).is_dir()):
         from assay.text.minilm import load_minilm
 
-        return Chosen(load_minilm(Path(asked)), f"embeddings: minilm from {asked}")
+        return EmbedderChoice(load_minilm(Path(asked)), say("embeddings.folder", folder=str(asked)))
     if isinstance(asked, str):
-        return Chosen(_load(asked), f"embeddings: {asked}, as asked")
+        return EmbedderChoice(_load(asked), say("embeddings.asked", name=asked))
     embedder = _Adapted(asked)
-    return Chosen(embedder, f"embeddings: {embedder.name}, as asked")
+    return EmbedderChoice(embedder, say("embeddings.asked", name=embedder.name))
 
 
 def name_fast(asked: str) -> str:
@@ -86,37 +87,37 @@ def _load(name: str) -> Embedder:
 
         return load_wordllama()
     if name != "minilm":
-        raise UnknownName("embedder", name, NAMES, hint="or a folder with the weights of minilm, or a callable")
+        raise UnknownName(
+            say("embedder"), name, NAMES, hint=say("or a folder with the weights of minilm, or a callable")
+        )
     from assay.text.minilm import load_minilm
     from assay.text.weights import check_kept, find_minilm
 
     folder = find_minilm()
     if folder is None:
-        raise UsageError("the weights of minilm are not here: run assay models get minilm, or name their folder")
+        raise UsageError(
+            say("the weights of minilm are not on this machine: run assay env models get minilm, or name their folder")
+        )
     check_kept(folder)
     return load_minilm(folder)
 
 
-def _by_language(texts: list[str]) -> Chosen:
+def _by_language(texts: list[str]) -> EmbedderChoice:
     """Minilm knows English best, if its weights are here; wordllama knows Chinese too and needs nothing but itself."""
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 
     tongue = language(" ".join(texts))
     if tongue == "en" and find_minilm() is not None:
-        return Chosen(_load("minilm"), "embeddings: minilm, because the texts are English")
+        return EmbedderChoice(_load("minilm"), say("embeddings.english"))
     if wordllama_folder() is not None:
-        why = {
-            "en": "the weights of minilm are not here",
-            "zh": "the texts are Chinese",
-            "mixed": "languages are mixed",
-        }
-        return Chosen(
-            _load("wordllama"), f"embeddings: wordllama, because {why.get(tongue, 'no other is known to fit')}"
-        )
+        why = {"en": "no_minilm", "zh": "chinese", "mixed": "mixed"}
+        return EmbedderChoice(_load("wordllama"), say(f"embeddings.{why.get(tongue, 'other')}"))
     if find_minilm() is not None:
-        return Chosen(_load("minilm"), "embeddings: minilm, because wordllama is not installed")
-    raise UsageError("no embeddings are here: pip install 'assay-eval[text]', or run assay models get minilm")
+        return EmbedderChoice(_load("minilm"), say("embeddings.no_wordllama"))
+    raise UsageError(
+        say("no embeddings are installed: pip install 'assay-eval[text]', or run assay env models get minilm")
+    )
 
 
 class _Adapted:
@@ -126,7 +127,9 @@ class _Adapted:
         calls = [getattr(inner, name, None) for name in ("embed", "encode", "embed_documents")]
         found = next((call for call in calls if callable(call)), inner if callable(inner) else None)
         if found is None:
-            raise UsageError(f"an embedder must be callable or have a method embed, not {type(inner).__name__}")
+            raise UsageError(
+                say("an embedder must be callable or have a method embed, not {kind}", kind=type(inner).__name__)
+            )
         self._call: Callable[[list[str]], Any] = found
         name = getattr(inner, "name", None) or getattr(inner, "model", None) or getattr(inner, "__name__", None)
         self.name = name if isinstance(name, str) else type(inner).__name__
@@ -163,8 +166,14 @@ def embed_all(
         if rows is None:
             rows = np.zeros((len(texts), some.shape[1]), dtype=np.float32)
         if rows.shape[1] != some.shape[1]:
-            widths = f"{rows.shape[1]} and of {some.shape[1]}"
-            raise InputError(f"the embedder {embedder.name} returned vectors of {widths} numbers")
+            raise InputError(
+                say(
+                    "the embedder {name} returned vectors of different lengths: {first} and {second}",
+                    name=embedder.name,
+                    first=rows.shape[1],
+                    second=some.shape[1],
+                )
+            )
         rows[list(places)] = some
     return Vectors(np.zeros((len(texts), 1), dtype=np.float32) if rows is None else rows, failures)
 
@@ -181,12 +190,21 @@ def _unit_rows(embedder: Embedder, found: Any, count: int) -> Vectors:
     try:
         rows = np.array(found, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise InputError(f"the embedder {embedder.name} did not return numbers: {error}") from None
+        raise InputError(
+            say("the embedder {name} did not return numbers: {reason}", name=embedder.name, reason=cause(error))
+        ) from None
     if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004
-        raise InputError(f"the embedder {embedder.name} returned the shape {rows.shape} for {count} texts")
+        raise InputError(
+            say(
+                "the embedder {name} returned an array of shape {shape} for {n} {n:text|texts}",
+                name=embedder.name,
+                shape=str(rows.shape),
+                n=count,
+            )
+        )
     broken = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     for place in broken:
-        failures.setdefault(int(place), "the vector is not finite")
+        failures.setdefault(int(place), say("embeddings.not_finite"))
     rows[broken] = 0
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
     return Vectors(rows, failures)
@@ -198,8 +216,8 @@ def _rows_of(found: list[Any], failures: dict[int, str]) -> Any:
     width = next((len(row) for row in rows if isinstance(row, (list, tuple, np.ndarray))), 1)
     for place, row in enumerate(rows):
         if row is None:
-            said = getattr(found[place], "message", "") or getattr(found[place], "reason", "") or "no vector came back"
-            failures[place] = str(said)
+            said = getattr(found[place], "message", "") or getattr(found[place], "reason", "")
+            failures[place] = (said if isinstance(said, str) else str(said)) or say("embeddings.no_vector")
             rows[place] = [0.0] * width
     return rows
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import InputError
+from assay.errors import InputError, cause
+from assay.messages import say
 from assay.text.model_files import load_tokenizer, read_tensors
 
 if TYPE_CHECKING:
@@ -134,10 +135,13 @@ def _config(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if found["hidden_act"] != "gelu" or found.get("position_embedding_type", "absolute") != "absolute":
-            raise ValueError("only BERT with gelu and absolute positions is supported")  # noqa: TRY301
+            raise InputError(say("only BERT with gelu and absolute positions is supported"))  # noqa: TRY301
         _ = found["num_attention_heads"], found["num_hidden_layers"], found["layer_norm_eps"]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"not the configuration of a BERT model: {error}", path=str(path)) from None
+    except (OSError, ValueError, KeyError, InputError) as error:
+        reason = cause(error)
+        raise InputError(
+            say("not the configuration of a BERT model: {reason}", reason=reason), path=str(path)
+        ) from None
     return found
 
 

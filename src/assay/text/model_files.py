@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, UsageError, cause
+from assay.messages import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,19 +28,20 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
         data = np.memmap(path, dtype=np.uint8, mode="r")
         size = int.from_bytes(data[:8].tobytes(), "little")
         if not 2 <= size <= min(_LARGEST_HEADER, len(data) - 8):  # noqa: PLR2004
-            raise ValueError("the header is longer than the file")  # noqa: TRY301
+            raise InputError(say("the header is longer than the file"))  # noqa: TRY301
         header = json.loads(data[8 : 8 + size].tobytes())
         body = data[8 + size :]
         return {name: _tensor(body, entry) for name, entry in header.items() if name != "__metadata__"}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"not a readable safetensors file: {error}", path=str(path)) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+        reason = cause(error)
+        raise InputError(say("not a readable safetensors file: {reason}", reason=reason), path=str(path)) from None
 
 
 def _tensor(body: NDArray[np.uint8], entry: dict[str, object]) -> NDArray[np.float32]:
     start, end = entry["data_offsets"]  # type: ignore[misc]
     kind = _TYPES[str(entry["dtype"])]
     if not 0 <= start <= end <= len(body):  # type: ignore[has-type]
-        raise ValueError("a tensor lies outside the file")
+        raise InputError(say("a tensor lies outside the file"))
     numbers = np.frombuffer(body[start:end].tobytes(), dtype=kind)  # type: ignore[has-type]
     return numbers.reshape(entry["shape"]).astype(np.float32)  # type: ignore[call-overload,no-any-return]
 
@@ -49,8 +51,8 @@ def load_tokenizer(path: str) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise UsageError("embeddings need the package tokenizers: pip install 'assay-eval[text]'") from None
+        raise UsageError(say("embeddings need the package tokenizers: pip install 'assay-eval[text]'")) from None
     try:
         return Tokenizer.from_file(path)
     except Exception as error:  # noqa: BLE001  # the package raises plain Exception
-        raise InputError(f"not a readable tokenizer: {str(error)[:120]}", path=path) from None
+        raise InputError(say("not a readable tokenizer: {reason}", reason=cause(error)[:120]), path=path) from None

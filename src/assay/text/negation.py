@@ -21,7 +21,7 @@ def clauses(text: str) -> list[str]:
     return [part for part in _BREAKS.split(text) if part and not part.isspace()]
 
 
-def denied_words(clause: str) -> list[str]:
+def find_denied_words(clause: str) -> list[str]:
     """Forms of the words of an English clause that a negation stands before, or behind if nothing follows it."""
     said = tokens(clause)
     forms = list(map(form, said))
@@ -38,7 +38,7 @@ def denied_words(clause: str) -> list[str]:
     return found
 
 
-def denied_pairs(text: str) -> set[str]:
+def find_denied_pairs(text: str) -> set[str]:
     """Pairs of characters of a Chinese text that a negation stands before."""
     return set(_DENIED.findall(text)) - {""}
 

@@ -11,16 +11,20 @@ Span = tuple[int, int]
 
 _LINE_ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _CITED = r"(?:[ ]?\[\d{1,3}(?:[,，–-][ ]?\d{1,3}){0,9}\]){0,9}+"
+_CHINESE_ITEM = r"(?<=[\u3000-\u303f\u3400-\u9fff\uff00-\uffef][0-9][.])(?=[A-Za-z])"
 # The search leaps from mark to mark; repeats are possessive and a mark after one of its kind starts nothing, so that
 # no character is looked at twice on any input.
 _ENDS = re.compile(
     rf"""[.!?。！？；｡…{_LINE_ENDS}](?:
-     (?<=[.!?])(?<![.!?][.!?])([.!?]*+)[]"'”’»)}}）」』】》〕*_`]*+{_CITED}(?:\s++|\Z|(?=[\u3400-\u9fff《“（「【]))
+     (?<=[.!?])(?<![.!?][.!?])([.!?]*+)[]"'”’»)}}）」』】》〕*_`]*+{_CITED}(?:\s++|\Z|(?=[\u3400-\u9fff《“（「【])|{_CHINESE_ITEM})
     |(?<=[。！？；｡…])(?<![。！？；｡…][。！？；｡…])([。！？；｡…]*+)[”’」』】》〉〕）)\]"]*+{_CITED}\s*+
     |(?<=[{_LINE_ENDS}])()\s*+)""",
     re.VERBOSE,
 )
 _ITEM = re.compile(r"(?:[-–—•·*+>#]+|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s")
+_SECOND = re.compile(r"(?<![0-9A-Za-z.])2\.(?=[\u3400-\u9fff《“（「【A-Za-z])")
+_ITEM_REACH = 120  # characters in which the second item of a list follows the first
+_COUNTING = frozenset("第共约近超过")  # a number after these belongs to what it counts
 _REPORTS = re.compile(r"[\u3400-\u9fff]{0,5}?[说问道喊叫答想]")
 _OPENING, _CLOSING = "（(【〔《", "）)】〕》"
 _BRACKETS = re.compile(f"[{_OPENING}{_CLOSING}]")
@@ -49,12 +53,14 @@ def sentences(text: str) -> list[Span]:
             number = _item_number(text, start, found)
         if number:
             place = mark - len(str(number))
-            if place > start and (number == item + 1 > 1 or text.endswith((":", ": "), start, place)):
+            if place > start and (number == item + 1 > 1 or _opens_list(text, start, place, number)):
                 spans.append((start, place))
                 start = place
             if place == start:
                 item = number
                 continue
+        if end == mark + 1 < size and text[mark] == "." and text[end].isascii() and text[end].isalpha():
+            continue  # a number inside a Chinese word that could have been an item's
         if end == size or _ends(text, start, found):
             spans.append((start, end))
             if item and not text[start].isdigit():
@@ -71,7 +77,19 @@ def _item_number(text: str, start: int, found: re.Match[str]) -> int:
     if mark == start or text[mark] != "." or found[1]:
         return 0
     digits = text[max(start, mark - 3) : mark].rsplit(maxsplit=1)[-1]
+    before = digits.rstrip("0123456789")[-1:]
+    if before and not before.isascii() and before not in _COUNTING:  # Chinese sets no blank before a number
+        digits = digits.rpartition(before)[2]
     return int(digits) if digits.isascii() and digits.isdecimal() and digits[0] != "0" and len(digits) < 3 else 0  # noqa: PLR2004
+
+
+def _opens_list(text: str, start: int, place: int, number: int) -> bool:
+    """Whether a number begins a list inside a line: after a colon or, in Chinese, where the next follows soon."""
+    if text.endswith((":", ": "), start, place):
+        return True
+    if number != 1 or text[place - 1].isascii():
+        return number == 1 and text.endswith("： ", start, place)
+    return text[place - 1] == "：" or _SECOND.search(text, place, place + _ITEM_REACH) is not None
 
 
 def _ends(text: str, start: int, found: re.Match[str]) -> bool:

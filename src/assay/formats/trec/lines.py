@@ -62,7 +62,7 @@ def _columns(lines: LineRange, layout: Layout) -> tuple[Ints, Texts, Texts, Floa
     if edges is None or value is None:
         return None
     query, doc = (Texts(text, edges[at] + 1, edges[at + 1] - edges[at] - 1) for at in (0, 2))
-    starts = np.flatnonzero(query.fresh())
+    starts = np.flatnonzero(query.changes())
     if (text[query.start[starts]] == _COMMENT).any():
         return None
     return starts, query.take(starts), doc, value

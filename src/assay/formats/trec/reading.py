@@ -28,6 +28,7 @@ from assay.formats.trec.scan import (
     scan,
 )
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +88,7 @@ def _by_line(source: Input, layout: Layout, *, finite: bool) -> pl.DataFrame:
             found.append(_read_lines(source, layout, lines, finite=finite))
         start, line = end + 1, line + len(rows)
     if not found:
-        raise InputError("the file has no rows, only comments or blank lines", path=source.label)
+        raise InputError(say("the file has no rows, only comments or blank lines"), path=source.label)
     return pl.concat(found)
 
 
@@ -110,19 +111,19 @@ def _read_lines(source: Input, layout: Layout, lines: pl.DataFrame, *, finite: b
     if len(wrong):
         value = columns[layout.number].filter(number.is_null())[0]
         raise InputError(
-            f"{layout.number} {excerpt(value)} is not a number",
+            say("{number} {value} is not a number", number=layout.number, value=excerpt(value)),
             path=source.label,
             line=wrong["line"][0],
-            hint=_foreign_blank(wrong["text"][0]) or f"expected: {layout.expected}",
+            hint=_foreign_blank(wrong["text"][0]) or say("expected: {line}", line=layout.expected),
         )
     odd = lines.filter(~number.is_finite())
     if finite and len(odd):
         value = columns[layout.number].filter(~number.is_finite())[0]
         raise InputError(
-            f"{layout.number} {excerpt(value)} is not finite",
+            say("{number} {value} is not finite", number=layout.number, value=excerpt(value)),
             path=source.label,
             line=odd["line"][0],
-            hint="remove the line or give it a finite number",
+            hint=say("remove the line or give it a finite number"),
         )
     columns[layout.number] = number
     return pl.DataFrame({name: columns[name] for name in fields_read(layout)})
@@ -135,13 +136,15 @@ def _check_sizes(source: Input, layout: Layout, lines: pl.DataFrame) -> None:
     if not len(wrong):
         return
     text, found = wrong["text"][0], len(wrong["parts"][0])
-    needs = f"needs {layout.least}" if found < layout.least else f"has {layout.most}"
-    shown = excerpt(text.strip(BLANKS))
+    kind = say("a run") if layout.number == "score" else say("judgments")
+    told = {"n": found, "kind": kind, "line": excerpt(text.strip(BLANKS))}
     raise InputError(
-        f"{found} field{'s' if found != 1 else ''} where a line of {layout.kind} {needs}: {shown}",
+        say("{n} {n:field|fields} where a line of {kind} needs {expected}: {line}", expected=layout.least, **told)
+        if found < layout.least
+        else say("{n} {n:field|fields} where a line of {kind} has {expected}: {line}", expected=layout.most, **told),
         path=source.label,
         line=wrong["line"][0],
-        hint=_foreign_blank(text) or f"expected: {layout.expected}",
+        hint=_foreign_blank(text) or say("expected: {line}", line=layout.expected),
     )
 
 
@@ -152,7 +155,11 @@ def _foreign_blank(text: str) -> str:
     sign = next((sign for sign in text if sign.isspace() and sign not in BLANKS), None)
     if sign is None:
         return ""
-    return f"the line contains U+{ord(sign):04X} ({name(sign, 'a control character')}), which does not separate fields"
+    return say(
+        "the line contains U+{code:04X} ({name}), which does not separate fields",
+        code=ord(sign),
+        name=name(sign, "") or say("a control character"),
+    )
 
 
 def _check_ranks(source: Input, lines: pl.DataFrame, fields: int) -> None:
@@ -164,10 +171,10 @@ def _check_ranks(source: Input, lines: pl.DataFrame, fields: int) -> None:
     wrong = lines.filter((pl.col("parts").list.len() > fields) & shifted)
     if len(wrong):
         raise InputError(
-            f"{excerpt(wrong['rank'][0])} stands where the rank should",
+            say("the rank is {value}, not a number", value=excerpt(wrong["rank"][0])),
             path=source.label,
             line=wrong["line"][0],
-            hint=f"expected: {RUN_LINE}; ids must not contain blanks",
+            hint=say("expected: {line}; ids must not contain blanks", line=RUN_LINE),
         )
 
 
@@ -177,14 +184,14 @@ def _refuse_other_kind(source: Input, layout: Layout, parts: pl.Series) -> None:
     looks_like_run = len(first) >= RUN.least and first[1].upper() == "Q0"
     if layout.number == "grade" and looks_like_run:
         raise InputError(
-            "this is a run, not judgments", path=source.label, hint="the judgments come first, then the runs"
+            say("this is a run, not judgments"), path=source.label, hint=say("the judgments come first, then the runs")
         )
     if layout.number == "score" and len(first) == QRELS.least and not looks_like_run:
         raise InputError(
-            f"{len(first)} fields: this looks like judgments, not a run",
+            say("{n} fields: this looks like judgments, not a run", n=len(first)),
             path=source.label,
             line=1,
-            hint=f"a run has {layout.expected}; the judgments come first, then the runs",
+            hint=say("a line of a run is {line}; the judgments come first, then the runs", line=layout.expected),
         )
 
 
@@ -193,7 +200,7 @@ def locate(source: Source | None, error: Repeated) -> Repeated:
     if source is None or source.path is None or not source.path.is_file():
         return error
     lines = []
-    for number, line in enumerate(Input.at(source.path).data.split(b"\n"), 1):
+    for number, line in enumerate(Input.at(source.path, source.encoding).data.split(b"\n"), 1):
         fields = line.split(None, 3)
         if len(fields) > 2 and fields[0] == error.query.encode() and fields[2] == error.doc.encode():  # noqa: PLR2004
             lines.append(number)
@@ -231,9 +238,9 @@ def read_zscores(place: str) -> dict[tuple[str, str], tuple[float, float]]:
             found[query, name] = (float(mean), float(deviation))
         except ValueError:
             raise InputError(
-                f"cannot read {excerpt(line)}",
+                say("cannot read {line}", line=excerpt(line)),
                 path=source.label,
                 line=number,
-                hint="expected: query measure mean deviation",
+                hint=say("expected: query measure mean deviation"),
             ) from None
     return found

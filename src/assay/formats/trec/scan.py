@@ -30,7 +30,6 @@ _FIELD = re.compile(FIELD)
 class Layout:
     """Which field of a line is what; what follows the tag of a run is left out, as trec_eval does."""
 
-    kind: str
     fields: tuple[str, ...]
     number: str
     least: int
@@ -38,10 +37,10 @@ class Layout:
     expected: str
 
 
-QRELS = Layout("judgments", ("query_id", "subtopic", "doc_id", "grade"), "grade", 4, 4, "query 0 document grade")
+QRELS = Layout(("query_id", "subtopic", "doc_id", "grade"), "grade", 4, 4, "query 0 document grade")
 RUN_LINE = "query Q0 document rank score tag"
-RUN = Layout("a run", ("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, None, RUN_LINE)
-RUN_WITH_RANK = Layout("a run", ("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, None, RUN_LINE)
+RUN = Layout(("query_id", "_q0", "doc_id", "_rank", "score", "_tag"), "score", 5, None, RUN_LINE)
+RUN_WITH_RANK = Layout(("query_id", "_q0", "doc_id", "rank", "score", "_tag"), "score", 5, None, RUN_LINE)
 
 
 def fields_of(line: str) -> list[str]:

@@ -1,43 +1,93 @@
-"""What an evaluation of answers looks like: means with their methods, stages, the weakest statements."""
+"""What an evaluation of answers looks like: means with their methods, stages, statements with their support."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.analysis.doubts import left_out
-from assay.messages import say, tell
-from assay.report.blocks import Block, Heading, Lines
+from assay.analysis.warnings import explain_left_out
+from assay.messages import Said, say, tell
+from assay.report.blocks import AnswerSpan, AnswerView, Block, Heading, Lines, Verdict
 from assay.report.intervals import between
-from assay.report.tables import Table, width
-from assay.report.views.scores import number
-from assay.results.answers import by_stage, weakest_statements
+from assay.report.marks import tone
+from assay.report.numbers import cut, number, short
+from assay.report.tables import Cell, Table
+from assay.report.views.scores import name_method
+from assay.results.answers import FINE_STAGES, by_stage, weakest_statements
+from assay.results.support import PARTLY, SUPPORTED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.analysis.answers import Answers
     from assay.data.scores import Counts, Scores
     from assay.messages import Lang
     from assay.results.answers import AnswerDetails, JudgedSample, WeakStatement
+    from assay.results.support import Statement
+    from assay.stats.intervals import Interval
 
 _EXAMPLES = 4
-_TEXT = 46
+_TEXT = 120  # characters of a text in a table of a page
 _ID = 24
-_FINE = frozenset({"fine", "right refusal", ""})
 
 
-def means(scores: Answers, *, exact: bool = False) -> Table:
+def line(found: AnswerDetails) -> Verdict:
+    """Say how many of the statements are supported."""
+    if not found.claims:
+        return Verdict(say("answer.no_claims", answers=len(found.samples)))
+    return Verdict(say("answer.line", good=found.count("supported"), n=found.claims, answers=len(found.samples)))
+
+
+def table(found: AnswerDetails, *, name: str = "") -> list[Block]:
+    """One row per system, then each system by itself, then what holds for all."""
+    systems = found.scores
+    if not systems:
+        return [*stages(by_stage(found.samples)), *weakest(weakest_statements(found.samples))]
+    if len(systems) == 1:
+        return document(systems[0], found.samples, found.means.get(systems[0].name, {}))
+    shared = [text for text in systems[0].warnings if all(text in scores.warnings for scores in systems)]
+    samples = sum(len(scores.query_ids) for scores in systems)
+    title = say("answers.systems", name=name, systems=len(systems), n=samples) if name else say(
+        "answers.systems_unnamed", systems=len(systems), n=samples)  # fmt: skip
+    blocks: list[Block] = [Heading(title), overview(systems)]
+    for scores in systems:
+        own = replace(scores, warnings=tuple(text for text in scores.warnings if text not in shared), notes=())
+        blocks += document(own, found.of(scores.name), found.means.get(scores.name, {}))
+    notes = dict.fromkeys(note for scores in systems for note in scores.notes)
+    return [*blocks, Lines((*shared, *notes), listed=True)]
+
+
+def page(found: AnswerDetails, place: int = 0) -> list[Block]:  # noqa: ARG001
+    """The same, and every answer with what is known about its statements."""
+    return [*table(found), _answers(found), Lines(tuple(_methods(found))), Lines((legend(),))]
+
+
+def legend() -> Said:
+    """From which support on a statement counts as supported."""
+    return say("answer.legend", supported=SUPPORTED, partly=PARTLY)
+
+
+# Means ----------------------------------------------------------------------------------------------------------------
+
+
+def document(scores: Scores, samples: Sequence[JudgedSample], known: Mapping[str, Interval]) -> list[Block]:
+    """Means, stages, the weakest statements, and what a careful reader should know."""
+    title = Heading(say("answers.title", system=scores.name, n=len(scores.query_ids)))
+    said = [text for text in scores.warnings if getattr(text, "key", "") != "answers.fewer"]  # the table says it
+    told = Lines((*said, *scores.notes), listed=True)
+    return [title, means(scores, known), *stages(by_stage(samples)), *weakest(weakest_statements(samples)), told]
+
+
+def means(scores: Scores, known: Mapping[str, Interval]) -> Table:
     """One row per measure: mean, interval, method, how many samples, and why others are not in it."""
     size = len(scores.query_ids)
     rows = []
     for label in scores.labels:
         counts = scores.counts[label]
-        interval = scores.interval(label)
         rows.append(
             (
-                label, number(scores[label], exact=exact), between(interval), method_of(scores, label),
-                str(counts.queries), say("text.either", en=_told(counts, size, "en"), zh=_told(counts, size, "zh")),
+                label, number(scores[label]), between(known[label]) if label in known else "",
+                name_method(scores.about(label).method), str(counts.queries),
+                say("text.either", en=_gaps(counts, size, "en"), zh=_gaps(counts, size, "zh")),
             )
         )  # fmt: skip
     names = [say(f"column.{name}") for name in ("measure", "mean")]
@@ -46,42 +96,12 @@ def means(scores: Answers, *, exact: bool = False) -> Table:
     return Table(tuple(names), tuple(rows), texts=(3, 5))
 
 
-def _told(counts: Counts, size: int, lang: Lang) -> str:
-    parts = [tell(part, lang) for part in left_out(counts, size)]
+def _gaps(counts: Counts, size: int, lang: Lang) -> str:
+    parts = [tell(part, lang) for part in explain_left_out(counts, size)]
     return ("、" if lang == "zh" else ", ").join(parts)
 
 
-def method_of(scores: Scores, label: str) -> str:
-    """The method that found the values of a measure; nothing for one that needs none."""
-    method = scores.about(label).method
-    return say(f"method.{method}") if method in {"llm", "embedding", "words", "mix"} else method
-
-
-def document(scores: Answers, samples: Sequence[JudgedSample]) -> list[Block]:
-    """Means, stages, the weakest statements, and what a careful reader should know."""
-    title = Heading(say("answers.title", system=scores.name, n=len(scores.query_ids)))
-    said = [text for text in scores.warnings if getattr(text, "key", "") != "answers.fewer"]  # the table says it
-    told = Lines((*said, *scores.notes), listed=True)
-    return [title, means(scores), *stages(by_stage(samples)), *weakest(weakest_statements(samples)), told]
-
-
-def side_by_side(systems: Sequence[Answers], name: str, part: AnswerDetails) -> list[Block]:
-    """One row per system, then each system by itself, then what holds for all."""
-    if len(systems) == 1:
-        return document(systems[0], part.samples)
-    shared = [text for text in systems[0].warnings if all(text in scores.warnings for scores in systems)]
-    blocks: list[Block] = [
-        Heading(say("answers.systems", name=name, systems=len(systems), n=sum(len(s.query_ids) for s in systems))),
-        overview(systems),
-    ]
-    for scores in systems:
-        own = replace(scores, warnings=tuple(text for text in scores.warnings if text not in shared), notes=())
-        blocks += document(own, part.of(scores.name))
-    notes = dict.fromkeys(note for scores in systems for note in scores.notes)
-    return [*blocks, Lines((*shared, *notes), listed=True)]
-
-
-def overview(systems: Sequence[Answers]) -> Table:
+def overview(systems: Sequence[Scores]) -> Table:
     """The means of every system in one table; empty where a method has judged nothing of a system."""
     labels = tuple(dict.fromkeys(label for scores in systems for label in scores.labels))
     rows = tuple(
@@ -94,19 +114,46 @@ def overview(systems: Sequence[Answers]) -> Table:
     return Table((say("column.system"), *labels, say("column.samples")), rows)
 
 
+def values(systems: Sequence[Scores]) -> Table:
+    """Every measure of every system with exact numbers, for a spreadsheet."""
+    rows = tuple(
+        (
+            scores.name, label, number(scores[label], exact=True), str(name_method(scores.about(label).method)),
+            str(scores.counts[label].queries), str(len(scores.query_ids)),
+        )
+        for scores in systems
+        for label in scores.labels
+    )  # fmt: skip
+    return Table(("system", "measure", "mean", "method", "samples", "of"), rows, names=2, texts=(3,))
+
+
+# Stages and statements ------------------------------------------------------------------------------------------------
+
+
+def name_stage(stage: str) -> Said:
+    """What a stage is called."""
+    return say(f"stage.{stage}") if stage else say("answers.unstaged")
+
+
 def stages(found: Mapping[str, tuple[str, ...]]) -> list[Block]:
     """How many samples stand at each stage, with examples and what to do."""
     total = sum(map(len, found.values()))
     rows = tuple(
         (
-            say(f"stage.{name}") if name else say("answers.unstaged"), str(len(ids)), f"{len(ids) / total:.1%}",
-            "" if name == "fine" else ", ".join(map(_id, ids[:_EXAMPLES])) + (" ..." if len(ids) > _EXAMPLES else ""),
+            name_stage(name), str(len(ids)), f"{len(ids) / total:.1%}",
+            "" if name == "fine" else _examples(ids),
         )
         for name, ids in found.items()
     )  # fmt: skip
     headers = tuple(say(f"column.{name}") for name in ("stage", "samples", "share", "examples"))
-    advice = tuple(say(f"advice.{name}", n=len(ids)) for name, ids in found.items() if name not in _FINE)
+    wrong = [(name, ids) for name, ids in found.items() if name and name not in FINE_STAGES]
+    advice = tuple(say(f"advice.{name}", n=len(ids)) for name, ids in wrong)
     return [Table(headers, rows, caption=say("answers.stages"), texts=(3,)), Lines(advice)]
+
+
+def _examples(ids: Sequence[str]) -> Said:
+    key = "text.some" if len(ids) > _EXAMPLES else "text.list"
+    return say(key, parts=[_id(one) for one in ids[:_EXAMPLES]])
 
 
 def weakest(found: Sequence[WeakStatement]) -> list[Block]:
@@ -127,38 +174,88 @@ def weakest(found: Sequence[WeakStatement]) -> list[Block]:
     return [Table(headers, rows, caption=say("answers.weakest"), texts=(2, 3, 4))]
 
 
-def short(text: str, size: int = _TEXT) -> str:
-    """The beginning of a text on one line, of at most so many columns of a terminal."""
-    joined = " ".join(text.split())
-    if width(joined) <= size:
-        return joined
-    kept, used = [], 0
-    for sign in joined:
-        used += width(sign)
-        if used > size - 3:
-            break
-        kept.append(sign)
-    return "".join(kept).rstrip() + "..."
-
-
 def _id(name: str) -> str:
     """An id of any length in a few columns: its beginning and its end tell it from others."""
     return name if len(name) <= _ID else f"{name[: _ID // 2]}...{name[-_ID // 2 :]}"
 
 
-def values(systems: Sequence[Scores]) -> Table:
-    """Every measure of every system with exact numbers, for a spreadsheet."""
-    rows = tuple(
-        (
-            scores.name, label, number(scores[label], exact=True), str(method_of(scores, label)),
-            str(scores.counts[label].queries), str(len(scores.query_ids)),
-        )
-        for scores in systems
-        for label in scores.labels
+# Every answer ---------------------------------------------------------------------------------------------------------
+
+
+def _answers(found: AnswerDetails) -> Table:
+    """One row per answer, which leads to its statements."""
+    named = any(found.name_of(one) for one in found.samples)
+    names = ("query", "question", "answer", "stage", "unsupported", "statements", "lowest", "method")
+    headers = tuple(say(f"column.{name}") for name in (*(("system",) if named else ()), *names))
+    rows = tuple((*((found.name_of(one),) if named else ()), *_row(one)) for one in found.samples)
+    return Table(headers, rows, say("answer.table"), names=4 + named, texts=(7 + named,))
+
+
+def _row(one: JudgedSample) -> tuple[str | Cell, ...]:
+    query, lowest, bad = one.sample.query_id, one.support.weakest, one.support.count("unsupported")
+    return (
+        Cell(query, query=query), cut(one.sample.question or "", _TEXT), cut(one.sample.answer or "", _TEXT),
+        Cell(_stage(one), tone="" if one.fine is None else "good" if one.fine else "bad"),
+        Cell(str(bad), tone="bad" if bad else ""), str(len(one.support.claims)),
+        "" if lowest is None else f"{lowest.support:.2f}", name_method(one.support.method),
     )  # fmt: skip
-    return Table(("system", "measure", "mean", "method", "samples", "of"), rows, names=2, texts=(3,))
 
 
-def view(found: AnswerDetails) -> list[Block]:
-    """Stages and the weakest statements of all samples."""
-    return [*stages(by_stage(found.samples)), *weakest(weakest_statements(found.samples))]
+def _stage(one: JudgedSample) -> str:
+    return name_stage(one.stage) if one.stage else one.stage_reason or one.support.reason
+
+
+def _methods(found: AnswerDetails) -> list[str]:
+    told: list[str] = [say("answer.method", method=name_method(name), n=n) for name, n in found.methods.items()]
+    return [*told, *(text if _names(text) else say("doubt.of_one", system=name_method(name), text=text)
+                     for name, text in found.agreement.items())]  # fmt: skip
+
+
+def _names(text: str) -> bool:
+    """Say whether a sentence about a method names it; those of earlier versions do not."""
+    return getattr(text, "key", "").startswith("agreement.")
+
+
+def views(found: AnswerDetails) -> dict[str, tuple[AnswerView, ...]]:
+    """All answers by query, cut into their statements."""
+    made: dict[str, list[AnswerView]] = {}
+    for one in found.samples:
+        made.setdefault(one.sample.query_id, []).append(_view(one, found.name_of(one)))
+    return {query: tuple(own) for query, own in made.items()}
+
+
+def _view(one: JudgedSample, system: str) -> AnswerView:
+    contexts = tuple((context.id or "", context.text) for context in one.sample.contexts or ())
+    return AnswerView(
+        question=one.sample.question or "",
+        statements=spans(one.sample.answer or "", one.support.statements, contexts),
+        contexts=contexts,
+        method=name_method(one.support.method),
+        stage=_stage(one),
+        system=system,
+        references=one.sample.references,
+    )
+
+
+def spans(answer: str, statements: Sequence[Statement], contexts: Sequence[tuple[str, str]]) -> tuple[AnswerSpan, ...]:
+    """Cut the answer into its statements and what stands between them; nothing of it is lost."""
+    parts: list[AnswerSpan] = []
+    end = 0
+    for one in sorted(statements, key=lambda one: (one.start, one.end)):
+        start, stop = max(one.start, end), min(one.end, len(answer))
+        if stop <= start:
+            continue
+        if start > end:
+            parts.append(AnswerSpan(answer[end:start]))
+        parts.append(_span(answer[start:stop], one, contexts))
+        end = stop
+    return (*parts, AnswerSpan(answer[end:])) if end < len(answer) else tuple(parts)
+
+
+def _span(text: str, one: Statement, contexts: Sequence[tuple[str, str]]) -> AnswerSpan:
+    evidence = one.evidence
+    name = ""
+    if evidence is not None and 0 <= evidence.context < len(contexts):
+        name = contexts[evidence.context][0] or f"#{evidence.context + 1}"
+    found = "" if evidence is None else evidence.text
+    return AnswerSpan(text, one.support, tone(one.level), name, found, one.why)

@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report.blocks import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines, Verdict
 from assay.report.intervals import between
+from assay.report.numbers import number, percent
 from assay.report.tables import Table
-from assay.report.views.comparison import number
 
 if TYPE_CHECKING:
     from assay.results.trust import Calibration
     from assay.stats.agreement import Agreement
 
 
-def calibration(found: Calibration) -> list[Block]:
+def line(found: Calibration) -> Verdict:
+    """Say how far the judge agrees with people."""
+    return Verdict(say("calibrate.line", judge=found.judge, how=found.stamp), "warn" if found.poor else "")
+
+
+def table(found: Calibration) -> list[Block]:
     """Agreement, confusion, bias, noise, and the systems' corrected means."""
     blocks: list[Block] = [
         Heading(say("calibrate.title", judge=found.judge, pairs=found.pairs, queries=found.queries)),
@@ -24,7 +29,7 @@ def calibration(found: Calibration) -> list[Block]:
         _biases(found),
     ]
     if found.noise:
-        rows = tuple((n.judge, str(n.pairs), f"{n.differing:.1%}", f"{n.deviation:.3f}") for n in found.noise)
+        rows = tuple((n.judge, str(n.pairs), percent(n.differing), f"{n.deviation:.3f}") for n in found.noise)
         headers = (say("column.judge"), say("column.pairs"), say("column.differing"), say("column.deviation"))
         blocks.append(Table(headers, rows, caption=say("calibrate.noise")))
     if found.systems:
@@ -40,7 +45,7 @@ def _agreement(found: Calibration) -> Table:
         row("kappa", found.kappa),
         row("alpha", found.alpha),
         row("spearman", found.spearman),
-        (say("calibrate.exact"), f"{found.exact:.1%}", ""),
+        (say("calibrate.exact"), percent(found.exact), ""),
         (say("calibrate.bias"), number(found.bias.estimate, signed=True), between(found.bias, signed=True)),
     )
     return Table((say("column.measure"), say("column.value"), say("column.interval", level=0.95)), rows)
@@ -80,8 +85,3 @@ def _systems(found: Calibration) -> list[Block]:
     if found.ranking is not None and found.ranking.value is not None:
         lines.append(say("calibrate.ranking", value=found.ranking.value))
     return [Table(headers, rows, caption=say("calibrate.systems"), names=2), Lines(tuple(lines))]
-
-
-def view(found: Calibration) -> list[Block]:
-    """All of it, as the command shows it."""
-    return calibration(found)

@@ -1,23 +1,27 @@
-"""What a comparison looks like: the table for a paper, the details of each measure, verdicts, doubts."""
+"""What a comparison looks like: the table for a paper, the details of each measure, verdicts, warnings."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from assay.analysis.changes import SHARES
 from assay.messages import Said, say
-from assay.report.blocks import Block, Heading, Lines
-from assay.report.intervals import between, told
+from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
+from assay.report.intervals import between, describe_interval, picture
+from assay.report.marks import legend, mark, tone
+from assay.report.numbers import number, percent, pvalue
 from assay.report.tables import Cell, Table
+from assay.report.views.scores import definitions
 from assay.results.comparison import LEAST_QUERIES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from assay.analysis.changes import QueryChanges
     from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs
 
-_BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
-_TINY = 0.0001
+_PICTURES = 3  # measures that get a picture
 
 
 def summary(comparison: Comparison, *, exact: bool = False) -> Table:
@@ -32,31 +36,8 @@ def summary(comparison: Comparison, *, exact: bool = False) -> Table:
 def _mean(comparison: Comparison, label: str, place: int, *, exact: bool) -> Cell:
     value = comparison.means[label][place].estimate
     name = comparison.systems[place]
-    best = comparison.best[comparison.measures.index(label)]
-    return Cell(number(value, exact=exact), _mark(comparison, label, name), strong=name == best)
-
-
-def _mark(comparison: Comparison, label: str, name: str) -> str:
-    for pairs in comparison.pairs:
-        if pairs.measure == label:
-            return pairs.letters[comparison.systems.index(name)]
-    if name == comparison.baseline:
-        return ""
-    return {"better": _BETTER, "worse": _WORSE}.get(comparison.contrast(name, label).verdict, "")
-
-
-def number(value: float | None, *, signed: bool = False, exact: bool = False) -> str:
-    """Show a value with four decimals, nothing for no value."""
-    if value is None or math.isnan(value):
-        return ""
-    return repr(value) if exact else f"{value:+.4f}" if signed else f"{value:.4f}"
-
-
-def pvalue(value: float | None) -> str:
-    """Show a p-value; it is never 0."""
-    if value is None:
-        return ""
-    return f"< {_TINY:g}" if value < _TINY else f"{value:.4f}"
+    shown = mark(comparison.mark_of(name, label))
+    return Cell(number(value, exact=exact), shown, strong=name in comparison.leaders(label))
 
 
 def details(comparison: Comparison, label: str) -> Table:
@@ -68,7 +49,7 @@ def details(comparison: Comparison, label: str) -> Table:
         say("column.p_corrected", name=say(f"correction.{comparison.rules.correction}")), say("column.effect_size"),
         say("column.outcomes"), say("column.verdict"),
     )  # fmt: skip
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[str | Cell, ...]] = []
     for place, name in enumerate(comparison.systems):
         mean = comparison.means[label][place]
         left = (name, number(mean.estimate), between(mean))
@@ -81,29 +62,28 @@ def details(comparison: Comparison, label: str) -> Table:
     )
 
 
-def _contrast(contrast: Contrast) -> tuple[str, ...]:
-    relative = contrast.relative.estimate
+def _contrast(contrast: Contrast) -> tuple[str | Cell, ...]:
     return (
         number(contrast.difference.estimate, signed=True),
         between(contrast.difference, signed=True),
-        "" if relative is None else f"{relative:+.1%}",
+        percent(contrast.relative.estimate, signed=True),
         pvalue(contrast.pvalue),
         pvalue(contrast.adjusted),
         "" if contrast.effect_size is None else f"{contrast.effect_size:+.2f}",
         f"{contrast.wins}/{contrast.ties}/{contrast.losses}",
-        say("verdict.none" if contrast.too_few else f"verdict.{contrast.verdict}"),
+        Cell(say("verdict.none" if contrast.too_few else f"verdict.{contrast.verdict}"), tone=tone(contrast.verdict)),
     )
 
 
 def verdict(comparison: Comparison, contrast: Contrast) -> Said:
     """Say in one sentence what came out of one contrast."""
     return say(
-        f"compare.{_outcome(contrast)}",
+        f"compare.{contrast.finding}",
         system=contrast.system,
         baseline=comparison.baseline,
         measure=contrast.measure,
         by=contrast.difference.estimate or 0.0,
-        interval=told(contrast.difference, signed=True),
+        interval=describe_interval(contrast.difference, signed=True),
         smallest=comparison.rules.smallest_effect,
         n=contrast.difference.n,
         effective=_short_of(contrast.effective_n, LEAST_QUERIES),
@@ -118,18 +98,9 @@ def _short_of(value: float, least: float) -> str:
     return next((text for digits in range(1, 9) if float(text := f"{value:.{digits}f}") < least), f"{value:.9f}")
 
 
-def _outcome(contrast: Contrast) -> str:
-    """Which sentence tells what came out."""
-    if contrast.too_few:
-        return "too_few" if contrast.difference.n < LEAST_QUERIES else "too_few_by_weight"
-    if contrast.unchanged:
-        return "unchanged_unbounded" if contrast.limit is None else f"unchanged_{contrast.verdict}"
-    return contrast.verdict
-
-
 def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
     """What a verdict leaves open: whether a difference matters, what the queries could show, how many it takes."""
-    rules, within = comparison.rules, _within(contrast, comparison.rules.smallest_effect)
+    rules, within = comparison.rules, contrast.is_within(comparison.rules.smallest_effect)
     if contrast.verdict in {"better", "worse"}:
         return "" if contrast.at_least_smallest else say("compare.maybe_small", smallest=rules.smallest_effect)
     if contrast.verdict == "equivalent":
@@ -149,44 +120,21 @@ def _power(contrast: Contrast) -> Said | str:
     return say("compare.power", n=contrast.difference.n, detectable=contrast.detectable)
 
 
-def _within(contrast: Contrast, smallest: float) -> bool:
-    low, high = contrast.difference.low, contrast.difference.high
-    return low is not None and high is not None and -smallest < low and high < smallest
-
-
 def best(comparison: Comparison) -> list[Said]:
     """Name the best system of each measure and, where all pairs were tested, those it does not differ from."""
     found = []
     for label, name in zip(comparison.measures, comparison.best, strict=True):
-        value = comparison.means[label][comparison.systems.index(name)].estimate
-        like = alike(comparison, label)
-        key = "compare.best_like" if like else "compare.best"
-        found.append(say(key, measure=label, system=name, value=value, others=like))
+        leaders, like = comparison.leaders(label), comparison.equals_of_best(label)
+        key = "no_best" if not leaders else "best_tie" if len(leaders) > 1 else "best_like" if like else "best"
+        value = comparison.mean(name, label).estimate
+        values = {"system": name, "systems": list(leaders), "value": value, "others": list(like)}
+        found.append(say(f"compare.{key}", measure=label, **values))
     return found
-
-
-def alike(comparison: Comparison, label: str) -> list[str]:
-    """The systems that the best one is not shown to differ from, where all pairs were tested."""
-    name = comparison.best[comparison.measures.index(label)]
-    place = comparison.systems.index(name)
-    return [
-        other
-        for pairs in comparison.pairs
-        if pairs.measure == label
-        for other, letters in zip(comparison.systems, pairs.letters, strict=True)
-        if other != name and set(letters) & set(pairs.letters[place])
-    ]
 
 
 def heading(comparison: Comparison, protocol: str) -> Said:
     """Say what the table of means shows."""
-    rules = comparison.rules
-    if comparison.pairs:
-        marks = say("compare.letters", alpha=rules.alpha)
-    else:
-        correction = say(f"correction.{rules.correction}")
-        marks = say("compare.daggers", baseline=comparison.baseline, correction=correction, alpha=rules.alpha)
-    weight = comparison.weight
+    marks, weight = legend(comparison), comparison.weight
     if weight is None:
         return say("compare.means", n=comparison.queries, protocol=protocol, marks=marks)
     return say(
@@ -195,12 +143,51 @@ def heading(comparison: Comparison, protocol: str) -> Said:
     )  # fmt: skip
 
 
+def line(found: Comparison, measure: str = "") -> Verdict:
+    """What came out on one measure: the best system, and what is shown about it."""
+    label = measure or found.measures[0]
+    contrast = found.leading_contrast(label)
+    return Verdict(_sentence(found, contrast), tone(contrast.verdict))
+
+
+def _sentence(found: Comparison, contrast: Contrast) -> Said:
+    """The verdict; of several systems, which one is best, and what is known about the one next to it."""
+    told, label = verdict(found, contrast), contrast.measure
+    if len(found.systems) == 2:  # noqa: PLR2004
+        return told
+    leaders, value = found.leaders(label), found.mean(found.best[found.measures.index(label)], label).estimate
+    if len(leaders) != 1:
+        key = "report.tie" if leaders else "report.no_best"
+        return say(key, n=len(found.systems), systems=list(leaders), measure=label, value=value, verdict=told)
+    if leaders[0] == found.baseline:
+        return say("report.baseline_best", measure=label, system=leaders[0], verdict=told)
+    return say(
+        "report.best_of", n=len(found.systems), system=leaders[0], measure=label, like=_like(found, label), verdict=told
+    )
+
+
+def _like(found: Comparison, label: str) -> Said | str:
+    """What is known about the best system and those next to it."""
+    if found.pairs:
+        others = found.equals_of_best(label)
+        return say("report.like", others=list(others)) if others else ""
+    second = found.second(label)
+    if second == found.baseline:
+        return ""
+    return say("report.second", second=second, value=found.mean(second, label).estimate)
+
+
 def movers(comparison: Comparison, contrast: Contrast) -> Table | None:
     """The queries that gained and lost most."""
 
-    def row(mover: Mover) -> tuple[str, ...]:
+    def row(mover: Mover) -> tuple[str | Cell, ...]:
         change = mover.after - mover.before
-        return (mover.query_id, number(mover.before), number(mover.after), number(change, signed=True))
+        return (
+            Cell(mover.query_id, query=mover.query_id),
+            number(mover.before),
+            number(mover.after),
+            number(change, signed=True),
+        )
 
     rows = [*map(row, contrast.gained), *map(row, reversed(contrast.lost))]
     if not rows:
@@ -216,8 +203,8 @@ def lifts(comparison: Comparison, found: Sequence[Lift]) -> list[Block]:
         return []
     rows = tuple(
         (
-            lift.measure, number(lift.before), number(lift.after), _percent(lift.relative.estimate, signed=True),
-            number(lift.ceiling), _percent(lift.reached), _percent(lift.headroom),
+            lift.measure, number(lift.before), number(lift.after), percent(lift.relative.estimate, signed=True),
+            number(lift.ceiling), percent(lift.reached), percent(lift.headroom),
         )
         for lift in found
     )  # fmt: skip
@@ -242,12 +229,8 @@ def _payment(comparison: Comparison, lift: Lift) -> list[Said]:
         change = say("compare.keeps_all", measure=lift.measure)
         return [say(f"compare.pays_{lift.pays}", change=change, worth=worth), say("compare.worth", worth=worth)]
     key = "compare.gains" if gain > 0 else "compare.loses" if gain < 0 else "compare.keeps"
-    change = say(key, measure=lift.measure, gain=abs(gain), interval=told(lift.relative, percent=True))
+    change = say(key, measure=lift.measure, gain=abs(gain), interval=describe_interval(lift.relative, percent=True))
     return [say(f"compare.pays_{lift.pays}", change=change, worth=worth), say("compare.worth", worth=worth)]
-
-
-def _percent(value: float | None, *, signed: bool = False) -> str:
-    return "" if value is None else f"{value:+.1%}" if signed else f"{value:.1%}"
 
 
 def likeness(comparison: Comparison, found: Sequence[Likeness]) -> Table:
@@ -313,40 +296,119 @@ def rows(comparison: Comparison) -> Table:
     return Table(headers, tuple(body), names=3)
 
 
-def document(
-    comparison: Comparison,
-    protocol: str,
-    *,
-    brief: bool = False,
-    notes: Sequence[str] = (),
-) -> list[Block]:
+def table(
+    comparison: Comparison, *, protocol: str = "", brief: bool = False, notes: Sequence[str] = ()
+) -> list[Block]:  # fmt: skip
     """Put a comparison together, the most important part first."""
     head = ablation(comparison) if comparison.descriptions else summary(comparison)
-    blocks: list[Block] = [head, Lines((heading(comparison, protocol), *best(comparison)))]
+    blocks: list[Block] = [head, Lines((heading(comparison, protocol or comparison.protocol), *best(comparison)))]
     if not brief:
-        if comparison.pairs:  # one family of tests in one document
-            blocks += [matrix(comparison, pairs) for pairs in comparison.pairs]
-        else:
-            blocks += [details(comparison, label) for label in comparison.measures]
-            blocks.append(Lines(tuple(verdict(comparison, contrast) for contrast in comparison.contrasts)))
-        for found in comparison.lifted():
-            blocks += lifts(comparison, found)
-        if comparison.likeness:
-            blocks.append(likeness(comparison, comparison.likeness))
+        blocks += [*_tests(comparison, comparison.measures), *_lists(comparison)]
         tables = [movers(comparison, c) for c in comparison.contrasts if c.measure == comparison.measures[0]]
         blocks += [table for table in tables if table is not None]
+    return [*blocks, *_behind(comparison, notes)]
+
+
+def page(
+    comparison: Comparison, place: int = 0, *, primary: str = "", changes: Mapping[str, QueryChanges] | None = None
+) -> list[Block]:  # fmt: skip
+    """The same with the `primary` measure first, pictures of means, and of the `changes` of queries, by system."""
+    primary = primary or comparison.measures[0]
+    head = ablation(comparison) if comparison.descriptions else summary(comparison)
+    labels = sorted(comparison.measures, key=lambda label: label != primary)
+    blocks: list[Block] = [head, Lines((heading(comparison, comparison.protocol), *best(comparison)))]
+    blocks += [_picture(comparison, label, place) for label in labels[:_PICTURES]]
+    blocks += _tests(comparison, labels[:1])
+    if len(labels) > 1:
+        blocks.append(Fold(say("report.other_measures"), tuple(_tests(comparison, labels[1:]))))
+    if comparison.pairs:
+        each = tuple(details(comparison, label) for label in labels)
+        blocks.append(Fold(say("report.each_against", baseline=comparison.baseline), each))
+    blocks += [*_lists(comparison), *_behind(comparison, ())]
+    return [*blocks, *(differences(comparison, changes, place, primary) if changes else [])]
+
+
+def _tests(comparison: Comparison, labels: Sequence[str]) -> list[Block]:
+    """What was tested on some measures; of one family of tests in one document."""
+    if comparison.pairs:
+        return [matrix(comparison, pairs) for pairs in comparison.pairs if pairs.measure in labels]
+    said = [verdict(comparison, contrast) for contrast in comparison.contrasts if contrast.measure in labels]
+    return [*(details(comparison, label) for label in labels), Lines(tuple(said))]
+
+
+def _lists(comparison: Comparison) -> list[Block]:
+    """What is known about the lists behind the scores."""
+    blocks = [block for found in comparison.lifted() for block in lifts(comparison, found)]
+    return [*blocks, *([likeness(comparison, comparison.likeness)] if comparison.likeness else [])]
+
+
+def _behind(comparison: Comparison, notes: Sequence[str]) -> list[Block]:
+    """Warnings, settings, definitions and further notes."""
     rules = comparison.rules
-    exact = rules.interval == "t" and not comparison.pairs and all(contrast.exact for contrast in comparison.contrasts)
-    key = "compare.settings_exact" if exact else "compare.settings"
+    key = "compare.settings_exact" if comparison.exact else "compare.settings"
     settled = [say(key, n=rules.n_resamples, seed=rules.seed, smallest=rules.smallest_effect)]
     if len(comparison.systems) > 2 and not comparison.pairs:  # noqa: PLR2004
         settled.append(say("compare.settings_each"))
+    if comparison.scores:
+        settled += definitions(comparison.scores[0])
+    blocks: list[Block] = []
     if comparison.warnings:
         blocks += [Heading(say("compare.warnings")), Lines(comparison.warnings, listed=True)]
-    return [*blocks, Lines((*settled, *notes))]
+    return [*blocks, Lines(tuple(dict.fromkeys((*settled, *notes))))]
 
 
-def view(found: Comparison) -> list[Block]:
-    """A comparison by itself, with the protocol that its scores name."""
-    protocol = str(found.scores[0].protocol) if found.scores else ""
-    return document(found, protocol)
+def _picture(comparison: Comparison, label: str, place: int) -> Chart:
+    means = dict(zip(comparison.systems, comparison.means[label], strict=True))
+    return picture(f"means-{place}-{label}", say("chart.means", measure=label), label, means)
+
+
+# Query by query -------------------------------------------------------------------------------------------------------
+
+
+def differences(comparison: Comparison, changes: Mapping[str, QueryChanges], place: int, measure: str) -> list[Block]:
+    """What each query gained and lost: the most interesting system first, the others to be opened."""
+    first = comparison.leading_contrast(measure)
+    blocks = _change_blocks(comparison, first, changes[first.system], f"{place}-0")
+    for number_, contrast in enumerate((c for c in comparison.contrasts if c.measure == measure), 1):
+        if contrast.system != first.system:
+            title = say("report.against", system=contrast.system, baseline=comparison.baseline)
+            parts = _change_blocks(comparison, contrast, changes[contrast.system], f"{place}-{number_}")
+            blocks.append(Fold(title, tuple(parts)))
+    return blocks
+
+
+def _change_blocks(comparison: Comparison, contrast: Contrast, found: QueryChanges, key: str) -> list[Block]:
+    moved = movers(comparison, contrast)
+    return [_bars(found, contrast, key), _scatter(found, key), *([] if moved is None else [moved])]
+
+
+def _bars(found: QueryChanges, contrast: Contrast, key: str) -> Chart:
+    """All differences, the greatest gain first; of very many, evenly spaced ones."""
+    points = tuple(Point(float(i + 1), value) for i, value in enumerate(found.ordered))
+    cells = tuple(number(value, signed=True) for value in found.quantiles) or ("",) * len(SHARES)
+    outcomes = f"{contrast.wins}/{contrast.ties}/{contrast.losses}"
+    headers = (*(say("column.quantile", share=share) for share in SHARES), say("column.outcomes"))
+    table = Table(headers, ((*cells, outcomes),), names=0)
+    names = {"measure": found.measure, "system": found.system, "baseline": found.baseline}
+    title, axes = say("chart.bars", n=len(found.queries), **names), (say("axis.queries_sorted"), say("axis.difference"))
+    return Chart(f"differences-{key}", "bars", title, *axes, points, table, lower=found.lower)
+
+
+def _scatter(found: QueryChanges, key: str) -> Chart:
+    """Every query's value under the baseline and under the system; many queries as shaded cells."""
+    title = say("chart.scatter", measure=found.measure, system=found.system, baseline=found.baseline)
+    axes, density = (found.baseline, found.system), found.density
+    drawn = Chart(f"scatter-{key}", "scatter", title, *axes, (), _quadrants(found), lower=found.lower)
+    if density is None:
+        dots = tuple(Point(one.before, one.after, label=one.query_id) for one in found.queries)
+        return replace(drawn, points=dots)
+    cells = tuple(Point(x, y, low=float(count)) for x, y, count in density.cells)
+    return replace(drawn, kind="density", points=cells, step=density.step)
+
+
+def _quadrants(found: QueryChanges) -> Table:
+    """How many queries had nothing before or after: the numbers behind the picture."""
+    names = {"baseline": found.baseline, "system": found.system}
+    keys = ("scatter.both_zero", "scatter.rescued", "scatter.lost", "scatter.neither")
+    rows = tuple((say(key, **names), f"{count:,}") for key, count in zip(keys, found.zeros, strict=True))
+    return Table((say("column.case"), say("column.queries")), rows)

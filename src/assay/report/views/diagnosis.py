@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.messages import say
-from assay.report.blocks import Block, Heading, Lines
+from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
 from assay.report.intervals import between
-from assay.report.tables import Table
+from assay.report.marks import tone
+from assay.report.numbers import cut, number
+from assay.report.tables import Cell, Table
 from assay.report.views.answers import stages as answer_stages
 from assay.report.views.answers import weakest
-from assay.report.views.comparison import number
+from assay.report.views.scores import definitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,37 +33,65 @@ def goal(target: Target, value: float | None) -> str:
     return f"{sign} {shown}"
 
 
-def diagnosis(found: Diagnosis) -> list[Block]:
+def line(found: Diagnosis) -> Verdict:
+    """Say how many targets are reached."""
+    known = found.targets_with_value
+    if not known:
+        return Verdict(say("diagnose.no_targets", protocol=found.protocol.name))
+    reached = sum(not check.missed for check in known)
+    text = say("report.targets_reached", system=found.system, reached=reached, n=len(known))
+    return Verdict(text, "good" if reached == len(known) else "warn")
+
+
+def table(found: Diagnosis) -> list[Block]:
     """Targets with advice, stages of failure, slices, the worst queries."""
     title = say("diagnose.title", system=found.system, n=found.queries, protocol=str(found.protocol))
+    return [Heading(title), *targets([found]), *_body(found), *_definitions(found)]
+
+
+def _body(found: Diagnosis) -> list[Block]:
     told = [*answer_stages(found.answers), *weakest(found.weakest)] if found.answers else []
-    return [Heading(title), *_targets(found), *stages(found), *told, *slices(found), *_worst(found)]
+    return [*stages(found), *told, *slices(found), *_worst(found)]
 
 
-def _targets(found: Diagnosis) -> list[Block]:
-    if not found.targets and found.answers:
-        return []
-    if not found.targets:
-        return [Lines((say("diagnose.no_targets", protocol=found.protocol.name),))]
-    rows = tuple(_finding(finding) for finding in found.targets)
-    headers = tuple(say(f"column.{name}") for name in ("measure", "value", "target", "excellent", "status", "advice"))
-    low = [finding for finding in found.targets if finding.missed]
+def page(found: Diagnosis, place: int = 0) -> list[Block]:
+    """The same, with pictures of the slices."""
+    return [*table(found), *pictures([found], place)]
+
+
+def _definitions(found: Diagnosis) -> list[Block]:
+    scores = next((one for one in found.scores if one.name == found.system), None)
+    return [] if scores is None else [Lines(tuple(definitions(scores)))]
+
+
+def targets(found: Sequence[Diagnosis]) -> list[Block]:
+    """Hold systems against the targets of their protocol, with advice where one is missed."""
+    known = [(one, check) for one in found for check in one.targets]
+    if not known:
+        none = [one for one in found if not one.answers]
+        return [Lines((say("diagnose.no_targets", protocol=none[0].protocol.name),))] if none else []
+    many = len(found) > 1
+    names = ("measure", "value", "target", "excellent", "status", "advice")
+    headers = tuple(say(f"column.{name}") for name in (("system", *names) if many else names))
+    rows = tuple(((one.system,) if many else ()) + _check(check) for one, check in known)
     ends = [
-        say("diagnose.limit", measure=finding.target.measure, limit=found.limits[finding.target.measure])
-        for finding in low
-        if found.limits.get(finding.target.measure, 1.0) < finding.target.target
+        say("diagnose.limit", measure=check.target.measure, limit=one.limits[check.target.measure])
+        for one, check in known
+        if one.out_of_reach(check)
     ]
-    if not low:
+    if not any(check.missed for _, check in known):
         ends.append(say("diagnose.all_reached"))
-    return [Table(headers, rows, caption=say("diagnose.targets"), texts=(4, 5)), Lines(tuple(ends))]
+    texts = (4 + many, 5 + many)
+    table = Table(headers, rows, caption=say("diagnose.targets"), names=1 + many, texts=texts)
+    return [table, Lines(tuple(dict.fromkeys(ends)))]
 
 
-def _finding(finding: TargetCheck) -> tuple[str, ...]:
-    target = finding.target
-    value = "" if finding.value is None else f"{finding.value:.4f}" if not target.unit else f"{finding.value:g}"
+def _check(check: TargetCheck) -> tuple[str | Cell, ...]:
+    target = check.target
+    value = "" if check.value is None else f"{check.value:.4f}" if not target.unit else f"{check.value:g}"
     return (
         target.measure, value, goal(target, target.target), goal(target, target.excellent),
-        say(f"status.{finding.status}"), finding.advice,
+        Cell(say(f"status.{check.status}"), tone=tone(check.status)), check.advice,
     )  # fmt: skip
 
 
@@ -73,7 +103,7 @@ def stages(found: Diagnosis) -> list[Block]:
     rows = tuple(
         (
             say(f"stage.{stage}"), str(len(queries)), f"{len(queries) / total:.1%}",
-            ", ".join(queries[:_EXAMPLES]) + (" ..." if len(queries) > _EXAMPLES else ""),
+            say("text.some" if len(queries) > _EXAMPLES else "text.list", parts=list(queries[:_EXAMPLES])),
         )
         for stage, queries in found.stages.items()
         if queries
@@ -120,12 +150,13 @@ def _worst(found: Diagnosis) -> list[Block]:
 def _worst_row(one: Worst, *, with_text: bool, with_lists: bool) -> tuple[str, ...]:
     row: list[str] = [one.query_id]
     if with_text:
-        row.append(one.text if len(one.text) <= _TEXT else one.text[: _TEXT - 1] + "\N{HORIZONTAL ELLIPSIS}")
+        row.append(cut(one.text, _TEXT))
     row.append(number(one.value))
     if with_lists:
         missing = say("stage.missing") if one.stage == "missing" else say("diagnose.nothing_relevant")
         row.append(missing if one.first_relevant is None else str(one.first_relevant))
-        row.append(", ".join(f"{doc.doc_id} ({'?' if doc.grade is None else f'{doc.grade:g}'})" for doc in one.above))
+        graded = [(doc.doc_id, "?" if doc.grade is None else f"{doc.grade:g}") for doc in one.above]
+        row.append(say("text.list", parts=[say("text.graded", doc=doc, grade=grade) for doc, grade in graded]))
     return tuple(row)
 
 
@@ -146,6 +177,34 @@ def finding_rows(found: Sequence[Diagnosis]) -> Table:
     return Table(("system", "measure", "value", "target", "excellent", "status", "advice"), rows, names=2, texts=(5, 6))
 
 
-def view(found: Diagnosis) -> list[Block]:
-    """All of it, as the command shows it."""
-    return diagnosis(found)
+def pictures(found: Sequence[Diagnosis], place: int = 0) -> list[Block]:
+    """Measures by attribute: a row for each of its values, a mark for each system."""
+    kinds = dict.fromkeys((one.measure, part.attribute) for one in found for part in one.slices)
+    return [_picture(*kind, [one for one in found if one.measure == kind[0]], place) for kind in kinds]
+
+
+def _picture(measure: str, attribute: str, found: Sequence[Diagnosis], place: int) -> Chart:
+    parts = [(one.system, part) for one in found for part in one.slices if part.attribute == attribute]
+    points = tuple(
+        Point(part.value or "-", part.mean.estimate, part.mean.low, part.mean.high, series=system)
+        for system, part in parts
+        if part.mean.estimate is not None
+    )
+    rows = tuple(
+        (system, part.value, str(part.queries), number(part.mean.estimate), between(part.mean), str(part.failed))
+        for system, part in parts
+    )
+    headers = (
+        say("column.system"), say("column.value"), say("column.queries"), say("column.mean"),
+        say("column.interval", level=0.95), say("column.failed"),
+    )  # fmt: skip
+    title = say("chart.slice", measure=measure, attribute=attribute)
+    name = f"slice-{measure}-{attribute}" if not place else f"slice-{measure}-{attribute}-{place}"
+    return Chart(name, "intervals", title, measure, attribute, points, Table(headers, rows, names=2))
+
+
+def kinds(found: Sequence[Diagnosis]) -> list[Block]:
+    """Kinds of queries of several systems: pictures of all, then each by itself."""
+    known = [one for one in found if one.stages or one.slices or one.answers]
+    parts = [Fold(say("report.system", system=one.system), tuple(_body(one))) for one in known]
+    return [*pictures(known), *(parts if len(parts) > 1 else [block for part in parts for block in part.blocks])]

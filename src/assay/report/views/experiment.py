@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.messages import Said, say
-from assay.report.document import Block, Lines
+from assay.report.blocks import Block, Chart, Fold, Lines, Point, Verdict
 from assay.report.intervals import behind, between
+from assay.report.marks import FRONT, daggers, mark, tone
+from assay.report.numbers import about, number, pvalue, three_digits
 from assay.report.tables import Cell, Table
-from assay.report.views.comparison import number, pvalue
+from assay.report.views.scores import definitions, name_method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,25 +18,46 @@ if TYPE_CHECKING:
     from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Row
     from assay.stats.intervals import Interval
 
-_ALPHA = 0.05
-_BETTER, _WORSE = "\N{DAGGER}", "\N{DOUBLE DAGGER}"
 _MEGA, _THOUSAND = 1e6, 1000
 _COLUMNS = 6  # measures that fit beside each other; more of them are rows of a table of their own
 LATENCY = {"mean": "column.mean_ms", "p50": "column.p50", "p95": "column.p95", "p99": "column.p99"}
 
 
-def document(found: Findings, *, brief: bool = False) -> list[Block]:
+def line(found: Findings) -> Verdict:
+    """Say which combination won, and whether that is shown."""
+    failed = len(found.combinations) - len(found.done)
+    more = say("experiment.how_many_failed", n=failed) if failed else ""
+    if not found.winner:
+        return Verdict(say("experiment.none", failed=more), "bad")
+    value = found.row(found.winner).quality[found.measure].mean.estimate or 0.0
+    names = {"measure": found.measure, "name": found.winner, "names": list(found.tied), "baseline": found.baseline}
+    outcome = say(f"experiment.outcome_{found.outcome}", n=len(found.done), value=value, **names)
+    return Verdict(say("experiment.line", outcome=outcome, failed=more), tone(found.outcome))
+
+
+def table(found: Findings, *, brief: bool = False) -> list[Block]:
     """Put an experiment together, the most important part first."""
     blocks: list[Block] = [summary(found)]
-    blocks += [] if (table := figures(found)) is None else [table]
+    blocks += [] if (every := figures(found)) is None else [every]
     blocks.append(Lines(tuple(sentences(found))))
-    blocks += [] if (table := published(found)) is None else [table]
+    blocks += [] if (known := reference_figures(found)) is None else [known]
     if not brief:
         blocks.append(stages(found))
-        blocks += [] if (table := indexes(found)) is None else [table]
+        blocks += [] if (built := indexes(found)) is None else [built]
     if found.warnings:
         blocks.append(Lines(found.warnings, listed=True))
     return blocks
+
+
+def page(found: Findings, place: int = 0) -> list[Block]:
+    """The tables, and quality against latency and money."""
+    drawn = [_front(found, "latency", place), _front(found, "money", place)]
+    work, built = stages(found), indexes(found)
+    every = _intervals(found)
+    folds: list[Block] = [] if every is None else [Fold(say("experiment.intervals"), (every,))]
+    folds += [Fold(say("experiment.stages"), (work,))] if work.rows else []
+    folds += [] if built is None else [Fold(say("experiment.indexes"), (built,))]
+    return [*table(found, brief=True), *(chart for chart in drawn if chart is not None), *folds]
 
 
 def summary(found: Findings) -> Table:
@@ -45,8 +67,8 @@ def summary(found: Findings) -> Table:
     methods = {label: methods_of(found, label) for label in (first, *others)}
     headers = (
         say("column.system"), *([say("column.description")] if found.labels else []),
-        titled(first, methods[first]), say("column.interval", level=0.95),
-        say("column.from_baseline", baseline=found.baseline), *(titled(label, methods[label]) for label in others),
+        title_of(first, methods[first]), say("column.interval", level=0.95),
+        say("column.from_baseline", baseline=found.baseline), *(title_of(label, methods[label]) for label in others),
         *map(say, LATENCY.values()), say("column.cost_thousand"), say("column.front"),
     )  # fmt: skip
     rows = tuple(_row(row, first, others, found) for row in found.combinations)
@@ -56,25 +78,21 @@ def summary(found: Findings) -> Table:
 def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str | Cell, ...]:
     label = [found.labels.get(row.name, "")] if found.labels else []
     if not row.done:
-        return (row.name, *label, say("experiment.failed"), *("" for _ in range(len(others) + 4 + len(LATENCY))))
-    quality = row.quality[first]
+        failed = Cell(say("experiment.failed"), tone="bad")
+        return (row.name, *label, failed, *("" for _ in range(len(others) + 4 + len(LATENCY))))
+    quality = row.quality.get(first)
     cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
-        row.name, *label, _cell(quality, strong=row.name == found.winner), between(quality.mean),
-        pvalue(quality.pvalue), *(_cell(row.quality[name]) if name in row.quality else "" for name in others),
-        *(f"{row.latency_ms[name]:.1f}" for name in LATENCY), cost,
-        say("experiment.front_mark") if row.pareto else "",
+        row.name, *label, _cell(quality, strong=row.name in found.leaders),
+        "" if quality is None else between(quality.mean), "" if quality is None else pvalue(quality.pvalue),
+        *(_cell(row.quality.get(name)) for name in others),
+        *("" if row.latency_ms.get(name) is None else f"{row.latency_ms[name]:,.1f}" for name in LATENCY), cost,
+        FRONT if row.pareto else "",
     )  # fmt: skip
 
 
-def about(number: str, estimated: object) -> str:
-    """Mark a number that is an estimate."""
-    return f"~{number}" if estimated and number else number
-
-
-def _cell(quality: Quality, *, strong: bool = False) -> Cell:
-    mark = {"better": _BETTER, "worse": _WORSE}.get(quality.verdict, "")
-    return Cell(number(quality.mean.estimate), mark, strong=strong)
+def _cell(quality: Quality | None, *, strong: bool = False) -> Cell:
+    return Cell("") if quality is None else Cell(number(quality.mean.estimate), mark(quality.verdict), strong=strong)
 
 
 def figures(found: Findings) -> Table | None:
@@ -98,11 +116,28 @@ def figures(found: Findings) -> Table | None:
     return Table(headers, tuple(rows), caption=say("experiment.figures"), names=2)
 
 
+def _intervals(found: Findings) -> Table | None:
+    """Every mean with its interval, where there is more than the deciding measure."""
+    if len(found.measures) < 2:  # noqa: PLR2004
+        return None
+    rows = tuple(
+        (label, row.name, _cell(quality), between(quality.mean), pvalue(quality.pvalue))
+        for label in found.measures
+        for row in found.done
+        if (quality := row.quality.get(label)) is not None
+    )
+    headers = (
+        say("column.measure"), say("column.system"), say("column.mean"), say("column.interval", level=0.95),
+        say("column.from_baseline", baseline=found.baseline),
+    )  # fmt: skip
+    return Table(headers, rows, names=2)
+
+
 def _index_figures(trace: IndexTrace) -> tuple[str, str, str]:
     return three_digits(trace.build_seconds), f"{trace.chunks:,}", three_digits(trace.bytes / _MEGA)
 
 
-def published(found: Findings) -> Table | None:
+def reference_figures(found: Findings) -> Table | None:
     """Figures that somebody published, as the experiment file has them; never mixed with what was measured."""
     if found.reference is None or not found.reference.figures:
         return None
@@ -129,9 +164,13 @@ def _figure(label: str, done: Sequence[Row], methods: list[str]) -> tuple[str | 
     for row in done:
         quality = row.quality.get(label)
         mean = None if quality is None else quality.mean.estimate
-        by = f" ({quality.method})" if quality is not None and len(methods) > 1 and quality.method else ""
-        cells.append("" if mean is None else Cell(f"{mean:.4f}{by}"))
-    return (label, ", ".join(methods), *cells)
+        if quality is None or mean is None:
+            cells.append("")
+            continue
+        by = quality.method if len(methods) > 1 else ""
+        shown = say("measure.judged_by", value=number(mean), method=name_method(by)) if by else number(mean)
+        cells.append(shown)
+    return (label, say("text.list", parts=[name_method(method) for method in methods]) if methods else "", *cells)
 
 
 def methods_of(found: Findings, label: str) -> list[str]:
@@ -140,23 +179,22 @@ def methods_of(found: Findings, label: str) -> list[str]:
     return list(dict.fromkeys(method for method in values if method))
 
 
-def titled(label: str, methods: list[str]) -> str:
+def title_of(label: str, methods: list[str]) -> str:
     """The label of a measure with the method that judged, unless the label names it."""
-    return f"{label} [{', '.join(methods)}]" if methods and "method=" not in label else label
+    if not methods or "method=" in label:
+        return label
+    return say("measure.by_methods", label=label, methods=[name_method(method) for method in methods])
 
 
 def sentences(found: Findings) -> list[Said]:
     """Say what the table shows."""
     first = found.scores[0] if found.scores else None
     n, protocol = (0, "") if first is None else (first.judged, str(first.protocol))
-    said = [
-        say(
-            "experiment.summary", n=n, protocol=protocol, dagger=_BETTER, double=_WORSE, baseline=found.baseline,
-            alpha=_ALPHA,
-        )
-        if len(found.done) > 1
-        else say("experiment.summary_one", n=n, protocol=protocol)
-    ]  # fmt: skip
+    said = [say("experiment.summary_one", n=n, protocol=protocol)]
+    if len(found.done) > 1:
+        marks = daggers(found.baseline, found.alpha)
+        said = [say("experiment.summary", n=n, protocol=protocol, marks=marks)]
+    said += [] if first is None else definitions(first)
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
     ]
@@ -169,10 +207,15 @@ def outcome(found: Findings) -> list[Said]:
     if not found.winner or not done:
         return []
     value = found.row(found.winner).quality[found.measure].mean.estimate or 0.0
-    said = [say("experiment.winner", measure=found.measure, name=found.winner, value=value)]
+    values = {"measure": found.measure, "name": found.winner, "names": list(found.tied), "value": value}
+    leaders = len(found.leaders)
+    key = "winner" if leaders == 1 or len(done) == 1 else "tie" if leaders else "no_winner"
+    said = [say(f"experiment.{key}", **values)]
     if found.holdout is not None:
         said.append(_holdout(found.holdout, found.winner, found.baseline))
+        said += [say(f"experiment.{found.outcome}")] if found.outcome in {"confirmed", "not_confirmed"} else []
     elif len(done) > 1:
+        said += [say("experiment.not_shown", baseline=found.baseline)] if found.outcome == "not_shown" else []
         said.append(say("experiment.no_holdout", n=len(done)))
     names = [row.name for row in done if row.pareto]
     said += [say("experiment.front", measure=found.measure, names=names)] if len(done) > 1 else []
@@ -225,12 +268,6 @@ def stages(found: Findings) -> Table:
     return Table(tuple(say(f"column.{name}") for name in names), rows, caption=say("experiment.stages"), names=2)
 
 
-def three_digits(value: float) -> str:
-    """A size with three digits that say something, never as a power of ten: 0.00412, 1.25, 1,250."""
-    places = 2 if value <= 0 else min(6, max(0, 2 - math.floor(math.log10(value))))
-    return f"{value:,.{places}f}"
-
-
 def indexes(found: Findings) -> Table | None:
     """Build time, chunks, size and memory of the indexes."""
     rows = tuple(
@@ -247,6 +284,23 @@ def indexes(found: Findings) -> Table | None:
     return Table(headers, rows, caption=say("experiment.indexes")) if rows else None
 
 
-def view(found: Findings) -> list[Block]:
-    """All of it, as the command shows it."""
-    return document(found)
+def _front(found: Findings, cost: Literal["latency", "money"], place: int) -> Chart | None:
+    """Quality against what it costs; those that nothing beats in both are joined."""
+    priced = [(row, row.price(cost), found.value_of(row)) for row in found.done]
+    shown = {row.name: Point(price, mean, series=_series(row), label=row.name)
+             for row, price, mean in priced if price is not None and mean is not None}  # fmt: skip
+    if len(shown) < 2:  # noqa: PLR2004
+        return None
+    points = tuple(shown.values())
+    axis = say("axis.p95") if cost == "latency" else say("axis.cost_per_query")
+    rows = tuple((p.label, f"{p.x:,.6g}", number(p.y), FRONT if row.pareto else "")
+                 for row in found.done if (p := shown.get(row.name)) is not None)  # fmt: skip
+    table = Table((say("column.system"), axis, found.measure, say("column.front")), rows, texts=(3,))
+    edge = tuple((float(p.x), p.y) for row in found.edge(cost) if (p := shown.get(row.name)) is not None)
+    name = f"front-{'latency' if cost == 'latency' else 'cost'}-{place}"
+    title = say("chart.front", measure=found.measure, cost=axis)
+    return Chart(name, "frontier", title, axis, found.measure, points, table, line=edge)
+
+
+def _series(row: Row) -> Said:
+    return say("experiment.on_front") if row.pareto else say("experiment.beaten")

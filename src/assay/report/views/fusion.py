@@ -6,74 +6,80 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from assay.errors import clean
-from assay.fusion.methods import METHODS
+from assay.fusion.methods import METHODS, FusionMethod
 from assay.fusion.normalisation import NORMS
-from assay.report.tables import Table, terminal
-from assay.report.views.scores import number
+from assay.messages import say, tell
+from assay.report.blocks import Block, Lines
+from assay.report.numbers import number
+from assay.report.tables import Table
+from assay.report.wrapping import wrap
+from assay.wordings.reference import fusion_pages
 
 if TYPE_CHECKING:
     from assay.analysis.tuning import Tuned
-    from assay.fusion.methods import FusionMethod
     from assay.fusion.normalisation import Norm
+    from assay.messages import Lang, Said
 
 _WIDTH = 110
-_HEADS = re.compile(r"^(Formula|Odd cases|Reference):", re.MULTILINE)
+_HEADS = re.compile(r"^(Formula|Odd cases|Reference|公式|特殊情况|参考文献)[:：]", re.MULTILINE)
 
 
-def listing() -> str:
+def listing(lang: Lang = "en") -> str:
     """All methods and normalisations with formula, odd cases and reference."""
-    intro = (
+    intro = say(
         "s is a document's normalised score, r its rank, w the weight of a run; sums run over the n runs that list the"
         " document. Methods on scores use --norm min-max unless told otherwise."
     )
-    lines = [*textwrap.wrap(intro, _WIDTH), "", "Methods"]
-    lines += [line for method in METHODS.values() for line in _entry(method, _takes(method))]
-    lines += ["", "Normalisations (within one list)"]
-    return "\n".join(lines + [line for norm in NORMS.values() for line in _entry(norm, "")]) + "\n"
+    lines = [*_wrap(tell(intro, lang), lang), "", tell(say("Methods"), lang)]
+    lines += [line for method in METHODS.values() for line in _entry(method, lang)]
+    lines += ["", tell(say("Normalisations (within one list)"), lang)]
+    return "\n".join(lines + [line for norm in NORMS.values() for line in _entry(norm, lang)]) + "\n"
 
 
-def _takes(method: FusionMethod) -> str:
-    words = [f"on {method.uses}"]
-    words += [f"{name} = {default:g}" for name, default in method.parameters.items()]
-    words += {"no": [], "may": ["takes weights"], "must": ["needs weights"]}[method.weights]
-    return f" ({', '.join(words)})"
+def _title(item: FusionMethod | Norm, summary: str) -> Said:
+    if not isinstance(item, FusionMethod):
+        return say("{name}: {summary}", name=item.name, summary=summary)
+    words = [say("on ranks") if item.uses == "ranks" else say("on scores")]
+    words += [say("{name} = {value:g}", name=name, value=default) for name, default in item.parameters.items()]
+    words += [] if item.weights == "no" else [say("takes weights") if item.weights == "may" else say("needs weights")]
+    return say("{name} ({traits}): {summary}", name=item.name, traits=words, summary=summary)
 
 
-def _entry(item: FusionMethod | Norm, takes: str) -> list[str]:
+def _entry(item: FusionMethod | Norm, lang: Lang) -> list[str]:
     """Show one method: its name and summary, then each part of its documentation in its own lines."""
-    summary, _, rest = item.text.partition("\n")
+    kind = "method" if isinstance(item, FusionMethod) else "norm"
+    text = item.text if lang == "en" else fusion_pages(lang)[f"{kind}:{item.name}"]
+    summary, _, rest = text.partition("\n")
     parts = _HEADS.split(rest)
-    said = [f"{head}: {' '.join(body.split())}" for head, body in zip(parts[1::2], parts[2::2], strict=True)]
-    lines = [f"  {item.name}{takes}: {summary}"]
-    for text in said:
-        lines += textwrap.wrap(text, _WIDTH, initial_indent="      ", subsequent_indent="        ")
-    return lines
+    colon = ": " if lang == "en" else "："
+    said = [f"{head}{colon}{' '.join(body.split())}" for head, body in zip(parts[1::2], parts[2::2], strict=True)]
+    lines = [f"  {tell(_title(item, summary), lang)}"]
+    return [*lines, *(line for part in said for line in _wrap(part, lang, "      ", "        "))]
 
 
-def tuning(found: Tuned) -> str:
-    """Table of what was tuned beside equal weights and the best single run, held-out values first."""
+def _wrap(text: str, lang: Lang, first: str = "", further: str = "") -> list[str]:
+    if lang == "en":
+        return textwrap.wrap(text, _WIDTH, initial_indent=first, subsequent_indent=further)
+    return wrap(text, _WIDTH, first, further)
+
+
+def tuning(found: Tuned) -> list[Block]:
+    """What was tuned beside equal weights and the best single run, held-out values first, and what was chosen."""
     rows = tuple(
         (trial.label, number(trial.held_out), number(trial.training))
         for trial in (found.tuned, found.equal, found.single)
     )
-    return terminal(Table((f"{found.measure} of", "held out", "training"), rows))
+    headers = (say("tune.measure", measure=found.measure), say("tune.held_out"), say("tune.training"))
+    return [Table(headers, rows), Lines(tuple(_sentences(found)))]
 
 
-def sentences(found: Tuned) -> list[str]:
+def _sentences(found: Tuned) -> list[str]:
     """Say what was chosen, on which queries, and which of the numbers is the result."""
-    weights = ", ".join(f"{clean(name)} {weight:g}" for name, weight in found.weights.items())
-    train, test = len(found.training_ids), len(found.held_out_ids)
-    gain = found.tuned.held_out - max(found.equal.held_out, found.single.held_out)
-    lines = [f"chosen: {found.fusion}{f', weights {weights}' if weights else ''}"]
-    lines.append(
-        f"the result is the value over {_queries(test)} held out, protocol {found.protocol};"
-        f" {_queries(train)} served to choose among {found.tried} settings, and their value is no result"
-    )
-    if gain <= 0:
-        lines.append("tuning gained nothing on held-out queries: prefer the plainer way")
-    return [*lines, *map(clean, found.notes)]
-
-
-def _queries(size: int) -> str:
-    return "1 query" if size == 1 else f"{size:,} queries"
+    weights = [f"{name} {weight:g}" for name, weight in found.weights.items()]
+    key = "tune.chosen_weights" if weights else "tune.chosen"
+    sizes = {"held": len(found.held_out_ids), "chosen": len(found.training_ids), "tried": found.tried}
+    lines: list[str] = [
+        say(key, fusion=str(found.fusion), weights=weights),
+        say("tune.result", protocol=str(found.protocol), **sizes),
+    ]
+    return [*lines, *([] if found.has_gain else [say("tune.no_gain")]), *found.notes]

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
-from assay.report.blocks import Block, Heading, Lines
-from assay.report.tables import Table
+from assay.messages import say
+from assay.report.blocks import Block, CaseOutcome, Cases, Heading, Lines, Verdict
+from assay.report.marks import tone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.results.gate import Gate
+    from assay.results.gate import Gate, RuleCheck
 
 
-def gates(found: Sequence[Gate], *, strict: bool) -> list[Block]:
+def line(found: Gate, *, strict: bool = False) -> Verdict:
+    """Say whether a change may pass."""
+    outcome = found.decision(strict=strict)
+    return Verdict(say("gate.title", system=found.system, outcome=say(f"outcome.{outcome}")), tone(outcome))
+
+
+def table(*gates: Gate, strict: bool = False) -> list[Block]:
     """Rules of all systems with their outcomes, then what a reader should know."""
-    rows = tuple(
-        (one.system, check.name, say(f"outcome.{check.outcome}"), check.message)
-        for one in found
-        for check in one.checks
-    )
-    headers = (say("column.system"), say("column.rule"), say("column.outcome"), say("column.detail"))
-    undecided = any(check.outcome == "inconclusive" for one in found for check in one.checks)
-    titles = [Heading(_verdict(one, strict=strict)) for one in found]
+    cases = tuple(_case(one.system, check, strict=strict) for one in gates for check in one.checks)
+    notes = tuple((one.system, text) for one in gates for text in one.warnings)
+    undecided = any(check.outcome == "inconclusive" for one in gates for check in one.checks)
     lines = [say("gate.open_fails" if strict else "gate.open")] if undecided else []
-    doubts = [say("doubt.of_one", system=one.system, text=text) for one in found for text in one.warnings]
-    return [*titles, Table(headers, rows, names=4), Lines((*lines, *doubts))]
+    told = [say("doubt.of_one", system=system, text=text) for system, text in notes]
+    titles = [Heading(line(one, strict=strict).text) for one in gates]
+    return [*titles, Cases(cases, notes), Lines((*lines, *told))]
 
 
-def _verdict(one: Gate, *, strict: bool) -> Said:
-    outcome = "failed" if strict and one.outcome == "inconclusive" else one.outcome
-    return say("gate.title", system=one.system, outcome=say(f"outcome.{outcome}"))
-
-
-def view(found: Gate) -> list[Block]:
-    """One gate by itself; a rule that cannot be decided lets pass."""
-    return gates([found], strict=False)
+def _case(system: str, check: RuleCheck, *, strict: bool) -> CaseOutcome:
+    failed = check.fails(strict=strict)
+    result = "passed" if check.outcome == "passed" else "failed" if failed else "skipped"
+    outcome = say(f"outcome.{check.outcome}")
+    return CaseOutcome(system, check.name, outcome, result, check.message, tone(check.outcome))  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
-from assay.report.blocks import Block, Lines
+from assay.messages import Said, say, word
+from assay.report.blocks import Block, Lines, Verdict
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from assay.results.judging import Bill, Estimate, Judging, JudgingPlan
 
 
-def view(found: Judging) -> list[Block]:
+def line(found: Judging) -> Verdict:
+    """Say what became of the pairs."""
+    return Verdict(summary(found)[0], "" if found.complete else "warn")
+
+
+def table(found: Judging) -> list[Block]:
     """How many pairs got which grade, and what that took."""
     grades = Counter(one.grade for one in found.verdicts if one.grade is not None)
     rows = tuple((f"{grade:g}", str(count)) for grade, count in sorted(grades.items()))
@@ -30,12 +35,11 @@ def view(found: Judging) -> list[Block]:
 def summary(found: Judging, *, resumable: bool = True) -> list[Said]:
     """Say what became of the pairs and what they took; where answers are kept, how to go on."""
     failures = found.failures
-    listed = ", ".join(f"{name} {count}" for name, count in failures.items())
+    listed = [say("call.count", reason=word("call", name), n=count) for name, count in failures.items()]
     failed = sum(failures.values())
     total = len(found.verdicts)
-    lines = [
-        say("judge.done", pairs=total, scored=total - failed, failed=failed, reasons=f" ({listed})" if listed else "")
-    ]
+    reasons = say("judge.reasons", reasons=listed) if listed else ""
+    lines = [say("judge.done", pairs=total, scored=total - failed, failed=failed, reasons=reasons)]
     lines += [say("doubt.of_one", system=name, text=money(bill)) for name, bill in found.bills.items()]
     if found.cut:
         lines.append(say("judge.cut", n=found.cut, limit=found.max_chars))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.report.blocks import Block, Lines
+from assay.messages import say
+from assay.report.blocks import Block, Lines, Verdict
+from assay.report.numbers import number
 from assay.report.tables import Table
 from assay.report.views.judging import plan
 
@@ -12,8 +14,20 @@ if TYPE_CHECKING:
     from assay.results.judging import JudgingPlan
 
 
-def view(found: JudgingPlan) -> list[Block]:
+def line(found: JudgingPlan) -> Verdict:
+    """Say what the first judge would take."""
+    said = plan(found)
+    return Verdict(said[0] if said else say("judge.no_plan"))
+
+
+def table(found: JudgingPlan) -> list[Block]:
     """One row per judge, and the same in words."""
-    rows = found.to_rows()
-    cells = tuple(tuple("" if value is None else f"{value}" for value in row.values()) for row in rows)
-    return [Table(tuple(rows[0]) if rows else (), cells), Lines(tuple(plan(found)))]
+    names = ("judge", "calls", "cached", "prompt_tokens", "completion_tokens", "cost", "enough", "currency")
+    rows = tuple(
+        (
+            name, f"{one.calls:,}", f"{one.cached:,}", f"{one.prompt_tokens:,}", f"{one.completion_tokens:,}",
+            number(one.cost), number(one.enough), one.currency,
+        )
+        for name, one in found.estimates.items()
+    )  # fmt: skip
+    return [Table(tuple(say(f"column.{name}") for name in names), rows, texts=(7,)), Lines(tuple(plan(found)))]

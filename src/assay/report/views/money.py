@@ -6,17 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.economics import money
 from assay.messages import Said, say
-from assay.report.blocks import Block, Heading, Lines
+from assay.report.blocks import Block, Chart, Heading, Lines, Point, Verdict
+from assay.report.marks import tone
 from assay.report.tables import Table
 from assay.results.money import Roi
 
 if TYPE_CHECKING:
-    from assay.data.protocol import Protocol
     from assay.results.money import Band, Costs
 
 
-def costs(found: Costs, protocol: Protocol | None = None) -> list[Block]:
-    """Methods side by side, then what to know about them; a target for the price is the protocol's."""
+def line(found: Costs | Roi) -> Verdict:
+    """Say what methods cost a day, or what a method earns a day and whether that is shown."""
+    if not isinstance(found, Roi):
+        each = [say("cost.each", method=one.method, money=money(one.per_day, found.currency)) for one in found.costs]
+        return Verdict(say("cost.line", costs=each))
+    net = "" if found.net.value is None else money(found.net.value, found.currency)
+    band = _ends(found.net, lambda value: money(value, found.currency))
+    key = "roi.line_ends" if band and net else "roi.line" if net else "roi.line_unknown"
+    return Verdict(say(key, method=found.method, net=net, ends=band, outcome=_outcome(found)), tone(found.decision))
+
+
+def table(found: Costs | Roi) -> list[Block]:
+    """Costs side by side, or a return line by line."""
+    return _returns(found) if isinstance(found, Roi) else _costs(found)
+
+
+def page(found: Costs | Roi, place: int = 0) -> list[Block]:
+    """The same, and where a return breaks even."""
+    chart = _break_even(found, place) if isinstance(found, Roi) and found.curve else None
+    return [*table(found), *([] if chart is None else [chart])]
+
+
+def _costs(found: Costs) -> list[Block]:
     rows = []
     for one in found.costs:
         shown = "" if one.price is None else money(one.price, found.currency)
@@ -27,15 +48,13 @@ def costs(found: Costs, protocol: Protocol | None = None) -> list[Block]:
         say(f"column.{name}") for name in ("method", "price", "tokens_each", "each_query", "each_day", "basis")
     )
     title = say("cost.title", documents=found.documents_per_query, queries=found.queries_per_day)
-    targets = () if protocol is None else protocol.targets
-    goal = next((t for t in targets if t.measure == "cost_per_million_tokens"), None)
-    priced = found.currency == "USD" and any(one.price is not None for one in found.costs)
-    notes = [say("cost.target", target=goal.target, excellent=goal.excellent)] if goal is not None and priced else []
+    goal = found.goal
+    notes = () if goal is None else (say("cost.target", target=goal.target, excellent=goal.excellent),)
     return [
         Heading(title),
         Table(headers, tuple(rows), texts=(5,)),
         Lines(found.warnings, listed=True),
-        Lines(tuple(notes)),
+        Lines(notes),
     ]
 
 
@@ -51,11 +70,12 @@ def cost_rows(found: Costs) -> Table:
     return Table(headers, rows, texts=(6,))
 
 
-def returns(found: Roi) -> list[Block]:
+def _returns(found: Roi) -> list[Block]:
     """The calculation line by line, then what it rests on."""
     currency = found.currency
     ends = found.gain.confidence_level
-    headers = ["", say("column.value"), *([say("column.interval", level=ends)] if ends is not None else [])]
+    interval = [] if ends is None else [say("column.interval", level=ends)]
+    headers = [say("column.quantity"), say("column.value"), *interval]
     rows = [
         _row(say("roi.gain"), found.gain.relative, "{:+.2%}".format),
         _row(say("roi.revenue"), found.revenue, lambda value: money(value, currency)),
@@ -72,12 +92,15 @@ def returns(found: Roi) -> list[Block]:
     ]
     table = Table(tuple(headers), tuple(row[: len(headers)] for row in rows))
     title = say("roi.title", method=found.method, queries=found.queries_per_day)
-    return [Heading(title), Lines((_source(found),)), table, Lines(tuple(_notes(found)))]
+    return [Heading(title), Lines(tuple(_source(found))), table, Lines(tuple(_notes(found)))]
 
 
 def _row(name: Said, band: Band, show: Any) -> tuple[str, str, str]:
-    ends = "" if band.low is None or band.high is None else f"[{show(band.low)}, {show(band.high)}]"
-    return name, "" if band.value is None else show(band.value), ends
+    return name, "" if band.value is None else show(band.value), _ends(band, show)
+
+
+def _ends(band: Band, show: Any) -> str:
+    return "" if band.low is None or band.high is None else f"[{show(band.low)}, {show(band.high)}]"
 
 
 def _price(found: Roi, currency: str) -> tuple[str, str, str]:
@@ -101,33 +124,43 @@ def _volumes(found: Roi) -> str:
     return say("roi.volumes", low=_volume(band.low), high=_volume(band.high))
 
 
-def _source(found: Roi) -> Said:
+def _source(found: Roi) -> list[Said]:
     gain = found.gain
     if gain.measure:
-        return say(
+        return [say(
             "roi.from_file", measure=gain.measure, system=gain.system, baseline=gain.baseline, before=gain.before,
             after=gain.after, n=gain.queries,
-        )  # fmt: skip
+        )]  # fmt: skip
     if gain.before is not None:
-        return say("roi.from_values", before=gain.before, after=gain.after)
-    return say("roi.from_gain", gain=gain.relative.value)
+        return [say("roi.from_values", before=gain.before, after=gain.after)]
+    return [] if gain.relative.value is None else [say("roi.from_gain", gain=gain.relative.value)]
+
+
+def _outcome(found: Roi) -> Said:
+    """Say whether it pays."""
+    unknown = found.outcome == "no_interval" and found.gain.measure
+    key = "roi.no_interval_in_file" if unknown else "roi.unproven" if found.unproven else f"roi.{found.outcome}"
+    return say(key, system=found.gain.system)
 
 
 def _notes(found: Roi) -> list[Said]:
-    unknown = found.outcome == "no_interval" and found.gain.measure
-    unproven = found.outcome == "open" and found.net.low is not None and found.net.low > 0
-    key = "roi.no_interval_in_file" if unknown else "roi.unproven" if unproven else f"roi.{found.outcome}"
-    notes = [say(key, system=found.gain.system)]
+    notes = [_outcome(found)]
     if found.cost == 0:
         notes.append(say("roi.free"))
     if found.gain.verdict in {"inconclusive", "equivalent"}:
         notes.append(say("roi.not_shown", verdict=say(f"verdict.{found.gain.verdict}")))
-    even = found.break_even_price.value
-    if found.tokens and even is not None:
-        notes.append(say("roi.price_per_million", money=money(even / found.tokens * 1e6, found.currency)))
+    price = found.break_even_price_per_million
+    if price is not None:
+        notes.append(say("roi.price_per_million", money=money(price, found.currency)))
     return [*notes, say("roi.assumes", elasticity=found.elasticity)]
 
 
-def view(found: Costs | Roi) -> list[Block]:
-    """Costs side by side, or a return line by line."""
-    return returns(found) if isinstance(found, Roi) else costs(found)
+def _break_even(found: Roi, place: int) -> Chart:
+    """What a day earns by the number of its queries."""
+    points = tuple(Point(one.queries_per_day, one.net_per_day) for one in found.curve)
+    rows = tuple((f"{one.queries_per_day:,.0f}", f"{one.net_per_day:+,.2f}") for one in found.curve)
+    axes = (say("axis.per_day"), say("axis.net", currency=found.currency))
+    at = found.break_even_queries_per_day.value
+    rules = ((at, say("chart.break_even_at")),) if at else ()
+    title = say("chart.break_even")
+    return Chart(f"break-even-{place}", "curves", title, *axes, points, Table(axes, rows, names=0), rules=rules)

@@ -4,32 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
-from assay.report.blocks import Block, Lines
+from assay.messages import Said, say, word
+from assay.report.blocks import Block, Lines, Verdict
 from assay.report.views import comparison
 
 if TYPE_CHECKING:
     from assay.results.reranker import RerankerEvaluation
 
-_FEW = 100  # calls below which the tail of latencies is not known
+
+def line(found: RerankerEvaluation) -> Verdict:
+    """What came out on the first measure."""
+    return comparison.line(found.comparison) if found.comparison is not None else Verdict(_latency(found)[0])
 
 
-def document(found: RerankerEvaluation, protocol: str) -> list[Block]:
+def table(found: RerankerEvaluation) -> list[Block]:
     """Before and after, then the latency."""
-    return [*comparison.document(found.comparison, protocol), Lines(tuple(_latency(found)))]
+    return [*([] if found.comparison is None else comparison.table(found.comparison)), *timing(found)]
 
 
-def view(found: RerankerEvaluation) -> list[Block]:
-    """All of it, with the protocol that its scores name."""
-    return document(found, str(found.before.protocol))
+def page(found: RerankerEvaluation, place: int = 0) -> list[Block]:
+    """The same, with the pictures of a comparison."""
+    return [*([] if found.comparison is None else comparison.page(found.comparison, place)), *timing(found)]
+
+
+def timing(found: RerankerEvaluation) -> list[Block]:
+    """Latency, tokens, money and failed calls: what no comparison tells."""
+    return [Lines(tuple(_latency(found)))]
 
 
 def _latency(found: RerankerEvaluation) -> list[Said]:
     n = len(found.ms)
-    mean = sum(found.candidates.values()) / n
     times = {name: found.latency_ms[name] for name in ("p50", "p95", "p99")}
-    said = [say("rerank.latency", n=n, candidates=round(mean, 1), **times)]
-    if n < _FEW:
+    said = [say("rerank.latency", n=n, candidates=round(found.mean_candidates, 1), **times)]
+    if found.too_few_for_p99:
         said.append(say("rerank.tail", n=n))
     if found.tokens and found.money is not None:
         key = "rerank.used_estimated" if found.estimated or found.money_estimated else "rerank.used"
@@ -37,6 +44,6 @@ def _latency(found: RerankerEvaluation) -> list[Said]:
     if found.chosen.get("embedder"):
         said.append(say("experiment.embedders", names=[found.chosen["embedder"]]))
     if found.faults:
-        counts = ", ".join(f"{reason} {count}" for reason, count in found.faults.items())
+        counts = [say("call.count", reason=word("call", reason), n=count) for reason, count in found.faults.items()]
         said.append(say("experiment.faults", name="reranked", counts=counts))
     return said

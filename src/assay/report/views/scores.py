@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from assay.data.status import STATUSES
-from assay.messages import say
+from assay.messages import Said, say
+from assay.report.numbers import number
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assay.data.scores import Scores
-    from assay.report.blocks import Block
+    from assay.report.blocks import Block, Chart, Verdict
+    from assay.stats.intervals import Interval
 
 _WIDE = 8  # more measures than this read better as rows
+_PICTURES = 3  # measures that get a picture
+_METHODS = frozenset({"llm", "embedding", "words", "mix"})
+
+
+def name_method(method: str) -> str:
+    """What a method of judging answers is called."""
+    return say(f"method.{method}") if method in _METHODS else method
 
 
 def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = False) -> Table:
@@ -29,8 +37,8 @@ def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = Fal
         for scores in systems
     ]
     table = Table((say("column.system"), *labels), tuple(rows))
-    table = table.stamped(say("doubt.stamp")) if stamp(systems) else table
-    return table.transposed() if len(labels) > _WIDE and not upright else table
+    table = table.add_stamp(say("doubt.stamp")) if stamp(systems) else table
+    return table.transpose() if len(labels) > _WIDE and not upright else table
 
 
 def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
@@ -44,7 +52,7 @@ def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
             rows.append((scores.name, query, *cells, ", ".join(odd)))
     headers = (say("column.system"), say("column.query"), *systems[0].labels, say("column.status"))
     table = Table(headers, tuple(rows), names=2)
-    return table.stamped(say("doubt.stamp")) if stamp(systems) else table
+    return table.add_stamp(say("doubt.stamp")) if stamp(systems) else table
 
 
 def stamp(systems: Sequence[Scores]) -> str:
@@ -53,22 +61,11 @@ def stamp(systems: Sequence[Scores]) -> str:
     return "" if judge is None else say("doubt.uncalibrated", judge=judge)
 
 
-def number(value: float, *, whole: bool = False, exact: bool = False) -> str:
-    """Show a value with four decimals (or all of them), a count as a whole number, nothing for no value."""
-    if math.isnan(value):
-        return ""
-    if whole and value == int(value):
-        return str(int(value))
-    return repr(value) if exact else f"{value:.4f}"
-
-
 def sentences(systems: Sequence[Scores]) -> list[str]:
     """Say what stands behind the numbers and what a careful reader should know."""
     first = systems[0]
     lines: list[str] = [say("doubt.judged", n=first.judged, protocol=str(first.protocol))]
-    named = _definitions(first)
-    if named:
-        lines.append(say("doubt.definitions", text="; ".join(named)))
+    lines += definitions(first)
     shared = [text for text in first.warnings if all(text in scores.warnings for scores in systems)]
     if len(systems) > 1:
         lines += [say("doubt.of_all", text=text) for text in shared]
@@ -78,8 +75,8 @@ def sentences(systems: Sequence[Scores]) -> list[str]:
     return list(dict.fromkeys([*lines, *(note for scores in systems for note in scores.notes)]))
 
 
-def _definitions(scores: Scores) -> list[str]:
-    """Spell out labels that hide parameters, the cutoffs of one definition together."""
+def definitions(scores: Scores) -> list[Said]:
+    """Spell out labels that mean something else under another protocol, the cutoffs of one definition together."""
     cuts: dict[tuple[str, str], list[str]] = {}
     for label, text in scores.definitions.items():
         if label != text and "(" in text:
@@ -87,19 +84,64 @@ def _definitions(scores: Scores) -> list[str]:
             short, _, same = text.rpartition("@")
             key = (name, short) if at and cut == same else (label, text)
             cuts.setdefault(key, []).append(cut if key[0] == name else "")
-    return [
+    named = [
         f"{label}@{','.join(found)} = {text}" if found[0] else f"{label} = {text}"
         for (label, text), found in cuts.items()
     ]
+    text = say("text.either", en="; ".join(named), zh="；".join(named))
+    return [say("doubt.definitions", text=text)] if named else []
 
 
-def view(found: Scores) -> list[Block]:
-    """The means of one system, and what stands behind them."""
-    return document([found])
+def line(found: Scores) -> Verdict:
+    """The mean of the primary measure."""
+    from assay.report.blocks import Verdict  # plain evaluation needs none of it
+
+    label = found.find(found.protocol.primary or "") or found.labels[0]
+    value = number(found[label], whole=found.about(label).aggregate == "sum")
+    return Verdict(say("scores.line", system=found.name, measure=label, value=value, n=found.counts[label].queries))
 
 
-def document(systems: Sequence[Scores]) -> list[Block]:
-    """The means of systems side by side, and what stands behind them."""
-    from assay.report.blocks import Lines  # plain evaluation needs none of it
+def table(*systems: Scores) -> list[Block]:
+    """The means of one system, or of several side by side, and what stands behind them."""
+    from assay.report.blocks import Lines
 
     return [means(systems), Lines(tuple(sentences(systems)))]
+
+
+def page(found: Scores, place: int = 0) -> list[Block]:
+    """The same for one system, a row for each measure."""
+    return side_by_side([found], place, intervals={}, primary="")
+
+
+def side_by_side(
+    systems: Sequence[Scores], place: int, *, intervals: Mapping[str, Mapping[str, Interval]], primary: str
+) -> list[Block]:
+    """Means with their `intervals`, by system and label, and pictures of them, the `primary` measure first."""
+    from assay.report.blocks import Lines
+
+    told = Lines(tuple(sentences(systems)))
+    if len(systems) == 1:
+        return [_single_system(systems[0], intervals.get(systems[0].name, {})), told]
+    labels = sorted(systems[0].labels, key=lambda label: label != primary)[:_PICTURES]
+    return [means(systems), *(_picture(intervals, label, place) for label in labels), told]
+
+
+def _single_system(scores: Scores, means: Mapping[str, Interval]) -> Table:
+    """One system: a row for each measure, with the interval of its mean."""
+    from assay.report.intervals import between
+
+    rows = []
+    for label in scores.labels:
+        interval = between(means[label]) if label in means else ""
+        shown = number(scores[label], whole=scores.about(label).aggregate == "sum")
+        rows.append((label, shown, interval, f"{scores.counts[label].queries:,}"))
+    headers = (say("column.measure"), scores.name, say("column.interval", level=0.95), say("column.queries"))
+    table = Table(headers, tuple(rows))
+    return table.add_stamp(say("doubt.stamp")) if scores.uncalibrated else table
+
+
+def _picture(means: Mapping[str, Mapping[str, Interval]], label: str, place: int) -> Chart:
+    from assay.report.intervals import picture
+
+    known = {name: found[label] for name, found in means.items() if label in found}
+    return picture(f"means-{place}-{label}", say("chart.means", measure=label), label, known)

@@ -4,37 +4,85 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.analysis.sweep import most_complete
+from assay.measures import defaults
 from assay.messages import Said, say
-from assay.report.blocks import Block, Heading, Lines
-from assay.report.intervals import told
+from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
+from assay.report.intervals import describe_interval
+from assay.report.numbers import number
 from assay.report.tables import Table
-from assay.report.views.comparison import number
+from assay.report.views.scores import definitions
 
 if TYPE_CHECKING:
-    from assay.results.sweep import CutoffChoice, Sweep
+    from collections.abc import Sequence
+
+    from assay.results.sweep import Curve, CutoffChoice, Sweep
+    from assay.stats.intervals import Interval
+
+_OPEN = 4  # systems whose advice is shown without a click
 
 
-def sweep(found: Sweep, protocol: str) -> list[Block]:
+def line(found: Sweep) -> Verdict:
+    """Say which k the first system should have."""
+    return Verdict(choice_lines(found, found.choices[0])[0]) if found.choices else Verdict(say("sweep.none"))
+
+
+def table(found: Sweep, *, protocol: str = "") -> list[Block]:
     """A table per measure, k across; then which k to choose."""
     blocks: list[Block] = []
     for measure in found.measures:
         rows = [
             (
                 system,
-                *(
-                    say("interval.behind", value=number(p.estimate), interval=told(p))
-                    for p in found.curve(system, measure).points
-                ),
+                *(_point(p) for p in found.curve(system, measure).points),
             )
             for system in found.systems
         ]
         headers = (say("column.system"), *(f"k = {k}" for k in found.k))
         blocks.append(Table(headers, tuple(rows), caption=say("sweep.title", measure=measure)))
-    blocks.append(Lines((say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=protocol),)))
-    blocks.append(Heading(say("sweep.choices")))
-    blocks.append(Lines(tuple(line for one in found.choices for line in choice_lines(found, one)), listed=True))
-    return blocks
+    return [*blocks, behind(found, protocol), Heading(say("sweep.choices")), _advice(found)]
+
+
+def page(found: Sweep, place: int = 0) -> list[Block]:
+    """Curves as pictures, and which k to choose."""
+    drawn = curves(found.curves, place)
+    advice = _advice(found)
+    choices: list[Block] = [Heading(say("sweep.choices")), advice]
+    choices = choices if len(found.systems) <= _OPEN else [Fold(say("sweep.choices"), (advice,))]
+    return [*drawn, behind(found), *choices]
+
+
+def behind(found: Sweep, protocol: str = "") -> Lines:
+    """What the means stand on, and what their labels mean."""
+    first = found.scores[0] if found.scores else None
+    rules = protocol or ("" if first is None else str(first.protocol))
+    said = say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=rules)
+    return Lines((said, *([] if first is None else definitions(first))))
+
+
+def _advice(found: Sweep) -> Lines:
+    return Lines(tuple(text for one in found.choices for text in choice_lines(found, one)), listed=True)
+
+
+def curves(found: Sequence[Curve], place: int = 0) -> list[Chart]:
+    """A picture of each measure over k, a line for each system."""
+    names = dict.fromkeys(one.measure for one in found)
+    return [_curve(f"curve-{place}-{name}", name, [one for one in found if one.measure == name]) for name in names]
+
+
+def _curve(name: str, measure: str, found: Sequence[Curve]) -> Chart:
+    points = tuple(
+        Point(float(k), p.estimate, p.low, p.high, series=one.system)
+        for one in found
+        for k, p in zip(one.k, one.points, strict=True)
+        if p.estimate is not None
+    )
+    rows = tuple((one.system, *(_point(p) for p in one.points)) for one in found)
+    table = Table((say("column.system"), *(f"k = {k}" for k in found[0].k)), rows)
+    return Chart(name, "curves", say("sweep.title", measure=measure), "k", measure, points, table)
+
+
+def _point(point: Interval) -> Said:
+    return say("interval.behind", value=number(point.estimate), interval=describe_interval(point))
 
 
 def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
@@ -44,7 +92,7 @@ def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     if choice.recall is not None:
         lines.append(say("sweep.recall", system=system, target=found.recall_target, k=choice.recall))
     else:
-        value, k = most_complete(found, system)
+        value, k = found.highest(system, defaults.COMPLETE)
         lines.append(say("sweep.no_recall", system=system, target=found.recall_target, value=value, k=k))
     if choice.answers is not None:
         lines.append(say("sweep.answers", system=system, k=choice.answers))
@@ -65,8 +113,3 @@ def sweep_points(found: Sweep) -> Table:
 
 def _exact(value: float | None) -> str:
     return "" if value is None else repr(value)
-
-
-def view(found: Sweep) -> list[Block]:
-    """A sweep by itself, with the protocol that its scores name."""
-    return sweep(found, str(found.scores[0].protocol) if found.scores else "")

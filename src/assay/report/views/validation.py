@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.grounding.agreement import describe_agreement
 from assay.messages import ends, say
-from assay.report.blocks import Block, Heading, Lines
+from assay.report.blocks import Block, Heading, Lines, Verdict
 from assay.report.intervals import why
 from assay.report.tables import Cell, Table
 
@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from assay.stats.agreement import Agreement
 
 
-def validation(found: Validation) -> list[Block]:
+def line(found: Validation) -> Verdict:
+    """Name the score that agrees best with people."""
+    best = found.best
+    value = None if best is None else (best.auroc or best.spearman).value
+    if best is None or value is None:
+        return Verdict(say("validate.no_best", name=found.name, n=found.compared))
+    by = "Spearman" if best.auroc is None else "AUROC"
+    return Verdict(say("validate.line", name=found.name, score=_name(best), by=by, value=value, n=found.compared))
+
+
+def table(found: Validation) -> list[Block]:
     """Agreement of each score with people, then what stands behind it."""
     title = say("validate.title", name=found.name, compared=found.compared, rows=found.rows, groups=found.groups)
     blocks: list[Block] = [Heading(title), _table(found)]
@@ -42,14 +52,14 @@ def _table(found: Validation) -> Table:
     headers = [say("column.score"), "Spearman", interval]
     if found.positives is not None:
         headers += ["AUROC", interval, say("validate.accuracy"), interval, say("column.threshold")]
-    best = max(((score.auroc or score.spearman).value or 0.0) for score in found.scores)
-    return Table(tuple(headers), tuple(_row(score, best) for score in found.scores))
+    return Table(tuple(headers), tuple(_row(score, strong=score in found.leaders) for score in found.scores))
 
 
-def _row(score: ScoreAgreement, best: float) -> tuple[str | Cell, ...]:
-    row: list[str | Cell] = [_name(score), *_value(score.spearman, best if score.auroc is None else None)]
+def _row(score: ScoreAgreement, *, strong: bool) -> tuple[str | Cell, ...]:
+    row: list[str | Cell] = [_name(score), *_value(score.spearman, strong=strong and score.auroc is None)]
     if score.auroc is not None and score.accuracy is not None:
-        row += [*_value(score.auroc, best), *_value(score.accuracy), f"{score.threshold:.3g}"]
+        row += [*_value(score.auroc, strong=strong), *_value(score.accuracy)]
+        row.append("" if score.threshold is None else f"{score.threshold:.3g}")
     return tuple(row)
 
 
@@ -65,15 +75,10 @@ def _name(score: ScoreAgreement) -> str:
     return score.name if score.kind == "method" else say("validate.published", name=score.name.rpartition(".")[2])
 
 
-def _value(of: Agreement, best: float | None = None, *, signed: bool = False) -> tuple[Cell, str]:
+def _value(of: Agreement, *, strong: bool = False, signed: bool = False) -> tuple[Cell, str]:
     form = "+.3f" if signed else ".3f"
     text = "" if of.value is None else f"{of.value:{form}}"
-    value = Cell(text, strong=of.value is not None and of.value == best)
+    value = Cell(text, strong=strong)
     if of.interval is None:
         return value, ""
     return value, ends(of.interval.low, of.interval.high, form) or why(of.interval.reason)
-
-
-def view(found: Validation) -> list[Block]:
-    """All of it, as the command shows it."""
-    return validation(found)

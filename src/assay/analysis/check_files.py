@@ -1,0 +1,345 @@
+"""What a file is, and what is wrong or doubtful in it: any file that a command reads or writes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.analysis.check import check, check_judgments, check_run
+from assay.data.source import Source
+from assay.errors import AssayError, InputError
+from assay.formats import columns, tables
+from assay.formats.detect import format_of, is_records, is_result_file
+from assay.formats.files import Input, read_toml
+from assay.formats.raw import raw_judgments, raw_run
+from assay.messages import say
+from assay.results.check import CheckedFile, Finding, InputCheck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import polars as pl
+
+    Look = Callable[[str], tuple[str, list[Finding]]]
+
+FileKind = Literal[
+    "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
+    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric",
+]  # fmt: skip
+_EXAMPLES = 3
+_RUN_FIELDS = 5  # of a line: judgments have four, runs six, of which the last may be missing
+# Which table or key of a TOML file tells what it is.
+_TOML: tuple[tuple[str, FileKind], ...] = (
+    ("data", "experiment"), ("rule", "gate rules"), ("method", "costs"), ("price", "prices"), ("measures", "protocol"),
+    ("based_on", "protocol"), ("targets", "protocol"), ("queries_per_day", "costs"),
+)  # fmt: skip
+
+
+def check_files(
+    places: Sequence[str | os.PathLike[str]], *, kind: str | None = None, split: str = "test",
+    encoding: str | None = None,
+) -> InputCheck:  # fmt: skip
+    r"""Say what files are, and look for trouble in each; judgments and runs that follow them are checked together.
+
+    `kind`, `split` and `encoding` are those of `assay.check`.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("queries.csv").write_text("query_id,text\nq1,tea\nq2,\n")
+    >>> found = assay.check_files(["queries.csv"])
+    >>> [one.kind for one in found.files], [one.count for one in found.findings]
+    (['queries'], [1])
+    """
+    named = [os.fspath(place) for place in places]
+    kinds = [identify(place, kind=kind, encoding=encoding) for place in named]
+    together = len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}
+    if together:
+        found = check(named[0], named[1:], kind=kind, split=split, encoding=encoding)
+        return InputCheck(found.findings, tuple(map(CheckedFile, named, kinds)))
+    looks = _looks(kind, split, encoding)
+    files, findings = [], []
+    for place, what in zip(named, kinds, strict=True):
+        try:
+            holds, trouble = looks[what](place)
+        except AssayError as error:
+            holds, trouble = "", [_unreadable(place, error)]
+        files.append(CheckedFile(place, what, holds))
+        findings += trouble
+    return InputCheck(tuple(findings), tuple(files))
+
+
+def _unreadable(place: str, error: AssayError) -> Finding:
+    return Finding(place, say("check.unreadable"), 1, say("check.stops", why=error.message), error=True)
+
+
+def identify(place: str, *, kind: str | None = None, encoding: str | None = None) -> FileKind:
+    """Find out what a file is, from its suffix, its columns and its first lines."""
+    path = Path(place)
+    if path.is_dir():
+        return "judgments" if (path / "qrels").is_dir() else "documents"
+    if path.suffix == ".toml":
+        raw = read_toml(place)
+        return next((what for name, what in _TOML if name in raw), "protocol")
+    if path.suffix == ".md":
+        return "rubric"
+    return "result" if is_result_file(place) else _by_content(Input.at(place, encoding), kind)
+
+
+def _by_content(source: Input, kind: str | None) -> FileKind:
+    form = format_of(source, kind)
+    head = source.text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r").split("\t")
+    if form == "trec" and source.suffix == ".tsv" and not any(cell.strip().isdigit() for cell in head):
+        form = "tsv"  # with a line of names
+    if form == "trec":
+        return _by_line(source)
+    if form == "json":
+        return _by_object(source)
+    names = _names(source, form)
+    return "records" if not _is_sample(names) and is_records(source, form) else _by_names(names, source.label)
+
+
+def _by_line(source: Input) -> FileKind:
+    line = next((line for line in source.text.splitlines() if line.strip() and not line.startswith("#")), "")
+    return "run" if len(line.split()) >= _RUN_FIELDS else "judgments"
+
+
+def _by_object(source: Input) -> FileKind:
+    """Tell judgments from runs by whether all numbers are whole; a list of ids in order is a run."""
+    try:
+        data = json.loads(source.text)
+    except ValueError:
+        return "judgments"  # whose reader says what is wrong
+    if isinstance(data, list):
+        first = data[0] if data and isinstance(data[0], dict) else {}
+        return "records" if not _is_sample(first) and is_records(source, "json") else _by_names(first, source.label)
+    if not isinstance(data, dict) or is_records(source, "json"):
+        return "records"
+    if _is_sample(data) or any(isinstance(rows, list) and rows and isinstance(rows[0], dict) for rows in data.values()):
+        return "samples"
+    numbers = [number for docs in data.values() if isinstance(docs, dict) for number in docs.values()]
+    whole = all(isinstance(number, int) for number in numbers)
+    return "judgments" if numbers and whole else "run"
+
+
+def _names(source: Input, form: str) -> list[str]:
+    if form == "jsonl":
+        first = next(iter(tables.read_jsonl(source)), (0, {}))[1]
+        return list(first)
+    return list(tables.read_table(source, form).columns)
+
+
+def _is_sample(names: Iterable[str]) -> bool:
+    known = list(names)
+    asked = columns.has_any(known, columns.SAMPLE["question"], columns.SAMPLE["contexts"])
+    return asked and columns.has_any(known, columns.SAMPLE["answer"])
+
+
+def _by_names(names: Iterable[str], label: str) -> FileKind:
+    known = list(names)
+    holds = {heading.name: columns.has_any(known, heading) for heading in (columns.GRADE, columns.RANK, columns.WEIGHT)}
+    query, doc = columns.has_any(known, columns.QUERY), columns.has_any(known, columns.DOC)
+    scored = holds["rank"] or columns.has_any(known, columns.SCORE)
+    rows: tuple[tuple[bool, FileKind], ...] = (
+        (_is_sample(known), "samples"),
+        ("votes" in known, "verdicts"),
+        (query and doc and scored, "run"),
+        (query and doc and holds["grade"], "judgments"),
+        (columns.has_any(known, columns.PAIR_QUERY) and columns.has_any(known, columns.PAIR_DOCUMENT) and doc, "pairs"),
+        (doc, "documents"),
+        (query and holds["weight"], "weights"),
+        (query, "queries"),
+        (columns.has_any(known, columns.SYSTEM) and columns.has_any(known, columns.DESCRIPTION), "labels"),
+        # An id of no kind: the name of the file decides.
+        (columns.has_any(known, columns.DOCUMENT_ID), "queries" if "quer" in label.lower() else "documents"),
+    )
+    found = next((kind for is_one, kind in rows if is_one), None)
+    if found is None:
+        raise InputError(say("check.no_kind", names=known[:8]), path=label, hint=say("check.kinds"))
+    return found
+
+
+# What is looked at in each kind ---------------------------------------------------------------------------------------
+
+
+def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind, Look]:
+    def judgments(place: str) -> tuple[str, list[Finding]]:
+        frame = raw_judgments(place, kind=kind, split=split, encoding=encoding)
+        return _rows(frame), check_judgments(frame, place)
+
+    def run(place: str) -> tuple[str, list[Finding]]:
+        frame = raw_run(place, kind=kind, encoding=encoding)
+        return _rows(frame), check_run(frame, place)
+
+    return {
+        "judgments": judgments, "run": run, "records": _records, "samples": _samples, "queries": _queries,
+        "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
+        "result": _result, "experiment": _experiment,
+        "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,
+    }  # fmt: skip
+
+
+def _rows(frame: pl.DataFrame) -> str:
+    return say("check.rows", queries=frame["query_id"].n_unique(), rows=len(frame))
+
+
+def _some(where: str, kind: str, message: str, ids: Sequence[str]) -> list[Finding]:
+    return [Finding(where, say(kind), len(ids), say(message, n=len(ids)), tuple(ids[:_EXAMPLES]))] if ids else []
+
+
+def _records(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.reading import read_records
+
+    read = read_records(place)
+    found = [*check_judgments(read.judgments.frame, place)]
+    for one in read.runs:
+        found += check_run(one.frame, place)
+    return _rows(read.judgments.frame), found
+
+
+def _samples(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.samples import read_samples
+
+    read = read_samples(place)
+    faulty = [one.query_id for one in read if one.faults]
+    empty = [one.query_id for one in read if "answer" not in one.faults and not (one.answer or "").strip()]
+    bare = [one.query_id for one in read if "contexts" not in one.faults and not one.contexts]
+    found = [
+        *_some(place, "check.faulty_sample", "check.faulty_samples", faulty),
+        *_some(place, "check.no_answer", "check.no_answers", empty),
+        *_some(place, "check.no_context", "check.no_contexts", bare),
+    ]
+    return say("check.samples", n=len(read), systems=max(1, len(read.systems))), found
+
+
+def _queries(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.queries import read_queries
+
+    read = read_queries(place)
+    texts = read.texts()
+    empty = [query for query in read.frame["query_id"] if not str(texts.get(query) or "").strip()]
+    found = _some(place, "check.no_text", "check.queries_without_text", empty) if texts else []
+    return say("check.queries", n=len(read.frame)), found
+
+
+def _documents(place: str) -> tuple[str, list[Finding]]:
+    from assay.pipeline.documents import read_collection
+
+    read = read_collection(place)
+    empty = [one.id for one in read if not one.text.strip()]
+    return say("check.documents", n=len(read)), _some(place, "check.no_text", "check.documents_without_text", empty)
+
+
+def _weights(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.reading import read_weights
+
+    read = read_weights(place)
+    idle = [query for query, weight in read.items() if weight == 0]
+    return say("check.queries", n=len(read)), _some(place, "check.no_weight", "check.no_weights", idle)
+
+
+def _labels(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.reading import read_labels
+
+    return say("check.systems", n=len(read_labels(place))), []
+
+
+def _pairs(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.documents import read_pairs
+
+    read = read_pairs(place)
+    empty = [f"{one[0]} {one[1]}" for one in read if not (one[2].strip() and one[3].strip())]
+    return say("check.pairs", n=len(read)), _some(place, "check.no_text", "check.pairs_without_text", empty)
+
+
+def _verdicts(place: str) -> tuple[str, list[Finding]]:
+    rows = [row for _, row in tables.read_jsonl(Input.at(place))]
+    bare = [f"{row.get('query_id')} {row.get('doc_id')}" for row in rows if not row.get("votes")]
+    return say("check.pairs", n=len(rows)), _some(place, "check.no_vote", "check.no_votes", bare)
+
+
+def _result(place: str) -> tuple[str, list[Finding]]:
+    """A result's own warnings, and the files near it that are not any more what it was made from."""
+    from assay.formats.results import load_result
+
+    read = load_result(Input.at(place))
+    folder = Path(place).parent.resolve()
+    changed = [
+        one.path
+        for one in read.origin.inputs
+        if one.sha256
+        and (near := (folder / one.path).resolve()).is_relative_to(folder)
+        and near.is_file()
+        and Source(one.path, near).sha256 != one.sha256
+    ]
+    found = _some(place, "check.input_changed", "check.inputs_changed", changed)
+    told = [Finding(place, say("check.own_warning"), 1, say("check.warns", text=text)) for text in read.warnings]
+    parts = [str(name) for name in read.parts] or [say("check.scores")]
+    return say("check.result", parts=parts, systems=len(read.systems), date=read.origin.date[:10]), [*found, *told]
+
+
+def _experiment(place: str) -> tuple[str, list[Finding]]:
+    from assay.pipeline.experiment import load_experiment
+
+    read = load_experiment(place)
+    gone = [value for value in read.data.values() if isinstance(value, str) and not (read.folder / value).exists()]
+    found = [
+        Finding(
+            place,
+            say("check.no_file"),
+            len(gone),
+            say("check.no_files", n=len(gone)),
+            tuple(gone[:_EXAMPLES]),
+            error=True,
+        )
+    ]
+    return say("check.experiment", n=len(read.combinations)), found if gone else []
+
+
+def _protocol(place: str) -> tuple[str, list[Finding]]:
+    from assay.analysis.protocols import load_protocol
+
+    read = load_protocol(place)
+    return say("check.protocol", measures=len(read.measures), targets=len(read.targets)), []
+
+
+def _rules(place: str) -> tuple[str, list[Finding]]:
+    from assay.analysis.gate_rules import baselines_in, read_rules
+
+    gone = [name for name in baselines_in(place) if not Path(name).exists()]
+    raw: dict[str, Any] = read_toml(place)
+    read_rules(raw, place, _nobody)
+    found = Finding(
+        place, say("check.no_file"), len(gone), say("check.no_files", n=len(gone)), tuple(gone[:_EXAMPLES]), error=True
+    )
+    return say("check.rules", n=len(raw["rule"])), [found] if gone else []
+
+
+def _nobody(name: str) -> Any:
+    """Stands for a baseline that need not be read to check a rule."""
+    return name
+
+
+def _costs(place: str) -> tuple[str, list[Finding]]:
+    from assay.analysis.economics import price_methods, read_methods
+
+    settings, given = read_methods(place)
+    alone = [
+        (name, {key: one for key, one in values.items() if key not in {"bench", "threads"}}) for name, values in given
+    ]
+    price_methods(alone, float(settings.get("documents_per_query", 50)))
+    return say("check.costs", n=len(given)), []
+
+
+def _prices(place: str) -> tuple[str, list[Finding]]:
+    from assay.llm.prices import PriceTable
+
+    return say("check.prices", n=len(PriceTable.load(place).parts[0])), []
+
+
+def _rubric(place: str) -> tuple[str, list[Finding]]:
+    from assay.judge.criteria import read_rubric
+
+    scale = read_rubric(place).criterion.scale
+    return say("check.rubric", n=0 if scale is None else len(scale.grades)), []

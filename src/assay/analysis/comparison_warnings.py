@@ -1,0 +1,97 @@
+"""Warnings about a comparison: what a careful reviewer would raise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.messages import Said, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from assay.analysis.comparable import AlignedScores
+    from assay.data.scores import Column, Counts, Scores
+    from assay.results.comparison import Rules
+
+_FEW_QUERIES = 50
+_UNJUDGED = 0.2
+_UNEVEN = 0.1
+_SMALL_MEAN = 0.05
+_SHORT = 0.2
+
+
+def find_comparison_warnings(
+    systems: Sequence[Scores], data: AlignedScores, rules: Rules, *, all_pairs: bool
+) -> tuple[Said, ...]:
+    """List warnings about the comparison as a whole; what concerns one system alone is in its own warnings."""
+    general = [*_judge_calibration(systems), *_few(data), *_multiple(data, rules, all_pairs=all_pairs), *_small(data)]
+    return (*general, *_uneven_gaps(systems, data), *_short(systems, data), *_common(systems, data))
+
+
+def _common(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
+    """Answers are compared over the samples that all systems have values for."""
+    if data.apart:
+        yield say("answers.unshared", labels=list(data.apart))
+    size = len({query for scores in systems for query in scores.query_ids})
+    for i, label in enumerate(data.labels):
+        kept = int((~np.isnan(data.values[:, i]).any(axis=1)).sum())
+        if kept < size and data.columns[i].subject == "answers":
+            yield say("answers.common", label=label, n=kept, of=size)
+
+
+def _judge_calibration(systems: Sequence[Scores]) -> Iterator[Said]:
+    if any(scores.uncalibrated for scores in systems):
+        yield say("doubt.uncalibrated", judge=next(scores.judge for scores in systems if scores.uncalibrated))
+
+
+def _few(data: AlignedScores) -> Iterator[Said]:
+    if len(data.query_ids) < _FEW_QUERIES:
+        yield say("concern.few_queries", n=len(data.query_ids), enough=_FEW_QUERIES)
+
+
+def _multiple(data: AlignedScores, rules: Rules, *, all_pairs: bool) -> Iterator[Said]:
+    measures, systems = len(data.labels), len(data.names) - 1
+    if rules.correction == "none" and measures * systems > 1:
+        yield say("concern.uncorrected", n=measures * systems)
+    elif rules.family == "systems" and measures > 1:
+        kind = "concern.each_measure_pairs" if all_pairs else "concern.each_measure"
+        yield say(kind, n=measures)
+
+
+def _small(data: AlignedScores) -> Iterator[Said]:
+    """Relative gains of a small mean look large and say little."""
+    found = [
+        label for i, label in enumerate(data.labels) if 0 < abs(float(np.nanmean(data.values[:, i, 0]))) < _SMALL_MEAN
+    ]
+    if found:
+        yield say("concern.small_mean", labels=found, least=_SMALL_MEAN)
+
+
+def _counts(scores: Scores, wanted: Column) -> Counts:
+    """Counts behind a measure, whatever its label in this system."""
+    return next(scores.counts[one.label] for one in scores.columns if one.definition == wanted.definition)
+
+
+def _uneven_gaps(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
+    """Unjudged documents hurt the newer system more: it finds what nobody pooled."""
+    for column in data.columns:
+        shares = [_counts(scores, column).unjudged_share for scores in systems]
+        known = [share for share in shares if share is not None]
+        if len(known) == len(shares) and max(known) > _UNJUDGED and max(known) - min(known) > _UNEVEN:
+            most, least = known.index(max(known)), known.index(min(known))
+            yield say(
+                "concern.unjudged", label=column.label, most=systems[most].name, share=max(known),
+                least=systems[least].name, other=min(known),
+            )  # fmt: skip
+            return
+
+
+def _short(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
+    for scores in systems:
+        for column in data.columns:
+            counts = _counts(scores, column)
+            if counts.queries and counts.short > _SHORT * counts.queries:
+                yield say("concern.short", system=scores.name, n=counts.short, of=counts.queries, label=column.label)
+                break

@@ -1,0 +1,146 @@
+"""What is installed and reachable on this machine: extras, models, keys by their names, servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import socket
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+PACKAGE = "assay-eval"
+EXTRAS = ("text", "report", "pipeline", "onnx", "usearch")  # of what users install; the others are for contributors
+_PATIENCE = 2.0  # seconds for a server to answer
+_KEYS = ("ASSAY_BASE_URL", "ASSAY_MODEL", "ASSAY_JUDGE", "ASSAY_CACHE", "ASSAY_LANG")
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Packages that are installed together; `missing` are those that are not here, `command` installs them."""
+
+    name: str
+    missing: tuple[str, ...]
+    command: str
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What is here. Of keys and settings only the names are told, never the values.
+
+    `models` are places of models for embeddings, None where one is missing; `server` is the host that ASSAY_BASE_URL
+    names, `reachable` whether something answers there.
+    """
+
+    version: str
+    python: str
+    system: str
+    extras: tuple[Extra, ...]
+    models: dict[str, str | None]
+    cache: str
+    keys: tuple[str, ...]
+    settings: tuple[str, ...]
+    server: str = ""
+    reachable: bool = False
+
+
+def describe_environment() -> Environment:
+    """Look at what is installed, which models are here, which keys are set and whether the server answers.
+
+    >>> import assay
+    >>> assay.describe_environment().version == assay.__version__
+    True
+    """
+    from assay.llm.hosts import VENDORS
+    from assay.llm.store import default_path
+    from assay.text.static import wordllama_folder
+    from assay.text.weights import find_minilm
+
+    models = {"minilm": find_minilm(), "wordllama": wordllama_folder()}
+    server, reachable = _server(os.environ.get("ASSAY_BASE_URL", ""))
+    return Environment(
+        version=distribution(PACKAGE).version,
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        extras=tuple(_extra(name) for name in EXTRAS),
+        models={name: None if place is None else str(place) for name, place in models.items()},
+        cache=str(default_path()),
+        keys=tuple(one.key_env for one in VENDORS if one.key_env and os.environ.get(one.key_env)),
+        settings=tuple(name for name in _KEYS if os.environ.get(name)),
+        server=server,
+        reachable=reachable,
+    )
+
+
+def install_command(*extras: str) -> str:
+    """The command that installs extras for a copy that was installed as this one: from an index, or from a folder.
+
+    >>> install_command("text").startswith("pip install ")
+    True
+    """
+    named = f"[{','.join(extras)}]"
+    folder, editable = _source()
+    if folder is None:
+        return f"pip install '{PACKAGE}{named}'"
+    return f"pip install {'-e ' if editable else ''}'{folder}{named}'"
+
+
+def _source() -> tuple[str | None, bool]:
+    """The folder that this copy was installed from, and whether it is used in place; None for one from an index."""
+    try:
+        text = distribution(PACKAGE).read_text("direct_url.json")
+    except PackageNotFoundError:
+        text = None
+    if not text:
+        return None, False
+    told = json.loads(text)
+    url = urlsplit(told.get("url", ""))
+    if url.scheme != "file":
+        return None, False
+    folder = Path(url2pathname(url.path))
+    here = Path.cwd()
+    return ("." if folder == here else str(folder)), bool(told.get("dir_info", {}).get("editable"))
+
+
+def _extra(name: str) -> Extra:
+    """Find out which packages of an extra are missing."""
+    missing = []
+    for line in distribution(PACKAGE).requires or ():
+        package, _, condition = line.partition(";")
+        if f"extra == '{name}'" in condition.replace('"', "'") and _applies(condition):
+            found = re.split(r"[\s<>=!~\[(]", package.strip(), maxsplit=1)[0]
+            if not _is_installed(found):
+                missing.append(found)
+    return Extra(name, tuple(missing), install_command(name) if missing else "")
+
+
+def _applies(condition: str) -> bool:
+    """Leave out what is not meant for this version of Python; conditions here name no other thing."""
+    limit = re.search(r"python_version\s*<\s*['\"](\d+)\.(\d+)['\"]", condition)
+    version = tuple(map(int, platform.python_version_tuple()[:2]))
+    return limit is None or version < (int(limit[1]), int(limit[2]))
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _server(address: str) -> tuple[str, bool]:
+    """The host of an address without anything secret in it, and whether something answers there."""
+    parts = urlsplit(address)
+    if not parts.hostname:
+        return "", False
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        with socket.create_connection((parts.hostname, port), timeout=_PATIENCE):
+            return f"{parts.hostname}:{port}", True
+    except OSError:
+        return f"{parts.hostname}:{port}", False

@@ -1,0 +1,187 @@
+"""From a TOML file to findings: read, run what is not yet done, evaluate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.analysis.experiment import evaluate_experiment
+from assay.analysis.experiment_scores import Evaluator
+from assay.errors import InputError, UnknownName
+from assay.formats.files import file_name, write_atomically
+from assay.formats.queries import read_queries
+from assay.formats.writing import write_result, write_run
+from assay.messages import say
+from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
+from assay.pipeline.runner import Runner
+from assay.pipeline.store import Store
+from assay.results.result import make_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from assay.analysis.report_data import ReportEvidence
+    from assay.data.samples import Sample
+    from assay.pipeline.experiment import Collection, Experiment
+    from assay.pipeline.runner import Execution
+    from assay.results.experiment import Findings
+    from assay.results.result import Result
+
+
+@dataclass(frozen=True)
+class FinishedExperiment:
+    """An experiment that was run: what it was, what each combination gave, what that is worth.
+
+    `done` and `reused` count the pieces of work of each stage that were done now, and that the cache had; `damaged`
+    counts those that the cache had, but not as they were written, so that they were done again.
+    """
+
+    experiment: Experiment
+    collection: Collection
+    outcomes: tuple[Execution, ...]
+    findings: Findings
+    done: Mapping[str, int]
+    reused: Mapping[str, int]
+    damaged: Mapping[str, int]
+
+    @property
+    def complete(self) -> bool:
+        """Say whether every combination was done, and no measure failed on all that it was asked for."""
+        return all(row.done for row in self.findings.combinations) and not any(
+            system.failed for system in self.findings.systems
+        )
+
+    def to_result(self, command: str = "") -> Result:
+        """The findings as a result."""
+        return make_result(self.findings, command=command, warnings=self.findings.warnings, seed=self.experiment.seed)
+
+    def evidence(self) -> ReportEvidence:
+        """What lies behind the findings, for a report: judgments, runs, documents and queries."""
+        from assay.analysis.report_data import ReportEvidence
+
+        return ReportEvidence(
+            judgments=self.collection.judgments,
+            runs={one.combination.name: one.run for one in self.outcomes if one.run is not None},
+            documents={document.id: document.text for document in self.collection.documents},
+            queries=read_queries(self.experiment.folder / self.experiment.data["queries"]),
+        )
+
+    def save(self, folder: str | Path | None = None, *, command: str = "") -> Path:
+        """Write runs, queries, samples and trace into a folder, last the result file; without one, where it says.
+
+        Returns the place of the result file.
+        """
+        place = self.experiment.output if folder is None else Path(folder)
+        try:
+            (place / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(say("conduct.cannot_write", why=error.strerror), path=str(place)) from None
+        for outcome in self.outcomes:
+            _save_outcome(outcome, place)
+        write_atomically(place / "trace.jsonl", _lines(self._trace()))
+        write_result(self.to_result(command), place / "result.json")
+        return place / "result.json"
+
+    def _trace(self) -> Iterator[dict[str, Any]]:
+        for outcome in self.outcomes:
+            for stage, works in outcome.work.items():
+                for query, work in zip(self.collection.queries, works, strict=True):
+                    yield {"system": outcome.combination.name, "query_id": query.id, "stage": stage, **vars(work)}
+
+
+def _save_outcome(outcome: Execution, place: Path) -> None:
+    """Write the run of a combination, its queries where a stage wrote them anew, and its answers."""
+    name = f"{file_name(outcome.combination.name)}.jsonl"
+    if outcome.combination.choices["query"].method != "none" and outcome.queries:
+        (place / "queries").mkdir(exist_ok=True)
+        asked = ({"query_id": query.id, "text": query.text} for query in outcome.queries)
+        write_atomically(place / "queries" / name, _lines(asked))
+    if outcome.run is not None:
+        write_run(outcome.run, place / "runs" / name)
+    if outcome.samples is not None:
+        (place / "samples").mkdir(exist_ok=True)
+        write_atomically(place / "samples" / name, _lines(map(_sample_row, outcome.samples)))
+
+
+def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def _sample_row(sample: Sample) -> dict[str, Any]:
+    return {
+        "query_id": sample.query_id, "question": sample.question, "answer": sample.answer,
+        "contexts": [{"id": context.id, "text": context.text} for context in sample.contexts or ()],
+        **({"reference": sample.references[0]} if sample.references else {}),
+        **({"reason": sample.faults["answer"]} if "answer" in sample.faults else {}),
+    }  # fmt: skip
+
+
+def experiment_files(
+    path: str | Path, *, only: Sequence[str] = (), output: str | Path | None = None
+) -> tuple[list[Path], list[Path]]:
+    """The files that an experiment reads, and those that `Conducted.save` would write into its folder or `output`."""
+    asked = load_experiment(path, only=only)
+    folder = Path(output) if output else asked.output
+    names = [f"{file_name(one.name)}.jsonl" for one in asked.combinations]
+    written = [folder / "result.json", folder / "trace.jsonl"]
+    written += [folder / part / name for part in ("runs", "samples") for name in names]
+    choices = [choice for one in asked.combinations for choice in one.choices.values()]
+    measures = asked.evaluate.get("measures")
+    named = [
+        *asked.data.values(),
+        *(measures if isinstance(measures, list) else []),
+        *(value for choice in choices for value in choice.params.values()),
+    ]
+    return [asked.folder / value for value in named if isinstance(value, str)], written
+
+
+def run_experiment(
+    path: str | Path,
+    *,
+    limit: int | None = None,
+    only: Sequence[str] = (),
+    holdout: float = 0.0,
+    cache: str | Path | None = None,
+    baseline: str | None = None,
+    tell: Callable[[str, int, int], None] = lambda *_: None,
+) -> FinishedExperiment:
+    """Run the experiment of a TOML file; work that an earlier run did is taken from its cache.
+
+    `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
+    share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
+    are compared with, instead of the one that the file names. `tell` hears of (name, done, total). What is returned
+    writes itself into a folder by `save`.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("documents.jsonl").write_text('{"doc_id": "a", "text": "tea is hot"}')
+    >>> _ = Path("queries.jsonl").write_text('{"query_id": "q", "text": "tea"}')
+    >>> _ = Path("judgments.json").write_text('{"q": {"a": 1}}')
+    >>> lines = ("[data]", "documents='documents.jsonl'", "queries='queries.jsonl'", "judgments='judgments.json'")
+    >>> _ = Path("experiment.toml").write_text(chr(10).join([*lines, "[retrieve]", "method='bm25'"]))
+    >>> assay.run_experiment("experiment.toml").findings.winner
+    'bm25'
+    """
+    experiment = load_experiment(path, only=only)
+    if cache is not None:
+        experiment = replace(experiment, cache=Path(cache))
+    if baseline is not None:
+        names = [one.name for one in experiment.combinations]
+        if baseline not in names:
+            raise UnknownName(say("conduct.combination"), baseline, names)
+        experiment = replace(experiment, baseline=baseline)
+    collection = read_data(experiment, limit=limit)
+    setup = make_setup(experiment, collection)
+    store = Store(experiment.cache)
+    try:
+        # What makes no sense is found before anything runs or is paid for.
+        evaluator = Evaluator(experiment, collection, setup, holdout=holdout)
+        made = make_stages(experiment, setup)
+        outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())
+        findings = evaluate_experiment(evaluator, outcomes)
+    finally:
+        setup.close()
+    counts = dict(store.done), dict(store.reused), dict(store.damaged)
+    return FinishedExperiment(experiment, collection, outcomes, findings, *counts)

@@ -1,0 +1,176 @@
+"""Warnings about scores: gaps in the judgments, ties, means over fewer queries."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.data.status import MISSING, UNDEFINED, UNJUDGED
+from assay.messages import Said, say, some
+from assay.stats.moments import weighing
+
+if TYPE_CHECKING:
+    from assay.data.scores import Column, Counts, Scores
+
+_EXAMPLES = 3
+_UNJUDGED_ALARM = 0.2
+_AGREEMENT = {"wordllama": ".60", "minilm": ".59"}  # Spearman with people on MTRAG: docs/validation.md
+
+
+def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
+    """List the odd things about one system's scores; `complete` judgments have no gaps to warn of."""
+    if about_answers(scores):
+        return (
+            *_judge_calibration(scores),
+            *_partial_means(scores),
+            *_method_mixture(scores),
+            *_agreement(scores),
+            *_weight_concentration(scores),
+        )
+    gaps = [] if complete else _judgment_gaps(scores)
+    return (
+        *_judge_calibration(scores),
+        *_unreachable_thresholds(scores),
+        *_absent_queries(scores),
+        *_means_of_fewer_queries(scores),
+        *_tie_dependence(scores),
+        *gaps,
+        *_weight_concentration(scores),
+    )
+
+
+def about_answers(scores: Scores) -> bool:
+    """Say whether these are scores of answers, not of rankings."""
+    return scores.subject == "answers"
+
+
+def _partial_means(scores: Scores) -> list[Said]:
+    """Name the means over fewer samples than there are, those with the same gaps together."""
+    size = len(scores.query_ids)
+    groups: dict[tuple[Said, ...], list[str]] = {}
+    zeros: dict[int, list[str]] = {}
+    for label, counts in scores.counts.items():
+        told = explain_left_out(counts, size)
+        if told:
+            groups.setdefault(tuple(told), []).append(label)
+        elif counts.missing:
+            zeros.setdefault(counts.missing, []).append(label)
+    lines = [
+        say("answers.fewer", labels=labels, n=scores.counts[labels[0]].queries, of=size, why=list(why))
+        for why, labels in groups.items()
+    ]
+    return [*lines, *(say("answers.zero", n=count, labels=labels) for count, labels in zeros.items())]
+
+
+def explain_left_out(counts: Counts, size: int) -> list[Said]:
+    """Say why samples are in no mean, with their numbers; a missing answer that counts as 0 is in it."""
+    gone = size - counts.queries
+    kinds = {name: getattr(counts, name) for name in ("abstained", "not_applicable", "undefined", "failed")}
+    kinds["missing"] = gone - sum(kinds.values()) - sum(counts.judged_by.values())
+    others = [say("left.judged_by", n=n, method=say(f"method.{method}")) for method, n in counts.judged_by.items()]
+    return [*others, *(say(f"left.{name}", n=count) for name, count in kinds.items() if count > 0)]
+
+
+def _method_mixture(scores: Scores) -> list[Said]:
+    labels = [column.label for column in scores.columns if column.method == "mix"]
+    counts = getattr(scores, "methods", {})
+    used = [f"{method} {count}" for method, count in counts.items()] or ["llm", "embedding", "words"]
+    return [say("answers.mixed", labels=labels, methods=used)] if labels else []
+
+
+def agreement(method: str, embedder: str = "") -> Said:
+    """Say how far a method agrees with people."""
+    if method == "llm":
+        return say("agreement.llm")
+    sees = say("agreement.sees")
+    if method != "embedding":
+        return say(f"agreement.{method}", sees=sees)
+    embedder = embedder or "wordllama"
+    if embedder not in _AGREEMENT:
+        return say("agreement.embedder", embedder=embedder, sees=sees)
+    return say("agreement.embedding", embedder=embedder, rho=_AGREEMENT[embedder], sees=sees)
+
+
+def _agreement(scores: Scores) -> list[Said]:
+    """Say of every method that was used how far it agrees with people."""
+    methods = {column.method for column in scores.columns}
+    used = [name for name in ("llm", "embedding", "words") if name in methods]
+    return [agreement(name, scores.embedder) for name in used if name != "llm" or not scores.calibration]
+
+
+def _judge_calibration(scores: Scores) -> list[Said]:
+    if scores.uncalibrated:
+        return [say("doubt.uncalibrated", judge=scores.judge)]
+    return [say("doubt.calibrated", judge=scores.judge, how=scores.calibration)] if scores.judge else []
+
+
+def _absent_queries(scores: Scores) -> list[Said]:
+    out = []
+    for code, key, rule in (
+        (MISSING, "doubt.missing", scores.protocol.missing),
+        (UNDEFINED, "doubt.undefined", scores.protocol.undefined),
+        (UNJUDGED, "doubt.unjudged_query", "skip"),
+    ):
+        rows = (scores.status == code).any(axis=1)
+        found = list(itertools.compress(scores.query_ids, rows))
+        if found:
+            out.append(say(key, n=len(found), fate=say(f"fate.{rule}"), some=some(found, _EXAMPLES)))
+    return out
+
+
+def _unreachable_thresholds(scores: Scores) -> list[Said]:
+    """Name the thresholds that no grade reaches: every query is without relevant documents then."""
+    by_threshold: dict[float, list[str]] = {}
+    for label, counts in scores.counts.items():
+        if not scores.judged or counts.undefined < scores.judged:
+            continue
+        threshold = scores.about(label).threshold
+        if threshold is not None:
+            by_threshold.setdefault(threshold, []).append(label)
+    return [say("doubt.unreached", n=least, labels=some(labels, _EXAMPLES)) for least, labels in by_threshold.items()]
+
+
+def _means_of_fewer_queries(scores: Scores) -> list[Said]:
+    """Name the means over fewer queries than were judged."""
+    by_number: dict[int, list[str]] = {}
+    for label, counts in scores.counts.items():
+        if counts.queries < scores.judged and scores.about(label).over == "judged":
+            by_number.setdefault(counts.queries, []).append(label)
+    return [
+        say("doubt.fewer", labels=some(labels, _EXAMPLES), n=number, judged=scores.judged)
+        for number, labels in by_number.items()
+    ]
+
+
+def _tie_dependence(scores: Scores) -> list[Said]:
+    label, counts = max(scores.counts.items(), key=lambda item: item[1].tied)
+    if not counts.tied:
+        return []
+    return [say("doubt.tied", label=label, n=counts.tied, rule=say(f"rule.{scores.protocol.ties}"))]
+
+
+def _judgment_gaps(scores: Scores) -> list[Said]:
+    """Warn where many documents behind a number were never judged; the shallowest cutoff says most."""
+    shares = [(_depth(scores.about(label)), label, c.unjudged_share or 0.0) for label, c in scores.counts.items()]
+    _, label, share = min(shares)
+    if all(every == 1.0 for _, _, every in shares):
+        return [say("doubt.no_common")]
+    return [say("doubt.unjudged", share=share, label=label)] if share > _UNJUDGED_ALARM else []
+
+
+def _depth(column: Column) -> float:
+    return float("inf") if column.k is None else float(column.k)
+
+
+def _weight_concentration(scores: Scores) -> list[Said]:
+    """Name the queries that weights speak for: how many equal ones they are worth, and the heaviest."""
+    if scores.weights is None:
+        return []
+    kept = np.where(np.isnan(scores.values).all(axis=1), 0.0, scores.weights)
+    if not kept.any():
+        return []
+    of = weighing(kept)
+    query = scores.query_ids[of.heaviest]
+    return [say("doubt.weighted", n=of.n, effective=of.effective_n, query=query, share=of.share)]

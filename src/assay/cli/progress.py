@@ -1,0 +1,123 @@
+"""How far long work is: a bar on a terminal, a line every ten seconds in a log, with the stage that it is in."""
+
+from __future__ import annotations
+
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from assay.cli import language
+from assay.messages import say, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from assay.analysis.bench import Step
+    from assay.llm.progress import Progress
+
+Item = TypeVar("Item")
+_BAR, _LINE = 0.1, 10.0  # seconds between two bars, and between two lines of a log
+_PATIENCE = 1.0  # seconds before the reading of files is shown at all
+_CELLS, _WIDTH = 24, 100
+
+
+class Display:
+    """The one line that shows progress; `patience` are seconds in which nothing is shown on a terminal."""
+
+    def __init__(self, patience: float = 0.0) -> None:
+        self.lang, self.live = language.current(), sys.stderr.isatty()
+        now = time.monotonic()
+        self.shown = now + patience - _BAR if self.live else now
+
+    def show(self, stage: str, share: float, count: str, more: str = "") -> None:
+        """Show the stage, how much of it is done, and what else is known; too soon after the last time, nothing."""
+        now = time.monotonic()
+        if now - self.shown < (_BAR if self.live else _LINE):
+            return
+        self.shown = now
+        named = tell(stage, self.lang)
+        if not self.live:
+            click.echo(tell(say("progress.line", stage=named, count=count, more=more), self.lang), err=True)
+            return
+        filled = int(_CELLS * min(max(share, 0.0), 1.0))
+        line = f"{named} [{'#' * filled}{'.' * (_CELLS - filled)}] {count}{more}"
+        click.echo(f"\r{line[:_WIDTH]:<{_WIDTH}}", err=True, nl=False)
+
+    def clear(self) -> None:
+        """Wipe the bar."""
+        if self.live:
+            click.echo("\r" + " " * _WIDTH + "\r", err=True, nl=False)
+
+
+@contextmanager
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """Hear of (stage, done, total), and show it until the work is over."""
+    display = Display()
+
+    def show(stage: str, done: int, total: int) -> None:
+        display.show(stage, done / max(total, 1), f"{done:,}/{total:,}")
+
+    try:
+        yield show
+    finally:
+        display.clear()
+
+
+@contextmanager
+def calls() -> Iterator[Callable[[str, Progress], None]]:
+    """Hear of a model and how far its calls are, and show them with their pace and price."""
+    display = Display()
+
+    def show(model: str, now: Progress) -> None:
+        total = now.total or now.done
+        more = f"  {now.rate:.1f}/s" + ("" if now.unpriced else f"  {now.cost:.4f} {now.currency}")
+        if now.seconds_left is not None:
+            minutes, seconds = divmod(int(now.seconds_left), 60)
+            more += "  " + tell(say("progress.left", time=f"{minutes}:{seconds:02}"), display.lang)
+        display.show(model, now.done / max(total, 1), f"{now.done:,}/{total:,}", more)
+
+    try:
+        yield show
+    finally:
+        display.clear()
+
+
+@contextmanager
+def loads() -> Iterator[Callable[[Step], Callable[[int, float], None]]]:
+    """Hear of a load that begins; what is returned hears of its calls."""
+    display = Display()
+
+    def begin(step: Step) -> Callable[[int, float], None]:
+        plan = step.plan
+        name = [say("progress.load", number=step.number + 1, of=step.of)]
+        name += [] if step.candidates is None else [say("load.candidates", n=step.candidates)]
+        name += [say("load.threads", n=plan.threads)] if plan.threads > 1 else []
+        stage = say("progress.parts", parts=name)
+
+        def show(done: int, seconds: float) -> None:
+            timed = plan.seconds is not None and (plan.runs is None or seconds / plan.seconds > done / plan.runs)
+            if timed and plan.seconds:
+                count = say("progress.seconds", seconds=seconds, of=plan.seconds, calls=done)
+                display.show(stage, seconds / plan.seconds, tell(count, display.lang))
+            else:
+                count = say("progress.calls", done=done, of=plan.limit)
+                display.show(stage, done / plan.limit, tell(count, display.lang))
+
+        return show
+
+    try:
+        yield begin
+    finally:
+        display.clear()
+
+
+def each(items: Sequence[Item], stage: str) -> Iterator[Item]:
+    """Pass items on; after a second, show how far we are."""
+    display = Display(_PATIENCE)
+    for done, item in enumerate(items):
+        display.show(stage, done / len(items), f"{done}/{len(items)}")
+        yield item
+    display.clear()

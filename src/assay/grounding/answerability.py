@@ -1,0 +1,79 @@
+"""Whether the contexts hold what the question asks for, as far as the sample lets us know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay.formats.columns import ANSWERABLE, has_any
+from assay.grounding.preparing import sample_for
+from assay.grounding.record import Blank
+from assay.grounding.words import by_words
+from assay.results.support import PARTLY
+
+if TYPE_CHECKING:
+    from assay.data.samples import Sample
+
+ENOUGH = PARTLY  # support from which something counts as said
+_NO = {"false", "no", "0", "0.0", "unanswerable", "not answerable", "none", "否", "不可回答"}
+_YES = {"true", "yes", "1", "1.0", "answerable", "full", "partial", "是", "可回答"}
+
+
+class Answerability(NamedTuple):
+    """True, False or None where nothing tells; and what it was found out from."""
+
+    holds: bool | None
+    by: str
+
+
+def find_answerability(sample: Sample) -> Answerability:
+    """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words.
+
+    No contexts hold no answer, even to a question that is told to be answerable.
+    """
+    told = read_answerable(sample)
+    if told is not None and not (told and sample.contexts == ()):
+        return Answerability(told, "answerable")
+    if sample.gold_ids is not None:
+        found = _by_gold(sample)
+        if found is not None:
+            return Answerability(found, "gold_ids")
+    if sample.contexts is not None and not sample.contexts:
+        return Answerability(holds=False, by="contexts")
+    return _by_reference(sample)
+
+
+def read_answerable(sample: Sample) -> bool | None:
+    """What a column `answerable` says; a value that says neither, such as an empty one, is as good as none."""
+    for name, value in sample.others.items():
+        if has_any([name], ANSWERABLE) and value is not None:
+            text = str(value).strip().lower()
+            if text in _NO or text in _YES:
+                return text in _YES
+    return None
+
+
+def _by_gold(sample: Sample) -> bool | None:
+    if not sample.gold_ids:
+        return False
+    ids = ids_of_contexts(sample)
+    return None if ids is None else any(not ids.isdisjoint(group) for group in sample.gold_ids)
+
+
+def ids_of_contexts(sample: Sample) -> set[str] | None:
+    """Ids of the contexts; None where the sample does not tell them."""
+    if sample.context_ids is not None:
+        return set(sample.context_ids)
+    named = [context.id for context in sample.contexts or () if context.id]
+    return set(named) if sample.contexts is not None and len(named) == len(sample.contexts) else None
+
+
+def _by_reference(sample: Sample) -> Answerability:
+    ready = sample_for(sample, "reference")
+    if isinstance(ready, Blank):
+        return Answerability(None, "")
+    support = by_words(ready)
+    if support.status == "abstained":
+        return Answerability(holds=False, by="reference")
+    if support.status != "scored" or support.value is None:
+        return Answerability(None, "")
+    return Answerability(support.value >= ENOUGH, "reference")

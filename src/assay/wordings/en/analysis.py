@@ -1,0 +1,66 @@
+"""Texts in English: what analyses note in results, and what is found in input files."""
+
+from __future__ import annotations
+
+TEXTS = {
+    # Notes of evaluations
+    "evaluate.no_chunk_map": "there is no chunk map: documents are evaluated as they are listed",
+    "evaluate.max_grade": "protocol {protocol}: max_grade = {chosen:g}, because the largest grade in the judgments is {grade:g}",
+    "evaluate.training_unjudged": "{n:,} training {n:query has|queries have} no judgments and {n:is|are} not used, for example {query}",
+    # Answers
+    "answers.either": "{fields:or}",
+    "answers.marks": "[1] marks",
+    "answers.cited": "[1] marks in the answers, which extractive answers do not have",
+    "answers.needs": "{label} ({field})",
+    "answers.not_computed": "{label} is left out: it needs {lack}",
+    "stage_why.by": "according to {field}",
+    "stage_why.no_support": "no statement is supported by a context",
+    "stage_why.unsupported": "{n} of {of} statements",
+    "stage_why.unsaid": "the answer does not say what the reference says",
+    "stage_why.refusal_open": "it refuses, and whether the contexts hold the answer is not known",
+    # Experiments
+    "experiment.time_unknown": "{name}: the time of {stage} is not known, as all replies came from a cache",
+    "experiment.time_partly": "{name}: the times of {stage} are those of {n:,} of {of:,} queries; the others were answered from a cache",
+    # Gates
+    "gate.rule_not_worse": "{measure} not worse than {baseline} by {margin:g}",
+    # Agreement with people
+    "calibrate.stamp": "kappa {value:.2f} on {n} labels",
+    "calibrate.stamp_open": "on {n} labels",
+    "validate.no_score": "{name} has no value",
+    "validate.no_human": "people gave no value",
+    # Findings in judgments and runs; the number stands before them
+    "check.duplicate_judgment": "{n:pair is|pairs are} judged more than once: evaluation stops unless --dedupe keeps the first",
+    "check.grade_not_finite": "{n:grade is|grades are} NaN or infinite",
+    "check.negative_grade": "{n:grade is|grades are} negative: pooled but not judged, never relevant",
+    "check.fractional_grade": "{n:grade is a fraction|grades are fractions}: kept as they are here, cut off by trec_eval",
+    "check.no_relevant": "{n:query has|queries have} no document with a grade above 0",
+    "check.duplicate_document": "{n:document is|documents are} listed more than once for a query: evaluation stops unless --dedupe keeps the first",
+    "check.score_not_finite": "{n:score is|scores are} NaN or infinite",
+    "check.all_tied": "{n:query has|queries have} the same score for all documents: document ids alone decide the order",
+    "check.unsorted": "{n:query is|queries are} not sorted by score: documents are ranked by score, not by the order of lines",
+    "check.rank_contradicts": "{n:query has|queries have} ranks that contradict the scores: the scores count",
+    "check.no_common": "judged {n:query|queries}, none of them in the run: the judgments have {judged!r}, the run has {listed!r}",
+    "check.missing": "judged {n:query is|queries are} missing from the run and {n:counts|count} as 0 unless --missing skip",
+    "check.not_judged": "{n:query|queries} of the run {n:is|are} not judged and left out",
+    "check.unjudged": "{n:document|documents} in the top {k} ({share:.0%}) {n:is|are} unjudged and {n:counts|count} as not relevant",
+    "check.blanks": "{n:row has|rows have} blanks around {column}: such ids match nothing",
+    "check.chunks": "{n:id is|ids are} not judged, but {n:looks|look} like {n:a chunk|chunks} of judged documents: use --fold and --chunk-map '{pattern}'",
+    "finding.duplicate judgment": "duplicate judgment",
+    "finding.grade not finite": "grade not finite",
+    "finding.negative grade": "negative grade",
+    "finding.fractional grade": "fractional grade",
+    "finding.no relevant document": "no relevant document",
+    "finding.duplicate document": "duplicate document",
+    "finding.score not finite": "score not finite",
+    "finding.all scores tied": "all scores tied",
+    "finding.unsorted run": "unsorted run",
+    "finding.rank contradicts score": "rank contradicts score",
+    "finding.no common query": "no common query",
+    "finding.missing query": "missing query",
+    "finding.query without judgments": "query without judgments",
+    "finding.unjudged documents": "unjudged documents",
+    "finding.blanks around ids": "blanks around ids",
+    "finding.ids look like chunks": "ids look like chunks",
+    "finding.ids in two forms": "ids in two forms",
+    "finding.ids in other forms": "ids in other forms",
+}

@@ -1,0 +1,28 @@
+"""Texts in Chinese: validation."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "column.score": "分数",
+    "column.threshold": "阈值",
+    "validate.title": "{name}：比较 {rows} 行中的 {compared} 行，{groups} 组不同的上下文",
+    "validate.accuracy": "平衡准确率",
+    "validate.difference": "{name} 的 AUROC 减去",
+    "validate.published": "{name}（已发表）",
+    "validate.human": "人工标注：{human}；区间为对上下文组重采样的百分位数",
+    "validate.positive": "{of} 行中 {n} 行为正例（人工标注为 {positive}，数值则为不低于它）",
+    "validate.no_positive": "未计算 AUROC：请用 --positive 指定从哪个值起算正例",
+    "validate.given_threshold": "平衡准确率：分数不低于 {threshold:g} 视为正例",
+    "validate.threshold": "平衡准确率：每五分之一的行使用对其余行最优的阈值；表中阈值为对全部行最优者",
+    "validate.left_out": "剔除 {n} 行：{reason}",
+    "standing.method": "{name}：{figures}；{blind}",
+    "standing.figures": "与人工在 MTRAG 上 Spearman {rho:.2f}（AUROC {mtrag:.2f}；BEGIN {begin:.2f}，SummEdits {summedits:.2f}）",
+    "standing.published": "取决于模型；已发表的评审（RAGAS）与人工在 MTRAG 上 Spearman {rho:.2f}、AUROC {mtrag:.2f}",
+    "standing.words": "看不出换词改写和施受关系；除数字、名称和否定外，也看不出多数一词之差",
+    "standing.embedding": "看不出切题、貌似合理却无依据的内容，也看不出多数一词之差",
+    "standing.overlap": "看不出数字的不同写法、否定、反义和语序",
+    "standing.contains": "只认逐字照抄",
+    "standing.llm": "请与人工比较：assay calibrate --score",
+    "validate.line": "{name}：{score} 与人工最一致，{by} {value:.3f}（{n:,} 行）。",
+    "validate.no_best": "{name}：{n:,} 行中没有分数可与人工比较。",
+}

@@ -1,0 +1,306 @@
+"""The tree of commands: one screen of help, examples that run, former names that say where they went."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shlex
+import shutil
+from unittest.mock import patch
+
+import click
+import pytest
+
+import workplace
+from assay.cli import COMMANDS, FORMER, app
+from assay.cli.pages import fold, texts_of
+from assay.cli.tree import GROUPS
+from assay.report.tables import width
+from assay.testing import FakeLLM
+from assay.text.weights import find_minilm
+from assay.wordings import LANGUAGES, texts
+from net.making import JUDGED, judge_by_texts
+
+KEPT = next(JUDGED.glob("*.sqlite"))
+
+
+def walk(command: click.Command, path: str) -> list[tuple[str, click.Command]]:
+    found = [(path, command)]
+    if isinstance(command, click.Group):
+        found += [one for name, inner in command.commands.items() for one in walk(inner, f"{path} {name}")]
+    return found
+
+
+ALL = [
+    one
+    for name in (*COMMANDS, *FORMER)
+    for one in walk(app.get_command(click.Context(app), name), name)  # type: ignore[arg-type]
+]
+PATHS = [path for path, _ in ALL]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_help_of_the_program_fits_on_one_screen(lang, call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code, out, _ = call("--help", "--lang", lang)
+    assert code == 0
+    assert len(out.splitlines()) <= 40
+    assert max(map(width, out.splitlines())) <= 100
+    assert call("--lang", lang)[1] == out
+
+
+def test_every_command_has_a_module_and_a_place_in_a_group():
+    assert len(COMMANDS) == len(set(COMMANDS)) == sum(len(names) for _, names in GROUPS)
+    for name in COMMANDS:
+        assert importlib.import_module(f"assay.cli.{name}").command.name == name
+    assert not set(COMMANDS) & set(FORMER)
+
+
+@pytest.mark.parametrize(("path", "command"), ALL, ids=PATHS)
+def test_every_parameter_is_explained_in_both_languages(path, command):
+    missing = [key for key in texts_of(command) for lang in LANGUAGES if key not in texts(lang)]
+    assert missing == []
+
+
+def test_no_explanation_is_of_an_option_that_is_gone():
+    used = {key for _, command in ALL for key in texts_of(command)}
+    kept = {key for key in texts("en") if key.startswith("option.")}
+    assert kept - used - {"option.help", "option.version", "option.lang"} == set()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_help_of_every_command_ends_with_an_example(path, call):
+    code, out, _ = call(*path.split(), "--help")
+    head, _, examples = out.rpartition("Examples:\n")
+    assert (code, bool(head)) == (0, True)
+    assert all(line.startswith("  assay ") for line in examples.splitlines())
+    assert path in {"measures", "protocols"} or call("help", *path.split()[:2])[1] == out or path.count(" ") > 1
+
+
+@pytest.mark.parametrize("path", ["version", "help"])
+def test_words_that_people_type_are_understood(path, call):
+    code, out, err = call(path)
+    assert (code, err) == (0, "")
+    assert out == call("--version" if path == "version" else "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("topic", "shown"),
+    [("ndcg", "ndcg"), ("P_10", "precision"), ("rag", "rag:"), ("formats", "Files that Assay reads"), ("measures", "measure"),
+     ("protocols", "protocol"), ("compare", "Usage: assay compare"), ("sweep", "Usage: assay sweep")],
+)  # fmt: skip
+def test_help_knows_measures_protocols_formats_and_commands(topic, shown, call):
+    code, out, _ = call("help", topic)
+    assert (code, out.startswith(shown)) == (0, True)
+
+
+def test_help_of_an_unknown_topic_names_what_is_like_it(call):
+    code, out, err = call("help", "ndgc")
+    assert (code, out) == (2, "")
+    assert err.startswith("assay: unknown topic 'ndgc'; did you mean ndcg")
+    assert "answers: " in call("help", "protocols", "answers")[1]
+
+
+# Examples ------------------------------------------------------------------------------------------------------------
+
+DASHSCOPE, OLLAMA, WEB = (
+    "https://dashscope.aliyuncs.com/compatible-mode/v1",
+    "http://127.0.0.1:11434/v1",
+    "http://127.0.0.1:8000",
+)
+SLOW = {
+    "embedder=minilm": "embedder=minilm --runs 2 --candidates 3",
+    "--seconds 60": "--seconds 0.1",
+    "search --throughput": "search --throughput --seconds 0.1",
+}
+# Elsewhere: the net runs the demo, tests/text fetches a model; the rest would open a browser or need an answer.
+ELSEWHERE = ("assay demo", "assay env models get")
+NO = ("gate", "check")  # an example may well be told no
+
+
+def examples() -> list[str]:
+    found = [line.replace(" \\\n", " ") for name, command in ALL if name not in FORMER for line in command.examples]
+    return [line for line in dict.fromkeys(found) if not line.startswith(ELSEWHERE)]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples") / "all"
+    folder.mkdir()
+    workplace.fill(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def servers():
+    with FakeLLM(judge_by_texts) as judge, workplace.web_server() as web:
+        yield judge.url, web
+
+
+@pytest.mark.parametrize("line", examples())
+def test_an_example_of_the_help_runs(line, filled, servers, tmp_path, call, monkeypatch):
+    if "minilm" in line and find_minilm() is None:
+        pytest.skip("minilm is not here")
+    judge, web = servers
+    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    kept = {"XDG_CACHE_HOME": str(tmp_path / ".home"), "RERANK_KEY": "k", "ASSAY_BASE_URL": judge, "ASSAY_LANG": "en"}
+    for old, new in {DASHSCOPE: f"{judge} --prices prices.toml", OLLAMA: judge, WEB: web, **SLOW}.items():
+        line = line.replace(old, new)
+    with patch.dict(os.environ, kept):
+        if "env cache" in line:
+            (tmp_path / ".home" / "assay").mkdir(parents=True)
+            for place in (tmp_path / ".home" / "assay" / "llm.sqlite", tmp_path / "judging.sqlite"):
+                shutil.copy(KEPT, place)
+        words = [name for word in shlex.split(line) for name in globbed(word, tmp_path)]
+        code, out, err = call(*words[1:])
+    assert code in ({0, 1} if words[1] in NO else {0}), err
+    assert out or err
+
+
+def globbed(word, folder):
+    return sorted(path.name for path in folder.glob(word)) if word.startswith("*") else [word]
+
+
+# Former names and options --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_a_former_name_is_hidden_and_says_where_it_went(name, call):
+    assert f"  {name} " not in call("--help")[1]
+    code, out, _ = call(name, "--help")
+    assert code == 0
+    assert f"Usage: assay {name}" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("sweep qrels.txt one.run --k 1,3", "assay sweep is now: assay evaluate --sweep K,K,..."),
+        ("explain qrels.txt one.run q00", "assay explain is now: assay evaluate --explain QUERY"),
+        ("measures ndcg", "assay measures is now: assay help"),
+        ("fuse one.run two.run --method combsum --k 3 -o f.run", "--method is now: --by"),
+        ("cost --method x,per_query=1", "--method is now: --variant"),
+    ],
+)
+def test_one_line_says_where_a_name_or_an_option_went(line, said, call, two_systems):
+    _, _, err = call(*line.split())
+    assert [one for one in err.splitlines() if "is now:" in one] == [said]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("sweep qrels.txt one.run two.run --k 1,3 -m recall", "evaluate qrels.txt one.run two.run --sweep 1,3 -m recall"),
+        ("explain qrels.txt one.run q00 -m map", "evaluate qrels.txt one.run --explain q00 -m map"),
+        ("measures map", "help map"),
+        ("protocols rag", "help rag"),
+        ("protocols", "help protocols"),
+        ("models", "env models"),
+        ("roi --gain 0.2 --cost-per-query 0.1 --queries-per-day 9 --revenue-per-query 1",
+         "cost --roi --gain 0.2 --cost-per-query 0.1 --queries-per-day 9 --revenue-per-query 1"),
+        ("cost --method x,per_query=1", "cost --variant x,per_query=1"),
+    ],
+)  # fmt: skip
+def test_a_former_name_prints_what_the_name_of_today_prints(old, new, call, two_systems):
+    was, now = call(*old.split()), call(*new.split())
+    assert was[:2] == now[:2]
+    assert was[1]
+
+
+# Options -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate qrels.txt one.run -m map",
+        "evaluate qrels.txt one.run --sweep 1,3",
+        "compare qrels.txt one.run two.run -m map",
+        "diagnose qrels.txt one.run",
+        "gate qrels.txt one.run --fail-under map=0.1",
+        "cost --variant x,per_query=1",
+        "cost --roi --gain 0.2 --cost-per-query 0.1 --queries-per-day 9 --revenue-per-query 1",
+    ],
+)
+def test_output_writes_a_file_and_prints_the_table_unless_it_should_be_quiet(line, call, two_systems):
+    table = call(*line.split())[1]
+    code, out, err = call(*line.split(), "-o", "o.json")
+    assert (code, out, err.splitlines()[-1]) == (0, table, "wrote o.json")
+    assert (two_systems / "o.json").read_text(encoding="utf-8").startswith("{")
+    code, out, err = call(*line.split(), "-o", "q.json", "--quiet")
+    assert (code, out, err) == (0, "", "wrote q.json\n")
+    assert facts(two_systems / "q.json") == facts(two_systems / "o.json")
+
+
+def facts(place):
+    return {
+        name: one
+        for name, one in json.loads(place.read_text(encoding="utf-8")).items()
+        if name not in {"command", "date"}
+    }
+
+
+def test_format_is_what_is_printed_and_the_suffix_what_is_written(call, two_systems):
+    line = ["evaluate", "qrels.txt", "one.run", "-m", "map"]
+    printed = {kind: call(*line, "--format", kind)[1] for kind in ("table", "csv", "latex", "markdown")}
+    _, out, _ = call(*line, "--format", "csv", "-o", "o.md")
+    assert (out, (two_systems / "o.md").read_text(encoding="utf-8")) == (printed["csv"], printed["markdown"])
+    for name in ("o", "o.txt", "o.data"):  # such a suffix says nothing
+        _, out, _ = call(*line, "--format", "latex", "-o", name)
+        assert (out, (two_systems / name).read_text(encoding="utf-8")) == (printed["latex"], printed["latex"])
+
+
+def test_the_output_says_that_the_first_system_is_the_baseline_unless_one_is_named(call, two_systems):
+    line = ["compare", "qrels.txt", "two.run", "one.run", "-m", "map"]
+    assert "Baseline: two, the first given; --baseline names another." in call(*line)[1]
+    assert "the first given" not in call(*line, "--baseline", "two")[1]
+    assert "the first given" not in call(*line, "--all-pairs")[1]
+
+
+def test_measures_are_listed_with_commas(call, two_systems):
+    measures = "ndcg(gain='exp', ideal='full')@10,map,P.1,3"
+    _, out, _ = call("evaluate", "qrels.txt", "one.run", "-m", measures)
+    assert out.split("\n")[0].split() == ["system", "ndcg@10", "map", "P.1", "P.3"] or "map" in out.split("\n")[0]
+
+
+def test_an_option_without_the_one_it_belongs_to_is_refused(call, two_systems):
+    code, out, err = call("evaluate", "qrels.txt", "one.run", "--recall-target", "0.5")
+    assert (code, out) == (2, "")
+    assert (
+        err
+        == "assay: --recall-target belongs to --sweep: give that too, or leave it out (see: assay evaluate --help)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("evaluate qrels.txt one.run --metrics map", "there is no option '--metrics': measures are given with -m"),
+        ("evaluate --qrels qrels.txt one.run", "there is no option '--qrels': the judgments come first, without an option"),
+        ("evaluate qrels.txt --run one.run", "there is no option '--run': the runs come after the judgments, without an option"),
+        ("evaluate qrels.txt one.run --ties none", "--ties: 'none' is not one of docid, given, expected"),
+        ("diagnose qrels.txt one.run --k 0", "--k: 0 is out of range: expected 1 or more"),
+        ("diagnose qrels.txt one.run --k many", "--k: 'many' is not a whole number"),
+        ("evaluate", "JUDGMENTS|FILE is missing"),
+        ("evaluate qrels.txt one.run -m", "-m needs a value"),
+        ("evaluate qrels.txt one.run --dedupe=1", "--dedupe takes no value"),
+        ("convert run a b c", "too many arguments: c"),
+        ("evalute", "unknown command 'evalute'; did you mean evaluate"),
+        ("env chace", "unknown command 'chace'; did you mean cache"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_in_one_line_with_its_cure(words, said, call, two_systems):
+    code, out, err = call(*words.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+
+
+def test_chinese_lines_do_not_begin_with_a_closing_mark():
+    text = "用相关性标注给检索结果打分，" * 12
+    lines = fold(text, 40)
+    assert len(lines) > 4
+    assert all(width(line) <= 41 for line in lines)
+    assert not any(line[0] in "，。；：、）" for line in lines)
+    assert "".join(lines) == text

@@ -1,0 +1,179 @@
+"""A record of every part of a result, as small as it can be and still show marks, statuses and numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import assay
+from assay.analysis.answers import answer_details
+from assay.data.protocol import Target
+from assay.messages import say
+from assay.results.bench import Bench, Histogram, Latency, Load
+from assay.results.check import Finding, InputCheck
+from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Reference, Row, StageTime
+from assay.results.explanation import Explanation
+from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
+from assay.results.reranker import RerankerEvaluation
+from assay.results.trust import Bias, Calibration, Corrected, Noise, ScoreAgreement, Validation
+from assay.stats.agreement import Agreement, Confusion
+from assay.stats.intervals import Interval
+from assay.stats.prediction_powered import PredictionPowered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay.data.record import Record
+
+JUDGED = {f"q{i}": {"a": 2, "b": 1, "c": 0} for i in range(24)}
+RUNS = {
+    "bm25": {q: {"c": 3.0, "a": 2.0, "b": 1.0} for q in JUDGED},
+    "dense": {q: {"a": 3.0, "b": 2.0, "c": 1.0} if i % 8 else {"c": 1.0} for i, q in enumerate(JUDGED)},
+    "broken": {q: {"c": 3.0, "x": 2.0} if i % 3 else {"a": 1.0} for i, q in enumerate(JUDGED)},
+}
+SAMPLES = [
+    {"id": "1", "question": "When?", "answer": "It opened in 1889. Bananas are yellow.", "contexts": ["It opened in 1889."], "reference": "In 1889."},
+    {"id": "2", "question": "Where?", "answer": "I do not know.", "contexts": ["It stands in Paris."], "reference": "In Paris."},
+    {"id": "3", "question": "Who?", "answer": "Eiffel built the tower.", "contexts": ["Eiffel built the tower."], "reference": "Eiffel built it."},
+]  # fmt: skip
+
+
+def interval(estimate: float, half: float = 0.03125) -> Interval:
+    return Interval(estimate, estimate - half, estimate + half, 0.95, "t", 40)
+
+
+def scores(protocol: str = "rag"):
+    return [
+        assay.evaluate(JUDGED, run, ["ndcg@5", "recall@5"], protocol=protocol, name=name) for name, run in RUNS.items()
+    ]
+
+
+def comparison():
+    return assay.compare(scores())
+
+
+def answers():
+    other = [{**one, "answer": "It opened in 1889."} for one in SAMPLES]
+    measures = ["faithfulness", "token_f1"]
+    return answer_details(
+        [
+            assay.answers(SAMPLES, measures, method="words", name="alpha"),
+            assay.answers(other, measures, method="words", name="beta"),
+        ]
+    )
+
+
+def bench() -> Bench:
+    slow = Latency(interval(200.0, 4.0), interval(301.25, 9.0), interval(402.0, 30.0), 210.0, 44.0)
+    quick = Latency(interval(0.000221, 1e-5), interval(0.0005, 1e-5), interval(0.0008, 1e-5), 0.0003, 0.0)
+    histogram = Histogram((100.0, 200.0, 300.0), (40, 60))
+    loads = (
+        Load("closed", 1, 50, None, 60.0, 100, {}, {}, 50.0, slow, None, histogram),
+        Load("closed", 4, 50, None, 60.0, 400, {"timeout": 3}, {}, 180.25, quick, None, None),
+        Load("closed", 2, 50, None, 60.0, 0, {"refused": 9}, {}, 0.0, None, None, None),
+    )
+    goal = Target("latency_p95", 500.0, 300.0, below=True, strict=True, unit="ms")
+    return Bench("http://localhost/rerank", loads, (say("bench.hopeless"),), texts="demo", goal=goal)
+
+
+def check() -> InputCheck:
+    return InputCheck(
+        (Finding("q.qrels", "unjudged", 12, "queries", ("q1", "q2")), Finding("a.run", "twice", 3, "x", error=True))
+    )
+
+
+def experiment() -> Findings:
+    def row(name: str, mean: float, verdict: str, p: float | None, **more: object) -> Row:
+        qualities = {
+            "ndcg@10": Quality(interval(mean), p, verdict), "faithfulness": Quality(interval(mean / 2), None, "", "words"),
+        }  # fmt: skip
+        given: dict = {
+            "quality": qualities, "latency_ms": {"mean": 8.5, "p50": 6.0, "p95": 12.25, "p99": 40.0}, "cost_per_query": 0.0,
+            "stages": (StageTime("retrieve", 4.0, 9.5, 1200, 0.25, money_estimated=True),),
+            "index": IndexTrace(1.25, 155, 20480, 1048576), "stages_chosen": {"retrieve": {"embedder": "wordllama"}},
+        }  # fmt: skip
+        return Row(name, "done", **{**given, **more})
+
+    rows = (
+        row("base", 0.65, "", None, pareto=True),
+        row("better", 0.78, "better", 0.001, cost_per_query=0.0002, cost_estimated=True, pareto=True),
+        row("worse", 0.41, "worse", 0.004, latency_ms={"p95": 210.0}),
+        Row("lost", "failed", "no such model"),
+    )
+    held = Holdout(12, 28, "ndcg@10", interval(0.75), interval(0.66), interval(0.09), 0.0123, "better")
+    reference = Reference("a paper", {"base": {"ndcg@10": 0.61}})
+    return Findings(rows, "ndcg@10", ("ndcg@10", "faithfulness"), "base", "better", held, reference=reference)
+
+
+def explanation() -> Explanation:
+    return Explanation(
+        "q1", "ndcg@3", ("rank", "document", "gain"), (("1", "a", "1.0000"),), ("sum 1.0000",), 1.0, "trec"
+    )
+
+
+def judging() -> Judging:
+    vote = Vote("m", 0, "scored", "", 1.0, "on the topic")
+    verdicts = (
+        PairVerdict("q1", "a", "scored", "", 1.0, "on the topic", (vote,)),
+        PairVerdict("q1", "b", "failed", "parse", None, "no grade", ()),
+    )
+    return Judging("m", verdicts, {"m": Bill(2, 1, 900, 80, 0.0125, 0.0, "USD", 0, 1)}, 4000, cut=1)
+
+
+def judging_plan() -> JudgingPlan:
+    return JudgingPlan(40, {"m": Estimate(40, 8, 32, 12000, 900, 0.0421, 0.0842, "USD")})
+
+
+def reranker() -> RerankerEvaluation:
+    found = comparison()
+    return RerankerEvaluation(
+        {"p50": 12.5, "p95": 48.75, "p99": 60.0, "mean": 20.0, "std": 4.0}, {f"q{i}": 12.5 for i in range(24)},
+        {f"q{i}": 3 for i in range(24)}, 4200, 0.125, {"timeout": 2}, {"method": "embedding", "embedder": "wordllama"},
+        estimated=True, comparison=found, scores=found.scores,
+    )  # fmt: skip
+
+
+def calibration() -> Calibration:
+    agreed = Agreement(0.62, "kappa", 60, interval(0.62))
+    powered = PredictionPowered(0.71, 0.02, interval(0.71), 0.5, 20.0, 10, 30)
+    return Calibration(
+        "m", 60, 12, 0.725, agreed, agreed, agreed, Confusion((0.0, 1.0), ((20, 4), (6, 30)), 60), interval(0.05),
+        (Bias(0.0, 24, interval(0.1)), Bias(1.0, 36, interval(-0.05))), (Noise("m", 20, 0.15, 0.25),), agreed,
+        (Corrected("bm25", "ndcg@10", 10, 30, 0.7, 0.75, powered),), (say("calibrate.few", n=60, enough=100),),
+        "kappa 0.62", poor=False,
+    )  # fmt: skip
+
+
+def validation() -> Validation:
+    agreed, apart = Agreement(0.812, "auroc", 80, interval(0.812)), Agreement(0.12, "auroc", 80, interval(0.12))
+    return Validation(
+        "dev", "human", 3.0, None, 90, 80, 30, 40,
+        (
+            ScoreAgreement("words", "method", 85, agreed, agreed, agreed, 0.625, None),
+            ScoreAgreement("ragas.faithfulness", "published", 80, apart, apart, apart, 0.5, apart),
+        ),
+        {"no answer": 10}, (),
+    )  # fmt: skip
+
+
+SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
+    "answers": answers,
+    "bench": bench,
+    "calibration": calibration,
+    "check": check,
+    "comparison": comparison,
+    "cost": lambda: assay.cost([assay.PricedMethod("x", price=0.025, tokens=800)]),
+    "diagnoses": lambda: assay.diagnose(JUDGED, RUNS["broken"], protocol="rag"),
+    "experiment": experiment,
+    "explanation": explanation,
+    "gates": lambda: assay.gate(
+        scores()[0],
+        [assay.Threshold("recall@5", at_least=0.4), assay.Threshold("ndcg@5", at_least=0.99)],
+        not_worse_than=scores()[1],
+    ),
+    "judging": judging,
+    "judging_plan": judging_plan,
+    "reranker": reranker,
+    "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),
+    "sweep": lambda: assay.sweep(JUDGED, RUNS, [1, 3, 5]),
+    "validation": validation,
+}

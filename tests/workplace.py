@@ -1,0 +1,153 @@
+"""A folder with every file that command lines of the README and of the help name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import assay
+from net import making
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+_MODULE = """
+def rerank(query, documents):
+    return list(range(len(documents)))
+
+def score(query, documents):
+    return [float(len(document)) for document in documents]
+
+def search(query):
+    return [query]
+"""
+
+
+def fill(folder: Path) -> None:
+    """Put all of it there."""
+    making.odd_runs(folder)
+    making.pairs(folder)
+    for name in ("twice", "chunks", "partial"):
+        (folder / f"{name}.run").unlink()
+    priced = '[[price]]\nhost = "127.0.0.1"\nmodel = "qwen-plus"\ninput = 1.0\noutput = 4.0\ncurrency = "USD"\n'
+    (folder / "prices.toml").write_text(f"{priced}date = 2026-11-01\n", encoding="utf-8")
+    _runs(folder)
+    _texts(folder)
+    _answers(folder)
+    _results(folder)
+    (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
+    shutil.copytree(EXAMPLES, folder / "examples")
+    shutil.copy(EXAMPLES / "tone.md", folder)
+    (folder / "experiment.toml").write_text(
+        '[data]\ndocuments = "docs.jsonl"\nqueries = "queries.jsonl"\njudgments = "qrels.txt"\n'
+        '[[retrieve]]\nname = "bm25"\nmethod = "bm25"\n[[retrieve]]\nname = "hybrid-less"\nmethod = "bm25"\nk1 = 0.9\n'
+        '[evaluate]\nmeasures = ["ndcg@10"]\n',
+        encoding="utf-8",
+    )
+
+
+def _runs(folder: Path) -> None:
+    shutil.copy(folder / "judgments.qrels", folder / "qrels.txt")
+    pairs = {"one": "keywords", "two": "bm25", "dense": "ngrams", "hybrid": "bm25", "new": "bm25", "old": "keywords", "full": "bm25",
+             "no_memory": "keywords", "retrieved": "keywords", "a": "bm25", "b": "keywords", "c": "ngrams",
+             "aplrob03a": "bm25", "pircRBa1": "ngrams"}  # fmt: skip
+    for name, source in pairs.items():
+        shutil.copy(folder / f"{source}.run", folder / f"{name}.run")
+    lists = assay.read_run(folder / "retrieved.run").to_dict()
+    turned = {query: {doc: float(place) for place, doc in enumerate(docs)} for query, docs in lists.items()}
+    assay.write_run(assay.Run.from_dict(turned, "reranked"), folder / "reranked.run")
+    (folder / "out").mkdir()
+    (folder / "out" / "v2.run.gz").write_bytes(gzip.compress((folder / "bm25.run").read_bytes()))
+    (folder / "beir-folder" / "qrels").mkdir(parents=True)
+    rows = [line.split() for line in (folder / "qrels.txt").read_text(encoding="utf-8").splitlines()]
+    beir = "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{g}\n" for q, _, d, g in rows)
+    (folder / "beir-folder" / "qrels" / "test.tsv").write_text(beir, encoding="utf-8")
+    (folder / "variants.csv").write_text("system,description\nfull,all parts\nno_memory,no memory\n", encoding="utf-8")
+    shutil.copy(folder / "judgments.qrels", folder / "human.qrels")
+    turned_rows = [f"{q} 0 {d} {min(2, int(g) + making.toss(q + d, 2))}" for q, _, d, g in rows]
+    (folder / "judged.qrels").write_text("\n".join(turned_rows) + "\n", encoding="utf-8")
+    votes = [
+        {"query_id": q, "doc_id": d, "votes": [{"judge": "m", "grade": int(g)}, {"judge": "m", "grade": 1}]}
+        for q, _, d, g in rows[:80]
+    ]
+    making.lines(folder / "details.jsonl", votes)
+
+
+def _texts(folder: Path) -> None:
+    queries, documents = making.read("queries.jsonl"), making.read("documents.jsonl")
+    shutil.copy(folder / "documents.jsonl", folder / "docs.jsonl")
+    for name in ("q.tsv", "queries.tsv"):
+        text = "query_id\ttext\n" + "".join(f"{row['query_id']}\t{row['text']}\n" for row in queries)
+        (folder / name).write_text(text, encoding="utf-8")
+    for name in ("d.tsv", "docs.tsv", "corpus.tsv"):
+        text = "doc_id\ttext\n" + "".join(f"{row['doc_id']}\t{' '.join(row['text'].split())}\n" for row in documents)
+        (folder / name).write_text(text, encoding="utf-8")
+    rows = [f"{row['query_id']},{row['lang']}" for row in queries]
+    (folder / "queries.csv").write_text("query_id,lang\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    making.lines(folder / "bodies.jsonl", [{"query": "{query}"}, {"query": "tea"}])
+    shutil.copy(folder / "records.jsonl", folder / "answers.jsonl")
+
+
+def _answers(folder: Path) -> None:
+    rows = making.sample_rows()
+    making.lines(folder / "samples.jsonl", rows)
+    making.lines(folder / "before.jsonl", rows)
+    shutil.copy(folder / "beta.jsonl", folder / "new.jsonl")
+    cells = [(row["question"], row["answer"], row["contexts"][0]["text"]) for row in rows]
+    lines = ["my_column,answer,contexts", *(",".join(json.dumps(c, ensure_ascii=False).replace('\\"', '""') for c in one)
+                                            for one in cells)]  # fmt: skip
+    (folder / "samples.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    labels = ("Fully attributable", "Not fully attributable")
+    begin = ["question\tanswer\tknowledge\tbegin_label"]
+    begin += ["\t".join((q, a or "-", " ".join(c.split()), labels[i % 2])) for i, (q, a, c) in enumerate(cells * 3)]
+    (folder / "begin.tsv").write_text("\n".join(begin) + "\n", encoding="utf-8")
+
+
+def _results(folder: Path) -> None:
+    judged = str(folder / "qrels.txt")
+    scores = {name: assay.evaluate(judged, str(folder / f"{name}.run"), ["ndcg@10", "map"], name=name)
+              for name in ("one", "two", "old")}  # fmt: skip
+    for name in ("result", "evaluation"):
+        assay.write_result([scores["one"], scores["two"]], folder / f"{name}.json")
+    scores["old"].save(folder / "baseline.json")
+    scores["old"].save(folder / "old.json")  # that gate.toml names
+    assay.compare([scores["one"], scores["two"]]).save(folder / "comparison.json")
+    for name in ("before", "after", "answers"):
+        source = folder / ("before.jsonl" if name != "after" else "new.jsonl")
+        assay.answers(str(source), ["faithfulness"], method="words", name=name).save(folder / f"{name}.json")
+    assay.bench(lambda query, documents: documents, candidates=[50], runs=20, warmup=0, passing="candidates").save(
+        folder / "bench.json"
+    )
+    assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).save(folder / "cost.json")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+
+@contextmanager
+def web_server() -> Iterator[str]:
+    """A server that says {} to everything; gives its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
