@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import http.client
 import json
 import math
+import socket
 import subprocess
 import sys
 import urllib.error
@@ -151,3 +153,19 @@ def test_the_one_object_of_a_text_gets_the_seal_that_the_request_asks_for():
             assert server.requests[0].seal in (reply.text if data else server.requests[0].text)
     with FakeLLM(Answer('{"score": 7}', sealed=False)) as server, Client(server.url, "m") as client:
         assert client.complete(asked).reason == "parse"
+
+
+def test_connections_that_arrive_while_it_stops_are_closed(monkeypatch):
+    unraisable = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda event: unraisable.append(event.exc_value))
+    for _ in range(20):
+        clients = [socket.socket() for _ in range(6)]
+        with FakeLLM() as server:
+            port = int(server.url.split(":")[2].partition("/")[0])
+            for client in clients:
+                client.settimeout(0)
+                client.connect_ex(("127.0.0.1", port))
+        for client in clients:
+            client.close()
+    gc.collect()
+    assert unraisable == []

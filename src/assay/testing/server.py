@@ -108,6 +108,7 @@ class FakeLLM:
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
         await self._stopped.wait()
+        await _stop_accepting(server, self._loop)
         server.close()
         for task in list(talks):
             task.cancel()
@@ -147,6 +148,14 @@ class FakeLLM:
         if not isinstance(said, (str, Answer)):
             said = said(received)
         return Answer(said) if isinstance(said, str) else said
+
+
+async def _stop_accepting(server: asyncio.Server, loop: asyncio.AbstractEventLoop) -> None:
+    """Accept no more, and wait until what was accepted has its transport: a closed server leaves it open for good."""
+    for listening in server.sockets:
+        loop.remove_reader(listening.fileno())
+    for _ in range(3):  # the task of a connection, its transport, its first call
+        await asyncio.sleep(0)
 
 
 async def _say(writer: asyncio.StreamWriter, answer: Answer, received: Received) -> bool:
