@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
-from commands import run_assay
+from commands import run_alone
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 os.environ["ASSAY_LANG"] = "en"  # whatever the locale of this machine is
@@ -51,7 +52,7 @@ def demo_run(tmp_path_factory) -> Demo:
     with (place / "demo.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not printed.exists():
-            done = run_assay("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
+            done = run_alone("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
             assert done.returncode == 0, done.stderr
             printed.write_text(done.stdout, encoding="utf-8")
     return Demo(printed.read_text(encoding="utf-8"), place / "demo")
@@ -79,6 +80,8 @@ def call(tmp_path, monkeypatch, capsys):
             code = 0
         except SystemExit as stop:
             code = int(stop.code or 0)
+        finally:
+            gc.enable()  # a process that ends soon does without
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
