@@ -8,7 +8,7 @@ import io
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -62,7 +62,7 @@ def working_in(folder: Path) -> Iterator[None]:
 def run_assay(*words: object, cwd: object = None, **env: str) -> subprocess.CompletedProcess[str]:
     """Call `assay` with these words and variables of the environment; give what it printed and its exit code."""
     told = [str(word) for word in words]
-    with patch.dict(os.environ, env), working_in(Path(str(cwd or "."))):
+    with patch.dict(os.environ, env), working_in(Path(str(cwd))) if cwd else nullcontext():
         code, out, err = call_assay(told)
     return subprocess.CompletedProcess(told, code, out, err)
 

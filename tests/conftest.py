@@ -14,6 +14,8 @@ from commands import run_alone
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 os.environ["ASSAY_LANG"] = "en"  # whatever the locale of this machine is
+# One thread for every product of matrices: the cores are busy with tests, and threads that wait for each other burn them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 settings.register_profile("quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
