@@ -35,10 +35,10 @@ demo: $(VENV)/.installed
 	$(BIN)/assay demo
 
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 stress: $(VENV)/.tested
-	ASSAY_STRESS=1 $(BIN)/python -m pytest -n auto
+	ASSAY_STRESS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.linted
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import NamedTuple
 import pytest
 from hypothesis import HealthCheck, settings
 
-from commands import run_assay
+from commands import run_alone
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 os.environ["ASSAY_LANG"] = "en"  # whatever the locale of this machine is
+# One thread for every product of matrices: the cores are busy with tests, and threads that wait for each other burn them.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
 settings.register_profile("quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -51,7 +54,7 @@ def demo_run(tmp_path_factory) -> Demo:
     with (place / "demo.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not printed.exists():
-            done = run_assay("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
+            done = run_alone("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
             assert done.returncode == 0, done.stderr
             printed.write_text(done.stdout, encoding="utf-8")
     return Demo(printed.read_text(encoding="utf-8"), place / "demo")
@@ -79,6 +82,8 @@ def call(tmp_path, monkeypatch, capsys):
             code = 0
         except SystemExit as stop:
             code = int(stop.code or 0)
+        finally:
+            gc.enable()  # a process that ends soon does without
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ from assay.formats.samples import as_samples, read_samples
 from assay.grounding import support_of
 from assay.grounding.agreement import FIGURES, describe_agreement
 from assay.grounding.recipes import word_overlap
+from commands import run_assay
 
 ROOT = Path(__file__).parents[2]
 FACTS = "Oolong tea is steeped for three minutes. The river is 1,078 miles long. Anna wrote the letter in May 1990."
@@ -150,11 +149,8 @@ def file(tmp_path):
     return path
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "assay", "calibrate", *arguments], capture_output=True, text=True, check=False,
-        encoding="utf-8",
-    )  # fmt: skip
+def run(*arguments: str):
+    return run_assay("calibrate", *arguments)
 
 
 def test_the_command_prints_a_table_beside_published_scores(file):

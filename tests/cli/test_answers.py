@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -16,6 +14,7 @@ import assay
 from assay.analysis.warnings import agreement
 from assay.testing import seal_of
 from assay.text.static import wordllama_folder
+from commands import run_assay
 
 TEA = "Green tea is made in Japan."
 CAT = "Cats sleep for sixteen hours."
@@ -103,14 +102,7 @@ def write(folder, samples, name="samples.jsonl"):
 
 
 def run(folder, *arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "assay", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run_assay(*arguments, cwd=folder)
     assert done.returncode == code, done.stderr + done.stdout
     return done
 

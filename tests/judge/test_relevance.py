@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import re
 import signal
@@ -29,6 +28,7 @@ from assay.llm.prompts import mark_for
 from assay.results.judging import Vote
 from assay.testing import Answer, FakeLLM
 from attacks import INJECTIONS
+from commands import run_assay
 
 
 def question(scale: str = "0-3", lang: str = "en", **options) -> Question:
@@ -301,27 +301,14 @@ def test_json_has_no_place_for_a_judge(tmp_path):
 # The command ---------------------------------------------------------------------------------------------------------
 
 
-def assay_judge(server: FakeLLM, folder, *words, **options):
-    command = [
-        sys.executable,
-        "-m",
-        "assay",
-        "judge",
-        "--url",
-        server.url,
-        "--cache",
-        str(folder / "cache.sqlite"),
-        *map(str, words),
-    ]
-    if "--model" not in words:
-        command += ["--model", "m"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, **options)
+def words_of(server: FakeLLM, folder, words) -> list[str]:
+    model = [] if "--model" in words else ["--model", "m"]
+    return ["judge", "--url", server.url, "--cache", str(folder / "cache.sqlite"), *map(str, words), *model]
 
 
-def finish(child: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = child.communicate(timeout=120)
-    assert "Traceback" not in err
-    return child.returncode, out, err
+def assay_judge(server: FakeLLM, folder, *words, **env: str) -> tuple[int, str, str]:
+    done = run_assay(*words_of(server, folder, words), cwd=folder, **env)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture
@@ -343,9 +330,7 @@ def by_text(request) -> str:
 
 def test_judgments_and_details_are_written(folder):
     with FakeLLM(by_text) as server:
-        code, _, err = finish(
-            assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl")
-        )
+        code, _, err = assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl")
     assert code == 0
     assert "60 pairs: 60 judged, 0 failed" in err
     assert len(server.requests) == 60
@@ -362,9 +347,9 @@ def test_judgments_and_details_are_written(folder):
 def test_a_second_run_makes_no_call_and_the_same_bytes(folder):
     words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl"]
     with FakeLLM(by_text) as server:
-        finish(assay_judge(server, folder, *words))
+        assay_judge(server, folder, *words)
         first = [(folder / name).read_bytes() for name in ("j.qrels", "d.jsonl")]
-        code, _, err = finish(assay_judge(server, folder, *words))
+        code, _, err = assay_judge(server, folder, *words)
         assert (code, len(server.requests)) == (0, 60)
         assert "0 calls, 60 answers from the cache" in err
     assert [(folder / name).read_bytes() for name in ("j.qrels", "d.jsonl")] == first
@@ -372,9 +357,7 @@ def test_a_second_run_makes_no_call_and_the_same_bytes(folder):
 
 def test_a_dry_run_says_the_price_and_sends_nothing(folder):
     with FakeLLM(by_text) as server:
-        code, out, _ = finish(
-            assay_judge(server, folder, "--pairs", "pairs.jsonl", "--dry-run", "--prices", "prices.toml")
-        )
+        code, out, _ = assay_judge(server, folder, "--pairs", "pairs.jsonl", "--dry-run", "--prices", "prices.toml")
         assert code == 0
         assert "60 pairs for m: 60 calls, 0 more in the cache" in out
         assert "at most" in out and "USD" in out
@@ -387,7 +370,7 @@ def test_the_budget_is_never_overshot_and_the_rest_can_be_judged_later(folder):
 
     words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl", "--prices", "prices.toml"]
     with FakeLLM(model) as server:
-        code, _, err = finish(assay_judge(server, folder, *words, "--max-cost", "1.0"))
+        code, _, err = assay_judge(server, folder, *words, "--max-cost", "1.0")
         spent = len(server.requests) * (500 * 100 + 20 * 400) / 1e6
         assert code == 1
         assert spent <= 1.0
@@ -396,7 +379,7 @@ def test_the_budget_is_never_overshot_and_the_rest_can_be_judged_later(folder):
         details = [json.loads(line) for line in (folder / "d.jsonl").read_text().splitlines()]
         assert {row["reason"] for row in details if row["status"] == "failed"} == {"budget"}
         assert len(details) == 60
-        code, _, _ = finish(assay_judge(server, folder, *words, "--max-cost", "100"))
+        code, _, _ = assay_judge(server, folder, *words, "--max-cost", "100")
         assert (code, len(server.requests)) == (0, 60)
 
 
@@ -420,10 +403,10 @@ def test_the_budget_that_a_dry_run_names_suffices(folder, models):
     words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--prices", "prices.toml"]
     words += [word for model in models for word in ("--model", model)]
     with FakeLLM(costly) as server:
-        _, out, _ = finish(assay_judge(server, folder, *words, "--dry-run"))
+        _, out, _ = assay_judge(server, folder, *words, "--dry-run")
         named = set(re.findall(r"--max-cost (\d+\.\d{4}) suffices if no call breaks off", out))
         assert len(named) == 1
-        code, _, err = finish(assay_judge(server, folder, *words, "--max-cost", named.pop()))
+        code, _, err = assay_judge(server, folder, *words, "--max-cost", named.pop())
         assert (code, len(server.requests)) == (0, 120 * len(models)), err
 
 
@@ -431,15 +414,15 @@ def test_the_budget_that_a_dry_run_names_suffices(folder, models):
 def test_tokens_and_money_that_the_server_did_not_tell_are_called_estimates(folder, usage, told):
     with FakeLLM(lambda received: Answer(by_text(received), usage=usage)) as server:
         words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--prices", "prices.toml"]
-        _, _, err = finish(assay_judge(server, folder, *words))
+        _, _, err = assay_judge(server, folder, *words)
         assert told in err
-        _, _, again = finish(assay_judge(server, folder, *words, "--lang", "zh"))
+        _, _, again = assay_judge(server, folder, *words, "--lang", "zh")
         assert "估算" not in again  # nothing was used
 
 
 def test_a_budget_needs_a_price(folder):
     with FakeLLM(by_text) as server:
-        code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels", "--max-cost", "1"))
+        code, _, err = assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels", "--max-cost", "1")
     assert (code, "a budget needs a price" in err) == (2, True)
 
 
@@ -452,7 +435,7 @@ def test_a_killed_run_goes_on_where_it_stopped(folder, stress):
 
     words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl", "--concurrency", "4"]
     with FakeLLM(by_text) as server:
-        finish(assay_judge(server, folder, *words, "--cache", folder / "other.sqlite"))
+        assay_judge(server, folder, *words, "--cache", folder / "other.sqlite")
     expected = [(folder / name).read_bytes() for name in ("j.qrels", "d.jsonl")]
     for moment in range(50 if stress else 4):
         for name in (
@@ -465,14 +448,15 @@ def test_a_killed_run_goes_on_where_it_stopped(folder, stress):
         ):
             (folder / name).unlink(missing_ok=True)
         with FakeLLM(model) as server:
-            child = assay_judge(server, folder, *words)
+            command = [sys.executable, "-m", "assay", *words_of(server, folder, words)]
+            child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder)
             wanted = rng.randrange(0, 55)
             end = time.monotonic() + 20
             while len(server.requests) < wanted and time.monotonic() < end and child.poll() is None:
                 time.sleep(0.002)
             child.send_signal(signal.SIGKILL)
             child.communicate()
-            code, _, _ = finish(assay_judge(server, folder, *words))
+            code, _, _ = assay_judge(server, folder, *words)
             assert code == 0, moment
             assert len(server.requests) <= 60 + 4
         assert [(folder / name).read_bytes() for name in ("j.qrels", "d.jsonl")] == expected
@@ -480,22 +464,9 @@ def test_a_killed_run_goes_on_where_it_stopped(folder, stress):
 
 def test_a_wrong_key_ends_at_once_in_one_line(folder):
     secret = "canary-" + str(4711 * 3) + "-key"
-    environment = {**os.environ, "MY_KEY": secret}
     with FakeLLM(Answer.error(401, f"Incorrect API key provided: {secret}")) as server:
-        child = assay_judge(
-            server,
-            folder,
-            "--pairs",
-            "pairs.jsonl",
-            "-o",
-            "j.qrels",
-            "--details",
-            "d.jsonl",
-            "--key-env",
-            "MY_KEY",
-            env=environment,
-        )
-        code, out, err = finish(child)
+        words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl", "--key-env", "MY_KEY"]
+        code, out, err = assay_judge(server, folder, *words, MY_KEY=secret)
     assert code == 1
     assert "no pair could be judged (key)" in err
     assert not (folder / "j.qrels").exists()
@@ -508,7 +479,7 @@ def test_a_reply_with_half_a_surrogate_pair_is_written(folder):
     words = ["--pairs", "pairs.jsonl", "-o", "j.qrels", "--details", "d.jsonl"]
     with FakeLLM('{"reason": "x\\ud800", "grade": 1}') as server:
         for _ in range(2):
-            code, _, err = finish(assay_judge(server, folder, *words))
+            code, _, err = assay_judge(server, folder, *words)
             assert (code, len(server.requests)) == (0, 60), err
     assert len(assay.read_judgments(folder / "j.qrels")) == 60
     assert json.loads((folder / "d.jsonl").read_text(encoding="utf-8").splitlines()[0])["explanation"] == "x\ufffd"
@@ -516,7 +487,7 @@ def test_a_reply_with_half_a_surrogate_pair_is_written(folder):
 
 def test_an_error_of_the_server_cannot_steer_the_terminal(folder):
     with FakeLLM(Answer.error(400, "\x1b]0;pwn\x07 hi \u202e\nassay: fine")) as server:
-        code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels"))
+        code, _, err = assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.qrels")
     assert code == 1  # nothing could be judged
     lines = err.split("\n")
     assert all(line.isprintable() for line in lines), err
@@ -531,7 +502,7 @@ def test_failures_are_counted_by_reason(folder):
         return by_text(request)
 
     with FakeLLM(model) as server:
-        code, _, err = finish(assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.jsonl", "--lang", "zh"))
+        code, _, err = assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.jsonl", "--lang", "zh")
     assert code == 1
     assert "60 对：已评 59，失败 1（被过滤 1 次）" in err
 
@@ -557,7 +528,7 @@ def test_runs_are_pooled_and_known_pairs_left_out(tmp_path):
         "j.csv",
     ]
     with FakeLLM(grade(1)) as server:
-        code, _, _ = finish(assay_judge(server, tmp_path, *words))
+        code, _, _ = assay_judge(server, tmp_path, *words)
     assert code == 0
     assert assay.read_judgments(tmp_path / "j.csv").to_dict() == {"q1": {"d2": 1.0, "d3": 1.0, "d4": 1.0}}
 
@@ -575,7 +546,7 @@ def test_runs_are_pooled_and_known_pairs_left_out(tmp_path):
 )
 def test_wrong_usage_is_one_line(folder, words, message):
     with FakeLLM(by_text) as server:
-        code, _, err = finish(assay_judge(server, folder, *words))
+        code, _, err = assay_judge(server, folder, *words)
     assert (code, message in err) == (2, True), err
 
 
@@ -585,9 +556,9 @@ def test_ten_thousand_kept_answers_need_no_call(tmp_path, stress):
     rows = [{"query_id": f"q{i // 100}", "doc_id": f"d{i}", "query": "x", "document": f"text {i}"} for i in range(many)]
     (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with FakeLLM(by_text) as server:
-        finish(assay_judge(server, tmp_path, "--pairs", "pairs.jsonl", "-o", "j.qrels"))
+        assay_judge(server, tmp_path, "--pairs", "pairs.jsonl", "-o", "j.qrels")
         assert len(server.requests) == many
-        code, _, err = finish(assay_judge(server, tmp_path, "--pairs", "pairs.jsonl", "-o", "j.qrels"))
+        code, _, err = assay_judge(server, tmp_path, "--pairs", "pairs.jsonl", "-o", "j.qrels")
         assert (code, len(server.requests)) == (0, many)
         assert f"0 calls, {many:,} answers from the cache" in err
 

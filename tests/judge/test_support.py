@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import subprocess
-import sys
 import threading
 from dataclasses import replace
 
@@ -22,6 +20,7 @@ from assay.llm import Client, Limits
 from assay.measures import parse
 from assay.testing import Answer, FakeLLM, seal_of
 from attacks import INJECTIONS
+from commands import run_assay
 from faults import FAULTS, GOOD, IMPATIENT, QUICK
 
 NEXT = "words"  # who judges where the judge fails
@@ -418,9 +417,9 @@ currency = "USD"
 def command(folder, *more, rows=ROWS, cache=True):
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (folder / "prices.toml").write_text(PRICES, encoding="utf-8")
-    line = [sys.executable, "-m", "assay", "answers", "samples.jsonl", "-m", "faithfulness", "--judge", "m",
-            "--prices", "prices.toml", *(["--cache", "cache.sqlite"] if cache else []), *more]  # fmt: skip
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=560)
+    kept = ["--cache", "cache.sqlite"] if cache else []
+    words = ["-m", "faithfulness", "--judge", "m", "--prices", "prices.toml", *kept, *more]
+    return run_assay("answers", "samples.jsonl", *words, cwd=folder)
 
 
 def test_a_dry_run_tells_the_price_and_sends_nothing(tmp_path):
@@ -548,9 +547,8 @@ def test_an_embeddings_server_is_asked_once_for_each_text_and_words_take_over_wh
 
 def embedded(folder, name):
     (folder / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    line = [sys.executable, "-m", "assay", "answers", "samples.jsonl", "-m", "faithfulness", "--method", "s4", "--embedder", name, "--no-cache",
-            "--timeout", "5", "--format", "json"]  # fmt: skip
-    done = subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    words = ["-m", "faithfulness", "--method", "s4", "--embedder", name, "--no-cache", "--timeout", "5"]
+    done = run_assay("answers", "samples.jsonl", *words, "--format", "json", cwd=folder)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import assay
@@ -20,9 +22,16 @@ from assay.errors import UsageError
 from assay.measures import REGISTRY, Measure, parse
 from assay.pipeline.records import Chunk
 
+if TYPE_CHECKING:
+    from assay.data.ranking import Ranking
+
 K = 3
 BUILTIN = [name for name, spec in REGISTRY.items() if spec.of == "rankings" and not spec.needs_subtopics]
 TOP = {"max_grade": 3.0}
+
+
+# All measures look at the same rankings, so that more of them can be drawn.
+MORE = settings(max_examples=3 * settings.default.max_examples)
 
 
 def ready(name: str, k: int | None = K) -> Measure:
@@ -31,33 +40,56 @@ def ready(name: str, k: int | None = K) -> Measure:
     return measure @ k if k and measure.spec.cutoff != "none" else measure
 
 
-def values(measure: Measure, judgments: dict, run: dict) -> dict[str, float]:
-    ranking = rank_mapping(Judgments.from_dict(judgments), run)
-    return dict(zip(ranking.query_ids, measure.compute(ranking), strict=True))
+def ready_all(names: list[str]) -> list[Measure]:
+    return [ready(name) for name in names]
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+ALL = ready_all(BUILTIN)
+WITH_SUBTOPICS = ready_all([name for name, spec in REGISTRY.items() if spec.of == "rankings"])
+CUT = ready_all([name for name in BUILTIN if REGISTRY[name].cutoff != "none"])
+SWAP_SAFE = ready_all([name for name in BUILTIN if REGISTRY[name].swap_safe])
+BEST_IS_ONE = [
+    ready(name, K if REGISTRY[name].cutoff == "required" else None) for name in BUILTIN if REGISTRY[name].ideal_is_one
+]
+
+
+def rank(judgments: dict, run: dict) -> Ranking:
+    return rank_mapping(Judgments.from_dict(judgments), run)
+
+
+def differing(measures: list[Measure], one: Ranking, other: Ranking, *, within: float) -> list[str]:
+    """The measures whose values of two rankings differ."""
+    pairs = [(measure, measure.compute(one), measure.compute(other)) for measure in measures]
+    return [
+        f"{measure}: {a} and {b}"
+        for measure, a, b in pairs
+        if not np.allclose(a, b, rtol=0, atol=within, equal_nan=True)
+    ]
+
+
+@MORE
 @given(pair=strategies.judged_lists(strategies.tied_scores()))
-def test_values_stay_within_the_declared_bounds(name, pair):
-    low, high = REGISTRY[name].bounds
-    found = np.array(list(values(ready(name), *pair).values()))
-    found = found[~np.isnan(found)]
-    assert (found >= low - 1e-12).all()
-    assert (found <= high + 1e-12).all()
+def test_values_stay_within_the_declared_bounds(pair):
+    ranking, beyond = rank(*pair), []
+    for measure in ALL:
+        low, high = measure.spec.bounds
+        found = measure.compute(ranking)
+        found = found[~np.isnan(found)]
+        if (found < low - 1e-12).any() or (found > high + 1e-12).any():
+            beyond.append(f"{measure}: {found} is not within {low} and {high}")
+    assert beyond == []
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@MORE
 @given(pair=strategies.judged_lists(strategies.tied_scores()), seed=st.randoms())
-def test_the_order_of_rows_does_not_matter(name, pair, seed):
+def test_the_order_of_rows_does_not_matter(pair, seed):
     judgments, run = pair
     rows = [(q, d, s) for q, docs in run.items() for d, s in docs.items()]
     mixed = list(rows)
     seed.shuffle(mixed)
-    measure = ready(name)
     judged = Judgments.from_dict(judgments)
     frames = [pl.DataFrame(r, schema=["query_id", "doc_id", "score"], orient="row") for r in (rows, mixed)]
-    first, second = (measure.compute(rank_run(judged, Run(frame))) for frame in frames)
-    np.testing.assert_array_equal(first, second)
+    assert differing(ALL, *(rank_run(judged, Run(frame)) for frame in frames), within=0) == []
 
 
 @given(pair=strategies.judged_lists(strategies.tied_scores()), ties=st.sampled_from(["docid", "given", "expected"]))
@@ -68,17 +100,19 @@ def test_dicts_and_frames_give_the_same_ranking(pair, ties):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field), err_msg=field)
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@MORE
 @given(pair=strategies.judged_lists(strategies.distinct_scores()), order=st.permutations(strategies.DOCS))
-def test_renaming_documents_changes_nothing_without_ties(name, pair, order):
+def test_renaming_documents_changes_nothing_without_ties(pair, order):
     new = dict(zip(strategies.DOCS, order, strict=True))
     renamed = [{q: {new[d]: v for d, v in docs.items()} for q, docs in part.items()} for part in pair]
-    assert values(ready(name), *pair) == pytest.approx(values(ready(name), *renamed), nan_ok=True, abs=1e-12)
+    one, other = rank(*pair), rank(*renamed)
+    assert one.query_ids == other.query_ids
+    assert differing(ALL, one, other, within=1e-12) == []
 
 
-@pytest.mark.parametrize("name", [name for name in BUILTIN if REGISTRY[name].cutoff != "none"])
+@MORE
 @given(pair=strategies.judged_lists(strategies.distinct_scores()))
-def test_appending_below_k_changes_nothing(name, pair):
+def test_appending_below_k_changes_nothing(pair):
     judgments, run = pair
     full = {q: docs for q, docs in run.items() if len(docs) >= K}
     assume(full)
@@ -86,28 +120,39 @@ def test_appending_below_k_changes_nothing(name, pair):
         q: {**docs, **{d: -99.0 - i for i, d in enumerate(strategies.DOCS) if d not in docs}}
         for q, docs in full.items()
     }
-    assert values(ready(name), judgments, full) == pytest.approx(values(ready(name), judgments, longer), nan_ok=True)
+    one, other = rank(judgments, full), rank(judgments, longer)
+    assert one.query_ids == other.query_ids
+    assert differing(CUT, one, other, within=1e-12) == []
 
 
-@pytest.mark.parametrize("name", [name for name, spec in REGISTRY.items() if spec.of == "rankings"])
+@MORE
 @given(pair=strategies.judged_lists(strategies.tied_scores(), low=0), which=st.integers(0, 1))
-def test_queries_alone_or_together_score_the_same(name, pair, which):
+def test_queries_alone_or_together_score_the_same(pair, which):
     judgments, run = pair
-    judged = with_subtopics(judgments)
-    together = rank_run(judged, Run.from_dict(run))
-    measure = ready(name)
-    all_values = dict(zip(together.query_ids, measure.compute(together), strict=True))
+    together = rank_run(with_subtopics(judgments), Run.from_dict(run))
+    values = {str(measure): measure.compute(together) for measure in WITH_SUBTOPICS}
     some = np.arange(which, len(together), 2)
     part = together.only(some)
     assert part.query_ids == together.query_ids[which::2]
-    np.testing.assert_allclose(measure.compute(part), measure.compute(together)[some], rtol=0, atol=1e-14)
+    for measure in WITH_SUBTOPICS:
+        np.testing.assert_allclose(
+            measure.compute(part), values[str(measure)][some], rtol=0, atol=1e-14, err_msg=str(measure)
+        )
     for query in judgments:
         alone = rank_run(
             with_subtopics({query: judgments[query]}), Run.from_dict({q: d for q, d in run.items() if q == query})
         )
-        assert measure.compute(alone)[alone.query_ids.index(query)] == pytest.approx(
-            all_values[query], nan_ok=True, abs=1e-14
-        )
+        here, there = alone.query_ids.index(query), together.query_ids.index(query)
+        pairs = {name: (measure.compute(alone)[here], values[name][there]) for name, measure in named(WITH_SUBTOPICS)}
+        assert {name: pair for name, pair in pairs.items() if not same(*pair)} == {}
+
+
+def named(measures: list[Measure]) -> list[tuple[str, Measure]]:
+    return [(str(measure), measure) for measure in measures]
+
+
+def same(one: float, other: float) -> bool:
+    return bool(np.isclose(one, other, rtol=0, atol=1e-14, equal_nan=True))
 
 
 def test_folded_chunks_of_some_queries_stay_where_they_are():
@@ -132,28 +177,30 @@ def with_subtopics(judgments: dict) -> Judgments:
     return Judgments.of(frame, groups="subtopics")
 
 
-@pytest.mark.parametrize("name", [name for name in BUILTIN if REGISTRY[name].swap_safe])
+@MORE
 @given(judged=strategies.grades(), order=st.permutations(strategies.DOCS), which=st.integers(0, 12))
-def test_moving_a_better_document_up_never_lowers_the_value(name, judged, order, which):
+def test_moving_a_better_document_up_never_lowers_the_value(judged, order, which):
     worth = [judged.get(doc, -1) for doc in order]
     places = [i for i in range(len(order) - 1) if worth[i + 1] > max(worth[i], -1)]
     assume(places)
     place = places[which % len(places)]
     swapped = [*order[:place], order[place + 1], order[place], *order[place + 2 :]]
-    runs = [{"q": {doc: float(-i) for i, doc in enumerate(docs)}} for docs in (order, swapped)]
-    before, after = (values(ready(name), {"q": judged}, run)["q"] for run in runs)
-    assume(not np.isnan(before))
-    assert after >= before - 1e-12
+    before, after = (
+        rank({"q": judged}, {"q": {doc: float(-i) for i, doc in enumerate(docs)}}) for docs in (order, swapped)
+    )
+    changes = {str(measure): (measure.compute(before)[0], measure.compute(after)[0]) for measure in SWAP_SAFE}
+    defined = {name: pair for name, pair in changes.items() if not np.isnan(pair[0])}
+    assert {name: pair for name, pair in defined.items() if not pair[1] >= pair[0] - 1e-12} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in BUILTIN if REGISTRY[name].ideal_is_one])
+@MORE
 @given(judged=strategies.grades(low=0))
-def test_the_ideal_ranking_scores_1(name, judged):
+def test_the_ideal_ranking_scores_1(judged):
     assume(max(judged.values()) >= 1)
     best = sorted(judged, key=lambda doc: -judged[doc])
-    run = {"q": {doc: float(-i) for i, doc in enumerate(best)}}
-    k = K if REGISTRY[name].cutoff == "required" else None
-    assert values(ready(name, k), {"q": judged}, run)["q"] == pytest.approx(1.0, abs=1e-12)
+    ranking = rank({"q": judged}, {"q": {doc: float(-i) for i, doc in enumerate(best)}})
+    values = {str(measure): measure.compute(ranking)[0] for measure in BEST_IS_ONE}
+    assert values == pytest.approx(dict.fromkeys(values, 1.0), abs=1e-12)
 
 
 EXPECTED = {
@@ -194,9 +241,10 @@ def test_other_measures_refuse_expected_ties(name):
 def test_condensed_lists_hold_only_judged_documents(pair):
     judgments, run = pair
     kept = {q: {d: s for d, s in docs.items() if judgments.get(q, {}).get(d, -1) >= 0} for q, docs in run.items()}
+    whole, condensed = rank(judgments, run), rank(judgments, kept)
     for name in ("precision", "ndcg", "average_precision", "err", "bpref", "unjudged"):
-        got = values(ready(name)(judged_only=True), judgments, run)
-        assert got == pytest.approx(values(ready(name), judgments, kept), nan_ok=True, abs=1e-12)
+        got, expected = ready(name)(judged_only=True).compute(whole), ready(name).compute(condensed)
+        np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12, err_msg=name)
 
 
 # Gold spans -----------------------------------------------------------------------------------------------------------

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
-import io
 import os
 import re
 import shlex
-import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from assay.testing import FakeLLM
+from commands import call_assay, working_in
 from net.reduction import reduce_output
 from net.scenes import Scene, judge_by_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PRINTED = (".json", ".html", ".md", ".tex", ".txt", ".csv", ".xml", ".svg", ".jsonl")
 AS_BEFORE = "as the line before wrote it"
@@ -36,7 +34,7 @@ def play(scene: Scene, folder: Path) -> dict[str, dict]:
         for line in scene.expand():
             words = [word.replace("{url}", server.url) for word in shlex.split(line)]
             before = _files(folder)
-            code, out, err = _call(words)
+            code, out, err = call_assay(words)
             written = {name for name, state in _files(folder).items() if before.get(name) != state}
             texts = {"stdout": out, "stderr": err} | dict.fromkeys(sorted(written), "")
             reduced = {
@@ -80,41 +78,10 @@ def _files(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def _call(words: list[str]) -> tuple[int, str, str]:
-    """Run the program in this process."""
-    from assay.cli import main
-
-    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
-    try:
-        with (
-            patch.object(sys, "argv", ["assay", *words]),
-            patch.object(sys, "stdout", out),
-            patch.object(sys, "stderr", err),
-        ):
-            main()
-        code = 0
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    finally:
-        gc.enable()
-    for stream in (out, err):
-        stream.flush()
-    return code, *(stream.buffer.getvalue().decode() for stream in (out, err))
-
-
 @contextmanager
 def _at_home(folder: Path) -> Iterator[None]:
     """Work in the folder, with a user's cache of its own and no settings of whoever runs the tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")}
     kept |= {"XDG_CACHE_HOME": str(folder / ".home"), "COLUMNS": "110"}
-    modules, path, here = set(sys.modules), list(sys.path), Path.cwd()
-    with patch.dict(os.environ, kept, clear=True):
-        os.chdir(folder)
-        try:
-            yield
-        finally:
-            os.chdir(here)
-            sys.path[:] = path
-            for name in set(sys.modules) - modules:
-                if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(folder)):
-                    del sys.modules[name]
+    with patch.dict(os.environ, kept, clear=True), working_in(folder):
+        yield
