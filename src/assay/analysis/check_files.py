@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +10,7 @@ from assay.analysis.check import check, check_judgments, check_run
 from assay.data.source import Source
 from assay.errors import AssayError, InputError
 from assay.formats import columns, tables
+from assay.formats.decoding import peek
 from assay.formats.detect import format_of, is_records, is_result_file
 from assay.formats.files import Input, read_toml
 from assay.formats.raw import raw_judgments, raw_run
@@ -108,7 +108,7 @@ def _by_line(source: Input) -> FileKind:
 def _by_object(source: Input) -> FileKind:
     """Tell judgments from runs by whether all numbers are whole; a list of ids in order is a run."""
     try:
-        data = json.loads(source.text)
+        data = peek(source.text)
     except ValueError:
         return "judgments"  # whose reader says what is wrong
     if isinstance(data, list):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.protocols import load_protocol
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats.files import read_toml
 from assay.formats.results import read_record
 from assay.messages import Said, say
@@ -182,6 +182,8 @@ def read_methods(place: Place) -> tuple[dict[str, Any], list[Described]]:
     numbers = [raw[name] for name in _SETTINGS[:2] if name in raw]
     if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in numbers):
         raise InputError(say("queries_per_day and documents_per_query must be numbers"), path=os.fspath(place))
+    if not isinstance(raw.get("currency", ""), str):
+        raise InputError(say("currency must be a text such as USD"), path=os.fspath(place))
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise InputError(say("a method must be a table such as [method.cross-encoder]"), path=os.fspath(place))
     return raw, [(name, dict(table)) for name, table in tables.items()]
@@ -211,13 +213,22 @@ def _method(name: str, known: Mapping[str, Any], documents: float, notes: list[S
         place = say("the measurement") if isinstance(bench, Bench) else str(bench)
         hint = say("make one: assay bench ... -o FILE.json")
         measured = bench if isinstance(bench, Bench) else read_record(place, Bench, say("bench result"), hint=hint)
-        many = None if threads is None else int(threads)
+        many = None if threads is None else _threads(name, threads)
         qps, used = fastest_load(measured, documents=documents, threads=many, place=place)
         values["throughput"] = qps
         notes.append(say("cost.measured", method=name, qps=qps, place=place, threads=used))
     elif threads is not None:
         raise UsageError(say("{name}: threads chooses a load of a bench file: give bench=FILE too", name=name))
     return PricedMethod.of(name, values, also=("bench", "threads"))
+
+
+def _threads(name: str, told: Any) -> int:
+    try:
+        return int(told)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(
+            say("{name}: threads must be a whole number, not {value}", name=name, value=excerpt(told))
+        ) from None
 
 
 class _Job:

@@ -248,7 +248,14 @@ class _Builder:
                 path=self.label,
                 line=number,
             )
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise InputError(
+                say("{field} contains {value}, which is too large", field=field, value=excerpt(value)),
+                path=self.label,
+                line=number,
+            ) from None
 
     def finish(self, source: Source, notes: tuple[str, ...]) -> Records:
         """Make judgments and runs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from datetime import date as Date  # noqa: N812 - the field of a row is called date
@@ -12,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.data.toml import decode_toml
 from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.messages import say
 
@@ -135,10 +135,7 @@ def _read(path: Path) -> tuple[Price, ...]:
 
 
 def _rows(text: str, place: str) -> tuple[Price, ...]:
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(say("not valid TOML: {reason}", reason=cause(error)), path=place) from None
+    raw = decode_toml(text, place)
     entries = raw.get("price", [])
     if not isinstance(entries, list) or not entries:
         raise InputError(say("no prices: add [[price]] with model, date, input and output"), path=place)
