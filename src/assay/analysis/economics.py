@@ -28,6 +28,8 @@ _HOUR, _DAY = 3600, 86_400
 _TEXTS = ("name", "model", "url")
 _A_SEARCH = 100  # documents that a service bills as one search
 
+_MOST = 1e30  # of any number that is given, so that no product of them is infinite
+
 
 @dataclass(frozen=True)
 class PricedMethod:
@@ -59,7 +61,7 @@ class PricedMethod:
             if value is None or entry.name in _TEXTS:
                 continue
             least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < _MOST:
                 wrong = {"name": self.name, "key": entry.name, "value": value}
                 raise UsageError(
                     say("{name}: {key} = {value!r}: expected a number above 0", **wrong)
@@ -136,7 +138,7 @@ def cost(
     asked = {"queries_per_day": queries_per_day, "documents_per_query": documents_per_query, "currency": currency}
     settled = {**_USUAL, **own, **{name: value for name, value in asked.items() if value is not None}}
     for name in _SETTINGS[:2]:
-        if not 0 < settled[name] < math.inf:
+        if not 0 < settled[name] < _MOST:
             raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=settled[name]))
     rows, notes = price_methods(methods, settled["documents_per_query"])
     names = [method.name for method in rows]

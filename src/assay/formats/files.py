@@ -243,7 +243,7 @@ def check_outputs(
     None and '-' are no files. Of a folder that is read, the files that its readers look at are inputs.
     """
     written = [os.fspath(place) for place in outputs if place and place != "-"]
-    read = {os.path.realpath(place) for place in inputs if place and place != "-" and _is_there(place)}
+    read = {os.path.realpath(place) for place in inputs if place and place != "-" and is_there(place)}
     for output in written:
         if any(_is_part(output, place) for place in read):
             raise UsageError(say("{output} is also an input: choose another output", output=output))
@@ -259,7 +259,8 @@ def check_outputs(
             )
 
 
-def _is_there(place: str | os.PathLike[str]) -> bool:
+def is_there(place: str | os.PathLike[str]) -> bool:
+    """Say whether a file or a folder is there; what cannot be a path is not."""
     try:
         return Path(place).exists()
     except (OSError, ValueError):  # too long, or no text for a path
@@ -269,7 +270,7 @@ def _is_there(place: str | os.PathLike[str]) -> bool:
 def _same(one: str, other: str) -> bool:
     if os.path.realpath(one) == os.path.realpath(other):
         return True
-    return _is_there(one) and _is_there(other) and Path(one).samefile(other)
+    return is_there(one) and is_there(other) and Path(one).samefile(other)
 
 
 def _is_part(output: str, place: str) -> bool:

@@ -166,11 +166,8 @@ def _json_frame(source: Input, value: str) -> tuple[pl.DataFrame, tuple[str, ...
                 path=source.label,
                 hint=expected,
             )
-    try:
-        frame = pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}, orient="row")
-    except UnicodeEncodeError:
-        why = say("half a surrogate pair, which is no character")
-        raise InputError(say("the ids make no column: {reason}", reason=why), path=source.label) from None
+    schema = {"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}
+    frame = tables.frame_of_rows(rows, schema, source.label)
     return frame, tuple(query for query, docs in data.items() if not docs)
 
 

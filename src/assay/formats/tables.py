@@ -160,6 +160,15 @@ def frame_of_records(records: list[dict[str, Any]], label: str) -> pl.DataFrame:
     return pl.DataFrame([_series(name, [record.get(name) for record in records], label) for name in names])
 
 
+def frame_of_rows(rows: list[Any], schema: dict[str, Any], label: str) -> pl.DataFrame:
+    """Make a frame of rows of ids and numbers."""
+    try:
+        return pl.DataFrame(rows, schema=schema, orient="row")
+    except UnicodeEncodeError:
+        why = say("half a surrogate pair, which is no character")
+        raise InputError(say("the ids make no column: {reason}", reason=why), path=label) from None
+
+
 def _series(name: str, values: list[Any], label: str) -> pl.Series:
     """Make a column of the values of a key; what no column can hold is refused."""
     try:
@@ -278,10 +287,15 @@ def text_column(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
         ) from None
 
 
+def is_plain(column: pl.Series) -> bool:
+    """Say whether a column holds neither lists nor objects nor bytes."""
+    return not column.dtype.is_nested() and column.dtype not in (pl.Object, pl.Binary)
+
+
 def _plain_column(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
     """A column that holds neither lists nor objects."""
     column = frame[name]
-    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
+    if not is_plain(column):
         raise InputError(
             say("column {name} holds lists, objects or bytes", name=excerpt(name)),
             path=label,

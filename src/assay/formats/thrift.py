@@ -59,9 +59,11 @@ class _Reader:
             return self.whole()
         if kind == _BINARY:
             return self.skip(self.size())
+        if depth > _DEEPEST:
+            raise Damaged
         if kind in (_LIST, _SET):
             return self.items(depth)
-        if kind == _STRUCT and depth < _DEEPEST:
+        if kind == _STRUCT:
             return self.struct(depth + 1)
         if kind in _FIXED:
             return self.skip(_FIXED[kind])
@@ -79,7 +81,7 @@ class _Reader:
         size = head >> 4 if head >> 4 < 0xF else self.size()  # noqa: PLR2004
         if size > self.end - self.at:  # every item takes a byte at least
             raise Damaged
-        return [self.value(head & 0xF, depth) for _ in range(size)]
+        return [self.value(head & 0xF, depth + 1) for _ in range(size)]
 
     def pairs(self, depth: int) -> None:
         size = self.size()
@@ -87,5 +89,5 @@ class _Reader:
         if size > self.end - self.at:
             raise Damaged
         for _ in range(size):
-            self.value(kinds >> 4, depth)
-            self.value(kinds & 0xF, depth)
+            self.value(kinds >> 4, depth + 1)
+            self.value(kinds & 0xF, depth + 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TEXTS = {
+    "expected names of combinations, not {value}": "应为组合的名称，而不是 {value}",
+    "expected a whole number, not {value}": "应为整数，而不是 {value}",
     "generate.no_words": "分块中没有问题中的任何词语",
     # Documents
     "no document has text": "没有任何文档含有文本",
