@@ -244,7 +244,7 @@ def test_samples_without_ids_are_numbered():
         ("a.json", "[1, 2]", "expected a list of samples"), ("a.json", "{", "not valid JSON"), ("a.json", "[]", "expected a list of samples"),
         ("a.jsonl", '{"answer": "x"}\n[1]\n', "a.jsonl:2: expected a JSON object"), ("a.jsonl", "{nope}\n", "not valid JSON"),
         ("a.csv", "answer,question\nx,y,z\n", "fields where the header has"), ("a.parquet", "PAR1nope", "not a Parquet file"),
-        ("a.txt", "q1 0 d1 1\n", "samples cannot be read from trec"), ("a.json", "[" * 100_000, "cannot be read"),
+        ("a.txt", "q1 0 d1 1\n", "samples cannot be read from trec"), ("a.json", "[" * 100_000, "nested too deeply"),
     ],
 )  # fmt: skip
 def test_bad_files_are_refused_with_their_place(tmp_path, name, text, expected):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +10,9 @@ from assay.analysis.check import check, check_judgments, check_run
 from assay.data.source import Source
 from assay.errors import AssayError, InputError
 from assay.formats import columns, tables
+from assay.formats.decoding import peek
 from assay.formats.detect import format_of, is_records, is_result_file
-from assay.formats.files import Input, read_toml
+from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
@@ -108,7 +108,7 @@ def _by_line(source: Input) -> FileKind:
 def _by_object(source: Input) -> FileKind:
     """Tell judgments from runs by whether all numbers are whole; a list of ids in order is a run."""
     try:
-        data = json.loads(source.text)
+        data = peek(source.text)
     except ValueError:
         return "judgments"  # whose reader says what is wrong
     if isinstance(data, list):
@@ -283,7 +283,7 @@ def _experiment(place: str) -> tuple[str, list[Finding]]:
     from assay.pipeline.experiment import load_experiment
 
     read = load_experiment(place)
-    gone = [value for value in read.data.values() if isinstance(value, str) and not (read.folder / value).exists()]
+    gone = [value for value in read.data.values() if isinstance(value, str) and not is_there(read.folder / value)]
     found = [
         Finding(
             place,
@@ -307,7 +307,7 @@ def _protocol(place: str) -> tuple[str, list[Finding]]:
 def _rules(place: str) -> tuple[str, list[Finding]]:
     from assay.analysis.gate_rules import baselines_in, read_rules
 
-    gone = [name for name in baselines_in(place) if not Path(name).exists()]
+    gone = [name for name in baselines_in(place) if not is_there(name)]
     raw: dict[str, Any] = read_toml(place)
     read_rules(raw, place, _nobody)
     found = Finding(

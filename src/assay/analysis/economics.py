@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.protocols import load_protocol
-from assay.errors import InputError, UnknownName, UsageError
+from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats.files import read_toml
 from assay.formats.results import read_record
 from assay.messages import Said, say
@@ -27,6 +27,8 @@ _MILLION = 1_000_000
 _HOUR, _DAY = 3600, 86_400
 _TEXTS = ("name", "model", "url")
 _A_SEARCH = 100  # documents that a service bills as one search
+
+_MOST = 1e30  # of any number that is given, so that no product of them is infinite
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class PricedMethod:
             if value is None or entry.name in _TEXTS:
                 continue
             least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < math.inf:
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < _MOST:
                 wrong = {"name": self.name, "key": entry.name, "value": value}
                 raise UsageError(
                     say("{name}: {key} = {value!r}: expected a number above 0", **wrong)
@@ -136,7 +138,7 @@ def cost(
     asked = {"queries_per_day": queries_per_day, "documents_per_query": documents_per_query, "currency": currency}
     settled = {**_USUAL, **own, **{name: value for name, value in asked.items() if value is not None}}
     for name in _SETTINGS[:2]:
-        if not 0 < settled[name] < math.inf:
+        if not 0 < settled[name] < _MOST:
             raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=settled[name]))
     rows, notes = price_methods(methods, settled["documents_per_query"])
     names = [method.name for method in rows]
@@ -182,6 +184,8 @@ def read_methods(place: Place) -> tuple[dict[str, Any], list[Described]]:
     numbers = [raw[name] for name in _SETTINGS[:2] if name in raw]
     if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in numbers):
         raise InputError(say("queries_per_day and documents_per_query must be numbers"), path=os.fspath(place))
+    if not isinstance(raw.get("currency", ""), str):
+        raise InputError(say("currency must be a text such as USD"), path=os.fspath(place))
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise InputError(say("a method must be a table such as [method.cross-encoder]"), path=os.fspath(place))
     return raw, [(name, dict(table)) for name, table in tables.items()]
@@ -211,13 +215,22 @@ def _method(name: str, known: Mapping[str, Any], documents: float, notes: list[S
         place = say("the measurement") if isinstance(bench, Bench) else str(bench)
         hint = say("make one: assay bench ... -o FILE.json")
         measured = bench if isinstance(bench, Bench) else read_record(place, Bench, say("bench result"), hint=hint)
-        many = None if threads is None else int(threads)
+        many = None if threads is None else _threads(name, threads)
         qps, used = fastest_load(measured, documents=documents, threads=many, place=place)
         values["throughput"] = qps
         notes.append(say("cost.measured", method=name, qps=qps, place=place, threads=used))
     elif threads is not None:
         raise UsageError(say("{name}: threads chooses a load of a bench file: give bench=FILE too", name=name))
     return PricedMethod.of(name, values, also=("bench", "threads"))
+
+
+def _threads(name: str, told: Any) -> int:
+    try:
+        return int(told)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(
+            say("{name}: threads must be a whole number, not {value}", name=name, value=excerpt(told))
+        ) from None
 
 
 class _Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -245,6 +245,10 @@ def _rule(entry: Mapping[str, Any], baseline: Callable[[str], Scores]) -> Rule:
     if "measure" not in entry or len(kinds) != 1:
         raise UsageError(say("a rule needs a measure and one of at_least, at_most and not_worse_than"))
     rest = {key: value for key, value in entry.items() if key != "not_worse_than"}
+    known = {one.name for one in fields(NotWorse if kinds == ["not_worse_than"] else Threshold)}
+    for key in rest:
+        if key not in known:
+            raise UsageError(say("rule: {key} does not go with {other}", key=key, other=kinds[0]))
     if kinds == ["not_worse_than"]:
         return NotWorse(baseline=baseline(entry["not_worse_than"]), **rest)
     return Threshold(**rest)

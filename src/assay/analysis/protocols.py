@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
 from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Target, Ties, Undefined
-from assay.errors import InputError, UnknownName, UsageError, cause
+from assay.data.toml import decode_toml
+from assay.errors import InputError, UnknownName, UsageError, cause, excerpt
 from assay.measures import REGISTRY, is_rubric, parse
 from assay.measures.registry import name_subject
 from assay.messages import say
@@ -46,6 +46,8 @@ def load_protocol(name: str) -> Protocol:
     >>> assay.load_protocol("graded-012").measures["map@10"]
     "average_precision(gain='graded')@10"
     """
+    if not isinstance(name, str):
+        raise UsageError(say("a protocol is a name or the path of a .toml file, not {value}", value=excerpt(name)))
     if name in builtin_names():
         return read_protocol((_folder() / f"{name}.toml").read_text(encoding="utf-8"), f"protocol {name}", _folder())
     path = Path(name)
@@ -69,10 +71,7 @@ def _why(error: Exception) -> str:
 
 def read_protocol(text: str, place: str, folder: Path = Path()) -> Protocol:
     """Check a protocol's TOML text; rubrics that it names are in its folder."""
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(say("not valid TOML: {reason}", reason=cause(error)), path=place) from None
+    raw = decode_toml(text, place)
     try:
         return _build_protocol(raw, folder)
     except UsageError as error:

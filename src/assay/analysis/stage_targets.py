@@ -49,5 +49,5 @@ def _parameter(text: str) -> tuple[str, Any]:
         raise UsageError(say("{text!r}: expected KEY=VALUE, as in rerank:embedding,embedder=minilm", text=text))
     try:
         return key, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return key, value

@@ -174,6 +174,6 @@ def _setting(text: str) -> tuple[str, Any]:
     name, value = options.pair(text, "--set", "NAME=VALUE")
     try:
         read = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return name, value
     return name, read if isinstance(read, (int, float, bool)) else value

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,7 +25,8 @@ from assay.errors import InputError, Repeated, excerpt
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Future
 
     import polars as pl
     from numpy.typing import NDArray
@@ -132,10 +134,18 @@ class _Join:
             found = self._each(_slices(self.run.frame.sort("query_id", maintain_order=True)))
         return found
 
-    def _each(self, loaders: Sequence[Callable[[], Rows]]) -> list[_Part]:
+    def _each(self, loaders: Iterable[Callable[[], Rows]]) -> list[_Part]:
+        """Read and join pieces in their order, a few at a time: what is unpacked meanwhile must not pile up."""
         _ = self.judgments.pool.hashes  # made once, before there are threads
-        with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as workers:
-            return list(workers.map(lambda load: self._part(load()), loaders))
+        threads = min(4, os.cpu_count() or 1)
+        found: list[_Part] = []
+        waiting: deque[Future[_Part]] = deque()
+        with ThreadPoolExecutor(max_workers=threads) as workers:
+            for load in loaders:
+                waiting.append(workers.submit(lambda load: self._part(load()), load))
+                if len(waiting) > 2 * threads:
+                    found.append(waiting.popleft().result())
+            return [*found, *(part.result() for part in waiting)]
 
     def _part(self, rows: Rows) -> _Part:
         """Bring rows into rank order and find the judged ones."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from assay.data.rows import Rows
     from assay.data.source import Source
@@ -24,7 +24,7 @@ class Pieces(ABC):
         """Read all rows."""
 
     @abstractmethod
-    def loaders(self) -> Sequence[Callable[[], Rows]]:
+    def loaders(self) -> Iterable[Callable[[], Rows]]:
         """Functions that each read some rows, in order; a query's adjacent rows are in one piece. May be `Unclean`."""
 
 

@@ -22,6 +22,7 @@ _KINDS: dict[type | tuple[type, ...], str] = {
     dict: "object", list: "list", bool: "boolean", (int, float): "number", str: "string", type(None): "null",
 }  # fmt: skip
 _PACKED = 1 << 24  # characters; a longer cell is not looked into
+_PYTHON = 1 << 20  # likewise for what is written as Python writes it, which takes a hundred times its size to read
 
 
 class Fault(Exception):
@@ -53,10 +54,10 @@ def unpack(value: Any) -> Any:
         return decode(value)
     except RepeatedKey as error:
         raise Fault(error.message) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         pass
     try:
-        return ast.literal_eval(value)
+        return ast.literal_eval(value) if len(value) <= _PYTHON else value
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return value
 

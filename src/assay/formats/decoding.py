@@ -28,14 +28,40 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+class TooDeep(ValueError):
+    """More brackets within brackets than any data has."""
+
+    def __init__(self) -> None:
+        self.message = say("read.too_deep")
+        super().__init__(self.message)
+
+
 # One decoder for all lines: `json.loads` would make one for each.
-decode = json.JSONDecoder(object_pairs_hook=_unique).decode
+_decode = json.JSONDecoder(object_pairs_hook=_unique).decode
 
 
-def refusal(error: ValueError | RecursionError, text: str, label: str, line: int | None = None) -> InputError:
+def decode(text: str) -> Any:
+    """Decode a JSON text; whatever is wrong with it is a `ValueError`."""
+    try:
+        return _decode(text)
+    except RecursionError:
+        raise TooDeep from None
+
+
+def peek(text: str | bytes) -> Any:
+    """Decode a JSON text only to see what it is: a key may appear twice, which its reader will refuse."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise TooDeep from None
+
+
+def refusal(error: ValueError, text: str, label: str, line: int | None = None) -> InputError:
     """Say what is wrong with a text that could not be decoded: a `line` of a file, or all of it."""
     if isinstance(error, RepeatedKey):
         return InputError(error.message, path=label, line=line, hint=say("keep one of them"))
+    if isinstance(error, TooDeep):
+        return InputError(error.message, path=label, line=line)
     if not isinstance(error, json.JSONDecodeError):
         return InputError(
             say("the JSON cannot be read: {reason}", reason=cause(error)),
@@ -62,5 +88,5 @@ def read_json(source: Input) -> Any:
     text = source.text
     try:
         return decode(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise refusal(error, text, source.label) from None

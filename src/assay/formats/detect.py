@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import InputError, UsageError
 from assay.formats import columns
+from assay.formats.decoding import peek
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _by_content(source: Input) -> str:
 def _is_jsonl(head: bytes) -> bool:
     line = head.lstrip().split(b"\n", 1)[0]
     try:
-        return isinstance(json.loads(line), dict) and b"\n" in head.strip()
+        return isinstance(peek(line), dict) and b"\n" in head.strip()
     except ValueError:
         return False
 
@@ -70,8 +70,8 @@ def is_result(source: Input) -> bool:
     if not source.head.lstrip().startswith(b"{") or b'"schema"' not in source.data:
         return False
     try:
-        data = json.loads(source.text)
-    except (ValueError, InputError, RecursionError):
+        data = peek(source.text)
+    except (ValueError, InputError):
         return False
     return isinstance(data, dict) and isinstance(data.get("schema"), int)
 
@@ -91,7 +91,7 @@ def is_records(source: Input, kind: str) -> bool:
 
     text = source.text
     try:
-        data = json.loads(text.lstrip().split("\n", 1)[0] if kind == "jsonl" else text)
+        data = peek(text.lstrip().split("\n", 1)[0] if kind == "jsonl" else text)
     except ValueError:
         return False
     if isinstance(data, list):

@@ -31,11 +31,11 @@ def read_documents(place: str | os.PathLike[str], *, encoding: str | None = None
     text = columns.find(rest, columns.DOCUMENT_TEXT, path=source.label, needed=say("documents"))
     title = columns.find(rest, columns.TITLE, path=source.label)
     assert text is not None
-    body = frame[text].cast(pl.String).fill_null("")
+    body = tables.text_column(frame, text, source.label).fill_null("")
     if title is not None:
-        heads = frame[title].cast(pl.String).fill_null("")
+        heads = tables.text_column(frame, title, source.label).fill_null("")
         body = pl.Series([f"{head}\n\n{text}" if head else text for head, text in zip(heads, body, strict=True)])
-    return dict(zip(refuse_repeats(frame[ids], source.label).to_list(), body.to_list(), strict=True))
+    return dict(zip(refuse_repeats(frame, ids, source.label).to_list(), body.to_list(), strict=True))
 
 
 def read_pairs(place: str | os.PathLike[str], *, encoding: str | None = None) -> list[tuple[str, str, str, str]]:
@@ -45,7 +45,7 @@ def read_pairs(place: str | os.PathLike[str], *, encoding: str | None = None) ->
 
     def column(heading: columns.ColumnName) -> list[Any] | None:
         found = columns.find(frame.columns, heading, path=source.label)
-        return None if found is None else frame[found].cast(pl.String).to_list()
+        return None if found is None else tables.text_column(frame, found, source.label).to_list()
 
     query, document = column(columns.PAIR_QUERY), column(columns.PAIR_DOCUMENT)
     if query is None or document is None:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from assay.data.source import Source
 from assay.errors import InputError, NoSuchFile, UsageError, cause
 from assay.formats import encodings
+from assay.formats.unpacking import GZIP, unpack, unpack_all
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _HEAD = 1 << 16
-_GZIP = b"\x1f\x8b"
 _FIRST_LINE = 1 << 12  # bytes of a run that are looked at for its tag
 _LONGEST = 120  # bytes of a file name that come from a system's name
 
@@ -66,24 +66,41 @@ class Input:
         if self.path is None or not self.path.is_file() or self.encoding is not None or self.otherwise is not None:
             return True
         start = self._start(4)
-        return start.startswith(_GZIP) or encodings.encoding_of_mark(start) is not None
+        return start.startswith(GZIP) or encodings.encoding_of_mark(start) is not None
+
+    @cached_property
+    def is_stream(self) -> bool:
+        """Say whether the file can be unpacked piece by piece: gzip of a text that is taken for UTF-8."""
+        if not self.is_packed or self.path is None or not self.path.is_file() or self.encoding or self.otherwise:
+            return False
+        return self._start(2) == GZIP and encodings.encoding_of_mark(next(self.stream(_HEAD), b"")) is None
+
+    def stream(self, first: int) -> Iterator[bytes]:
+        """Unpacked bytes of a gzip file, `first` some and then a megabyte at a time."""
+        assert self.path is not None
+        try:
+            with self.path.open("rb") as file:
+                yield from unpack(file, self.label, first)
+        except OSError as error:
+            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
 
     @cached_property
     def head(self) -> bytes:
         """First bytes, unpacked and in UTF-8."""
-        return self.data[:_HEAD] if self.is_packed else self._start(_HEAD)
+        if not self.is_packed:
+            return self._start(_HEAD)
+        return next(self.stream(_HEAD), b"") if self.is_stream else self.data[:_HEAD]
 
     @cached_property
     def data(self) -> bytes:
         """All bytes, unpacked and in UTF-8."""
-        import gzip
-        import zlib
+        from io import BytesIO
 
         try:
             raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
-            data = gzip.decompress(raw) if raw[:2] == _GZIP else raw
-        except (OSError, EOFError, zlib.error) as error:
+        except OSError as error:
             raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
+        data = unpack_all(BytesIO(raw), self.label) if raw[:2] == GZIP else raw
         if not data:
             raise InputError(say("the file is empty"), path=self.label, hint=say("expected at least one row"))
         return encodings.as_utf8(data, self.label, self.encoding, self.otherwise)
@@ -138,13 +155,9 @@ class Input:
 
 def read_toml(place: str) -> dict[str, Any]:
     """Read a TOML file."""
-    import tomllib
+    from assay.data.toml import decode_toml
 
-    source = Input.at(place)
-    try:
-        return tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(say("not valid TOML: {reason}", reason=cause(error)), path=place) from None
+    return decode_toml(Input.at(place).text, place)
 
 
 @lru_cache(maxsize=1)
@@ -230,7 +243,7 @@ def check_outputs(
     None and '-' are no files. Of a folder that is read, the files that its readers look at are inputs.
     """
     written = [os.fspath(place) for place in outputs if place and place != "-"]
-    read = {os.path.realpath(place) for place in inputs if place and place != "-" and _is_there(place)}
+    read = {os.path.realpath(place) for place in inputs if place and place != "-" and is_there(place)}
     for output in written:
         if any(_is_part(output, place) for place in read):
             raise UsageError(say("{output} is also an input: choose another output", output=output))
@@ -246,7 +259,8 @@ def check_outputs(
             )
 
 
-def _is_there(place: str | os.PathLike[str]) -> bool:
+def is_there(place: str | os.PathLike[str]) -> bool:
+    """Say whether a file or a folder is there; what cannot be a path is not."""
     try:
         return Path(place).exists()
     except (OSError, ValueError):  # too long, or no text for a path
@@ -256,7 +270,7 @@ def _is_there(place: str | os.PathLike[str]) -> bool:
 def _same(one: str, other: str) -> bool:
     if os.path.realpath(one) == os.path.realpath(other):
         return True
-    return _is_there(one) and _is_there(other) and Path(one).samefile(other)
+    return is_there(one) and is_there(other) and Path(one).samefile(other)
 
 
 def _is_part(output: str, place: str) -> bool:
@@ -310,7 +324,7 @@ def _tag(path: Path) -> str:
         if not path.is_file():
             return ""
         with path.open("rb") as file:
-            packed = file.read(2) == _GZIP
+            packed = file.read(2) == GZIP
         with gzip.open(path) if packed else path.open("rb") as opened:
             fields = opened.readline(_FIRST_LINE).split()
     except (OSError, EOFError, zlib.error):

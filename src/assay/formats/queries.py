@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from assay.errors import InputError
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
@@ -16,6 +14,8 @@ from assay.messages import say
 
 if TYPE_CHECKING:
     import os
+
+    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) 
     text = columns.find([name for name in frame.columns if name != query], columns.QUERY_TEXT, path=source.label)
     assert query is not None
     named = {query: "query_id"} | ({text: "text"} if text else {})
-    frame = frame.rename(named).with_columns(query_id=refuse_repeats(frame[query], source.label))
+    frame = frame.rename(named).with_columns(query_id=refuse_repeats(frame, query, source.label))
     if text:
-        frame = frame.with_columns(pl.col("text").cast(pl.String))
+        frame = frame.with_columns(text=tables.text_column(frame, "text", source.label))
     return Queries(frame, (*notes, *columns.notes({"query_id": query, "text": text})))

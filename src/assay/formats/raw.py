@@ -40,7 +40,7 @@ def raw_run(place: str, *, kind: str | None, encoding: str | None = None) -> pl.
     frame = read_run(place, kind=kind, encoding=encoding).frame
     if kind in _TABLES:
         table = tables.read_table(source, kind)
-        if "rank" in table.columns and "score" in table.columns:
+        if "rank" in table.columns and "score" in table.columns and tables.is_plain(table["rank"]):
             frame = frame.with_columns(table["rank"].cast(pl.Float64, strict=False).alias("rank"))
     return frame
 

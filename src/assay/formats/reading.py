@@ -166,7 +166,8 @@ def _json_frame(source: Input, value: str) -> tuple[pl.DataFrame, tuple[str, ...
                 path=source.label,
                 hint=expected,
             )
-    frame = pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}, orient="row")
+    schema = {"query_id": pl.String, "doc_id": pl.String, value: pl.Float64}
+    frame = tables.frame_of_rows(rows, schema, source.label)
     return frame, tuple(query for query, docs in data.items() if not docs)
 
 
@@ -186,7 +187,12 @@ def _json_number(number: Any, query: str, doc: str, value: str, label: str) -> f
 
 
 def _is_finite(number: Any) -> bool:
-    return isinstance(number, (int, float)) and not isinstance(number, bool) and math.isfinite(number)
+    if not isinstance(number, (int, float)) or isinstance(number, bool):
+        return False
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # a whole number of hundreds of digits
+        return False
 
 
 def read_chunk_map(place: str) -> Mapping[str, str] | str:
@@ -204,7 +210,9 @@ def read_chunk_map(place: str) -> Mapping[str, str] | str:
     chunk = columns.find(frame.columns, columns.CHUNK, path=source.label, needed=say("chunk maps"))
     doc = columns.find(frame.columns, columns.DOC, path=source.label, needed=say("chunk maps"))
     assert chunk and doc
-    return dict(zip(refuse_repeats(frame[chunk], source.label), frame[doc].cast(pl.String), strict=True))
+    return dict(
+        zip(refuse_repeats(frame, chunk, source.label), tables.text_column(frame, doc, source.label), strict=True)
+    )
 
 
 def read_weights(place: str) -> dict[str, float]:
@@ -231,7 +239,7 @@ def read_weights(place: str) -> dict[str, float]:
     weight = columns.find(frame.columns, columns.WEIGHT, path=source.label, needed=say("weights"))
     assert query and weight
     return dict(
-        zip(refuse_repeats(frame[query], source.label), tables.numbers(frame, weight, source.label), strict=True)
+        zip(refuse_repeats(frame, query, source.label), tables.numbers(frame, weight, source.label), strict=True)
     )
 
 
@@ -249,12 +257,17 @@ def read_labels(place: str) -> dict[str, str]:
     text = columns.find(frame.columns, columns.DESCRIPTION, path=source.label, needed=say("descriptions"))
     assert system and text
     return dict(
-        zip(refuse_repeats(frame[system], source.label), frame[text].cast(pl.String).fill_null(""), strict=True)
+        zip(
+            refuse_repeats(frame, system, source.label),
+            tables.text_column(frame, text, source.label).fill_null(""),
+            strict=True,
+        )
     )
 
 
-def refuse_repeats(ids: pl.Series, label: str) -> pl.Series:
-    """Refuse the same id twice: only one of the rows could count."""
+def refuse_repeats(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
+    """Read a column of ids, and refuse the same id twice: only one of the rows could count."""
+    ids = tables.text_column(frame, name, label)
     twice = ids.filter(ids.is_duplicated())
     if len(twice):
         raise InputError(
@@ -262,7 +275,7 @@ def refuse_repeats(ids: pl.Series, label: str) -> pl.Series:
             path=label,
             hint=say("keep one of them"),
         )
-    return ids.cast(pl.String)
+    return ids
 
 
 def _two_columns(source: Input, names: tuple[str, str] = ("chunk_id", "doc_id")) -> pl.DataFrame:

@@ -15,9 +15,8 @@ import polars as pl
 from assay.data.judgments import Judgments, schema
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
-from assay.formats import columns
+from assay.formats import columns, tables
 from assay.formats.decoding import read_json
-from assay.formats.tables import read_jsonl
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _score_fields(keys: list[str], label: str) -> dict[str, str]:
 def rows_of(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
     """Read numbered records from JSON lines, a JSON array or a bare JSON list of relevance lists."""
     if kind == "jsonl":
-        return list(read_jsonl(source))
+        return list(tables.read_jsonl(source))
     data = read_json(source)
     if isinstance(data, dict):
         data = [{"query_id": key, "relevance": value} for key, value in data.items()] if are_lists(data) else [data]
@@ -248,11 +247,18 @@ class _Builder:
                 path=self.label,
                 line=number,
             )
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise InputError(
+                say("{field} contains {value}, which is too large", field=field, value=excerpt(value)),
+                path=self.label,
+                line=number,
+            ) from None
 
     def finish(self, source: Source, notes: tuple[str, ...]) -> Records:
         """Make judgments and runs."""
-        frame = pl.DataFrame(self.judged, schema={**schema(), "subtopic": pl.String}, orient="row")
+        frame = tables.frame_of_rows(self.judged, {**schema(), "subtopic": pl.String}, self.label)
         groups: Literal["gold", "none"] = "gold" if self.grouped else "none"
         judged = {query for query, *_ in self.judged}
         empty = tuple(query for query in self.seen if query not in judged)
@@ -261,8 +267,8 @@ class _Builder:
         )
         runs = tuple(
             Run(
-                pl.DataFrame(
-                    rows, schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row"
+                tables.frame_of_rows(
+                    rows, {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, self.label
                 ),
                 name,
                 source,

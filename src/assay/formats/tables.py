@@ -6,12 +6,14 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.data.judgments import Judgments
+from assay.data.limits import SPARSE, check_columns
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
 from assay.formats.cells import plain
 from assay.formats.decoding import decode, refusal
 from assay.formats.formulas import unguard_texts
+from assay.formats.parquet import read_parquet
 from assay.lazy import pl
 from assay.messages import say
 
@@ -22,21 +24,26 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 
+_FEW_CELLS = 10_000_000  # of a table, which are no burden however empty it is
 _TEXTS = {"query", "document", "chunk"}  # columns that hold texts in some files: an apostrophe there is the author's
 
 
 def read_table(source: Input, kind: str) -> pl.DataFrame:
     """Read csv, tsv, jsonl or parquet into a frame as it is; ids and unknown columns stay text."""
+    found = _read_table(source, kind)
+    if not len(found):
+        raise InputError(say("the file has no rows"), path=source.label, hint=say("expected at least one row"))
+    return found
+
+
+def _read_table(source: Input, kind: str) -> pl.DataFrame:
     if kind == "parquet":
-        try:
-            return pl.read_parquet(BytesIO(source.data))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # damage makes Polars panic
-            raise InputError(say("not a Parquet file: {reason}", reason=first_line(error)), path=source.label) from None
+        return read_parquet(source.data, source.label)
     if kind == "jsonl":
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
     separator = "\t" if kind == "tsv" else ","
     text = source.text
-    _refuse_twins(text, separator, source.label)
+    _check_header(text, separator, source.label)
     rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
     try:
         found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
@@ -46,7 +53,10 @@ def read_table(source: Input, kind: str) -> pl.DataFrame:
     else:
         if rows is None or len(found) == rows:
             return unguard_texts(found, _ids(found))
-    found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
+    try:
+        found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
+    except pl.exceptions.PolarsError as error:
+        raise _long_row_error(text, separator, source.label, first_line(error)) from None
     return unguard_texts(found, _ids(found))
 
 
@@ -56,15 +66,18 @@ def _ids(frame: pl.DataFrame) -> list[str]:
     return [name for name in frame.columns if columns.has_any([name], *known) and columns.key_of(name) not in _TEXTS]
 
 
-def _refuse_twins(text: str, separator: str, label: str) -> None:
-    """Refuse a header with two columns of one name: nobody knows which of them is meant."""
+def _check_header(text: str, separator: str, label: str) -> None:
+    """Refuse a header with two columns of one name, of which nobody knows which is meant, or of very many columns."""
     import csv
     from collections import Counter
 
+    header = text[: text.find("\n") + 1 or len(text)].rstrip("\r\n")
+    check_columns(header.count(separator) + 1 if '"' not in header else 1, label)
     try:
-        names = next(csv.reader([text.split("\n", 1)[0].rstrip("\r")], delimiter=separator), [])
+        names = next(csv.reader([header], delimiter=separator), [])
     except csv.Error:  # no header that a table could have
         return
+    check_columns(len(names), label)
     twice, times = next(iter(Counter(filter(None, names)).most_common(1)), ("", 0))
     if times > 1:
         raise InputError(
@@ -85,8 +98,13 @@ def _plain_rows(text: str) -> int | None:
 def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.DataFrame:
     """Read a table of two columns without a header."""
     separator = "\t" if kind == "tsv" else ","
-    text = BytesIO(source.text.encode())
-    return pl.read_csv(text, separator=separator, has_header=False, new_columns=list(names), infer_schema=False)
+    text = source.text
+    try:
+        return pl.read_csv(
+            BytesIO(text.encode()), separator=separator, has_header=False, new_columns=list(names), infer_schema=False
+        )
+    except pl.exceptions.PolarsError as error:
+        raise _long_row_error(text, separator, source.label, first_line(error)) from None
 
 
 def _long_row_error(text: str, separator: str, label: str, reason: str) -> InputError:
@@ -109,7 +127,7 @@ def _long_row_error(text: str, separator: str, label: str, reason: str) -> Input
     return InputError(say("cannot be read as a table: {reason}", reason=reason), path=label)
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """First line of an error of a library."""
     return str(error).strip().partition("\n")[0]
 
@@ -121,7 +139,7 @@ def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = decode(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise refusal(error, line, source.label, number) from None
         if not isinstance(record, dict):
             raise InputError(
@@ -135,9 +153,31 @@ def frame_of_records(records: list[dict[str, Any]], label: str) -> pl.DataFrame:
     if not records:
         raise InputError(say("the file has no rows"), path=label, hint=say("expected at least one row"))
     names = list(dict.fromkeys(name for record in records for name in record))
-    return pl.DataFrame(
-        {name: pl.Series(name, [record.get(name) for record in records], strict=False) for name in names}
-    )
+    check_columns(len(names), label)
+    filled = sum(map(len, records))
+    if len(names) * len(records) > max(_FEW_CELLS, SPARSE.value * filled):
+        raise SPARSE.refuse(say("{n} keys, of which hardly an object has more than a few", n=len(names)), label)
+    return pl.DataFrame([_series(name, [record.get(name) for record in records], label) for name in names])
+
+
+def frame_of_rows(rows: list[Any], schema: dict[str, Any], label: str) -> pl.DataFrame:
+    """Make a frame of rows of ids and numbers."""
+    try:
+        return pl.DataFrame(rows, schema=schema, orient="row")
+    except UnicodeEncodeError:
+        why = say("half a surrogate pair, which is no character")
+        raise InputError(say("the ids make no column: {reason}", reason=why), path=label) from None
+
+
+def _series(name: str, values: list[Any], label: str) -> pl.Series:
+    """Make a column of the values of a key; what no column can hold is refused."""
+    try:
+        return pl.Series(name, values, strict=False)
+    except UnicodeEncodeError:
+        why: str = say("half a surrogate pair, which is no character")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OverflowError, TypeError, ValueError) as error:
+        why = first_line(error)
+    raise InputError(say("the values of {name} make no column: {reason}", name=excerpt(name), reason=why), path=label)
 
 
 def frame_from(data: Any) -> pl.DataFrame | None:
@@ -223,8 +263,8 @@ def _text(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
     """Read ids as text; whole numbers that a library turned into floats read as whole numbers."""
     column = frame[name]
     if column.dtype.is_float() and (column.drop_nulls() == column.drop_nulls().round()).all():
-        column = column.cast(pl.Int64)
-    column = column.cast(pl.String)
+        column = column.cast(pl.Int64, strict=False)
+    column = text_column(frame.with_columns(column), name, label)
     if column.null_count() or (column == "").any():
         row = int((column.is_null() | (column == "")).arg_true()[0])
         raise InputError(
@@ -235,10 +275,42 @@ def _text(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
     return column
 
 
+def text_column(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
+    """Read a column of plain values as text."""
+    column = _plain_column(frame, name, label)
+    try:
+        return column.cast(pl.String)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            say("column {name} cannot be read as text: {reason}", name=excerpt(name), reason=first_line(error)),
+            path=label,
+        ) from None
+
+
+def is_plain(column: pl.Series) -> bool:
+    """Say whether a column holds neither lists nor objects nor bytes."""
+    return not column.dtype.is_nested() and column.dtype not in (pl.Object, pl.Binary)
+
+
+def _plain_column(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
+    """A column that holds neither lists nor objects."""
+    column = frame[name]
+    if not is_plain(column):
+        raise InputError(
+            say("column {name} holds lists, objects or bytes", name=excerpt(name)),
+            path=label,
+            hint=say("expected one text or number in every row"),
+        )
+    return column
+
+
 def numbers(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
     """Read a column of finite numbers."""
-    column = frame[name]
-    found = column.cast(pl.Float64, strict=False)
+    column = _plain_column(frame, name, label)
+    try:
+        found = column.cast(pl.Float64, strict=False)
+    except pl.exceptions.PolarsError:
+        found = pl.Series(name, [None] * len(column), pl.Float64)
     bad = found.is_null() | ~found.is_finite()
     if bad.any():
         row = int(bad.arg_true()[0])

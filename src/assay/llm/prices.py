@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from datetime import date as Date  # noqa: N812 - the field of a row is called date
@@ -12,7 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, UnknownName, UsageError, cause
+from assay.data.toml import decode_toml
+from assay.errors import InputError, UnknownName, UsageError, cause, excerpt
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -135,10 +135,7 @@ def _read(path: Path) -> tuple[Price, ...]:
 
 
 def _rows(text: str, place: str) -> tuple[Price, ...]:
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(say("not valid TOML: {reason}", reason=cause(error)), path=place) from None
+    raw = decode_toml(text, place)
     entries = raw.get("price", [])
     if not isinstance(entries, list) or not entries:
         raise InputError(say("no prices: add [[price]] with model, date, input and output"), path=place)
@@ -159,7 +156,11 @@ def _row(entry: dict[str, Any], currency: str) -> Price:
         raise UsageError(say("the price of {model} needs date, such as date = 2026-11-01", model=names[0]))
     if not entry.get("vendor") and not entry.get("host"):
         raise UsageError(say("the price of {model} needs vendor or host", model=names[0]))
+    if not all(isinstance(entry.get(name, ""), str) for name in ("vendor", "host", "currency", "note")):
+        raise UsageError(say("vendor, host, currency and note of the price of {model} must be texts", model=names[0]))
     raw = entry.get("tiers", [{name: entry[name] for name in _TIER_KEYS if name in entry}])
+    if not isinstance(raw, list) or not raw:
+        raise UsageError(say("the tiers of {model} must be a list of tables", model=names[0]))
     tiers = tuple(_tier(tier, names[0]) for tier in raw)
     if [tier.up_to for tier in tiers] != sorted({tier.up_to for tier in tiers}):
         raise UsageError(say("the tiers of {model} must be in rising order of up_to", model=names[0]))
@@ -172,7 +173,7 @@ def _row(entry: dict[str, Any], currency: str) -> Price:
 
 def _tier(raw: dict[str, Any], model: str) -> Tier:
     _check_keys(raw, _TIER_KEYS)
-    for name in ("input", "output"):
+    for name in ("input", "output", *(name for name in ("cached", "up_to") if name in raw)):
         value = raw.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
             raise UsageError(
@@ -186,7 +187,9 @@ def _tier(raw: dict[str, Any], model: str) -> Tier:
     )
 
 
-def _check_keys(raw: dict[str, Any], names: tuple[str, ...]) -> None:
+def _check_keys(raw: Any, names: tuple[str, ...]) -> None:
+    if not isinstance(raw, dict):
+        raise UsageError(say("{value} is no table of prices", value=excerpt(raw)))
     for key in raw:
         if key not in names:
             raise UnknownName(say("key of a price"), key, names)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import InputError, UnknownName, excerpt
+from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import columns
 from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
@@ -103,16 +103,29 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     labels = _labels(raw.get("labels", {}), [one.name for one in grid], f"{place}: labels")
     asked = raw.get("only", [])
     with errors_at(f"{place}: only"):
-        grid = choose(grid, [asked] if isinstance(asked, str) else asked)
+        grid = choose(grid, _names([asked] if isinstance(asked, str) else asked))
     grid = choose(grid, only)
     name = str(raw.get("name") or place.stem)
     return Experiment(
         path=place, name=name, data=_data(raw, place), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),
-        llm=raw.get("llm", {}), baseline=baseline, seed=int(raw.get("seed", 0)),
+        llm=raw.get("llm", {}), baseline=baseline, seed=_seed(raw.get("seed", 0), str(place)),
         output=place.parent / str(raw.get("output") or f"{place.stem}-results"),
         cache=place.parent / str(raw.get("cache") or ".assay-cache"), labels=labels,
         reference=_reference(raw["reference"], f"{place}: reference") if "reference" in raw else None,
     )  # fmt: skip
+
+
+def _names(asked: Any) -> list[str]:
+    if not isinstance(asked, list) or not all(isinstance(name, str) for name in asked):
+        raise UsageError(say("expected names of combinations, not {value}", value=excerpt(asked)))
+    return asked
+
+
+def _seed(told: Any, place: str) -> int:
+    if isinstance(told, bool) or not isinstance(told, int):
+        with errors_at(f"{place}: seed"):
+            raise UsageError(say("expected a whole number, not {value}", value=excerpt(told)))
+    return told
 
 
 def _check_key(name: str, known: Any, place: str) -> None:

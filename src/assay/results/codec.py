@@ -70,6 +70,8 @@ def decode(plain: Any, kind: type[T], *, place: str, path: str | None = None) ->
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise damage(*_where_and_what(error, place), path) from None
+    except UnicodeEncodeError:
+        raise damage(place, say("half a surrogate pair, which is no character"), path) from None
     except AssayError as error:
         raise damage(place, error.message, path) from None
 

@@ -36,6 +36,7 @@ _HAN_DIGITS = {"〇": 0, "两": 2} | {sign: i for i, sign in enumerate("零一�
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 _HAN_SUFFIXES = {"百": 100, "千": 1000, "万": 10**4, "百万": 10**6, "千万": 10**7, "亿": 10**8, "万亿": 10**12}
 _LONGEST = 18  # digits; a longer run is a code, not a number
+_KEPT = 64  # characters; longer numbers are not kept in memory
 _MYRIAD = 10_000
 _EXACT = 10**15  # whole numbers below it are exact
 _SCALE_SIGNS = frozenset("百千万亿")
@@ -128,24 +129,33 @@ def _digit_value(found: re.Match[str], unit: re.Match[str] | None, text: str) ->
     raw = found.group()
     if unit is None and raw.isascii() and raw.isdecimal() and len(raw) <= _LONGEST:  # what nearly all numbers are
         return plain(float(raw) / 100) if _is_percent(text, found.start()) else raw.lstrip("0") or "0"
+    kind, sign = (unit.lastgroup or "", unit.group()) if unit is not None else ("", "")
+    if len(raw) > _KEPT:
+        return _value_with_unit.__wrapped__(raw, kind, sign, _is_percent(text, found.start()))
+    return _value_with_unit(raw, kind, sign, _is_percent(text, found.start()))
+
+
+@lru_cache(maxsize=4096)
+def _value_with_unit(raw: str, kind: str, sign: str, percent: bool) -> str:  # noqa: FBT001 - the cache wants it so
+    """Value of digits, perhaps with commas or a fraction, and the unit behind them."""
     raw = raw.replace(",", "")
-    fraction = found["fraction"] or (raw if raw in _FRACTIONS else "")
+    fraction = raw[-1] if raw[-1] in _FRACTIONS else ""
     raw = raw.removesuffix(fraction) or "0"
     if raw.count(".") > 1 or len(raw) > _LONGEST:
         return raw
-    of_hundred = (unit is not None and unit["percent"]) or _is_percent(text, found.start())
-    if unit is None and not fraction and not of_hundred and raw.isascii() and raw.isdecimal():
+    of_hundred = kind == "percent" or percent
+    if not sign and not fraction and not of_hundred and raw.isascii() and raw.isdecimal():
         return raw.lstrip("0") or "0"
     value = float(raw) + _FRACTIONS.get(fraction, 0.0)
-    if unit is not None and unit["month"]:
+    if kind == "month":
         return f"month:{value:g}"
-    return plain(value / 100 if of_hundred else value * _scale(unit))
+    return plain(value / 100 if of_hundred else value * _scale(kind, sign))
 
 
-def _scale(unit: re.Match[str] | None) -> int:
-    if unit is None:
-        return 1
-    return _SUFFIXES.get((unit["suffix"] or "").strip(" -").lower(), 1) * _HAN_SUFFIXES.get(unit["han"] or "", 1)
+def _scale(kind: str, sign: str) -> int:
+    if kind == "suffix":
+        return _SUFFIXES.get(sign.strip(" -").lower(), 1)
+    return _HAN_SUFFIXES.get(sign.strip(), 1) if kind == "han" else 1
 
 
 def _is_percent(text: str, start: int) -> bool:

@@ -19,9 +19,10 @@ from assay.formats.files import Input
 from assay.formats.trec.decimals import MARGIN
 from assay.formats.trec.lines import LineRange, read_pool, read_rows
 from assay.formats.trec.scan import QRELS, RUN, Layout, scan, uneven
+from assay.formats.unpacking import check_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     from assay.data.pool import Pool
@@ -50,12 +51,17 @@ def read_ahead(place: str) -> None:
     workers.shutdown(wait=False)
 
 
-def loaders(source: Input) -> list[Callable[[], Rows]]:
-    """Functions that read one piece of a run each; `Unclean` when it needs the reader that goes line by line."""
+def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
+    """Functions that read one piece of a run each; `Unclean` when it needs the reader that goes line by line.
+
+    A packed file is unpacked as they are taken: whoever takes a few at a time holds no more than those in memory.
+    """
     separator = separator_of(source.head, RUN)
     if separator is None:
         raise Unclean
     keep_memory()
+    if source.is_stream:
+        return _unpacking(source, separator)
     end, begun = _started.pop(source.label, (0, []))
     return [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
 
@@ -84,9 +90,39 @@ def _loaders(source: Input, separator: str, start: int = 0) -> Iterator[tuple[in
 
 
 def _load(source: Input, separator: str, start: int, end: int, *, plain: bool) -> Rows:
-    lines = _lines(source, separator, start, end)
+    return _rows(_lines(source, separator, start, end), plain=plain)
+
+
+def _rows(lines: LineRange, *, plain: bool) -> Rows:
     rows = read_rows(lines) if plain else None
-    return _scan_rows(lines.data[lines.begin : lines.end], separator) if rows is None else rows
+    return _scan_rows(lines.data[lines.begin : lines.end], lines.separator.decode()) if rows is None else rows
+
+
+def _unpacking(source: Input, separator: str) -> Iterator[Callable[[], Rows]]:
+    """Functions that parse one piece each of a file that is unpacked meanwhile."""
+    blank, rest, wanted = separator.encode(), bytearray(), _PIECE + _LOOK
+    head = source.head[: source.head.rfind(b"\n") + 1]
+    plain = bool(head) and read_rows(_framed(head, blank)) is not None
+    for piece in source.stream(len(source.head)):
+        rest += piece
+        if len(rest) < wanted:
+            continue
+        end = _change(bytes(memoryview(rest)[_PIECE:]), blank)
+        if end is None:  # one query still: look again when there is much more of it
+            check_size(len(rest), source.label)
+            wanted = 2 * len(rest)
+            continue
+        yield partial(_rows, _framed(bytes(memoryview(rest)[: _PIECE + end]), blank), plain=plain)
+        del rest[: _PIECE + end]
+        wanted = _PIECE + _LOOK
+    if rest:
+        yield partial(_rows, _framed(bytes(rest), blank), plain=plain)
+
+
+def _framed(data: bytes, separator: bytes) -> LineRange:
+    """Whole lines with room around them; the last line ends as the others do."""
+    data = b"".join((_MARGIN, data, b"" if data.endswith(b"\n") else b"\n", _MARGIN))
+    return LineRange(data, MARGIN, len(data) - MARGIN, separator)
 
 
 def _lines(source: Input, separator: str, start: int, end: int) -> LineRange:
@@ -95,9 +131,7 @@ def _lines(source: Input, separator: str, start: int, end: int) -> LineRange:
     begin = min(start, MARGIN)
     stop = begin + end - start
     if begin < MARGIN or len(data) < stop + MARGIN:
-        last = b"" if data[stop - 1 : stop] == b"\n" else b"\n"
-        data = b"".join((_MARGIN, memoryview(data)[begin:stop], last, _MARGIN))
-        begin, stop = MARGIN, len(data) - MARGIN
+        return _framed(data[begin:stop], separator.encode())
     return LineRange(data, begin, stop, separator.encode())
 
 
@@ -122,16 +156,21 @@ def _query_end(source: Input, start: int, separator: bytes) -> int:
     """Offset behind a line after `start` that is followed by one of another query."""
     look = _LOOK
     while start < source.size:
-        window = source.part(start, start + look)
-        first, end = window.find(b"\n"), window.rfind(b"\n")
-        query = window[first + 1 : end].partition(separator)[0]
-        last = window.find(b"\n", window.rfind(b"\n" + query + separator, 0, end) + 1)
-        if query and 0 <= first < last < end:
-            return start + last + 1
+        end = _change(source.part(start, start + look), separator)
+        if end is not None:
+            return start + end
         if start + look >= source.size:
             break
         look *= 4
     return source.size
+
+
+def _change(window: bytes, separator: bytes) -> int | None:
+    """Offset behind a line that is followed by one of another query; None if there is none."""
+    first, end = window.find(b"\n"), window.rfind(b"\n")
+    query = window[first + 1 : end].partition(separator)[0]
+    last = window.find(b"\n", window.rfind(b"\n" + query + separator, 0, end) + 1)
+    return last + 1 if query and 0 <= first < last < end else None
 
 
 def separator_of(head: bytes, layout: Layout) -> str | None:

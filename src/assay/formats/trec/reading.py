@@ -31,7 +31,7 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from assay.data.rows import Rows
     from assay.data.source import Source
@@ -58,7 +58,7 @@ class RunPieces(Pieces):
         """Read all rows, naming the line of whatever is wrong."""
         return read_trec(self.source, RUN)
 
-    def loaders(self) -> list[Callable[[], Rows]]:
+    def loaders(self) -> Iterable[Callable[[], Rows]]:
         """Functions that read one piece each."""
         return loaders(self.source)
 

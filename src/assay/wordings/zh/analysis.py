@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 TEXTS = {
+    "rule: {key} does not go with {other}": "规则：{key} 不能与 {other} 同用",
+    "a protocol is a name or the path of a .toml file, not {value}": "协议应为名称或 .toml 文件的路径，而不是 {value}",
+    "currency must be a text such as USD": "currency 应为文本，例如 USD",
+    "{name}: threads must be a whole number, not {value}": "{name}：threads 应为整数，而不是 {value}",
     # Notes of evaluations
     "evaluate.no_chunk_map": "没有分块映射：按所列文档原样评测",
     "evaluate.max_grade": "协议 {protocol}：max_grade = {chosen:g}，因为标注中的最高等级为 {grade:g}",

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 TEXTS = {
+    "vendor, host, currency and note of the price of {model} must be texts": "{model} 价格的 vendor、host、currency 和 note 应为文本",
+    "the tiers of {model} must be a list of tables": "{model} 的 tiers 应为由表组成的列表",
+    "{value} is no table of prices": "{value} 不是价格表",
     "reply.run_over": "本次运行的时间已用完",
     "reply.closed": "客户端已关闭",
     "reply.unwanted": "已不再等待该回答",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TEXTS = {
+    "expected names of combinations, not {value}": "应为组合的名称，而不是 {value}",
+    "expected a whole number, not {value}": "应为整数，而不是 {value}",
     "generate.no_words": "分块中没有问题中的任何词语",
     # Documents
     "no document has text": "没有任何文档含有文本",
@@ -10,7 +12,6 @@ TEXTS = {
     "the folder has no files": "文件夹中没有文件",
     "expected {suffixes} files": "应为 {suffixes} 文件",
     "{path}: reading PDF files needs a package: pip install 'assay-eval[pipeline]'": "{path}：读取 PDF 需要安装软件包：pip install 'assay-eval[pipeline]'",
-    "the PDF cannot be read: {kind}: {error}": "无法读取该 PDF：{kind}：{error}",
     "the PDF has no text": "该 PDF 中没有文本",
     "if it is a scan, recognise its text first, or remove the file": "如果是扫描件，请先进行文字识别，或移除该文件",
     # The experiment file

@@ -1,0 +1,68 @@
+"""How much of a file is believed: bounds on what a small file can make of itself in memory, each with its reason.
+
+A bomb is a file that costs far more to read than to write: a gzip file that unpacks to a thousand times its size, a
+table of a million columns, a key of twenty thousand dots. None of the bounds is on the size of honest data: what is
+large is large on the disk too. Whoever has honest data beyond a bound raises it by its environment variable, which
+the message names.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from assay.errors import InputError, UsageError
+from assay.messages import say
+
+MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound with the environment variable that moves it."""
+
+    variable: str
+    usual: int
+
+    @property
+    def value(self) -> int:
+        """The bound in force."""
+        told = os.environ.get(self.variable)
+        if not told:
+            return self.usual
+        if not (told.isascii() and told.isdecimal() and len(told) < 19 and int(told)):  # noqa: PLR2004
+            raise UsageError(
+                say("{variable}={told!r}: expected a whole number above 0", variable=self.variable, told=told)
+            )
+        return int(told)
+
+    def refuse(self, message: str, path: str, *, line: int | None = None) -> InputError:
+        """The error of a file beyond the bound: what it is, and how the bound is moved."""
+        hint = say(
+            "if the file is what it should be, set {variable} above {value}", variable=self.variable, value=self.value
+        )
+        return InputError(message, path=path, line=line, hint=hint)
+
+
+# Unpacked bytes per packed byte. Runs and judgments pack to a fifth, logs and tables to a twentieth, samples that
+# repeat a context to a fiftieth. DEFLATE reaches 1,032, and a bomb comes close to it.
+RATIO = Limit("ASSAY_MAX_RATIO", 100)
+# What unpacks to no more than this is no bomb at any ratio.
+HARMLESS = 64 * MEGABYTE
+# Megabytes that one packed file may fill in memory. A run that can be read piece by piece is not bound by it.
+UNPACKED = Limit("ASSAY_MAX_UNPACKED_MB", 4096)
+# Columns of a table, and different keys of JSON lines. Each costs a kilobyte and more however few rows there are.
+COLUMNS = Limit("ASSAY_MAX_COLUMNS", 10_000)
+# Empty cells per filled one in a table made of JSON lines, whose objects need not have the same keys.
+SPARSE = Limit("ASSAY_MAX_SPARSE", 200)
+# Names between dots in one TOML key: reading them takes time and memory with the square of their number.
+KEY_PARTS = 64
+# Seconds and megabytes for the text of one PDF file: its programs can loop, and its streams unpack like bombs.
+PDF_SECONDS = Limit("ASSAY_MAX_PDF_SECONDS", 60)
+PDF_MEGABYTES = Limit("ASSAY_MAX_PDF_MB", 2048)
+
+
+def check_columns(number: int, path: str) -> None:
+    """Refuse a table of very many columns."""
+    if number > COLUMNS.value:
+        raise COLUMNS.refuse(say("{n} columns in one table", n=number), path)

@@ -1,0 +1,49 @@
+"""Unpacking gzip files a piece at a time, and refusing those that are bombs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, BinaryIO
+
+from assay.data.limits import HARMLESS, MEGABYTE, RATIO, UNPACKED
+from assay.errors import InputError, cause
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GZIP = b"\x1f\x8b"
+_PIECE = MEGABYTE
+
+
+def unpack(packed: BinaryIO, label: str, first: int = _PIECE) -> Iterator[bytes]:
+    """Yield the unpacked bytes, `first` some and then a megabyte at a time, as long as they are in proportion."""
+    import gzip
+    import zlib
+
+    ratio, size, wanted = RATIO.value, 0, first
+    try:
+        with gzip.GzipFile(fileobj=packed) as file:
+            while piece := file.read(wanted):
+                size, wanted = size + len(piece), _PIECE
+                if size > max(HARMLESS, ratio * packed.tell()):
+                    raise RATIO.refuse(say("unpacks to more than {n} times its size", n=ratio), label)
+                yield piece
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=label) from None
+
+
+def unpack_all(packed: BinaryIO, label: str) -> bytes:
+    """All unpacked bytes, if they are not too many for memory."""
+    found = bytearray()
+    for piece in unpack(packed, label):
+        found += piece
+        check_size(len(found), label)
+    return bytes(found)
+
+
+def check_size(size: int, label: str) -> None:
+    """Refuse to hold more unpacked bytes in memory than the limit."""
+    if size > UNPACKED.value * MEGABYTE:
+        raise UNPACKED.refuse(
+            say("unpacks to more than {n} MB, which would have to be in memory", n=UNPACKED.value), label
+        )

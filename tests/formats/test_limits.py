@@ -1,0 +1,345 @@
+"""Bombs end in one line, honest files of any size do not: what small files may make of themselves in memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import resource
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+
+from assay import evaluate, read_judgments, read_run
+from assay.data import limits
+from assay.data.toml import decode_toml
+from assay.errors import AssayError, InputError, UsageError
+from assay.formats import containment, parquet
+from assay.formats.documents import read_documents
+from assay.formats.markup import text_of
+from assay.pipeline.documents import read_collection
+from assay.text import negation, numbers, refusals, segmentation, sentences, words
+
+HOSTILE = {
+    "numbers": ("1,", "5%", "½", "2020-1-", "one and ", "百分之", "第", "May "),
+    "sentences": (".", "。", "1. ", "e.g. ", "\n", "（", "[1]", "”"),
+    "tokens": ("a", "a'", "é", "_", "1."),
+    "bag": ("n't ", "-", "\x1f", "中"),
+    "language": ("中", "é"),
+    "clauses": ("and ", ",", "("),
+    "find_denied_words": ("not ", "or not "),
+    "find_denied_pairs": ("不", "没有", "\u3000"),
+    "is_negated": ("not", "无"),
+    "is_refusal": ("I cannot ", "我无法"),
+    "is_courtesy": ("sorry ", "谢谢"),
+    "han_words": ("中", "中a"),
+    "text_of": ("<!--", "<![CDATA[", "<a ", '<a x="', "</", "<script", "&#1", "<"),
+}
+FUNCTIONS = {
+    function.__name__: function
+    for function in (
+        numbers.numbers, sentences.sentences, words.tokens, words.bag, words.language, negation.clauses, negation.find_denied_words,
+        negation.find_denied_pairs, negation.is_negated, refusals.is_refusal, refusals.is_courtesy, segmentation.han_words, text_of,
+    )
+}  # fmt: skip
+
+
+def cpu(function, text):
+    start = time.process_time()
+    function(text)
+    return time.process_time() - start
+
+
+@pytest.mark.parametrize(("name", "sign"), [(name, sign) for name, signs in HOSTILE.items() for sign in signs])
+def test_twice_the_text_takes_about_twice_the_time(name, sign):
+    small, large = (sign * (size // len(sign)) for size in (1 << 15, 1 << 18))
+    FUNCTIONS[name](small)  # patterns are compiled, caches filled
+    # Eight times the text: 64 times as long where time grows with the square. Short times say nothing.
+    assert cpu(FUNCTIONS[name], large) < 24 * max(cpu(FUNCTIONS[name], small), 0.02)
+
+
+def run_lines(queries, start=0, depth=50):
+    rng = np.random.default_rng(start)
+    return "".join(
+        f"q{query} Q0 d{doc} {rank} {score:.6f} t\n"
+        for query in range(start, start + queries)
+        for rank, (doc, score) in enumerate(
+            zip(rng.permutation(4 * depth)[:depth], np.sort(rng.random(depth))[::-1], strict=True), 1
+        )
+    )
+
+
+def pack(data: bytes) -> bytes:
+    return gzip.compress(data, 1)
+
+
+def test_a_packed_run_is_read_in_pieces_and_gives_what_the_plain_one_gives(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.formats.trec.pieces._PIECE", 1 << 14)
+    monkeypatch.setattr("assay.formats.trec.pieces._LOOK", 1 << 12)
+    text = run_lines(200)
+    plain, packed = tmp_path / "a.run", tmp_path / "a.run.gz"
+    plain.write_text(text)
+    packed.write_bytes(pack(text.encode()))
+    judged = {f"q{q}": {line.split()[2]: 1} for q in range(200) for line in [text.split("\n")[q * 50 + q % 50]]}
+    loads = []
+    monkeypatch.setattr("assay.formats.files.Input.data", property(lambda self: loads.append(self.label)))
+    one, other = (evaluate(judged, str(place), ["map", "ndcg@10"]) for place in (plain, packed))
+    assert not loads  # nobody asked for all bytes
+    assert one["map"] == other["map"] > 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda text: text, lambda text: text.rstrip("\n"), lambda text: text.replace("q7 ", "q7  ", 1), lambda text: text + text.replace("d", "e"),
+     lambda text: text.replace("\n", "\r\n"), lambda text: "# comment\n" + text, lambda text: "".join(sorted(text.splitlines(keepends=True), key=lambda line: line.split()[3]))],
+    ids=["clean", "no last line end", "two blanks", "each query twice", "carriage returns", "comment", "scattered"],
+)  # fmt: skip
+def test_packed_and_plain_runs_have_the_same_rows(tmp_path, monkeypatch, change):
+    monkeypatch.setattr("assay.formats.trec.pieces._PIECE", 1 << 13)
+    monkeypatch.setattr("assay.formats.trec.pieces._LOOK", 1 << 11)
+    text = change(run_lines(40))
+    (tmp_path / "a.run").write_text(text, newline="")
+    (tmp_path / "b.run.gz").write_bytes(pack(text.encode()))
+    judged = {
+        f"q{q}": {line.split()[2]: 1 for line in text.split("\n")[5:2000:7] if line.startswith(f"q{q} ")}
+        for q in range(40)
+    }
+    one, other = (evaluate(judged, str(tmp_path / name), ["map"]) for name in ("a.run", "b.run.gz"))
+    assert one["map"] == other["map"] > 0
+    assert read_run(tmp_path / "a.run").to_dict() == read_run(tmp_path / "b.run.gz").to_dict()
+
+
+def test_a_gzip_bomb_ends_in_one_line_that_says_how_to_raise_the_limit(tmp_path):
+    block = gzip.compress(b"q1 Q0 a 1 1 t\n" * 750_000, 9)
+    (tmp_path / "bomb.run.gz").write_bytes(block * 200)  # 10 GB from 5 MB
+    (tmp_path / "q").write_text("q1 0 a 1\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "evaluate", str(tmp_path / "q"), str(tmp_path / "bomb.run.gz"), "-m", "map"],
+        capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (20, 20)),  # of the minute that the whole would take
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "unpacks to more than 100 times its size" in done.stderr
+    assert "ASSAY_MAX_RATIO" in done.stderr
+
+
+def test_the_ratio_can_be_raised(tmp_path, monkeypatch):
+    text = ("# " + "x" * 1000 + "\n") * 70_000 + "q1 0 a 1\n"
+    (tmp_path / "q.gz").write_bytes(pack(text.encode()))
+    with pytest.raises(InputError, match="more than 100 times"):
+        read_judgments(tmp_path / "q.gz")
+    monkeypatch.setenv("ASSAY_MAX_RATIO", "2000")
+    assert len(read_judgments(tmp_path / "q.gz").frame) == 1
+    monkeypatch.setenv("ASSAY_MAX_UNPACKED_MB", "10")
+    with pytest.raises(InputError, match="ASSAY_MAX_UNPACKED_MB above 10"):
+        read_judgments(tmp_path / "q.gz")
+    monkeypatch.setenv("ASSAY_MAX_RATIO", "many")
+    with pytest.raises(UsageError, match="whole number above 0"):
+        read_judgments(tmp_path / "q.gz")
+
+
+def test_tables_of_very_many_columns_are_refused(tmp_path, monkeypatch):
+    names = ",".join(f"c{i}" for i in range(10_000))
+    (tmp_path / "wide.csv").write_text(f"query_id,doc_id,score,{names}\nq1,a,1\n")
+    (tmp_path / "wide.jsonl").write_text("".join(json.dumps({f"c{i}": 1}) + "\n" for i in range(10_001)))
+    for name in ("wide.csv", "wide.jsonl"):
+        with pytest.raises(InputError, match="ASSAY_MAX_COLUMNS above 10000"):
+            read_run(tmp_path / name)
+    (tmp_path / "sparse.jsonl").write_text("".join(json.dumps({f"c{i % 5000}": 1}) + "\n" for i in range(20_000)))
+    with pytest.raises(InputError, match="ASSAY_MAX_SPARSE"):
+        read_run(tmp_path / "sparse.jsonl")
+
+
+def test_keys_depths_and_digits_of_toml_are_bounded():
+    assert decode_toml("a.b.c = 1\nd = '''\n" + "." * 500 + "\n'''", "x") == {
+        "a": {"b": {"c": 1}},
+        "d": "." * 500 + "\n",
+    }
+    for text in (
+        ".".join("a" * 20_000) + " = 1",
+        "[" + ' . "a b"' * 100 + ".x]",
+        "x = " + "[" * 100_000,
+        "x = " + "9" * 400,
+        "x = " + "9" * 5000,
+        "x = {a = [1, -99999999999999999999]}",
+    ):
+        with pytest.raises(InputError):
+            decode_toml(text, "x.toml")
+
+
+class Oracle(HTMLParser):
+    """Text between tags, by the standard library."""
+
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.found, self.silent = [], 0
+
+    def handle_starttag(self, tag, attrs):  # noqa: ARG002
+        self.silent += tag in {"script", "style"}
+
+    def handle_endtag(self, tag):
+        self.silent -= tag in {"script", "style"}
+
+    def handle_data(self, data):
+        if not self.silent:
+            self.found.append(data)
+
+
+def test_text_of_pages_is_that_of_the_standard_library():
+    fragments = [
+        "<p>", "</p>", "<a href='x>y'>", "</a>", "hello &amp; you", " a<br/>b ", "<!-- c > d -->", "<script>if (a<b) x('<p>')</script>", "5 < 6 ", "<style>p{}</style>",
+        '<a title=don\'t "x">', "&lt;i&gt;", "\n", "<!DOCTYPE html>", "<?xml version='1'?>", "<body>", "中文 ", '<img alt=\'a"b\'>', "<li>x",
+    ]  # fmt: skip
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        page = "".join(rng.choice(fragments, rng.integers(1, 12)))
+        oracle = Oracle()
+        oracle.feed(page)
+        oracle.close()
+        assert text_of(page).split() == " ".join("".join(oracle.found).split()).split() or "".join(
+            text_of(page).split()
+        ) == "".join("".join(oracle.found).split()), page
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [("a<!-->b", "ab"), ("a<!-- never ends <p>b", "a"), ("a<script>b", "a"), ("x<a title=", "x"), ("&#" + "9" * 5000 + ";", "\N{REPLACEMENT CHARACTER}"), ("<p>a</p><p>b", "a\nb"), ("<title>t</title>x", "x"), ("<title>t<body>x", "x")],
+)  # fmt: skip
+def test_what_never_ends_takes_the_rest_of_the_page(page, text):
+    assert text_of(page).replace("\n", " ").split() == text.split()
+
+
+def table(size=50):
+    return pl.DataFrame(
+        {"query_id": ["q"] * size, "doc_id": [f"d{i}" for i in range(size)], "score": [float(i) for i in range(size)]}
+    )
+
+
+def parquet_bytes(frame=None, **options):
+    found = io.BytesIO()
+    (table() if frame is None else frame).write_parquet(found, **options)
+    return found.getvalue()
+
+
+@pytest.mark.parametrize("compression", ["zstd", "snappy", "gzip", "uncompressed", "lz4"])
+def test_sound_parquet_is_read_here(compression):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    nested = pl.DataFrame({"a": [[1, 2], [], None] * 50, "b": [None, "x", "y"] * 50})
+    for frame in (table(), table(5000), nested):
+        data = parquet_bytes(frame, compression=compression)
+        assert parquet.is_sound(data, "x")
+        assert parquet.read_parquet(data, "x").equals(frame)
+        other = io.BytesIO()
+        pyarrow.write_table(
+            frame.to_arrow(),
+            other,
+            data_page_version="2.0",
+            compression={"uncompressed": "none"}.get(compression, compression),
+        )
+        assert parquet.is_sound(other.getvalue(), "x")
+
+
+def test_damaged_parquet_is_an_error_of_ours_wherever_the_damage_is(capfd):
+    whole = parquet_bytes(compression="uncompressed")
+    for place in range(0, len(whole), 3):
+        damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
+        try:
+            parquet.read_parquet(damaged, "x.parquet")
+        except AssayError as error:
+            assert str(error).startswith("x.parquet: ")  # noqa: PT017
+    assert capfd.readouterr().err == ""  # nothing of a panic is shown
+
+
+def test_a_parquet_bomb_is_refused():
+    bomb = parquet_bytes(pl.DataFrame({"query_id": ["q"] * 30_000_000}))
+    assert len(bomb) < 1 << 20
+    with pytest.raises(InputError, match="unpacks to more than 100 times"):
+        parquet.read_parquet(bomb, "x.parquet")
+
+
+def loop(data: bytes) -> bytes:
+    while data != b"end":
+        pass
+    return data
+
+
+def fill(data: bytes) -> bytes:
+    return bytes(1 << 40)
+
+
+def test_a_contained_function_may_loop_fill_memory_or_end_the_process(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(pytest.importorskip("pathlib").Path(__file__).parent))
+    child = containment.Contained("test_limits:loop", 1024)
+    with pytest.raises(containment.Stopped):
+        child.ask(b"x", 2)
+    assert child.ask(b"end", 30) == b"end"  # by another process
+    assert child.close() == 0
+    child = containment.Contained("test_limits:fill", 1024)
+    with pytest.raises(containment.Refused, match="MemoryError"):
+        child.ask(b"x", 30)
+    child.close()
+    child = containment.Contained("os:abort", 1024)
+    with pytest.raises(containment.Refused):
+        child.ask(b"x", 30)
+
+
+def pdf(text: str) -> bytes:
+    pytest.importorskip("pypdf")
+    stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream), b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]  # fmt: skip
+    found, places = b"%PDF-1.4\n", []
+    for number, part in enumerate(parts, 1):
+        places.append(len(found))
+        found += b"%d 0 obj\n%s\nendobj\n" % (number, part)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return found + b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        table,
+        len(found),
+    )
+
+
+def test_pdf_files_are_read_in_a_process_of_its_own(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.pdf").write_bytes(pdf(f"Tea of {name}"))
+    assert [(document.id, document.text) for document in read_collection(tmp_path)] == [
+        ("a.pdf", "Tea of a"),
+        ("b.pdf", "Tea of b"),
+    ]
+    (tmp_path / "c.pdf").write_bytes(b"%PDF-1.4 nothing")
+    with pytest.raises(InputError, match=r"c\.pdf: the PDF cannot be read"):
+        read_collection(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "read"),
+    [
+        ("x.jsonl", '{"query_id":"q1","doc_id":"a","score":{"x":1}}', read_run), ("x.json", '[{"query_id":"q1","doc_id":"a","score":{}}]', read_run),
+        ("x.jsonl", '{"query_id":"q1","doc_id":"\\ud800","score":1}', read_run), ("x.json", '{"q1":{"\\ud800":1}}', read_run),
+        ("x.json", '{"q1":{"a":' + "9" * 400 + "}}", read_run), ("x.jsonl", '{"query_id":"q1","doc_id":"a","score":' + "9" * 5000 + "}", read_run),
+        ("x.jsonl", '{"doc_id":{"a":1},"text":"x"}', read_documents), ("x.jsonl", '{"doc_id":"a","text":["x"]}', read_documents),
+        ("x.csv", "query_id,doc_id,score\n", read_run), ("x.txt", "[" * 100_000, read_run),
+    ],
+)  # fmt: skip
+def test_values_that_make_no_column_are_refused(tmp_path, name, text, read):
+    (tmp_path / name).write_text(text + "\n")
+    with pytest.raises(InputError):
+        read(tmp_path / name)
+
+
+def test_every_limit_that_can_be_raised_is_in_the_documentation():
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    for limit in vars(limits).values():
+        if isinstance(limit, limits.Limit):
+            assert f"`{limit.variable}`" in text

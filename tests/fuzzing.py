@@ -1,0 +1,182 @@
+"""Samples of every format that is read, and ways to damage them: by bytes, by words, and by values of JSON and TOML."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import io
+import json
+import random
+import tomllib
+from pathlib import Path
+
+import polars as pl
+
+HERE = Path(__file__).parent
+QRELS = "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n# judge: m\n"
+RUN = "q1 Q0 d1 1 2.5 t\nq1 Q0 d2 2 1.5 t\nq2 Q0 d3 1 9e-1 t\n"
+ROWS = [{"query_id": f"q{i // 3}", "doc_id": f"d{i}", "score": i / 2, "rank": i} for i in range(9)]
+GRADES = [{"query_id": f"q{i // 3}", "doc_id": f"d{i}", "grade": i % 3, "judge": "m"} for i in range(9)]
+SAMPLES = [
+    {"id": "1", "question": "When?", "answer": "In 1889.", "contexts": [{"id": "c1", "text": "It opened in 1889."}], "reference": "1889", "gold_ids": ["c1"], "answerable": True, "system": "a"},
+    {"id": "2", "question": [{"role": "user", "content": "Who?"}], "answer": "Eiffel.", "contexts": ["By Eiffel.", None], "reference": ["Eiffel"], "system": "b"},
+]  # fmt: skip
+RECORDS = [
+    {"query": "q1", "retrieved": ["a", "b"], "relevant": ["b"]},
+    {"query": "q2", "retrieved": ["c"], "relevant": {"c": 2}},
+]
+DOCUMENTS = [{"_id": "d1", "title": "Tea", "text": "Tea is hot."}, {"_id": "d2", "title": "", "text": "Rain."}]
+QUERIES = [
+    {"_id": "q1", "text": "what is tea", "lang": "en", "weight": 2},
+    {"_id": "q2", "text": "rain", "lang": "en", "weight": 1.5},
+]
+HTML = "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body><p class='a'>Tea &amp; rain<br/>x</p><!-- c --><script>if (a<b) {}</script></body></html>"
+MARKDOWN = "# Tea\n\n- one\n- two\n\n```\ncode\n```\n\n[a](b) *c*\n"
+EXPERIMENT = """name = "x"
+baseline = "bm25"
+only = ["bm25"]
+rerank = ["none", { name = "m", method = "embedding", embedder = "wordllama", depth = 5 }]
+[data]
+documents = "d.jsonl"
+queries = "q.jsonl"
+judgments = "qrels"
+[chunk]
+method = "fixed"
+size = 200
+[retrieve]
+method = ["bm25", "hybrid"]
+fusion = "weighted"
+weight = 0.3
+[generate]
+method = "extractive"
+contexts = 3
+[evaluate]
+protocol = "graded-012"
+measures = ["ndcg@10"]
+[reference]
+source = "s"
+figures.a = { "ndcg@10" = 0.65, gain = "-" }
+[llm]
+model = "m"
+url = "http://127.0.0.1:9/v1"
+"""
+COSTS = 'currency = "USD"\nqueries_per_day = 1000\n[method.a]\nprice = 1.0\ntokens = 800\n[method.b]\nmachine = 2.0\nthroughput = 50\n[method.c]\nper_query = 0.01\n'
+PRICES = 'currency = "USD"\nprice = [{ vendor = "openai", model = ["m", "n*"], date = 2026-11-01, input = 2.5, output = 10, cached = 1.25, tiers = [{ up_to = 10, input = 1, output = 2 }] }]\n'
+RULES = '[[rule]]\nmeasure = "ndcg@10"\nat_least = 0.5\nstrict = true\nsure = true\n[[rule]]\nmeasure = "map"\nnot_worse_than = "old.json"\nmargin = 0.01\nalpha = 0.05\nmin_coverage = 0.9\n'
+RUBRIC = "# Tone\n\nIs the answer polite?\n\n# scale\n\n- 0: rude\n- 1: plain\n- 2: polite\n"
+
+
+def jsonl(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def csv(rows, separator=","):
+    found = io.BytesIO()
+    pl.DataFrame(rows).write_csv(found, separator=separator)
+    return found.getvalue()
+
+
+def parquet(rows, **options):
+    found = io.BytesIO()
+    pl.DataFrame(rows).write_parquet(found, **options)
+    return found.getvalue()
+
+
+ODD = [
+    None, True, False, 0, -1, 1e308, -0.0, 10**19, 10**400, 2**63, "", " ", "\0", "\ud800", "é", "=1+1", "a" * 300, "nan", "inf", "1e999", "0x10", [], {}, [[]], [{}], {"": {}}, [None], {"a": {"a": {"a": 1}}},
+    [1, "a", {}], ["a"] * 50, {"key": "nowhere", "values": 3}, "../x", "module:callable", "ndcg@10", "ndcg(", "２０", float("nan"), float("inf"),
+]  # fmt: skip
+BYTES = [b"", b"\0", b"\xff", b"\xfe\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n", b"\n", b"\t", b" ", b'"', b"'", b",", b"{", b"[", b"}", b"]", b"=", b".", b"#", b":", b"nan", b"-", b"9" * 400, b"1e999", b"\\ud800", b"\xe3\x80\x80", b"[" * 3000, b"<!--", b"PAR1", b"\x1f\x8b", b"null", b"true", b"Q0"]  # fmt: skip
+
+
+def damage_bytes(data, rng):
+    """Flip, insert, delete, repeat or cut some bytes."""
+    found = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(found) + 1)
+        end = min(len(found), at + rng.choice((1, 2, 8, 64)))
+        way = rng.randrange(6)
+        if way == 0 and at < len(found):
+            found[at] ^= 1 << rng.randrange(8)
+        elif way == 1:
+            found[at:at] = rng.choice(BYTES)
+        elif way == 2:
+            del found[at:end]
+        elif way == 3:
+            found[at:at] = found[at:end] * rng.choice((1, 3))
+        elif way == 4:
+            found[at:end] = rng.choice(BYTES)
+        else:
+            del found[at:]
+    return bytes(found)
+
+
+def damage_value(value, rng):
+    """Replace, rename or remove one part of a JSON or TOML value."""
+    value = copy.deepcopy(value)
+    place, key = [value], 0
+    while isinstance(place[key], (dict, list)) and place[key] and rng.random() < 0.85:
+        place = place[key]
+        key = rng.choice(list(place)) if isinstance(place, dict) else rng.randrange(len(place))
+    if place is not value and not (isinstance(place, list) and place and place[0] is value) and rng.random() < 0.2:
+        del place[key]
+    elif isinstance(place, dict) and rng.random() < 0.2:
+        place[rng.choice(["x", "", *place])] = place.pop(key)
+    else:
+        swap = rng.choice(ODD)
+        if place == [value]:
+            return swap
+        place[key] = copy.deepcopy(swap)
+    return value
+
+
+def damage_json(data, rng):
+    return json.dumps(damage_value(json.loads(data), rng)).encode()
+
+
+def damage_lines(data, rng):
+    rows = [json.loads(line) for line in data.splitlines()]
+    at = rng.randrange(len(rows))
+    rows[at] = damage_value(rows[at], rng)
+    return jsonl(rows)
+
+
+def toml(value):
+    """Write a value in TOML's inline form."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    if value is None:
+        return '"null"'
+    return json.dumps(value) if isinstance(value, str) else str(value)
+
+
+def damage_toml(data, rng):
+    found = damage_value(tomllib.loads(data.decode()), rng)
+    if not isinstance(found, dict):
+        return f"x = {toml(found)}".encode("utf-8", "surrogateescape")
+    return "".join(f"{json.dumps(key)} = {toml(one)}\n" for key, one in found.items()).encode("utf-8", "replace")
+
+
+def damage(name, data, rng):
+    """One damaged copy of a sample; a packed one is damaged before or after it is packed."""
+    if name.endswith(".gz"):
+        if rng.random() < 0.3:
+            return damage_bytes(data, rng)
+        return gzip.compress(damage(name[:-3], gzip.decompress(data), rng), 1)
+    of = {".json": damage_json, ".jsonl": damage_lines, ".toml": damage_toml}.get(Path(name).suffix)
+    return of(data, rng) if of is not None and rng.random() < 0.7 else damage_bytes(data, rng)
+
+
+def case(name, data, seed):
+    """The damaged copy of a number."""
+    rng = random.Random(f"{name} {seed}")
+    for _ in range(20):
+        try:
+            return damage(name, data, rng)
+        except (ValueError, OverflowError):
+            continue  # a value that cannot be written
+    return data
