@@ -13,6 +13,8 @@ from assay.analysis.economics import REFERENCES, PricedMethod, cost, fastest_loa
 from assay.analysis.roi import gain_of, roi
 from assay.errors import InputError, UnknownName, UsageError
 from assay.llm.prices import PriceTable
+from assay.report.document import write
+from assay.report.views import money as money_view
 from assay.results.bench import Bench
 from assay.results.money import Band, Gain
 from assay.results.result import decode_result
@@ -280,6 +282,29 @@ def test_at_the_break_even_point_nothing_is_won_or_lost():
 def test_the_outcome_says_how_sure_it_is(low, high, outcome):
     found = roi(Gain(Band(0.1, low, high)), cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01)
     assert found.outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("verdict", "low", "high", "shown"),
+    [
+        ("better", 0.05, 0.35, True), ("worse", -0.4, -0.1, True), ("inconclusive", -0.05, 0.35, False),
+        ("equivalent", -0.01, 0.01, False), ("", 0.05, 0.35, True), ("", -0.05, 0.35, False),
+    ],
+)  # fmt: skip
+def test_a_gain_that_is_not_shown_has_money_and_no_per_cent(verdict, low, high, shown):
+    """B3: -1 dollar a day, give or take 37, is something to say; a return of -100 % [-3826 %, +3626 %] is not."""
+    gain = Gain(Band(0.0, low, high), 0.5, 0.5, 0.95, "b", "a", "ndcg@10", 3, verdict)
+    found = roi(gain, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01)
+    assert (found.net.value, found.net.low, found.net.high) == pytest.approx((-1.0, 10 * low - 1, 10 * high - 1))
+    assert (found.roi.value is not None, found.change_is_shown) == (shown, shown)
+    for lang in ("en", "zh"):
+        text = write(money_view.table(found), "table", lang)
+        assert ("ROI  " in text or "投资回报率  " in text) == shown
+        lines = text.splitlines()
+        net = next(number for number, line in enumerate(lines) if line.startswith(("net a day", "每天净收益")))
+        assert all("%" not in line for line in lines[:net] if not line.startswith("ndcg") and "[" in line)
+        told = [line for line in lines[:net] if line.startswith(("Verdict of the comparison", "比较的结论"))]
+        assert len(told) == bool(verdict)
 
 
 def test_an_unknown_cost_has_no_return():

@@ -24,6 +24,12 @@ calls = []
 def late():
     calls.append(1)
     if len(calls) > 5: raise OSError("gone")
+def flaky():
+    calls.append(1)
+    if len(calls) % 10 == 0: raise ValueError("no")
+def words():
+    yield "a"
+    yield "b"
 """
 
 
@@ -174,7 +180,7 @@ def test_a_bench_file_is_refused_where_systems_are_expected(call):
 
 def test_messages_inside_lists_are_translated():
     told = tell(say("doubt.of_one", system=[say("load.threads", n=2)], text=say("bench.hopeless")), "zh")
-    assert told == "2 线程：提前停止：连续 100 次调用失败。"
+    assert told == "2 线程：提前停止：所有线程合计连续 100 次调用失败。"
 
 
 PAGE = """\
@@ -185,9 +191,9 @@ candidates  load             threads  calls  P50 [95% interval]  P95 [95% interv
             from sending on                      312 [312, 312]      312 [312, 312]      312 [312, 312]   312    0
 
 Throughput
-candidates  threads  offered/s  calls/s  errors
-----------  -------  ---------  -------  ------
-20                1          2      2.0       0
+candidates  threads  offered/s  calls/s  errors  drain s  keeps up
+----------  -------  ---------  -------  ------  -------  --------
+20                1          2      2.0       0     0.00  yes
 
 Published reference: rerankers, queries per second
 """
@@ -243,3 +249,39 @@ def test_a_wrong_stage_ends_in_one_line(call, target, expected):
     code, out, err = call("bench", target)
     assert (code, out) == (2, "")
     assert expected in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("nothing", 0),
+        ("flaky", 1),
+        ("flaky --max-errors 0.2", 0),
+        ("flaky --max-errors 0.05", 1),
+        ("nothing --fail-over p50=60000", 0),
+        ("nothing --fail-over p50=0.00000001", 1),
+        ("nothing --fail-over p99=60000", 0),
+        ("nothing --fail-over p99=60000 --strict", 1),
+        ("words --stream --fail-over first_token_p50=60000 --fail-over per_token_p50=60000", 0),
+    ],
+)
+def test_the_exit_code_says_whether_calls_failed_or_a_limit_is_passed(call, words, expected):
+    name, *more = words.split()
+    code, out, _ = call("bench", f"bench_targets:{name}", "--runs", "20", "--warmup", "0", *more)
+    assert code == expected
+    assert ("Limits" in out) == ("--" in words or expected == 1)
+
+
+@pytest.mark.parametrize(
+    "words", ["--ramp 5:80x5 --rate 5", "--ramp 5-80", "--ramp 80:5x3", "--fail-over p42=1", "--fail-over p95"]
+)
+def test_limits_and_ramps_that_make_no_sense_end_in_one_line(call, words):
+    code, _, err = call("bench", "bench_targets:nothing", *words.split())
+    assert code == 2 and err.count("\n") <= 2
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_ramp_says_how_much_the_target_bears(call, lang):
+    code, out, _ = call("bench", "bench_targets:nothing", "--ramp", "200:800x3", "--runs", "40", "--lang", lang)
+    assert code == 0
+    assert ("keeps up" if lang == "en" else "跟得上") in out

@@ -20,6 +20,7 @@ STATUSES = {
     "low": ("low", "偏低"),
     "high": ("high", "偏高"),
     "not measured": ("not measured", "未测量"),
+    "not clear": ("not clear", "不确定"),
     "passed": ("passed", "通过"),
     "failed": ("failed", "未通过"),
     "inconclusive": ("inconclusive", "无法判定"),

@@ -225,6 +225,40 @@ def test_a_target_that_always_fails_stops_the_measurement():
         bench(target, threads=4)
 
 
+@pytest.mark.parametrize("more", [{"threads": 8}, {"threads": 8, "rate": 2000.0}])
+def test_a_hundred_failures_in_a_row_of_all_workers_end_a_load(more):
+    left = iter(range(10_000))
+
+    def target() -> None:
+        if next(left) >= 50:
+            raise ValueError("gone")
+
+    found = bench(target, runs=5_000, warmup=0, **more)
+    assert 50 <= found.loads[0].count + found.loads[0].errors["ValueError"] <= 50 + 100 + 2 * 8
+    assert found.loads[0].errors["ValueError"] >= 100
+    assert any("100 calls in a row" in text for text in found.warnings)
+    assert found.verdict == "over"
+
+
+def test_a_hundred_failures_in_a_row_of_coroutines_end_a_load():
+    async def target() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("gone")
+
+    found = bench(target, runs=5_000, threads=16, warmup=0)
+    assert 100 <= found.loads[0].errors["ValueError"] <= 116
+
+
+def test_a_call_that_works_breaks_the_row_of_failures():
+    left = iter(range(1_000))
+
+    def target() -> None:
+        if next(left) % 100:
+            raise ValueError("mostly")
+
+    assert bench(target, runs=1_000, warmup=0).loads[0].count == 10
+
+
 def test_a_target_that_exits_is_a_failed_call():
     assert bench(lambda: sys.exit(3), runs=2, warmup=0).loads[0].errors == {"SystemExit": 2}
 

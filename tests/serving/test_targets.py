@@ -308,8 +308,8 @@ def test_a_kind_of_failure_keeps_its_english_and_is_told_in_chinese(kind, chines
 
 def test_what_a_failed_call_said_can_be_told_in_chinese():
     log = Log()
-    log.fail(CallFailed("timeout", say("load.no_end", seconds=2)), 1.0)
-    log.fail(CallFailed("exit 1", "no\nluck"), 1.0)
+    log.fail(CallFailed("timeout", say("load.no_end", seconds=2)), 0.5, 1.0)
+    log.fail(CallFailed("exit 1", "no\nluck"), 0.5, 1.0)
     assert {kind: tell(text, "zh") for kind, text in log.examples.items()} == {
         "timeout": "未在 2 秒内结束",
         "exit 1": "no luck",

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.latency import summarise
+from assay.analysis.limits import check_limits, check_loads
 from assay.analysis.load_warnings import find_load_warnings
+from assay.analysis.pace import find_capacity
 from assay.analysis.protocols import load_protocol
 from assay.analysis.stage_targets import PREFIX, stage_target
 from assay.errors import UsageError
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from assay.data.protocol import Target
-    from assay.serving.records import Arrivals, Clock, LoadTarget, Passing
+    from assay.serving.records import Arrivals, Clock, LoadTarget, Passing, Timing
 
     Watch = Callable[["Step"], Callable[[int, float], None]]
 
@@ -64,6 +66,10 @@ def bench(
     confidence_level: float = 0.95,
     seed: int = 0,
     throughput: bool = False,
+    stream: bool = False,
+    ramp: bool = False,
+    limits: Mapping[str, float] | None = None,
+    max_errors: float = 0.0,
     clock: Clock | None = None,
     watch: Watch | None = None,
 ) -> Bench:
@@ -72,8 +78,12 @@ def bench(
     With `throughput`, 1 and 4 threads for 60 seconds each, unless said otherwise.
 
     Every combination of `candidates`, `threads` and `rate` is a load of its own; a `rate` (calls a second) makes an
-    open loop. The text `rerank:METHOD` is a reranker of the pipeline. Without `queries` and `documents` the texts of
-    the bundled collection are used.
+    open loop; with `ramp`, higher rates are left out after one that it does not keep up with. The text `rerank:METHOD`
+    is a reranker of the pipeline. Without `queries` and `documents` the texts of the bundled collection are used. With
+    `stream`, the answers of an address or the items of a generator are timed token by token.
+
+    `limits` has the largest values of numbers of a load (`Load.figures`: p95, first_token_p95 ...), `max_errors` the
+    largest share of calls that may fail; `Bench.checks` and `Bench.verdict` say what came of them.
 
     >>> import assay
     >>> found = assay.bench(lambda: None, runs=20, warmup=0)
@@ -84,9 +94,10 @@ def bench(
         label, target = target, stage_target(target)
     found = target_of(
         target, label=label, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
-        with_candidates=candidates is not None,
+        with_candidates=candidates is not None, stream=stream,
     )  # fmt: skip
     check_share(confidence_level, "confidence_level")
+    check_limits(limits or {}, max_errors, stream=stream)
     if throughput:
         threads = THROUGHPUT_THREADS if threads is None else threads
         seconds = THROUGHPUT_SECONDS if seconds is None and runs is None else seconds
@@ -95,8 +106,11 @@ def bench(
     sizes = _sizes(found, candidates)
     steps = _steps(plan, sizes, _threads(found, threads, rate), _as_list(rate))
     texts, source = _texts(found, queries, documents)
-    loads, timings = [], []
+    loads: list[Load] = []
+    timings: list[Timing] = []
     for step in steps:
+        if ramp and _is_too_fast(step, loads):
+            continue
         calls = found.prepare(_pairs(texts, step.candidates or 0, limit=step.plan.limit))
         progress = None if watch is None else watch(step)
         timing = run(step.plan, found, calls, clock=clock, progress=progress)
@@ -105,9 +119,32 @@ def bench(
         if timing.interrupted:
             break
     warnings = _merge_warnings(loads, [find_load_warnings(*pair) for pair in zip(loads, timings, strict=True)])
-    cut = timings[-1].interrupted
-    goal = latency_goal(loads)
-    return Bench(found.label, tuple(loads), warnings, confidence_level, source, interrupted=cut, goal=goal)
+    checks = tuple(check_loads(loads, limits or {}, max_errors))
+    return Bench(
+        found.label, tuple(loads), warnings, confidence_level, source, interrupted=timings[-1].interrupted,
+        goal=latency_goal(loads), checks=checks, capacity=find_capacity(loads),
+    )  # fmt: skip
+
+
+def ramp_rates(first: float, last: float, stages: int) -> list[float]:
+    """Rates from the first to the last, each the same number of times the one before.
+
+    >>> ramp_rates(5, 80, 5)
+    [5.0, 10.0, 20.0, 40.0, 80.0]
+    """
+    if not 0 < first < last < float("inf") or stages < 2:  # noqa: PLR2004
+        raise UsageError(say("a ramp goes from a rate above 0 to a higher one in 2 stages or more, such as 5:80x5"))
+    step = (last / first) ** (1 / (stages - 1))
+    return [float(f"{first * step**number:.6g}") for number in range(stages)]
+
+
+def _is_too_fast(step: Step, loads: Sequence[Load]) -> bool:
+    """Say whether the same load at a lower rate was already more than the target bears."""
+    return any(
+        not load.keeps_up and load.candidates == step.candidates and load.threads == step.plan.threads
+        and (load.rate or 0.0) < (step.plan.rate or 0.0)
+        for load in loads
+    )  # fmt: skip
 
 
 def latency_goal(loads: Sequence[Load]) -> Target | None:
@@ -129,7 +166,7 @@ def check_answered(found: Bench) -> None:
     )
 
 
-def _merge_warnings(loads: Sequence[Load], warnings: Sequence[Sequence[Said]]) -> tuple[Said, ...]:
+def _merge_warnings(loads: Sequence[Load], warnings: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Say once what holds for all loads, and name the load otherwise."""
     everywhere = {text for text in warnings[0] if all(text in others for others in warnings)}
     found = [text for text in warnings[0] if text in everywhere]

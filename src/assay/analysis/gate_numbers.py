@@ -52,7 +52,7 @@ def gate_result(
         return [gate(scores, rules, **more) for scores in systems]
     thresholds = _thresholds(rules, more)
     if bench is not None:
-        return [_decide(_load_title(bench, load), _load_numbers(load), thresholds, load) for load in bench.loads]
+        return [_decide(_load_title(bench, load), load.figures(), thresholds, load) for load in bench.loads]
     assert costs is not None
     return [_decide(one.method, _cost_numbers(one), thresholds) for one in costs.costs]
 
@@ -72,19 +72,6 @@ def _thresholds(rules: Sequence[Rule | Place], more: Mapping[str, Any]) -> list[
 
 def _load_title(bench: Bench, load: Load) -> str:
     return say("gate.load", target=bench.target, load=load_name(load)) if len(bench.loads) > 1 else bench.target
-
-
-def _load_numbers(load: Load) -> Known:
-    calls, errors = load.count + sum(load.errors.values()), sum(load.errors.values())
-    of = load.latency_ms
-    ends = {} if of is None else {name: (one.estimate, one) for name, one in of.percentiles().items()}
-    return {
-        **{name: ends.get(name, (None, None)) for name in ("p50", "p95", "p99")},
-        "mean": (None if of is None else of.mean, None),
-        "throughput": (load.throughput_qps, None),
-        "errors": (float(errors), None),
-        "error_rate": (errors / calls if calls else None, None),
-    }
 
 
 def _cost_numbers(one: MethodCost) -> Known:

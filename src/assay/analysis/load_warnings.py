@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 _ALIKE = 0.3  # correlation of one call with the next from which intervals are too narrow to go without a word
 _LAGGING = 0.05  # share of the median latency that our own lateness may take
 _ENOUGH = 30  # fewer calls say nothing about correlation
-_LONGER = 3  # times the time of a call by which a queue must have grown to be called growing
 
 
-def find_load_warnings(load: Load, timing: Timing) -> list[Said]:
+def find_load_warnings(load: Load, timing: Timing) -> list[str]:
     """Say what a reader of the numbers should know."""
-    found = []
+    found: list[str] = []
     if load.latency_ms is not None:
         found += _too_few(load.latency_ms, load.count)
     failed = [(kind, n) for kind, n in load.errors.items() if kind != "not started"]
@@ -63,11 +62,11 @@ def _count(kind: str, n: int, said: str) -> Said:
     return say("load.count_said", n=n, kind=kind_word(kind), message=said)
 
 
-def _open(load: Load, timing: Timing) -> list[Said]:
+def _open(load: Load, timing: Timing) -> list[str]:
     due, begun, ended = (np.array(part) for part in (timing.due, timing.begun, timing.ended))
-    found = []
-    if timing.not_started or _grows(begun - due, float(np.median(ended - begun))):
-        found.append(say("bench.behind", rate=load.rate, served=load.throughput_qps))
+    found: list[str] = []
+    if load.pace is not None and load.pace.decision == "behind":
+        found.append(load.pace.reason)
     elif _neighbours_correlate(ended - due):
         found.append(say("bench.alike"))
     if timing.not_started:
@@ -77,12 +76,6 @@ def _open(load: Load, timing: Timing) -> list[Said]:
     if lag > _LAGGING * (load.latency_ms.p50.estimate or math.inf):
         found.append(say("bench.lag", ms=lag))
     return found
-
-
-def _grows(waits: Floats, service: float) -> bool:
-    """Tell whether calls wait longer at the end than at the beginning, by several times what a call takes."""
-    part = max(1, len(waits) // 5)
-    return float(np.median(waits[-part:]) - np.median(waits[:part])) > _LONGER * service
 
 
 def _own_lag(due: Floats, begun: Floats, ended: Floats, threads: int) -> float:

@@ -133,11 +133,12 @@ def _weigh(
     needed = None if total is None else total / (queries_per_day * revenue_per_query * elasticity)
     volume = _volume(worth, cost_per_query, fixed_per_day)
     most = _each(worth, lambda earned: _positive_or_none(earned - fixed_per_day / queries_per_day))
-    return Roi(
+    found = Roi(
         given, queries_per_day, revenue_per_query, cost_per_query, fixed_per_day, elasticity, revenue, total, net, back,
         volume, most, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
         price.method, price.currency, price.tokens,
     )  # fmt: skip
+    return replace(found, roi=found.shown_roi)
 
 
 def _each(band: Band, function: Any) -> Band:

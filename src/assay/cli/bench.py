@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,9 @@ _EXAMPLES = (
     "assay bench mymodule:search --throughput",
     "assay bench mymodule:search --rate 50 --seconds 60 --threads 4",
     "assay bench http://127.0.0.1:8000/rerank --candidates 50 --key-env RERANK_KEY",
-    "assay bench http://127.0.0.1:8000/search --body bodies.jsonl --rate 20,50,100",
+    "assay bench http://127.0.0.1:8000/search --body bodies.jsonl --ramp 5:80x5 --seconds 30",
+    "assay bench http://127.0.0.1:8000/search --rate 20 --fail-over p95=300 --max-errors 0.01",
+    "assay bench http://127.0.0.1:8000/v1/chat/completions --stream --body chat.json --fail-over first_token_p95=500",
     "assay bench --runs 20 -- echo '{query}'",
 )
 
@@ -51,6 +54,7 @@ class Loading:
     throughput: bool = option("--throughput", default=False, is_flag=True)
     threads: str | None = option("--threads", metavar="N,N,...")
     rate: str | None = option("--rate", metavar="R,R,...")
+    ramp: str | None = option("--ramp", metavar="FIRST:LASTxSTAGES")
     arrivals: str = option(
         "--arrivals", default="constant", show_default=True, type=WordChoice(["constant", "poisson"])
     )
@@ -63,13 +67,38 @@ class Loading:
     def settings(self) -> dict[str, Any]:
         """What `bench` takes."""
         plain = ("runs", "seconds", "throughput", "arrivals", "warmup", "timeout", "seed")
+        if self.rate is not None and self.ramp is not None:
+            raise UsageError(say("cli.rate_or_ramp"))
+        rates = options.number_list(self.rate, "--rate", float) if self.ramp is None else _stages(self.ramp)
         return {
             **{name: getattr(self, name) for name in plain},
             "threads": options.number_list(self.threads, "--threads"),
             "candidates": options.number_list(self.candidates, "--candidates"),
-            "rate": options.number_list(self.rate, "--rate", float),
+            "rate": rates,
+            "ramp": self.ramp is not None,
             "confidence_level": 1 - self.alpha,
         }
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What must not be passed."""
+
+    fail_over: tuple[str, ...] = option(
+        "--fail-over", default=(), multiple=True, metavar="NUMBER=LIMIT", section="limits"
+    )
+    max_errors: float = option(
+        "--max-errors", default=0.0, show_default=True, type=NUMBER, metavar="SHARE", section="limits"
+    )
+    strict: bool = option("--strict", default=False, is_flag=True, section="limits")
+
+    def settings(self) -> dict[str, Any]:
+        """What `bench` takes."""
+        return {"limits": options.numbers(self.fail_over, "--fail-over"), "max_errors": self.max_errors}
+
+    def fails(self, found: Bench) -> bool:
+        """Say whether the command ends with 1."""
+        return found.verdict == "over" or (self.strict and found.verdict == "unclear")
 
 
 @dataclass(frozen=True)
@@ -81,6 +110,7 @@ class RequestOptions:
     passing: str | None = option("--pass", type=WordChoice(["nothing", "query", "candidates"]), section="request")
     method: str = option("--http-method", default="", metavar="METHOD", section="request")
     body: str | None = option("--body", metavar="FILE", section="request")
+    stream: bool = option("--stream", default=False, is_flag=True, section="request")
     headers: tuple[str, ...] = option("--header", default=(), multiple=True, metavar="NAME=VALUE", section="request")
     header_env: tuple[str, ...] = option(
         "--header-env", default=(), multiple=True, metavar="NAME=VARIABLE", section="request"
@@ -98,6 +128,7 @@ class RequestOptions:
             "passing": self.passing,
             "method": self.method,
             "bodies": _bodies(self.body),
+            "stream": self.stream,
             "headers": self._headers(),
         }
 
@@ -123,11 +154,13 @@ class RequestOptions:
 
 @click.command(name="bench", cls=_BenchCommand, examples=_EXAMPLES)
 @add_argument("target", required=False, metavar="TARGET")
-@takes(loading=Loading, request=RequestOptions)
+@takes(loading=Loading, limits=Limits, request=RequestOptions)
 @add_option("--reference", is_flag=True)
 @takes(out=Output)
-def command(*, target: str | None, loading: Loading, request: RequestOptions, reference: bool, out: Output) -> None:
-    """Measure and print."""
+def command(
+    *, target: str | None, loading: Loading, limits: Limits, request: RequestOptions, reference: bool, out: Output
+) -> None:
+    """Measure and print; the end is 1 when calls failed or a limit is passed."""
     import gc
 
     from assay.analysis.bench import bench, check_answered
@@ -137,13 +170,27 @@ def command(*, target: str | None, loading: Loading, request: RequestOptions, re
     if (target is None) == (words is None):
         raise UsageError(say("cli.one_target"))
     out.check()
-    settings = {**loading.settings(), **request.settings()}
+    settings = {**loading.settings(), **limits.settings(), **request.settings()}
     with progress.loads() as watch:
         found = bench(words if target is None else target, watch=watch, **settings)
     if found.interrupted and not any(load.count for load in found.loads):
         raise click.Abort
     check_answered(found)
     _report(found, out, reference=reference)
+    if limits.fails(found):
+        sys.exit(1)
+
+
+def _stages(text: str) -> list[float]:
+    """Read FIRST:LASTxSTAGES."""
+    from assay.analysis.bench import ramp_rates
+
+    first, _, rest = text.partition(":")
+    last, _, stages = rest.partition("x")
+    try:
+        return ramp_rates(float(first), float(last), int(stages))
+    except ValueError:
+        raise UsageError(say("cli.ramp_form", text=text)) from None
 
 
 def _bodies(place: str | None) -> tuple[Any, ...]:

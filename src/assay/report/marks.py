@@ -16,6 +16,7 @@ _TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "inconclusive": "warn",
     "excellent": "good", "ok": "good", "low": "bad", "high": "bad",
     "passed": "good", "failed": "bad",
+    "kept": "good", "behind": "bad", "over": "bad", "unclear": "warn",
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
     "confirmed": "good", "not_confirmed": "warn", "not_shown": "warn",

@@ -110,6 +110,8 @@ class NetAt:
 class Roi(Record):
     """Return on investment: (more revenue - more cost) / more cost, and where it turns.
 
+    `net` is money a day. `roi` is empty where the comparison does not show that quality changed: a share of the cost
+    that may be anything says nothing.
     `break_even_queries_per_day` is None when no volume pays and 0 when every volume does; `break_even_price` is the
     extra cost of a query that would just be earned, None when nothing is earned. `tokens` is how many of them the
     method reads for a query, where it is paid by tokens.
@@ -136,11 +138,25 @@ class Roi(Record):
 
     @property
     def decision(self) -> Literal["pays", "loses", "open"]:
-        """Whether the whole interval of the return is above 0 and the gain is shown, below 0, or neither."""
-        low, high = self.roi.low, self.roi.high
+        """Whether the whole interval of the net is above 0 and the gain is shown, below 0, or neither."""
+        low, high = self.net.low, self.net.high
         if low is None or high is None or low == high:  # of width 0 in files of earlier versions
             return "open"
         return "pays" if low > 0 and self.outcome == "pays" else "loses" if high < 0 else "open"
+
+    @property
+    def change_is_shown(self) -> bool:
+        """Say whether quality is shown to change: a comparison says so, or the gain was given as it is."""
+        gain = self.gain
+        if gain.verdict or not gain.measure:
+            return gain.verdict in {"better", "worse", ""}
+        low, high = gain.relative.low, gain.relative.high  # files of earlier versions have no verdict
+        return low is not None and high is not None and (low > 0 or high < 0)
+
+    @property
+    def shown_roi(self) -> Band:
+        """The return in per cent, where the gain it rests on is shown; files of earlier versions have one always."""
+        return self.roi if self.change_is_shown else Band(None)
 
     @property
     def unproven(self) -> bool:
@@ -156,11 +172,11 @@ class Roi(Record):
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per number, with the ends that the interval of the gain gives it."""
         bands = {
+            "net_per_day": self.net,
             "gain": self.gain.relative,
             "revenue_per_day": self.revenue,
             "cost_per_day": Band(self.cost),
-            "net_per_day": self.net,
-            "roi": self.roi,
+            "roi": self.shown_roi,
             "break_even_queries_per_day": self.break_even_queries_per_day,
             "break_even_price": self.break_even_price,
             "break_even_gain": Band(self.break_even_gain),

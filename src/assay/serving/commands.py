@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from assay.errors import UsageError, cause, excerpt
 from assay.messages import say
-from assay.serving.records import CallFailed, Passing
+from assay.serving.records import CLOCK, CallFailed, Clock, Passing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +76,7 @@ class Command:
         return found
 
     @contextmanager
-    def open(self) -> Iterator[Callable[[tuple[tuple[str, ...], bytes]], None]]:
+    def open(self, clock: Clock = CLOCK) -> Iterator[Callable[[tuple[tuple[str, ...], bytes]], None]]:  # noqa: ARG002
         """Start processes one after the other, with a watch on those that take too long."""
         watch = _Watch(self.timeout)
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -15,10 +15,11 @@ from assay.llm.hosts import Address
 from assay.llm.keys import Key
 from assay.llm.transport import proxy_for
 from assay.messages import say
-from assay.serving.records import CallFailed, Passing
+from assay.serving.records import CLOCK, CallFailed, Clock, Passing, Streamed
+from assay.serving.streams import EventStream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     import httpx2
 
@@ -26,6 +27,8 @@ _QUERY, _DOCUMENTS, _COUNT = "{query}", "{documents}", "{count}"
 _FAILED = 300  # statuses from here on are failures; redirections are not followed, as they would be timed too
 _EXCERPT = 120
 RERANK = {"query": _QUERY, "documents": _DOCUMENTS}
+CHAT = {"messages": [{"role": "user", "content": _QUERY}]}
+_STREAM = {"stream": True, "stream_options": {"include_usage": True}}  # the number of tokens comes last
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Endpoint:
     """An address with a method, bodies and headers.
 
     In the texts of a body, `{query}` becomes the query; a text that is `{documents}` or `{count}` alone becomes the
-    list of candidates or their number.
+    list of candidates or their number. With `stream`, a body asks for the answer as events of OpenAI's protocol.
     """
 
     url: str
@@ -62,6 +65,7 @@ class Endpoint:
     headers: Mapping[str, Secret | str] = field(default_factory=dict)
     timeout: float = 30.0
     is_async: bool = False
+    stream: bool = False
 
     def __post_init__(self) -> None:
         try:
@@ -108,7 +112,8 @@ class Endpoint:
     def _request(self, url: str, body: Any) -> httpx2.Request:
         import httpx2
 
-        content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        asked = _STREAM | body if self.stream and isinstance(body, dict) else body
+        content = None if body is None else json.dumps(asked, ensure_ascii=False).encode()
         headers = {"user-agent": "assay", "accept": "*/*"}
         if content is not None:
             headers["content-type"] = "application/json"
@@ -121,7 +126,7 @@ class Endpoint:
             raise UsageError(say("{label}: the address or a header cannot be sent", label=self.label)) from None
 
     @contextmanager
-    def open(self) -> Iterator[Callable[[httpx2.Request], None]]:
+    def open(self, clock: Clock = CLOCK) -> Iterator[Callable[[httpx2.Request], Streamed | None]]:
         """Keep one connection for a worker."""
         import httpx2
 
@@ -130,14 +135,17 @@ class Endpoint:
         proxy = None if address.is_loopback else proxy_for(address)
         one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
         with httpx2.HTTPTransport(verify=verify, limits=one, proxy=proxy) as transport:
-            yield lambda request: self._send(transport, request)
+            yield lambda request: self._send(transport, request, clock)
 
-    def _send(self, transport: httpx2.HTTPTransport, request: httpx2.Request) -> None:
+    def _send(self, transport: httpx2.HTTPTransport, request: httpx2.Request, clock: Clock) -> Streamed | None:
         import httpx2
 
+        end = time.monotonic() + self.timeout
         try:
             response = transport.handle_request(request)
-            content = self._content(response, time.monotonic() + self.timeout)
+            if response.status_code < _FAILED and self.stream:
+                return self._events(response, end, clock)
+            content = b"".join(_parts(response, end))
         except httpx2.TimeoutException:
             raise CallFailed("timeout", say("load.not_complete", seconds=self.timeout)) from None
         except httpx2.ConnectError as error:
@@ -147,27 +155,37 @@ class Endpoint:
         if response.status_code >= _FAILED:
             said = self._hidden(content[:_EXCERPT].decode("utf-8", errors="replace"))
             raise CallFailed(f"status {response.status_code}", said)
+        return None
 
-    @staticmethod
-    def _content(response: httpx2.Response, end: float) -> bytes:
-        """Read an answer to its end, as it came; one that drips on and on is too late as well."""
-        import httpx2
-
-        parts = []
+    def _events(self, response: httpx2.Response, end: float, clock: Clock) -> Streamed:
+        """Read the events of an answer, and note when their tokens came."""
+        stream = EventStream()
         try:
-            for part in response.iter_raw():
-                parts.append(part)
-                if time.monotonic() > end:
-                    raise httpx2.ReadTimeout("too late")
-        finally:
-            response.close()
-        return b"".join(parts)
+            with closing(_parts(response, end)) as parts:
+                for part in parts:
+                    stream.feed(part, clock.now())
+            return stream.finish()
+        except CallFailed as error:
+            raise CallFailed(error.kind, self._hidden(error.message)) from None
 
     def _hidden(self, text: str) -> str:
         """Remove keys from what a server says."""
         for value in self.headers.values():
             text = value.key.hide(text) if isinstance(value, Secret) else text
         return text
+
+
+def _parts(response: httpx2.Response, end: float) -> Generator[bytes, None, None]:
+    """Read an answer to its end, as it comes; one that drips on and on is too late as well."""
+    import httpx2
+
+    try:
+        for part in response.iter_raw():
+            yield part
+            if time.monotonic() > end:
+                raise httpx2.ReadTimeout("too late")
+    finally:
+        response.close()
 
 
 def _fill(part: Any, query: str, documents: Sequence[str]) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from assay.errors import UsageError, excerpt
 from assay.messages import say
-from assay.serving.records import Passing
+from assay.serving.records import CLOCK, CallFailed, Clock, Passing, Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +30,10 @@ class Function:
     function: Callable[..., Any]
     takes: Passing
     is_async: bool
+    stream: bool = False
 
     @classmethod
-    def of(cls, thing: Any, *, label: str = "", passing: Passing | None = None) -> Function:
+    def of(cls, thing: Any, *, label: str = "", passing: Passing | None = None, stream: bool = False) -> Function:
         """Take a function, or an object with `rerank` or `score`; its signature tells what it is called with."""
         function = next((getattr(thing, name) for name in _METHODS if hasattr(thing, name)), thing)
         name = label or getattr(thing, "__qualname__", type(thing).__qualname__)
@@ -44,12 +45,13 @@ class Function:
                 else say("{name} cannot be called: {expected}", name=name, expected=expected)
             )
         takes = passing or _arity(function, name)
-        return cls(
-            name, _whole(function), takes, is_async=_is(inspect.iscoroutinefunction, function) or _streams(function)
-        )
+        if stream and not (_streams(function) or _is(inspect.isgeneratorfunction, function)):
+            raise UsageError(say("{name} gives its answer at once: a stream is a function that yields", name=name))
+        is_async = _is(inspect.iscoroutinefunction, function) or _streams(function)
+        return cls(name, function if stream else _whole(function), takes, is_async, stream)
 
     @classmethod
-    def at(cls, place: str, *, passing: Passing | None = None) -> Function:
+    def at(cls, place: str, *, passing: Passing | None = None, stream: bool = False) -> Function:
         """Import MODULE:NAME, from this folder too."""
         module, _, path = place.partition(":")
         if os.getcwd() not in sys.path:  # noqa: PTH109 - a plain text, as in sys.path
@@ -69,7 +71,7 @@ class Function:
                     say("{module} has no {name}: expected MODULE:FUNCTION", module=excerpt(module), name=excerpt(path))
                 )
             thing = getattr(thing, name)
-        return cls.of(thing, label=place, passing=passing)
+        return cls.of(thing, label=place, passing=passing, stream=stream)
 
     def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[tuple[Any, ...]]:
         """Lay out the arguments of each call."""
@@ -78,9 +80,9 @@ class Function:
         return [(query, list(documents)) if self.takes == "candidates" else (query,) for query, documents in texts]
 
     @contextmanager
-    def open(self) -> Iterator[Callable[[Any], Any]]:
+    def open(self, clock: Clock = CLOCK) -> Iterator[Callable[[Any], Any]]:
         """Call the function with prepared arguments; each call has a list of its own, as rerankers like to sort it."""
-        function = self.function
+        function = _timed(self.function, clock.now) if self.stream else self.function
         if self.takes == "candidates":
             yield lambda arguments: function(arguments[0], arguments[1].copy())
         else:
@@ -125,3 +127,21 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
 
         return whole
     return function
+
+
+def _timed(function: Callable[..., Any], now: Callable[[], float]) -> Callable[..., Any]:
+    """Read a stream to its end and note when its items came; every item is a token."""
+
+    def read(*arguments: Any) -> Streamed:
+        return _streamed([now() for _ in function(*arguments)])
+
+    async def read_async(*arguments: Any) -> Streamed:
+        return _streamed([now() async for _ in function(*arguments)])
+
+    return read_async if _streams(function) else read
+
+
+def _streamed(times: Sequence[float]) -> Streamed:
+    if not times:
+        raise CallFailed("no tokens")
+    return Streamed(times[0], times[-1], len(times))

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from assay.serving.records import Clock, LoadPlan, LoadTarget, Log, Progress, Timing, gather
-from assay.serving.schedule import HOPELESS, Schedule, check_warm
+from assay.serving.schedule import Schedule, check_warm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def _in_this_thread(
         return now + _GLANCE
 
     try:
-        with target.open() as call:
+        with target.open(clock) as call:
             _warm(call, calls, plan.warmup, clock, warm)
             check_warm([warm])
             schedule.begin(clock.now())
@@ -73,7 +73,7 @@ def _in_threads(
 
     def worker(place: int) -> None:
         try:
-            with target.open() as call:
+            with target.open(clock) as call:
                 _warm(call, calls, share, clock, warm[place])
                 ready.release()
                 go.wait()
@@ -130,7 +130,7 @@ def _warm(call: Call, calls: Sequence[Any], count: int, clock: Clock, log: Log) 
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a target raises is a failed call
-            log.fail(error, clock.now())
+            log.fail(error, begun, clock.now())
         else:
             log.add(begun, begun, clock.now())
 
@@ -139,7 +139,7 @@ def _work(
     schedule: Schedule, call: Call, calls: Sequence[Any], clock: Clock, log: Log, *, glance: Glance | None = None
 ) -> None:
     """Make calls until there are none left. Only `call` stands between the two looks at the clock."""
-    now, sleep, size, failures = clock.now, clock.sleep, len(calls), 0
+    now, sleep, size = clock.now, clock.sleep, len(calls)
     look = math.inf if glance is None else schedule.start
     while (number := schedule.next()) is not None:
         begun = now()
@@ -147,21 +147,19 @@ def _work(
         if due > begun:
             sleep(due - begun)
             begun = now()
-        if begun >= schedule.end:
+        if schedule.is_over(begun):
             return
         try:
-            call(calls[number % size])
+            got = call(calls[number % size])
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a target raises is a failed call
             ended = now()
-            log.fail(error, ended)
-            failures += 1
-            if failures >= HOPELESS:
-                schedule.give_up()
+            log.fail(error, begun, ended)
+            schedule.fail()
         else:
             ended = now()
-            log.add(due, begun, ended)
-            failures = 0
+            log.add(due, begun, ended, got)
+            schedule.succeed()
         if ended >= look and glance is not None:
             look = glance(ended)

@@ -6,7 +6,8 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from assay.errors import UsageError, clean
@@ -23,7 +24,10 @@ Progress = Callable[[int, float], None]  # calls done, seconds since the start
 # More calls than this are not kept; an hour at a hundred a second has a tenth of them.
 MOST_CALLS = 5_000_000
 _MESSAGE = 160
-_KINDS = {"timeout": "timeout", "broken": "broken", "no connection": "no_connection", "not started": "not_started"}
+_KINDS = {
+    "timeout": "timeout", "broken": "broken", "no connection": "no_connection", "not started": "not_started",
+    "no stream": "no_stream", "no tokens": "no_tokens", "cut off": "cut_off", "error event": "error_event",
+}  # fmt: skip
 
 
 class CallFailed(Exception):
@@ -50,6 +54,22 @@ class Clock:
     sleep: Callable[[float], object] = time.sleep
 
 
+CLOCK = Clock()
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """What a call gave that answers piece by piece: when its first and its last token came, and how many there were.
+
+    `counted` says that the server named their number; else every piece counts as one.
+    """
+
+    first: float
+    last: float
+    tokens: int
+    counted: bool = True
+
+
 class LoadTarget(Protocol):
     """Something to call: prepared calls, and a way to make them for each worker."""
 
@@ -68,8 +88,11 @@ class LoadTarget(Protocol):
     def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Any]:
         """Make the calls ready, one for each query with its candidates, before any time is taken."""
 
-    def open(self) -> AbstractContextManager[Callable[[Any], Any]]:
-        """Open what one worker needs; gives the function that makes a call and raises when it failed."""
+    def open(self, clock: Clock = CLOCK) -> AbstractContextManager[Callable[[Any], Any]]:
+        """Open what one worker needs; gives the function that makes a call and raises when it failed.
+
+        What it returns is of no interest but a `Streamed`.
+        """
 
 
 @dataclass(frozen=True)
@@ -124,27 +147,30 @@ class LoadPlan:
 class Log:
     """Times of one worker's calls: when each was due, when it began and when it ended."""
 
-    __slots__ = ("begun", "due", "ended", "examples", "failures", "last")
+    __slots__ = ("begun", "due", "ended", "examples", "failures", "last", "sent", "streams")
 
     def __init__(self) -> None:
         self.due, self.begun, self.ended = array("d"), array("d"), array("d")
+        self.streams: list[Streamed] = []
         self.failures: Counter[str] = Counter()
         self.examples: dict[str, str] = {}
-        self.last = 0.0
+        self.last = self.sent = 0.0
 
-    def add(self, due: float, begun: float, ended: float) -> None:
+    def add(self, due: float, begun: float, ended: float, got: object = None) -> None:
         """Keep a call that worked."""
+        if isinstance(got, Streamed):
+            self.streams.append(got)
         self.due.append(due)
         self.begun.append(begun)
         self.ended.append(ended)
 
-    def fail(self, error: BaseException, ended: float) -> None:
+    def fail(self, error: BaseException, begun: float, ended: float) -> None:
         """Count a call that failed, by kind."""
         kind = error.kind if isinstance(error, CallFailed) else type(error).__name__
         self.failures[kind] += 1
         said = error.message if isinstance(error, CallFailed) and isinstance(error.message, Said) else None
         self.examples.setdefault(kind, clean(said or " ".join(str(error).split())[:_MESSAGE]))
-        self.last = max(self.last, ended)
+        self.last, self.sent = max(self.last, ended), max(self.sent, begun)
 
     @property
     def done(self) -> int:
@@ -154,7 +180,11 @@ class Log:
 
 @dataclass(frozen=True)
 class Timing:
-    """Every call of a load: seconds from the start of the load, in the order in which they were due."""
+    """Every call of a load: seconds from the start of the load, in the order in which they were due.
+
+    `seconds` ends with the last answer, `sent` is when the last call was sent. `streams` has the tokens of each call,
+    where answers came piece by piece.
+    """
 
     plan: LoadPlan
     due: tuple[float, ...]
@@ -166,14 +196,26 @@ class Timing:
     not_started: int = 0
     interrupted: bool = False
     hopeless: bool = False
+    sent: float = 0.0
+    streams: tuple[Streamed, ...] = ()
 
 
 def gather(plan: LoadPlan, logs: Sequence[Log], start: float, **ends: Any) -> Timing:
     """Put the logs of all workers together."""
     # Not strict: an abandoned worker may be writing its last call just now.
-    rows = sorted(row for log in logs for row in zip(log.due, log.begun, log.ended, strict=False))
+    rows: list[tuple[Any, ...]] = [
+        row for log in logs for row in zip(log.due, log.begun, log.ended, log.streams or repeat(None), strict=False)
+    ]
+    rows.sort(key=lambda row: row[:3])
     failures: Counter[str] = sum((log.failures for log in logs), Counter())
     examples = {kind: text for log in reversed(logs) for kind, text in log.examples.items()}
     last = max([start, *(row[2] for row in rows), *(log.last for log in logs)])
+    sent = max([start, *(row[1] for row in rows), *(log.sent for log in logs)])
     due, begun, ended = (tuple(row[i] - start for row in rows) for i in range(3))
-    return Timing(plan, due, begun, ended, last - start, dict(sorted(failures.items())), examples, **ends)
+    streams = tuple(
+        replace(row[3], first=row[3].first - start, last=row[3].last - start) for row in rows if row[3] is not None
+    )
+    return Timing(
+        plan, due, begun, ended, last - start, dict(sorted(failures.items())), examples, sent=sent - start,
+        streams=streams, **ends,
+    )  # fmt: skip

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from assay.serving.records import LoadPlan, Log
 
-HOPELESS = 100  # failures in a row of one worker after which a load ends
+HOPELESS = 100  # failures in a row, whichever worker made the call, after which a load ends
 _DRAIN = 2.0  # an open loop may take this many times its length to work off its queue ...
 _LEAST_DRAIN = 10.0  # ... and this many seconds more
 
@@ -32,6 +32,7 @@ class Schedule:
         self.ticket = itertools.count().__next__  # one step of the interpreter, so threads need no lock
         self.stop = threading.Event()
         self.hopeless = False
+        self._failures, self._lock = 0, threading.Lock()
         self.start = self.end = 0.0
         self.offsets = arrivals(plan) if plan.rate is not None else None
 
@@ -53,10 +54,21 @@ class Schedule:
         """When a call should begin: at once in a closed loop."""
         return now if self.offsets is None else self.start + self.offsets[number]
 
-    def give_up(self) -> None:
-        """End the load because every call fails."""
-        self.hopeless = True
-        self.stop.set()
+    def succeed(self) -> None:
+        """Note a call that worked: what failed before it was no row of failures."""
+        self._failures = 0
+
+    def fail(self) -> None:
+        """Note a call that failed; after too many in a row, of all workers together, the load ends."""
+        with self._lock:
+            self._failures += 1
+        if self._failures >= HOPELESS:
+            self.hopeless = True
+            self.stop.set()
+
+    def is_over(self, now: float) -> bool:
+        """Say whether it is too late for another call."""
+        return now >= self.end or self.stop.is_set()
 
 
 def arrivals(plan: LoadPlan) -> Sequence[float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.messages import say
 from assay.serving.records import CallFailed, LoadPlan, LoadTarget, Log, Progress, Timing, gather
-from assay.serving.schedule import HOPELESS, Schedule, check_warm
+from assay.serving.schedule import Schedule, check_warm
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -102,23 +102,25 @@ class _Load:
         worker = _current()
         for number in range(count):
             begun = time.perf_counter()
-            error = await self._one(call, number, worker, begun)
+            error, _ = await self._one(call, number, worker, begun)
             ended = time.perf_counter()
-            log.add(begun, begun, ended) if error is None else log.fail(error, ended)
+            log.add(begun, begun, ended) if error is None else log.fail(error, begun, ended)
 
-    async def _one(self, call: Call, number: int, worker: asyncio.Task[Any], begun: float) -> BaseException | None:
-        """Make a call; whatever goes wrong but our own end is its outcome."""
+    async def _one(
+        self, call: Call, number: int, worker: asyncio.Task[Any], begun: float
+    ) -> tuple[BaseException | None, object]:
+        """Make a call; whatever goes wrong but our own end is its outcome, else what it gave."""
         self._begun[worker] = begun
         try:
-            await call(self.calls[number % len(self.calls)])
+            got = await call(self.calls[number % len(self.calls)])
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
             if self.schedule.stop.is_set() or isinstance(error, KeyboardInterrupt):
                 raise
-            return self._in_time(worker, error)
+            return self._in_time(worker, error), None
         except BaseException as error:  # noqa: BLE001 - whatever a target raises is a failed call
-            return self._in_time(worker, error)
+            return self._in_time(worker, error), None
         else:
-            return self._in_time(worker, None) if self._late else None
+            return self._in_time(worker, None) if self._late else None, got
         finally:
             self._begun[worker] = math.inf
 
@@ -131,25 +133,23 @@ class _Load:
         return CallFailed("timeout", say("load.no_answer", seconds=self.schedule.plan.timeout))
 
     async def _work(self, call: Call) -> None:
-        schedule, now, failures, worker = self.schedule, time.perf_counter, 0, _current()
+        schedule, now, worker = self.schedule, time.perf_counter, _current()
         while (number := schedule.next()) is not None:
             begun = now()
             due = schedule.due(number, begun)
             if due > begun:
                 await _sleep_until(due)
                 begun = now()
-            if begun >= schedule.end:
+            if schedule.is_over(begun):
                 return
-            error = await self._one(call, number, worker, begun)
+            error, got = await self._one(call, number, worker, begun)
             ended = now()
             if error is None:
-                self.log.add(due, begun, ended)
-                failures = 0
+                self.log.add(due, begun, ended, got)
+                schedule.succeed()
                 continue
-            self.log.fail(error, ended)
-            failures += 1
-            if failures >= HOPELESS:
-                schedule.give_up()
+            self.log.fail(error, begun, ended)
+            schedule.fail()
             await asyncio.sleep(0)  # a call that fails at once must not keep the others from their turn
 
 

@@ -79,6 +79,8 @@ class Answer:
     cut: only so many bytes of the body are sent, then the connection closes, though the header promised them all.
     broken: "reset" breaks the connection off instead of answering, "close" closes it, "stall" never answers.
     usage: token counts, or None to leave them out; by default a token is four letters.
+    stream: pieces of the text with the seconds before each; a request that asks for a stream gets events. Without it,
+    such a request gets the text in pieces of four letters, all at once.
     logprobs: (token, log probability, {alternative: log probability}) of each token.
     sealed: where the request asks for JSON with a seal, the one object of the text gets it, as from a model that does
     as it is told; objects that the text quotes from the prompt are left alone. A text with several objects is sent as
@@ -99,6 +101,7 @@ class Answer:
     usage: Mapping[str, Any] | Literal["counted"] | None = "counted"
     logprobs: Sequence[tuple[str, float, Mapping[str, float]]] | None = None
     sealed: bool = True
+    stream: Sequence[tuple[float, str]] | None = None
 
     @classmethod
     def error(cls, status: int, message: str = "", **known: Any) -> Answer:
@@ -114,6 +117,19 @@ class Answer:
             return self.body.encode()
         data = self.body if self.body is not None else self._body(received)
         return json.dumps(data, ensure_ascii=False).encode()
+
+    def events(self, received: Received) -> list[tuple[float, bytes]]:
+        """Events of a stream, each with the seconds before it, as OpenAI's protocol has them."""
+        text = self.text or ""
+        whole = [(0.0, text[at : at + _LETTERS_A_TOKEN]) for at in range(0, len(text), _LETTERS_A_TOKEN)]
+        pieces = whole if self.stream is None else self.stream
+        found = [(wait, _event(received, [_choice({"content": piece})])) for wait, piece in pieces]
+        found.append((0.0, _event(received, [_choice({}, self.finish_reason)])))
+        asked = received.body.get("stream_options") or {}
+        if self.usage is not None and asked.get("include_usage"):
+            counted = _usage(received.text, "") | {"completion_tokens": len(pieces)}
+            found.append((0.0, _event(received, [], dict(counted if self.usage == "counted" else self.usage))))
+        return [*found, (0.0, b"data: [DONE]\n\n")]
 
     def _body(self, received: Received) -> dict[str, Any]:
         return embeddings(received) if received.path.endswith("/embeddings") else self._completion(received)
@@ -145,6 +161,15 @@ class Answer:
             for token, value, top in self.logprobs
         ]
         return {"content": rows}
+
+
+def _choice(delta: Mapping[str, str], finish_reason: str | None = None) -> dict[str, Any]:
+    return {"index": 0, "delta": dict(delta), "finish_reason": finish_reason}
+
+
+def _event(received: Received, choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> bytes:
+    body = {"id": f"fake-{received.number}", "object": "chat.completion.chunk", "choices": choices, "usage": usage}
+    return f"data: {json.dumps(body, ensure_ascii=False)}\n\n".encode()
 
 
 def seal_of(messages: Sequence[Mapping[str, Any]]) -> str:

@@ -162,6 +162,8 @@ async def _say(writer: asyncio.StreamWriter, answer: Answer, received: Received)
     """Do what the answer says; returns whether the connection is still good."""
     if answer.broken:
         return await _break(writer, answer.broken)
+    if received.body.get("stream") and answer.status == 200 and answer.body is None:  # noqa: PLR2004
+        return await _stream(writer, answer, received)
     content = answer.content(received)
     headers = {"Content-Type": "application/json", "Content-Length": str(len(content)), **answer.headers}
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -175,6 +177,19 @@ async def _say(writer: asyncio.StreamWriter, answer: Answer, received: Received)
     else:
         writer.write(sent)
     await writer.drain()
+    return answer.cut is None
+
+
+async def _stream(writer: asyncio.StreamWriter, answer: Answer, received: Received) -> bool:
+    """Send events one by one; `cut` is after how many of them the connection closes."""
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for wait, event in answer.events(received)[: answer.cut]:
+        await asyncio.sleep(wait)
+        writer.write(f"{len(event):x}\r\n".encode() + event + b"\r\n")
+        await writer.drain()
+    if answer.cut is None:
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
     return answer.cut is None
 
 

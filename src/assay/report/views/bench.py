@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Lines, Point, Verdict
 from assay.report.marks import tone
-from assay.report.numbers import duration, ms
+from assay.report.numbers import about, duration, ms
 from assay.report.tables import Cell, Table
 from assay.results.bench import BATCH_SECONDS
 
 if TYPE_CHECKING:
-    from assay.results.bench import Bench, Histogram, Latency, Load
+    from collections.abc import Callable, Sequence
+
+    from assay.results.bench import Bench, Capacity, Histogram, Latency, LimitCheck, Load
     from assay.stats.intervals import Interval
 
 # Published for rerankers: milliseconds P50/P95/P99 by candidates; queries a second of models on 1 and 4 threads and
@@ -27,14 +29,14 @@ def line(found: Bench) -> Verdict:
         return Verdict(say("bench.none", target=found.target), "bad")
     load, latency = found.loads[0], found.loads[0].latency_ms
     times = {"p95": duration(latency.p95.estimate), "qps": f"{load.throughput_qps:,.1f}"}
-    status = found.status_of(load)
-    return Verdict(say("bench.line", target=found.target, load=_parts(load), **times), tone(status))
+    tones = [tone(found.verdict) if found.checks else "", tone(found.status_of(load))]
+    return Verdict(say("bench.line", target=found.target, load=_parts(load), **times), next(filter(None, tones), ""))
 
 
 def table(found: Bench, *, reference: bool = False) -> list[Block]:
     """Latency, throughput, warnings; with `reference`, published figures of rerankers beside them."""
     head: list[Block] = [Lines((say("bench.interrupted"),))] if found.interrupted else []
-    blocks = [*head, _latency(found, reference=reference), _throughput(found)]
+    blocks = [*head, _latency(found, reference=reference), _throughput(found), *_checks(found)]
     if reference:
         blocks += [_models(), Lines((say("bench.reference_note"),))]
     return [*blocks, Lines(found.warnings, listed=True), Lines(tuple(_notes(found)))]
@@ -51,6 +53,8 @@ def page(found: Bench, place: int = 0) -> list[Block]:
 def _notes(found: Bench) -> list[Said]:
     closed = any(load.kind == "closed" for load in found.loads)
     notes = [say("bench.method", calls=say("bench.closed_method" if closed else "bench.open_method"))]
+    if any(load.streaming is not None and not load.streaming.counted for load in found.loads):
+        notes.append(say("bench.pieces"))
     if found.goal is not None:
         goal = {"target": found.goal.target, "excellent": found.goal.excellent, "batch": BATCH_SECONDS}
         notes.append(say("bench.target_p95", **goal))
@@ -72,17 +76,27 @@ def _latency(found: Bench, *, reference: bool) -> Table:
         status = found.status_of(load)
         more = [] if found.goal is None else [Cell(say(f"status.{status}"), tone=tone(status))]
         rows.append((*row, *more, *([_reference(load)] if reference and sized else [])))
-        if load.service_ms is not None:
-            blank = [""] * (len(headers) - len(row))
-            rows.append((*_row(load, load.service_ms, sized=sized, service=True), *blank))
+        blank = [""] * (len(headers) - len(row))
+        rows += [(*_row(load, of, sized=sized, part=name), *blank) for name, of in _parts_of(load)]
     caption = say("bench.latency", target=found.target)
     return Table(tuple(headers), tuple(rows), caption, names=2 if sized else 1, texts=texts)
 
 
-def _row(load: Load, latency: Latency | None, *, sized: bool, service: bool = False) -> tuple[str, ...]:
-    left = [*([str(load.candidates)] if sized and not service else [""] * sized)]
-    left.append(say("loop.service") if service else _loop(load))
-    left += ["", ""] if service else [str(load.threads), f"{load.count:,}"]
+def _parts_of(load: Load) -> list[tuple[Said, Latency]]:
+    """Times that are parts of a call, and what they are called."""
+    stream = load.streaming
+    known = {
+        "service": load.service_ms,
+        "first_token": None if stream is None else stream.first_token_ms,
+        "per_token": None if stream is None else stream.per_token_ms,
+    }
+    return [(say(f"loop.{name}"), of) for name, of in known.items() if of is not None]
+
+
+def _row(load: Load, latency: Latency | None, *, sized: bool, part: Said | None = None) -> tuple[str, ...]:
+    left = [*([str(load.candidates)] if sized and part is None else [""] * sized)]
+    left.append(_loop(load) if part is None else part)
+    left += [str(load.threads), f"{load.count:,}"] if part is None else ["", ""]
     if latency is None:
         return (*left, "", "", "", "", "")
     ends = (_percentile(latency.p50), _percentile(latency.p95), _percentile(latency.p99))
@@ -103,22 +117,76 @@ def _reference(load: Load) -> str:
 
 
 def _throughput(found: Bench) -> Table:
+    """Calls a second of each load; of an open loop, whether it keeps up and what the last answers took."""
     sized, offered = found.has_candidates, found.has_rates
     scaled = len({load.threads for load in found.loads}) > 1 and not offered
-    headers = [
-        *([say("column.candidates")] if sized else []), say("column.threads"),
-        *([say("column.offered")] if offered else []), say("column.throughput"),
-        *([say("column.speedup")] if scaled else []), say("column.errors"),
-    ]  # fmt: skip
-    rows = []
-    for load in found.loads:
-        cells = [*([str(load.candidates)] if sized else []), str(load.threads)]
-        cells += [f"{load.rate:g}" if load.rate is not None else ""] if offered else []
-        cells.append(f"{load.throughput_qps:,.1f}")
-        faster = found.speed_up(load)
-        cells += ["" if faster is None else f"{faster:.2f}x"] if scaled else []
-        rows.append((*cells, f"{load.failed:,}"))
-    return Table(tuple(headers), tuple(rows), say("bench.throughput"))
+    columns: list[tuple[Said, Callable[[Load], str | Cell]]] = [
+        *([(say("column.candidates"), lambda load: str(load.candidates))] if sized else []),
+        (say("column.threads"), lambda load: str(load.threads)),
+        *([(say("column.offered"), lambda load: "" if load.rate is None else f"{load.rate:g}")] if offered else []),
+        (say("column.throughput"), lambda load: f"{load.throughput_qps:,.1f}"),
+        *([(say("column.tokens_per_second"), _tokens)] if found.has_streams else []),
+        *([(say("column.speedup"), lambda load: _speed_up(found, load))] if scaled else []),
+        (say("column.errors"), lambda load: f"{load.failed:,}"),
+        *([(say("column.drain"), _drain), (say("column.keeps_up"), _pace)] if offered else []),
+    ]
+    rows = tuple(tuple(show(load) for _, show in columns) for load in found.loads)
+    texts = (len(columns) - 1,) if offered else ()
+    return Table(tuple(name for name, _ in columns), rows, say("bench.throughput"), texts=texts)
+
+
+def _speed_up(found: Bench, load: Load) -> str:
+    faster = found.speed_up(load)
+    return "" if faster is None else f"{faster:.2f}x"
+
+
+def _tokens(load: Load) -> str:
+    stream = load.streaming
+    return "" if stream is None else about(f"{stream.tokens_per_second:,.1f}", not stream.counted)
+
+
+def _drain(load: Load) -> str:
+    return "" if load.drain_seconds is None else f"{load.drain_seconds:.2f}"
+
+
+def _pace(load: Load) -> str | Cell:
+    return "" if load.pace is None else Cell(say(f"pace.{load.pace.decision}_word"), tone=tone(load.pace.decision))
+
+
+def _checks(found: Bench) -> list[Block]:
+    """How much the target bears, and the limits that were set."""
+    borne = tuple(say("bench.bears", load=_group(found, one), reason=one.reason) for one in found.capacity)
+    blocks: list[Block] = [Lines(borne)] if borne else []
+    if not found.checks:
+        return blocks
+    headers = tuple(say(f"column.{name}") for name in ("load", "quantity", "limit", "value", "status"))
+    rows = tuple(
+        (
+            say("text.list", parts=_parts(found.loads[one.load])), one.figure, _figure(one, one.limit), _measured(one),
+            Cell(say(f"limit.{one.verdict}"), tone=tone(one.verdict)),
+        )
+        for one in found.checks
+    )  # fmt: skip
+    return [*blocks, Table(headers, rows, say("bench.limits"), names=2, texts=(4,))]
+
+
+def _group(found: Bench, of: Capacity) -> list[str]:
+    sized = [] if of.candidates is None else [say("load.candidates", n=of.candidates)]
+    several = len({one.threads for one in found.capacity}) > 1
+    return [*sized, *([say("load.threads", n=of.threads)] if several else [])] or [found.target]
+
+
+def _figure(check: LimitCheck, value: float | None) -> str:
+    if check.figure == "error_rate":
+        return "" if value is None else f"{value:.2%}"
+    return ms(value)
+
+
+def _measured(check: LimitCheck) -> str:
+    shown = _figure(check, check.value)
+    if check.figure == "error_rate" or (check.low is None and check.high is None):
+        return shown
+    return f"{shown} [{ms(check.low)}, {ms(check.high)}]"
 
 
 def _models() -> Table:
@@ -167,18 +235,35 @@ def _histogram(load: Load, histogram: Histogram, key: str) -> Chart:
 def bench_rows(found: Bench) -> Table:
     """Every load as one row with exact numbers, for a spreadsheet."""
     names = ("p50", "p95", "p99")
+    streams = ("first_token", "per_token") if found.has_streams else ()
     headers = [
         "target", "kind", "threads", "candidates", "rate", "seconds", "count", "errors", "throughput_qps",
-        *(f"{name}_{part}" for name in names for part in ("ms", "low", "high")), "mean_ms", "std_ms",
+        *_headers(""), *(one for name in streams for one in _headers(f"{name}_")),
+        *(["tokens_per_second"] if streams else []),
+        *(["sending_seconds", "drain_seconds", "keeps_up"] if found.has_rates else []),
     ]  # fmt: skip
     rows = []
     for load in found.loads:
-        left = [found.target, load.kind, load.threads, load.candidates, load.rate, load.seconds, load.count]
-        left += [load.failed, load.throughput_qps]
-        of = load.latency_ms
-        ends = [] if of is None else [part for name in names for part in _ends(getattr(of, name))] + [of.mean, of.std]
-        rows.append(tuple("" if cell is None else str(cell) for cell in (*left, *(ends or [None] * 11))))
+        stream = load.streaming
+        times = [load.latency_ms, *([getattr(stream, f"{name}_ms", None) for name in streams])]
+        cells = [found.target, load.kind, load.threads, load.candidates, load.rate, load.seconds, load.count]
+        cells += [load.failed, load.throughput_qps, *(part for of in times for part in _numbers(of, names))]
+        cells += [getattr(stream, "tokens_per_second", None)] if streams else []
+        pace = None if load.pace is None else load.pace.decision
+        cells += [load.sending_seconds, load.drain_seconds, pace] if found.has_rates else []
+        rows.append(tuple("" if cell is None else str(cell) for cell in cells))
     return Table(tuple(headers), tuple(rows), names=2)
+
+
+def _headers(prefix: str) -> list[str]:
+    ends = [f"{prefix}{name}_{part}" for name in ("p50", "p95", "p99") for part in ("ms", "low", "high")]
+    return [*ends, f"{prefix}mean_ms", f"{prefix}std_ms"]
+
+
+def _numbers(of: Latency | None, names: Sequence[str]) -> list[float | None]:
+    if of is None:
+        return [None] * (3 * len(names) + 2)
+    return [part for name in names for part in _ends(getattr(of, name))] + [of.mean, of.std]
 
 
 def _ends(of: Interval) -> list[float | None]:

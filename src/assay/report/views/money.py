@@ -77,11 +77,11 @@ def _returns(found: Roi) -> list[Block]:
     interval = [] if ends is None else [say("column.interval", level=ends)]
     headers = [say("column.quantity"), say("column.value"), *interval]
     rows = [
+        _row(say("roi.net"), found.net, lambda value: money(value, currency)),
         _row(say("roi.gain"), found.gain.relative, "{:+.2%}".format),
         _row(say("roi.revenue"), found.revenue, lambda value: money(value, currency)),
         (say("roi.cost"), money(found.cost, currency), ""),
-        _row(say("roi.net"), found.net, lambda value: money(value, currency)),
-        _row(say("roi.roi"), found.roi, "{:+.2%}".format),
+        *([_row(say("roi.roi"), found.shown_roi, "{:+.2%}".format)] if found.change_is_shown else []),
         (
             say("roi.even_volume"),
             "" if found.cost is None else _volume(found.break_even_queries_per_day.value),
@@ -92,7 +92,15 @@ def _returns(found: Roi) -> list[Block]:
     ]
     table = Table(tuple(headers), tuple(row[: len(headers)] for row in rows))
     title = say("roi.title", method=found.method, queries=found.queries_per_day)
-    return [Heading(title), Lines(tuple(_source(found))), table, Lines(tuple(_notes(found)))]
+    return [Heading(title), Lines((*_source(found), *_verdict(found))), table, Lines(tuple(_notes(found)))]
+
+
+def _verdict(found: Roi) -> list[Said]:
+    """What the comparison says of the gain, and whether it pays: before any number."""
+    verdict = found.gain.verdict
+    compared = [say("roi.verdict", verdict=say(f"verdict.{verdict}"))] if verdict else []
+    unshown = [] if found.change_is_shown else [say("roi.no_percent")]
+    return [*compared, _outcome(found), *unshown]
 
 
 def _row(name: Said, band: Band, show: Any) -> tuple[str, str, str]:
@@ -144,11 +152,7 @@ def _outcome(found: Roi) -> Said:
 
 
 def _notes(found: Roi) -> list[Said]:
-    notes = [_outcome(found)]
-    if found.cost == 0:
-        notes.append(say("roi.free"))
-    if found.gain.verdict in {"inconclusive", "equivalent"}:
-        notes.append(say("roi.not_shown", verdict=say(f"verdict.{found.gain.verdict}")))
+    notes = [say("roi.free")] if found.cost == 0 else []
     price = found.break_even_price_per_million
     if price is not None:
         notes.append(say("roi.price_per_million", money=money(price, found.currency)))

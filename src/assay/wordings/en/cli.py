@@ -74,6 +74,8 @@ TEXTS = {
     "cli.train_queries": "--train-queries names the training queries: leave out --train and --seed",
     "cli.candidates_need": "--candidates needs {names} too",
     "cli.one_target": "give one target: MODULE:FUNCTION, http://..., cmd:'PROGRAM ...' or -- PROGRAM ...",
+    "cli.rate_or_ramp": "give --rate or --ramp, not both",
+    "cli.ramp_form": "--ramp {text}: expected FIRST:LASTxSTAGES, such as 5:80x5",
     "cli.header_form": "--header: expected NAME=VALUE",
     "cli.header_env_form": "--header-env: expected NAME=VARIABLE, the name of an environment variable",
     "cli.gain_one_way": "give the gain one way: a comparison file, --before and --after, or --gain",

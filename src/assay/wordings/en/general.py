@@ -52,6 +52,7 @@ TEXTS = {
     "status.low": "low",
     "status.high": "high",
     "status.unmeasured": "not measured",
+    "status.unclear": "not clear",
     "outcome.passed": "passed",
     "outcome.failed": "failed",
     "outcome.inconclusive": "inconclusive",

@@ -312,6 +312,10 @@ TEXTS = {
     "{label} is better when it is lower: choose a measure of quality": "{label} 越低越好：请选择衡量质量的指标",
     "the comparison holds several systems: choose one with --system ({names})": "比较结果中有多个系统：请用 --system 选一个（{names}）",
     "the comparison holds {names}": "比较结果中有 {names}",
+    "number of a load": "负载的数值",
+    "the numbers are {names}": "可用的数值有 {names}",
+    "the share of calls that may fail lies between 0 and 1, not at {value!r}": "允许失败的调用比例应在 0 与 1 之间，而不是 {value!r}",
+    "a ramp goes from a rate above 0 to a higher one in 2 stages or more, such as 5:80x5": "阶梯加压应从一个大于 0 的速率升到更高的速率，至少 2 级，例如 5:80x5",
     "this is not a result file but {kind}": "这不是结果文件，而是{kind}",
     "make one: assay evaluate qrels.txt my.run -o result.json": "生成结果文件：assay evaluate qrels.txt my.run -o result.json",
 }

@@ -74,6 +74,8 @@ TEXTS = {
     "cli.train_queries": "--train-queries 已指定训练查询：请去掉 --train 和 --seed",
     "cli.candidates_need": "--candidates 还需要 {names}",
     "cli.one_target": "请给出一个目标：MODULE:FUNCTION、http://...、cmd:'PROGRAM ...' 或 -- PROGRAM ...",
+    "cli.rate_or_ramp": "--rate 与 --ramp 只能给一个",
+    "cli.ramp_form": "--ramp {text}：应写作 FIRST:LASTxSTAGES，例如 5:80x5",
     "cli.header_form": "--header：应为 NAME=VALUE",
     "cli.header_env_form": "--header-env：应为 NAME=VARIABLE，其中 VARIABLE 是环境变量名",
     "cli.gain_one_way": "请用一种方式给出提升：比较结果文件、--before 与 --after，或 --gain",

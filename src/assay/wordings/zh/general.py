@@ -52,6 +52,7 @@ TEXTS = {
     "status.low": "偏低",
     "status.high": "偏高",
     "status.unmeasured": "未测量",
+    "status.unclear": "不确定",
     "outcome.passed": "通过",
     "outcome.failed": "未通过",
     "outcome.inconclusive": "无法判定",
