@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.analysis.comparable import AlignedScores, align_systems
 from assay.analysis.comparison_warnings import find_comparison_warnings
+from assay.analysis.conclude import conclude
 from assay.analysis.decision import decide, decide_payment, too_few
 from assay.analysis.listwise import with_lists
 from assay.data.scores import Scores
@@ -87,6 +88,7 @@ def compare(
         )
         for i, label in enumerate(data.labels)
     }
+    contrasts, pairs = _contrasts(data, rules), _pairs(data, rules) if all_pairs else ()
     found = Comparison(
         baseline=data.names[0],
         systems=data.names,
@@ -94,9 +96,9 @@ def compare(
         queries=len(data.query_ids),
         rules=rules,
         means=means,
-        contrasts=_contrasts(data, rules),
-        pairs=_pairs(data, rules) if all_pairs else (),
-        best=tuple(_best(data, i) for i in range(len(data.labels))),
+        contrasts=contrasts,
+        pairs=pairs,
+        conclusions=conclude(data, rules, contrasts=contrasts, pairs=pairs, named=baseline is not None),
         warnings=find_comparison_warnings(ordered, data, rules, all_pairs=all_pairs),
         weight=_weight(data),
         descriptions=_descriptions(descriptions, data.names),
@@ -152,11 +154,6 @@ def _baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Sco
     if baseline not in names:
         raise UnknownName(say("baseline"), baseline, names)
     return sorted(systems, key=lambda scores: scores.name != baseline)
-
-
-def _best(data: AlignedScores, measure: int) -> str:
-    means = [float(np.average(column, weights=data.weights)) for column in np.nan_to_num(data.values[:, measure]).T]
-    return data.names[int(np.argmax(np.array(means) * data.signs()[measure]))]
 
 
 def _contrasts(data: AlignedScores, rules: Rules) -> tuple[Contrast, ...]:
@@ -228,7 +225,7 @@ def _contrast(
         wins=outcomes.wins,
         ties=outcomes.ties,
         losses=outcomes.losses,
-        detectable=_detectable(of, rules),
+        detectable=_detectable(of, rules.strictest(len(data.names) - 1, len(data.labels))),
         effective_n=of.effective_n,
         too_few=too_few(of.effective_n),
         reach=span,
@@ -242,10 +239,11 @@ def _contrast(
     )
 
 
-def _detectable(of: Moments, rules: Rules) -> float | None:
+def _detectable(of: Moments, level: float) -> float | None:
+    """What so many queries would show 80 % of the time, where the tests that are corrected together begin."""
     if not of.deviation:
         return None
-    return detectable_difference(of.deviation, of.effective_n, alpha=rules.alpha).difference
+    return detectable_difference(of.deviation, of.effective_n, alpha=level).difference
 
 
 def _limit(change: Floats, data: AlignedScores, alpha: float, span: float) -> float | None:

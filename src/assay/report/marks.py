@@ -18,7 +18,7 @@ _TONES: dict[str, Tone] = {
     "passed": "good", "failed": "bad",
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
-    "confirmed": "good", "not_confirmed": "warn", "not_shown": "warn",
+    "shown": "good",
 }  # fmt: skip
 
 
