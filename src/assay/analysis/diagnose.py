@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,9 @@ from assay.messages import say
 from assay.results.answers import AnswerDetails, by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.results.result import Result
-from assay.stats.intervals import mean_interval
+from assay.stats.bounded import upper_bound
+from assay.stats.intervals import Interval, mean_interval
+from assay.stats.moments import NO_SPREAD
 
 if TYPE_CHECKING:
     import os
@@ -46,14 +48,97 @@ _BINS = 3
 _DISTINCT = 8
 
 
-def check_targets(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[TargetCheck, ...]:
-    """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
+@dataclass(frozen=True)
+class Attainable:
+    """What the lists and the judgments allow.
+
+    `limits` has the highest mean that any system could have, by label; `buried` and `absent` how many queries have
+    relevant documents below rank k and in no list, by k.
+    """
+
+    limits: Mapping[str, float]
+    buried: Mapping[int, int]
+    absent: int
+
+
+def check_targets(
+    scores: Scores, measured: Mapping[str, float] | None = None, *, attainable: Attainable | None = None
+) -> tuple[TargetCheck, ...]:
+    """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency.
+
+    A target counts as reached or missed where the whole interval of the mean says so, else it is not clear.
+    """
     found = []
     for target in scores.protocol.targets:
         label = scores.find(target.measure)
-        value = None if label is None else scores[label]
-        found.append(_check_target(target, (measured or {}).get(target.measure, value)))
+        if target.measure in (measured or {}) or label is None:
+            found.append(_check_target(target, (measured or {}).get(target.measure), None))
+            continue
+        interval = _interval(scores, label) if scores.about(label).is_mean else None
+        checked = _check_target(target, scores[label], interval)
+        found.append(checked if attainable is None else _fit(checked, label, scores.about(label).k or 1, attainable))
     return tuple(found)
+
+
+def _interval(scores: Scores, label: str) -> Interval:
+    """The interval of a mean within the bounds of the measure, also where the values do not vary."""
+    values, weights = scores.column(label), scores.weights
+    found, ends = mean_interval(values, weights=weights), scores.about(label).limits(values)
+    if ends is None:
+        return found
+    if found.low is not None and found.high is not None:
+        return replace(found, low=max(found.low, ends[0]), high=min(found.high, ends[1]))
+    if found.reason != NO_SPREAD:
+        return found
+    low = upper_bound(-values, upper=-ends[0], alpha=0.025, weights=weights)
+    high = upper_bound(values, upper=ends[1], alpha=0.025, weights=weights)
+    return replace(found, low=None if low is None else -low, high=high, method="bounded", reason="")
+
+
+def _check_target(target: Target, value: float | None, interval: Interval | None) -> TargetCheck:
+    if value is None or value != value:  # noqa: PLR0124
+        return TargetCheck(target, None, "unmeasured", "")
+    worst, best = _ends(target, value, interval)
+    if worst is None or best is None:
+        return TargetCheck(target, value, "unclear", "", interval)
+    if target.excellent is not None and target.is_reached(worst, target.excellent):
+        return TargetCheck(target, value, "excellent", "", interval)
+    if target.is_reached(worst, target.target):
+        return TargetCheck(target, value, "ok", "", interval)
+    if target.is_reached(best, target.target):
+        return TargetCheck(target, value, "unclear", "", interval)
+    return TargetCheck(target, value, "high" if target.below else "low", target.what_to_do, interval)
+
+
+def _ends(target: Target, value: float, interval: Interval | None) -> tuple[float | None, float | None]:
+    """The worst and the best that the mean may be; a value without an interval stands for itself."""
+    if interval is None:
+        return value, value
+    return (interval.high, interval.low) if target.below else (interval.low, interval.high)
+
+
+def _fit(check: TargetCheck, label: str, k: int, attainable: Attainable) -> TargetCheck:
+    """Say of a target that no system could reach that it is so, and give only advice that can help here."""
+    most = attainable.limits.get(label)
+    if most is not None and not check.reached and not check.target.is_reached(most, check.target.target):
+        return replace(check, status="unattainable", advice="", limit=most)
+    if not check.missed or not check.target.helps:
+        return check
+    buried, absent = attainable.buried.get(k, 0), attainable.absent
+    useful = {"order": buried > 0, "depth": buried > 0, "retrieval": absent > 0}
+    if all(useful[remedy] for remedy in check.target.helps):
+        return check
+    key = "retrieve" if absent else "order" if buried else "shorter"
+    return replace(check, advice=say(f"diagnose.advice_{key}", k=k))
+
+
+def _attainable(ranking: Ranking, settings: Settings) -> Attainable:
+    threshold = settings.protocol.min_relevance
+    relevant, total = ranking.relevant(threshold), ranking.num_relevant(threshold)
+    found = ranking.count(relevant)
+    depths = {measure.k or 1 for measure in settings.measures.values()}
+    buried = {k: int((ranking.judged & (found > ranking.count(relevant & ranking.within(k)))).sum()) for k in depths}
+    return Attainable(_limits(ranking, settings), buried, int((ranking.judged & (found < total)).sum()))
 
 
 def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
@@ -65,16 +150,6 @@ def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
             known = most[ranking.judged & ~np.isnan(most)]
             found[label] = float(known.sum() / max(int(ranking.judged.sum()), 1))
     return found
-
-
-def _check_target(target: Target, value: float | None) -> TargetCheck:
-    if value is None or value != value:  # noqa: PLR0124
-        return TargetCheck(target, None, "unmeasured", "")
-    if target.excellent is not None and target.is_reached(value, target.excellent):
-        return TargetCheck(target, value, "excellent", "")
-    if target.is_reached(value, target.target):
-        return TargetCheck(target, value, "ok", "")
-    return TargetCheck(target, value, "high" if target.below else "low", target.what_to_do)
 
 
 def diagnose(
@@ -112,6 +187,7 @@ def diagnose(
     lowest = _lowest(scores, label)
     listed = prepare_run(run, settings.protocol, chunks, dedupe=dedupe)
     lists = _lists(judgments, listed, settings.protocol, [query for _, query in lowest])
+    attainable = _attainable(ranking, settings)
     texts = queries.texts() if queries else {}
     return Diagnosis(
         system=run.name,
@@ -119,7 +195,7 @@ def diagnose(
         k=depth,
         queries=scores.judged,
         protocol=settings.protocol,
-        targets=check_targets(scores, measured),
+        targets=check_targets(scores, measured, attainable=attainable),
         stages=_queries_by_stage(stage),
         slices=_slices(scores, label, queries, stage),
         worst=tuple(
@@ -135,7 +211,7 @@ def diagnose(
             for row, query in lowest
         ),
         judge="" if calibration else judgments.judge,
-        limits=_limits(ranking, settings),
+        limits=attainable.limits,
         scores=(replace(scores, name=run.name),),
     )
 
@@ -292,10 +368,18 @@ def _lists(
         docs.setdefault(query, []).append((doc, value))
     given, single = protocol.ties == "given" or protocol.fold is not None, protocol.scores == "float32"
     return {
-        query: rank_list(judgments, query, found, given=given, single=single)
+        query: [
+            _graded(one, complete=judgments.complete)
+            for one in rank_list(judgments, query, found, given=given, single=single)
+        ]
         for query, found in docs.items()
         if query in judgments.by_query
     }
+
+
+def _graded(document: RankedDocument, *, complete: bool) -> RankedDocument:
+    """Judgments that name everything relevant say of every other document that it is not."""
+    return replace(document, grade=0.0) if complete and document.grade is None else document
 
 
 def _above(listed: Sequence[RankedDocument], threshold: float) -> tuple[RankedDocument, ...]:

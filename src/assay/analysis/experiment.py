@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from assay.analysis.compare import compare
 from assay.analysis.front import FrontPoint, find_front
@@ -69,7 +70,12 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
         winner,
         check,
         axes=_axes(listed),
-        warnings=(*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *evaluator.notes()),
+        warnings=(
+            *_empty(collection),
+            *_ambiguous(collection),
+            *_warnings(listed, experiment, baseline, found),
+            *evaluator.notes(),
+        ),
         reference=experiment.reference,
         alpha=rules.alpha,
         concluded=decided,
@@ -227,6 +233,15 @@ def _evaluate_holdout(
     return Holdout(
         len(held), chosen_on, label, means[1], means[0], contrast.difference, contrast.pvalue, contrast.verdict
     )
+
+
+def _empty(collection: Collection) -> list[str]:
+    """Say how many documents have no text, and how many of them are judged relevant."""
+    empty = {document.id for document in collection.documents if not document.text.strip()}
+    if not empty:
+        return []
+    rows = collection.judgments.frame.filter(pl.col("grade") > 0)["doc_id"].to_list()
+    return [say("experiment.empty_documents", n=len(empty), relevant=len(empty & set(rows)))]
 
 
 def _ambiguous(collection: Collection) -> list[str]:

@@ -144,7 +144,7 @@ def _conclude(scores: Scores, asked: Sequence[str], cutoffs: Sequence[int], alph
     if len(cutoffs) < 2:  # noqa: PLR2004
         return None
     values = np.stack([scores.column(text) for text in asked], axis=1)
-    known: Bools = ~np.isnan(values).any(axis=1)
+    known: Bools = np.asarray(~np.isnan(values).any(axis=1))
     if scores.weights is not None:
         known &= scores.weights > 0
     data = AlignedScores(

@@ -14,7 +14,7 @@ BETTER, WORSE, FRONT = "\N{DAGGER}", "\N{DOUBLE DAGGER}", "*"
 _MARKS = {"better": BETTER, "worse": WORSE, "equivalent": "", "inconclusive": ""}
 _TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "inconclusive": "warn",
-    "excellent": "good", "ok": "good", "low": "bad", "high": "bad",
+    "excellent": "good", "ok": "good", "low": "bad", "high": "bad", "unclear": "warn",
     "passed": "good", "failed": "bad",
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",

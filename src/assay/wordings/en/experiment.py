@@ -29,6 +29,7 @@ TEXTS = {
     "experiment.estimated": "~ marks estimates: where a server does not say what it counted, tokens are estimated from the length of the texts, and money from them.",
     "experiment.baseline_lost": "The baseline {asked} is not among the combinations that ran; {name} takes its place.",
     "experiment.ambiguous_gold": "{n} of {whole} gold spans {n:occurs|occur} several times in {n:its|their} document, and any occurrence counts: {text} appears {times} times in {doc}. To mean one of them, give start or occurrence in the gold file.",
+    "experiment.empty_documents": "{n:,} {n:document is|documents are} empty and cannot be found; judged relevant: {relevant:,}",
     "experiment.embedder": "Answers of all combinations are judged with the same embeddings: {embedder}.",
     "experiment.judged": "Judging the answers by {judge}: {tokens:,} tokens, ${money:.4f}.",
     "experiment.judged_free": "Judging the answers by {judge}: {tokens:,} tokens at a price that is not known.",

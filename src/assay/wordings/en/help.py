@@ -19,6 +19,7 @@ TEXTS = {
     "help.section.output": "Output:",
     "help.section.asking": "Asking a language model:",
     "help.section.tests": "How differences are tested:",
+    "help.section.plan": "How many queries it takes:",
     "help.section.judgments": "Of two files of judgments:",
     "help.section.answers": "Of one file of answers:",
     "help.section.request": "What the target is asked:",
@@ -180,6 +181,10 @@ TEXTS = {
     "option.resamples": "Of permutation tests and bootstrap.",
     "option.worth": "Relative gain above which a reranker is taken to pay: a rule of thumb.",
     "option.labels": "Descriptions of the systems (system, description): an ablation table.",
+    "option.plan": "Say how many queries show this difference 80 % of the time, by the spread in a result file or --deviation.",
+    "option.compare.n": "Say which difference so many queries show.",
+    "option.deviation": "Standard deviation of the differences between two systems, query by query.",
+    "option.compare.tests": "Number of systems to be held against the baseline; the level is divided by it.",
     "option.brief": "Only the main table, the best systems and the warnings.",
     # fuse
     "option.by": "How to fuse; see: assay fuse --list.",

@@ -196,4 +196,5 @@ TEXTS = {
     "conclusion.holdout_not_confirmed": "That it is better than {baseline} is not confirmed on the held-out queries.",
     "conclusion.holdout_denied": "On the held-out queries it is worse than {baseline}.",
     "correction.tukey": "Tukey's HSD",
+    "page.plan": "Plan",
 }

@@ -29,6 +29,7 @@ TEXTS = {
     "experiment.estimated": "~ 表示估计值：服务器未给出用量时，token 数按文本长度估算，费用随之估算。",
     "experiment.baseline_lost": "基线 {asked} 不在已运行的组合中，改用 {name}。",
     "experiment.ambiguous_gold": "{whole} 个标准答案片段中有 {n} 个在其文档中出现多次，任一处均算命中：{text} 在 {doc} 中出现 {times} 次。如需指定其中一处，请在标准答案文件中给出 start 或 occurrence。",
+    "experiment.empty_documents": "{n:,} 个文档没有文本，无法检索到；其中 {relevant:,} 个标注为相关",
     "experiment.embedder": "所有组合的回答都用同一向量模型评判：{embedder}。",
     "experiment.judged": "由 {judge} 评判回答：{tokens:,} 个 token，${money:.4f}。",
     "experiment.judged_free": "由 {judge} 评判回答：{tokens:,} 个 token，价格未知。",

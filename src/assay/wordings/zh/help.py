@@ -19,6 +19,7 @@ TEXTS = {
     "help.section.output": "输出：",
     "help.section.asking": "调用大模型：",
     "help.section.tests": "如何检验差异：",
+    "help.section.plan": "需要多少查询：",
     "help.section.judgments": "用于两个标注文件：",
     "help.section.answers": "用于一个回答文件：",
     "help.section.request": "向目标发送的内容：",
@@ -180,6 +181,10 @@ TEXTS = {
     "option.resamples": "置换检验和自助法的重采样次数。",
     "option.worth": "相对提升超过此值即认为重排划算：经验值。",
     "option.labels": "系统的描述（system, description）：用于消融表。",
+    "option.plan": "给出以 80 % 的把握检出此差值所需的查询数；离散程度取自结果文件或 --deviation。",
+    "option.compare.n": "给出这么多查询能检出的差值。",
+    "option.deviation": "两个系统逐查询差值的标准差。",
+    "option.compare.tests": "要与基线比较的系统数；显著性水平除以此数。",
     "option.brief": "只显示主表、最佳系统和警告。",
     # fuse
     "option.by": "融合方法；参见 assay fuse --list。",

@@ -204,4 +204,5 @@ TEXTS = {
     "conclusion.holdout_not_confirmed": "它优于 {baseline} 这一点未在留出的查询上得到证实。",
     "conclusion.holdout_denied": "在留出的查询上它劣于 {baseline}。",
     "correction.tukey": "Tukey HSD",
+    "page.plan": "规划",
 }
