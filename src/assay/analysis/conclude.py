@@ -11,7 +11,7 @@ from assay.analysis.decision import decide, too_few
 from assay.data.scores import aggregate
 from assay.results.conclusion import Conclusion, PairTest, describe_best
 from assay.stats.inputs import paired_differences
-from assay.stats.intervals import mean_intervals
+from assay.stats.intervals import difference_interval
 from assay.stats.moments import moments
 from assay.stats.multiplicity import adjust
 from assay.stats.signflip import sign_flip
@@ -151,7 +151,7 @@ def _pair_test(
     reach = None if limits is None else limits[1] - limits[0]
     sign, weights = float(data.signs()[place]), data.weights
     decision = decide(change, rules, adjusted=tested[1], sign=sign, weights=weights, reach=reach)
-    interval = mean_intervals(change[:, None], weights=weights, confidence_level=rules.confidence_level)[0]
+    interval = difference_interval(change, reach=reach, weights=weights, confidence_level=rules.confidence_level)
     few = too_few(moments(change, weights).effective_n)
     turned = decision == "inconclusive" and not few and tested[0] <= rules.alpha < tested[1]
     return PairTest(*pair, interval, *tested, decision, *corrected, turned=turned, too_few=few)

@@ -11,6 +11,7 @@ import polars as pl
 
 from assay.analysis.evaluate import prepare_run, rank, score
 from assay.analysis.explain import rank_list
+from assay.analysis.means import column_mean
 from assay.analysis.settings import Settings
 from assay.analysis.stored import read_systems
 from assay.data.status import UNDEFINED
@@ -22,9 +23,6 @@ from assay.messages import say
 from assay.results.answers import AnswerDetails, by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.results.result import Result
-from assay.stats.bounded import upper_bound
-from assay.stats.intervals import Interval, mean_interval
-from assay.stats.moments import NO_SPREAD
 
 if TYPE_CHECKING:
     import os
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from assay.formats.queries import Queries
     from assay.results.answers import JudgedSample
     from assay.results.diagnosis import RankedDocument
+    from assay.stats.intervals import Interval
 
 FAILED = frozenset({"missing", "not_retrieved", "below_k"})
 
@@ -74,25 +73,10 @@ def check_targets(
         if target.measure in (measured or {}) or label is None:
             found.append(_check_target(target, (measured or {}).get(target.measure), None))
             continue
-        interval = _interval(scores, label) if scores.about(label).is_mean else None
+        interval = column_mean(scores, label) if scores.about(label).is_mean else None
         checked = _check_target(target, scores[label], interval)
         found.append(checked if attainable is None else _fit(checked, label, scores.about(label).k or 1, attainable))
     return tuple(found)
-
-
-def _interval(scores: Scores, label: str) -> Interval:
-    """The interval of a mean within the bounds of the measure, also where the values do not vary."""
-    values, weights = scores.column(label), scores.weights
-    found, ends = mean_interval(values, weights=weights), scores.about(label).limits(values)
-    if ends is None:
-        return found
-    if found.low is not None and found.high is not None:
-        return replace(found, low=max(found.low, ends[0]), high=min(found.high, ends[1]))
-    if found.reason != NO_SPREAD:
-        return found
-    low = upper_bound(-values, upper=-ends[0], alpha=0.025, weights=weights)
-    high = upper_bound(values, upper=ends[1], alpha=0.025, weights=weights)
-    return replace(found, low=None if low is None else -low, high=high, method="bounded", reason="")
 
 
 def _check_target(target: Target, value: float | None, interval: Interval | None) -> TargetCheck:
@@ -400,9 +384,8 @@ def _slices(
 
     def part(attribute: str, value: str, ids: Sequence[str]) -> Slice:
         rows = [row_of[query] for query in ids]
-        weights = None if scores.weights is None else scores.weights[rows]
         failed = sum(stage.get(query) in FAILED if stage else values[row_of[query]] == 0 for query in ids)
-        return Slice(attribute, value, len(ids), mean_interval(values[rows], weights=weights), int(failed))
+        return Slice(attribute, value, len(ids), column_mean(scores, label, rows=rows), int(failed))
 
     found: list[Slice] = []
     for attribute in queries.attributes:

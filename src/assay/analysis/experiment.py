@@ -12,13 +12,13 @@ import polars as pl
 
 from assay.analysis.compare import compare
 from assay.analysis.front import FrontPoint, find_front
+from assay.analysis.means import column_mean
 from assay.errors import UsageError, excerpt
 from assay.messages import say, word
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.conclusion import describe_best
 from assay.results.experiment import Findings, Holdout, Quality, Row, StageTime
-from assay.stats.intervals import mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -168,8 +168,7 @@ def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:
             return Quality(mean)
         contrast = found.contrast(scores.name, label)
         return Quality(mean, contrast.adjusted, contrast.verdict)
-    values = scores.column(label)
-    return Quality(mean_intervals(values[~np.isnan(values)][:, None])[0])
+    return Quality(column_mean(scores, label))
 
 
 def _conclude(

@@ -10,6 +10,7 @@ import numpy as np
 from assay.analysis.comparable import AlignedScores
 from assay.analysis.conclude import conclude
 from assay.analysis.evaluate import evaluate_run
+from assay.analysis.means import column_mean
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings, need_subtopics
 from assay.errors import UsageError
@@ -18,7 +19,6 @@ from assay.measures import defaults, parse, split_measures
 from assay.messages import say
 from assay.results.comparison import Rules
 from assay.results.sweep import Curve, CutoffChoice, Sweep
-from assay.stats.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from assay.data.segments import Bools
     from assay.measures import Measure
     from assay.results.conclusion import Conclusion
+    from assay.stats.intervals import Interval
 
 CUTOFFS = (1, 3, 5, 10, 20)
 RECALL_TARGET = 0.70
@@ -119,8 +120,7 @@ def _measure_at(protocol: Protocol, name: str, cut: int) -> str:
 
 
 def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interval, ...]:
-    columns = np.stack([scores.column(text) for text in asked], axis=1)
-    return mean_intervals(columns, weights=scores.weights, confidence_level=level)
+    return tuple(column_mean(scores, text, confidence_level=level) for text in asked)
 
 
 def _choice(

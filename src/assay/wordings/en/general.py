@@ -67,7 +67,9 @@ TEXTS = {
     "interval.no_spread": "values do not vary",
     "interval.one_value": "one value only",
     "interval.one_weight": "one value has over 99 % of the weight",
+    "interval.one_cluster": "one cluster only",
     "interval.no_baseline": "the baseline is 0",
+    "interval.unsure_baseline": "the baseline may be 0",
     "interval.same_resamples": "resamples do not vary",
     "interval.unstable": "too little variation",
     # What is to be known about an evaluation
@@ -213,7 +215,7 @@ TEXTS = {
     "diagnose.worst": "The worst queries by {measure}",
     "diagnose.nothing_relevant": "not retrieved",
     "diagnose.all_reached": "All measured targets are reached.",
-    "diagnose.limit": "The judgments allow no system more than {limit:.4f} in {measure} (see recall(capped=true)): the target cannot be reached here.",
+    "diagnose.limit": "The judgments allow no system more than {limit:.4f} in {measure}: the target cannot be reached here.",
     "diagnose.missing": "{n} judged {n:query is|queries are} missing from the run: find out why before anything else.",
     "diagnose.not_retrieved": "{n} {n:query finds|queries find} nothing relevant at any depth: better retrieval helps, reranking cannot.",
     "diagnose.below_k": "{n} {n:query has|queries have} relevant documents below rank {k} only: a reranker or a larger k helps.",

@@ -67,7 +67,9 @@ TEXTS = {
     "interval.no_spread": "取值无变化",
     "interval.one_value": "只有一个值",
     "interval.one_weight": "单个值占 99 % 以上的权重",
+    "interval.one_cluster": "只有一个组",
     "interval.no_baseline": "基线为 0",
+    "interval.unsure_baseline": "基线可能为 0",
     "interval.same_resamples": "重采样结果无变化",
     "interval.unstable": "变化过小",
     # What stands behind an evaluation
@@ -213,7 +215,7 @@ TEXTS = {
     "diagnose.worst": "{measure} 最差的查询",
     "diagnose.nothing_relevant": "未检索到",
     "diagnose.all_reached": "所有已测量的目标均已达到。",
-    "diagnose.limit": "按这些标注，任何系统的 {measure} 都不超过 {limit:.4f}（可看按可容纳数计算的 recall(capped=true)），该目标在此无法达到。",
+    "diagnose.limit": "按这些标注，任何系统的 {measure} 都不超过 {limit:.4f}，该目标在此无法达到。",
     "diagnose.missing": "{n} 个已标注查询在检索结果中缺失：请先查明原因。",
     "diagnose.not_retrieved": "{n} 个查询在任何深度都未检索到相关文档：需改进检索，重排无济于事。",
     "diagnose.below_k": "{n} 个查询的相关文档都排在第 {k} 位之后：重排或增大 k 会有帮助。",
