@@ -161,6 +161,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "calibration": calibration,
     "check": check,
     "comparison": comparison,
+    "comparison_plan": lambda: assay.plan_comparison(0.02, scores(), n=50),
     "cost": lambda: assay.cost([assay.PricedMethod("x", price=0.025, tokens=800)]),
     "diagnoses": lambda: assay.diagnose(JUDGED, RUNS["broken"], protocol="rag"),
     "experiment": experiment,

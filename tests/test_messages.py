@@ -60,9 +60,9 @@ def test_numbers_choose_words_and_lists_are_joined():
         say("doubt.missing", n=2, fate=say("fate.skip"), some="q1")
         == "2 judged queries are missing and count in no mean: q1"
     )
-    like = say("compare.best_like", measure="m", system="s", value=0.5, others=["a", "b"])
-    assert "it is not shown to differ from a, b." in like
-    assert "与 a、b 未显示出差异" in tell(like, "zh")
+    rest = say("text.list", parts=["a", "b"])
+    assert rest == "a, b"
+    assert tell(rest, "zh") == "a、b"
     assert tell("plain", "zh") == "plain"
 
 

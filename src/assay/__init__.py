@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assay.analysis.gate_numbers import gate_result
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs, pool
+    from assay.analysis.plan_comparison import plan_comparison
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -87,6 +88,7 @@ _HOMES = {
     "gate_result": "assay.analysis.gate_numbers",
     "fuse": "assay.fusion.fuse",
     "load_protocol": "assay.analysis.protocols",
+    "plan_comparison": "assay.analysis.plan_comparison",
     "sweep": "assay.analysis.sweep",
     "roi": "assay.analysis.roi",
     "evaluate_reranker": "assay.analysis.reranking",
@@ -164,6 +166,7 @@ __all__ = [
     "measure",
     "overlap",
     "parse",
+    "plan_comparison",
     "plot",
     "pool",
     "rbo",

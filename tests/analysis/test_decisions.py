@@ -201,7 +201,7 @@ def test_letters_part_no_systems_below_ten_queries():
     found = compare([scores(name, values) for name, values in columns.items()], all_pairs=True)
     assert found.pairs[0].pvalues[0][2] < 0.05
     assert set(found.pairs[0].letters) == {"a"}
-    assert found.equals_of_best("ndcg@10") == ("a", "b")
+    assert found.conclusion("ndcg@10").rivals == ("a", "b")
     more = {name: [*values, values[-1] + 0.01] for name, values in columns.items()}
     parted = compare([scores(name, values) for name, values in more.items()], all_pairs=True)
     assert len(set(parted.pairs[0].letters)) > 1

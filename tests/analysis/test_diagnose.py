@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+import scipy.stats
 
 import assay
 from assay.analysis.diagnose import check_targets, diagnose, diagnose_scores
@@ -47,14 +49,45 @@ def test_the_rerank_protocol_has_targets_and_excellent_values():
 
 
 def test_values_below_a_threshold_get_status_and_advice_in_both_languages():
-    judgments = Judgments.from_dict({"q": {"a": 1}, "r": {"b": 1}})
-    run = Run.from_dict({"q": {"x": 1.0}, "r": {"y": 1.0}}, "bad")
-    found = diagnose(judgments, run, Settings.of(judgments, None, "rag"))
+    judged = {f"q{i}": {f"r{j}": 1 for j in range(5)} for i in range(20)}
+    run = {q: {"x1": 9.0, "x2": 8.0, "x3": 7.0, "x4": 6.0, "x5": 5.0, "r0": 1.0} for q in judged}
+    found = diagnose(Judgments.from_dict(judged), Run.from_dict(run, "bad"), protocol="rag")
     english = write(report.table(found), "markdown", "en")
     chinese = write(report.table(found), "markdown", "zh")
     for measure, (target, advice, advice_zh) in S2.items():
-        assert f"| {measure} | 0.0000 | >= {target:g} |  | low | {advice} |" in english
-        assert f"| {measure} | 0.0000 | >= {target:g} |  | 偏低 | {advice_zh} |" in chinese
+        row = rf"\| {measure} \| 0\.[01][0-9]* \| \[[^|]*\] \| >= {target:g} \|  \| "
+        assert re.search(rf"{row}low \| {advice} \|", english), measure
+        assert re.search(rf"{row}偏低 \| {advice_zh} \|", chinese), measure
+
+
+def targets_of(judged, run):
+    found = diagnose(Judgments.from_dict(judged), Run.from_dict(run, "run"), protocol="rag")
+    return {check.target.measure: check for check in found.targets}
+
+
+def test_a_target_above_what_the_judgments_allow_is_not_attainable_and_has_no_advice():
+    judged = {f"q{i}": {"r": 1} for i in range(30)}  # precision@5 is at most 1/5
+    found = targets_of(judged, {q: {"x": 2.0, "r": 1.0} for q in judged})["precision@5"]
+    assert (found.status, found.advice, found.limit) == ("unattainable", "", pytest.approx(0.2))
+
+
+@pytest.mark.parametrize(("hits", "expected"), [(20, "low"), (30, "unclear"), (35, "unclear"), (40, "ok")])
+def test_a_target_within_the_interval_is_not_clear(hits, expected):
+    judged = {f"q{i}": {"r": 1} for i in range(40)}
+    found = targets_of(judged, {q: {"r" if i < hits else "x": 1.0} for i, q in enumerate(judged)})["hit_rate@5"]
+    low = scipy.stats.beta.ppf(0.025, hits, 40 - hits + 1)  # Clopper and Pearson's, far from the intervals used
+    high = 1.0 if hits == 40 else scipy.stats.beta.ppf(0.975, hits + 1, 40 - hits)
+    assert found.status == expected == ("ok" if low >= 0.8 else "low" if high < 0.8 else "unclear")
+
+
+def test_no_larger_k_or_reranker_is_advised_where_nothing_relevant_is_retrieved():
+    judged = {f"q{i}": {f"r{j}": 1 for j in range(5)} for i in range(20)}
+    nothing = targets_of(judged, {q: {f"x{j}": -float(j) for j in range(20)} for q in judged})
+    for measure in ("recall@5", "precision@5", "ndcg@5"):
+        assert nothing[measure].advice.startswith("improve retrieval"), measure
+    below = {q: {f"x{j}": 9.0 - j for j in range(5)} | dict.fromkeys(docs, 1.0) for q, docs in judged.items()}
+    assert targets_of(judged, below)["recall@5"].advice.startswith("rerank, or raise k")
+    assert targets_of(judged, below)["precision@5"].advice == "rerank, filter irrelevant documents"
 
 
 def status(value: float, **target) -> str:
@@ -73,7 +106,10 @@ def test_what_was_not_measured_has_no_status_of_success():
     scores = assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["ndcg@10"], protocol="rerank")
     found = {f.target.measure: (f.status, f.value) for f in check_targets(scores)}
     assert found["latency_p95"] == ("unmeasured", None)
-    assert found["ndcg@10"] == ("excellent", 1.0)
+    assert found["ndcg@10"] == ("unclear", 1.0), "one query has no interval"
+    many = {f"q{i}": {"a": 1} for i in range(60)}
+    scores = assay.evaluate(many, {q: {"a": 1.0} for q in many}, ["ndcg@10"], protocol="rerank")
+    assert {f.target.measure: f.status for f in check_targets(scores)}["ndcg@10"] == "excellent"
 
 
 # Stages, slices, worst queries ----------------------------------------------------------------------------------------
@@ -163,8 +199,8 @@ def test_folded_chunks_show_documents(tmp_path):
 
 
 def test_every_system_of_a_result_file_is_diagnosed(tmp_path):
-    judged = {"q": {"a": 1}, "r": {"b": 1}}
-    runs = {"good": {"q": {"a": 1.0}, "r": {"b": 1.0}}, "bad": {"q": {"x": 1.0}, "r": {"y": 1.0}}}
+    judged = {f"q{i}": {"a": 1} for i in range(20)}
+    runs = {"good": {q: {"a": 1.0} for q in judged}, "bad": {q: {"x": 1.0} for q in judged}}
     scores = [assay.evaluate(judged, run, protocol="rag", name=name) for name, run in runs.items()]
     assay.write_result(scores, tmp_path / "r.json")
     found = assay.diagnose_result(tmp_path / "r.json")

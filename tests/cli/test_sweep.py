@@ -29,7 +29,7 @@ def test_sweep_prints_tables_and_advice(demo):
     done = run_assay("sweep", demo.judgments, *demo.runs, "--k", "1-3,10")
     assert done.returncode == 0, done.stderr
     assert "k = 1" in done.stdout and "k = 2" in done.stdout and "k = 10" in done.stdout
-    assert "bm25: F1 is highest at k = 1." in done.stdout
+    assert "bm25: F1 is highest at k = 1; " in done.stdout
     csv = run_assay("sweep", demo.judgments, *demo.runs, "--k", "1,3", "--format", "csv").stdout.splitlines()
     assert csv[0] == "system,measure,k,mean,low,high,reason"
     assert len(csv) == 1 + 3 * 4 * 2

@@ -307,7 +307,7 @@ def test_an_experiment_is_reported_by_the_measure_that_decided_it():
     assert {chart.y for chart in fronts} == {"recall@5"}
     assert sorted(point.y for point in fronts[0].points) == pytest.approx([0.45, 0.56, 0.58, 0.67])
     told = write([page], "table")
-    assert "Best recall@5: hybrid + rerank, 0.6700." in told
+    assert "Highest recall@5 of 4: hybrid + rerank (0.6700)" in told.replace("\n", " ")
 
 
 def test_a_report_says_how_far_to_trust_the_winner_of_an_experiment():
@@ -563,17 +563,21 @@ def test_the_best_of_several_systems_is_told_with_the_one_next_to_it():
     found = assay.compare(reports.scores(), baseline="third")
     said = assay.show(found, level="line").replace("\n", " ")
     second = found.mean("second", "ndcg@10").estimate
-    assert said.startswith(f"first has the best ndcg@10 of 3 systems; next to it is second ({second:.4f}), and whether")
-    assert "next to it" not in assay.show(assay.compare(reports.scores(), baseline="second"), level="line")
+    assert said.startswith(
+        f"Highest ndcg@10 of 3: first (0.9304), not shown to be better than second ({second:.4f}; p "
+    )
+    assert "third, the baseline: +0.0369" in said
+    by_default = assay.show(assay.compare(reports.scores()[::-1]), level="line").replace("\n", " ")
+    assert "third, the baseline by default: +0.0369" in by_default
 
 
 def test_no_system_is_best_where_all_have_the_same_value():
     systems = [assay.evaluate({"q": {"a": 1}}, {"q": {"x": 1.0}}, ["map"], name=name) for name in ("a", "b")]
     found = assay.compare(systems)
-    assert found.leaders("map") == ()
-    assert "All systems have the same map (0.0000)." in assay.show(found)
+    assert found.conclusion("map").best == ()
+    assert "All 2 have the same map (0.0000): none is best." in assay.show(found)
     systems.append(assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["map"], name="c"))
     systems.append(assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["map"], name="d"))
     found = assay.compare(systems)
-    assert found.leaders("map") == ("c", "d")
-    assert "Best map: c and d tie (1.0000)." in assay.show(found)
+    assert found.conclusion("map").best == ("c", "d")
+    assert "Best map of 4: c and d tie (1.0000)." in assay.show(found)

@@ -23,6 +23,7 @@ from assay.errors import InputError
 from assay.messages import Said, say, tell
 from assay.results.codec import decode, encode, read_json, write_json
 from assay.results.comparison import Comparison, Rules
+from assay.results.conclusion import Conclusion
 from assay.results.parts import all_parts
 from assay.results.result import decode_result, encode_result, make_result
 
@@ -89,7 +90,7 @@ def comparisons() -> st.SearchStrategy:
             systems[0], systems, measures, draw(st.integers(0, 99)), Rules(seed=draw(st.integers(0, 9))),
             {label: tuple(draw(interval) for _ in systems) for label in measures},
             tuple(replace(draw(records(contrast)), system=name, measure=label) for label in measures for name in systems[1:]),
-            best=measures and tuple(systems[0] for _ in measures), warnings=draw(values(tuple[str, ...])),
+            conclusions=tuple(Conclusion(one, len(systems), systems[:1], 0.5) for one in measures), warnings=draw(values(tuple[str, ...])),
         )  # fmt: skip
 
     return build()

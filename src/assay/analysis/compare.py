@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.analysis.comparable import AlignedScores, align_systems
 from assay.analysis.comparison_warnings import find_comparison_warnings
+from assay.analysis.conclude import conclude
 from assay.analysis.decision import decide, decide_payment, too_few
 from assay.analysis.listwise import with_lists
 from assay.data.scores import Scores
@@ -21,10 +22,11 @@ from assay.results.comparison import Comparison, Contrast, Mover, Pairs, Rules, 
 from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
-from assay.stats.intervals import Interval, mean_intervals, relative_interval
+from assay.stats.intervals import Interval, difference_interval, mean_intervals
 from assay.stats.moments import NO_SPREAD, Moments, moments, weighing
 from assay.stats.multiplicity import adjust
 from assay.stats.power import detectable_difference
+from assay.stats.relative import relative_interval
 from assay.stats.signflip import sign_flip
 from assay.stats.ttests import paired_t
 from assay.stats.tukey import compact_letters, randomised_tukey
@@ -80,6 +82,7 @@ def compare(
         label: mean_intervals(
             data.values[:, i],
             weights=data.weights,
+            bounds=data.columns[i].limits(data.values[:, i]),
             method=rules.interval,
             confidence_level=rules.confidence_level,
             n_resamples=rules.n_resamples,
@@ -87,6 +90,7 @@ def compare(
         )
         for i, label in enumerate(data.labels)
     }
+    contrasts, pairs = _contrasts(data, rules), _pairs(data, rules) if all_pairs else ()
     found = Comparison(
         baseline=data.names[0],
         systems=data.names,
@@ -94,9 +98,9 @@ def compare(
         queries=len(data.query_ids),
         rules=rules,
         means=means,
-        contrasts=_contrasts(data, rules),
-        pairs=_pairs(data, rules) if all_pairs else (),
-        best=tuple(_best(data, i) for i in range(len(data.labels))),
+        contrasts=contrasts,
+        pairs=pairs,
+        conclusions=conclude(data, rules, contrasts=contrasts, pairs=pairs, named=baseline is not None),
         warnings=find_comparison_warnings(ordered, data, rules, all_pairs=all_pairs),
         weight=_weight(data),
         descriptions=_descriptions(descriptions, data.names),
@@ -154,11 +158,6 @@ def _baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Sco
     return sorted(systems, key=lambda scores: scores.name != baseline)
 
 
-def _best(data: AlignedScores, measure: int) -> str:
-    means = [float(np.average(column, weights=data.weights)) for column in np.nan_to_num(data.values[:, measure]).T]
-    return data.names[int(np.argmax(np.array(means) * data.signs()[measure]))]
-
-
 def _contrasts(data: AlignedScores, rules: Rules) -> tuple[Contrast, ...]:
     """Test every system on every measure in one pass; the columns are measures x systems."""
     differences = np.stack(
@@ -199,10 +198,10 @@ def _contrast(
     options = {"weights": data.weights, "confidence_level": rules.confidence_level}
     t_test = paired_t(change, **options)  # type: ignore[arg-type]
     outcomes = wins_ties_losses(better)
-    interval = t_test.interval if rules.interval == "t" else _bootstrap_interval(change, data, rules)
     of = moments(change, data.weights)
     limits = data.columns[measure].limits(data.values[:, measure])
     span = None if limits is None else limits[1] - limits[0]
+    interval = _interval(change, data, rules, span)
     if span is not None and rules.smallest_effect >= span:
         raise UsageError(
             say(
@@ -218,7 +217,13 @@ def _contrast(
         system=data.names[system + 1],
         measure=data.labels[measure],
         difference=interval,
-        relative=relative_interval(after, before, **options),  # type: ignore[arg-type]
+        relative=relative_interval(
+            after,
+            before,
+            bounds=limits,
+            method="t" if rules.interval == "t" else "auto",
+            **options,  # type: ignore[arg-type]
+        ),
         t_pvalue=t_test.pvalue,
         pvalue=tested[0],
         exact=tested[2],
@@ -228,7 +233,7 @@ def _contrast(
         wins=outcomes.wins,
         ties=outcomes.ties,
         losses=outcomes.losses,
-        detectable=_detectable(of, rules),
+        detectable=_detectable(of, rules.strictest(len(data.names) - 1, len(data.labels))),
         effective_n=of.effective_n,
         too_few=too_few(of.effective_n),
         reach=span,
@@ -242,10 +247,11 @@ def _contrast(
     )
 
 
-def _detectable(of: Moments, rules: Rules) -> float | None:
+def _detectable(of: Moments, level: float) -> float | None:
+    """What so many queries would show 80 % of the time, where the tests that are corrected together begin."""
     if not of.deviation:
         return None
-    return detectable_difference(of.deviation, of.effective_n, alpha=rules.alpha).difference
+    return detectable_difference(of.deviation, of.effective_n, alpha=level).difference
 
 
 def _limit(change: Floats, data: AlignedScores, alpha: float, span: float) -> float | None:
@@ -261,15 +267,16 @@ def _all_beyond(of: Moments, change: Floats, data: AlignedScores, rules: Rules, 
     return most is not None and -most >= rules.smallest_effect
 
 
-def _bootstrap_interval(change: Floats, data: AlignedScores, rules: Rules) -> Interval:
-    return mean_intervals(
-        change[:, None],
+def _interval(change: Floats, data: AlignedScores, rules: Rules, span: float | None) -> Interval:
+    return difference_interval(
+        change,
+        reach=span,
         weights=data.weights,
-        method="bca",
+        method=rules.interval,
         confidence_level=rules.confidence_level,
         n_resamples=rules.n_resamples,
         rng=rules.seed,
-    )[0]
+    )
 
 
 def _is_beyond(interval: Interval, smallest: float) -> bool:

@@ -13,7 +13,8 @@ from assay.stats.moments import NO_SPREAD, moments
 
 if TYPE_CHECKING:
     from assay.data.segments import Floats
-    from assay.results.comparison import Decision, Payment, Rules
+    from assay.results.comparison import Payment, Rules
+    from assay.results.conclusion import Decision
 
 _ROUNDING = 1e-9
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from assay.analysis.evaluate import prepare_run, rank, score
 from assay.analysis.explain import rank_list
+from assay.analysis.means import column_mean
 from assay.analysis.settings import Settings
 from assay.analysis.stored import read_systems
 from assay.data.status import UNDEFINED
@@ -22,7 +23,6 @@ from assay.messages import say
 from assay.results.answers import AnswerDetails, by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.results.result import Result
-from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     import os
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from assay.formats.queries import Queries
     from assay.results.answers import JudgedSample
     from assay.results.diagnosis import RankedDocument
+    from assay.stats.intervals import Interval
 
 FAILED = frozenset({"missing", "not_retrieved", "below_k"})
 
@@ -46,14 +47,82 @@ _BINS = 3
 _DISTINCT = 8
 
 
-def check_targets(scores: Scores, measured: Mapping[str, float] | None = None) -> tuple[TargetCheck, ...]:
-    """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency."""
+@dataclass(frozen=True)
+class Attainable:
+    """What the lists and the judgments allow.
+
+    `limits` has the highest mean that any system could have, by label; `buried` and `absent` how many queries have
+    relevant documents below rank k and in no list, by k.
+    """
+
+    limits: Mapping[str, float]
+    buried: Mapping[int, int]
+    absent: int
+
+
+def check_targets(
+    scores: Scores, measured: Mapping[str, float] | None = None, *, attainable: Attainable | None = None
+) -> tuple[TargetCheck, ...]:
+    """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency.
+
+    A target counts as reached or missed where the whole interval of the mean says so, else it is not clear.
+    """
     found = []
     for target in scores.protocol.targets:
         label = scores.find(target.measure)
-        value = None if label is None else scores[label]
-        found.append(_check_target(target, (measured or {}).get(target.measure, value)))
+        if target.measure in (measured or {}) or label is None:
+            found.append(_check_target(target, (measured or {}).get(target.measure), None))
+            continue
+        interval = column_mean(scores, label) if scores.about(label).is_mean else None
+        checked = _check_target(target, scores[label], interval)
+        found.append(checked if attainable is None else _fit(checked, label, scores.about(label).k or 1, attainable))
     return tuple(found)
+
+
+def _check_target(target: Target, value: float | None, interval: Interval | None) -> TargetCheck:
+    if value is None or value != value:  # noqa: PLR0124
+        return TargetCheck(target, None, "unmeasured", "")
+    worst, best = _ends(target, value, interval)
+    if worst is None or best is None:
+        return TargetCheck(target, value, "unclear", "", interval)
+    if target.excellent is not None and target.is_reached(worst, target.excellent):
+        return TargetCheck(target, value, "excellent", "", interval)
+    if target.is_reached(worst, target.target):
+        return TargetCheck(target, value, "ok", "", interval)
+    if target.is_reached(best, target.target):
+        return TargetCheck(target, value, "unclear", "", interval)
+    return TargetCheck(target, value, "high" if target.below else "low", target.what_to_do, interval)
+
+
+def _ends(target: Target, value: float, interval: Interval | None) -> tuple[float | None, float | None]:
+    """The worst and the best that the mean may be; a value without an interval stands for itself."""
+    if interval is None:
+        return value, value
+    return (interval.high, interval.low) if target.below else (interval.low, interval.high)
+
+
+def _fit(check: TargetCheck, label: str, k: int, attainable: Attainable) -> TargetCheck:
+    """Say of a target that no system could reach that it is so, and give only advice that can help here."""
+    most = attainable.limits.get(label)
+    if most is not None and not check.reached and not check.target.is_reached(most, check.target.target):
+        return replace(check, status="unattainable", advice="", limit=most)
+    if not check.missed or not check.target.helps:
+        return check
+    buried, absent = attainable.buried.get(k, 0), attainable.absent
+    useful = {"order": buried > 0, "depth": buried > 0, "retrieval": absent > 0}
+    if all(useful[remedy] for remedy in check.target.helps):
+        return check
+    key = "retrieve" if absent else "order" if buried else "shorter"
+    return replace(check, advice=say(f"diagnose.advice_{key}", k=k))
+
+
+def _attainable(ranking: Ranking, settings: Settings) -> Attainable:
+    threshold = settings.protocol.min_relevance
+    relevant, total = ranking.relevant(threshold), ranking.num_relevant(threshold)
+    found = ranking.count(relevant)
+    depths = {measure.k or 1 for measure in settings.measures.values()}
+    buried = {k: int((ranking.judged & (found > ranking.count(relevant & ranking.within(k)))).sum()) for k in depths}
+    return Attainable(_limits(ranking, settings), buried, int((ranking.judged & (found < total)).sum()))
 
 
 def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
@@ -65,16 +134,6 @@ def _limits(ranking: Ranking, settings: Settings) -> dict[str, float]:
             known = most[ranking.judged & ~np.isnan(most)]
             found[label] = float(known.sum() / max(int(ranking.judged.sum()), 1))
     return found
-
-
-def _check_target(target: Target, value: float | None) -> TargetCheck:
-    if value is None or value != value:  # noqa: PLR0124
-        return TargetCheck(target, None, "unmeasured", "")
-    if target.excellent is not None and target.is_reached(value, target.excellent):
-        return TargetCheck(target, value, "excellent", "")
-    if target.is_reached(value, target.target):
-        return TargetCheck(target, value, "ok", "")
-    return TargetCheck(target, value, "high" if target.below else "low", target.what_to_do)
 
 
 def diagnose(
@@ -112,6 +171,7 @@ def diagnose(
     lowest = _lowest(scores, label)
     listed = prepare_run(run, settings.protocol, chunks, dedupe=dedupe)
     lists = _lists(judgments, listed, settings.protocol, [query for _, query in lowest])
+    attainable = _attainable(ranking, settings)
     texts = queries.texts() if queries else {}
     return Diagnosis(
         system=run.name,
@@ -119,7 +179,7 @@ def diagnose(
         k=depth,
         queries=scores.judged,
         protocol=settings.protocol,
-        targets=check_targets(scores, measured),
+        targets=check_targets(scores, measured, attainable=attainable),
         stages=_queries_by_stage(stage),
         slices=_slices(scores, label, queries, stage),
         worst=tuple(
@@ -135,7 +195,7 @@ def diagnose(
             for row, query in lowest
         ),
         judge="" if calibration else judgments.judge,
-        limits=_limits(ranking, settings),
+        limits=attainable.limits,
         scores=(replace(scores, name=run.name),),
     )
 
@@ -292,10 +352,18 @@ def _lists(
         docs.setdefault(query, []).append((doc, value))
     given, single = protocol.ties == "given" or protocol.fold is not None, protocol.scores == "float32"
     return {
-        query: rank_list(judgments, query, found, given=given, single=single)
+        query: [
+            _graded(one, complete=judgments.complete)
+            for one in rank_list(judgments, query, found, given=given, single=single)
+        ]
         for query, found in docs.items()
         if query in judgments.by_query
     }
+
+
+def _graded(document: RankedDocument, *, complete: bool) -> RankedDocument:
+    """Judgments that name everything relevant say of every other document that it is not."""
+    return replace(document, grade=0.0) if complete and document.grade is None else document
 
 
 def _above(listed: Sequence[RankedDocument], threshold: float) -> tuple[RankedDocument, ...]:
@@ -316,9 +384,8 @@ def _slices(
 
     def part(attribute: str, value: str, ids: Sequence[str]) -> Slice:
         rows = [row_of[query] for query in ids]
-        weights = None if scores.weights is None else scores.weights[rows]
         failed = sum(stage.get(query) in FAILED if stage else values[row_of[query]] == 0 for query in ids)
-        return Slice(attribute, value, len(ids), mean_interval(values[rows], weights=weights), int(failed))
+        return Slice(attribute, value, len(ids), column_mean(scores, label, rows=rows), int(failed))
 
     found: list[Slice] = []
     for attribute in queries.attributes:

@@ -8,17 +8,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from assay.analysis.compare import compare
+from assay.analysis.front import FrontPoint, find_front
+from assay.analysis.means import column_mean
 from assay.errors import UsageError, excerpt
 from assay.messages import say, word
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
+from assay.results.conclusion import describe_best
 from assay.results.experiment import Findings, Holdout, Quality, Row, StageTime
-from assay.stats.intervals import mean_intervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,9 +31,10 @@ if TYPE_CHECKING:
     from assay.pipeline.grid import Choice
     from assay.pipeline.runner import Execution, Work
     from assay.results.comparison import Comparison
+    from assay.results.conclusion import Conclusion
 
 PERCENTILES = (50, 95, 99)
-Figures = tuple[float, float, float]
+_FRONT_RESAMPLES = 2000  # of every two combinations
 
 
 def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> Findings:
@@ -49,24 +53,32 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     label = evaluator.primary(systems[0])
     rules = Rules()
     found = compare(systems, _common(systems), baseline=baseline, rules=rules) if len(systems) > 1 else None
-    sign = systems[0].about(label).direction
-    winner = max(systems, key=lambda scores: -math.inf if math.isnan(scores[label]) else sign * scores[label]).name
+    decided = _conclude(systems, label, found, baseline, named=experiment.baseline == baseline)
+    winner = next(iter(decided.best), "")
     rows = [_row(outcome, systems, found, experiment.labels) for outcome in listed]
     check = None
     if held:
-        both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {winner, baseline}}
-        check = _evaluate_holdout(evaluator, both, (winner, baseline), held, (label, len(chosen_on or ())))
+        taken = winner or baseline
+        both = {outcome.combination.name: outcome for outcome in done if outcome.combination.name in {taken, baseline}}
+        check = _evaluate_holdout(evaluator, both, (taken, baseline), held, (label, len(chosen_on or ())))
+        decided = replace(decided, holdout=check.check(rules.alpha) if len(decided.best) == 1 else "none")
     return Findings(
-        tuple(_with_front(rows, label, sign)),
+        tuple(_with_front(rows, done, systems, label)),
         label,
         tuple(dict.fromkeys(name for scores in systems for name in scores.labels)),
         baseline,
         winner,
         check,
         axes=_axes(listed),
-        warnings=(*_ambiguous(collection), *_warnings(listed, experiment, baseline, found), *evaluator.notes()),
+        warnings=(
+            *_empty(collection),
+            *_ambiguous(collection),
+            *_warnings(listed, experiment, baseline, found),
+            *evaluator.notes(),
+        ),
         reference=experiment.reference,
         alpha=rules.alpha,
+        concluded=decided,
         scores=tuple(systems),
     )
 
@@ -156,32 +168,51 @@ def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:
             return Quality(mean)
         contrast = found.contrast(scores.name, label)
         return Quality(mean, contrast.adjusted, contrast.verdict)
-    values = scores.column(label)
-    return Quality(mean_intervals(values[~np.isnan(values)][:, None])[0])
+    return Quality(column_mean(scores, label))
 
 
-def _with_front(rows: Sequence[Row], label: str, sign: float = 1.0) -> list[Row]:
-    """Mark the rows that no other beats: at least as good in quality, P95 latency and money, and better in one.
-
-    `sign` is -1 for a measure that should be small.
-    """
-    figures = [_figures(row, label, sign) if row.done else None for row in rows]
-    known = [one for one in figures if one is not None]
-    return [
-        replace(row, pareto=mine is not None and not any(_beats(other, mine) for other in known))
-        for row, mine in zip(rows, figures, strict=True)
-    ]
+def _conclude(
+    systems: Sequence[Scores], label: str, found: Comparison | None, baseline: str, *, named: bool
+) -> Conclusion:
+    """Say who is best; measures that systems do not have on the same queries are not tested."""
+    if found is not None and label in found.measures:
+        return replace(found.conclusion(label), baseline_named=named)
+    means = {scores.name: None if math.isnan(scores[label]) else scores[label] for scores in systems}
+    lower = systems[0].about(label).lower_is_better
+    return describe_best(label, means, lower=lower, baseline=baseline, baseline_named=named)
 
 
-def _beats(one: Figures, other: Figures) -> bool:
-    return one != other and all(a >= b for a, b in zip(one, other, strict=True))
+def _with_front(rows: Sequence[Row], done: Sequence[Execution], systems: Sequence[Scores], label: str) -> Iterator[Row]:
+    """Mark the rows that no other beats in quality, latency and money."""
+    column = systems[0].about(label)
+    queries = sorted({query for scores in systems for query in scores.query_ids})
+    points = [_front_point(outcome, scores, label, queries) for outcome, scores in zip(done, systems, strict=True)]
+    limits = column.limits(np.concatenate([point.quality for point in points]))
+    reach = None if limits is None else limits[1] - limits[0]
+    rules = Rules(n_resamples=_FRONT_RESAMPLES)
+    places = dict(
+        zip(
+            (outcome.combination.name for outcome in done),
+            find_front(points, rules, sign=column.direction, reach=reach),
+            strict=True,
+        )
+    )
+    for row in rows:
+        place = places.get(row.name)
+        yield row if place is None else replace(row, pareto=place.on_front, within_noise=place.within_noise)
 
 
-def _figures(row: Row, label: str, sign: float) -> Figures:
-    quality = row.quality[label].mean.estimate
-    latency = row.latency_ms["p95"] if row.timed else math.inf
-    cost = math.inf if row.cost_per_query is None else row.cost_per_query
-    return (-math.inf if quality is None else sign * quality, -latency, -cost)
+def _front_point(outcome: Execution, scores: Scores, label: str, queries: Sequence[str]) -> FrontPoint:
+    """What each query got and took; the time of a query that a cache had a part in is not known."""
+    values = dict(zip(scores.query_ids, scores.column(label).tolist(), strict=True))
+    works = list(zip(*outcome.work.values(), strict=True))
+    ms = np.array([np.nan if any(one.cached for one in row) else sum(one.ms for one in row) for row in works])
+    priced = all(one.money is not None for row in works for one in row)
+    return FrontPoint(
+        np.array([values.get(query, np.nan) for query in queries]),
+        None if np.isnan(ms).all() else ms,
+        np.array([sum(one.money or 0.0 for one in row) for row in works]) if priced else None,
+    )
 
 
 def _evaluate_holdout(
@@ -201,6 +232,15 @@ def _evaluate_holdout(
     return Holdout(
         len(held), chosen_on, label, means[1], means[0], contrast.difference, contrast.pvalue, contrast.verdict
     )
+
+
+def _empty(collection: Collection) -> list[str]:
+    """Say how many documents have no text, and how many of them are judged relevant."""
+    empty = {document.id for document in collection.documents if not document.text.strip()}
+    if not empty:
+        return []
+    rows = collection.judgments.frame.filter(pl.col("grade") > 0)["doc_id"].to_list()
+    return [say("experiment.empty_documents", n=len(empty), relevant=len(empty & set(rows)))]
 
 
 def _ambiguous(collection: Collection) -> list[str]:

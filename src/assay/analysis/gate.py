@@ -10,14 +10,14 @@ import numpy as np
 
 from assay.analysis.comparable import align_systems
 from assay.analysis.gate_rules import ALPHA, GivenRules, NotWorse, Place, Rule, Threshold, collect_rules
+from assay.analysis.means import column_mean
 from assay.analysis.stored import read_system
 from assay.data.scores import Scores
 from assay.errors import UsageError
 from assay.messages import Said, ends, say
 from assay.results.gate import Gate, Outcome, RuleCheck
-from assay.stats.bounded import upper_bound
 from assay.stats.inputs import paired_differences
-from assay.stats.intervals import Interval, mean_interval
+from assay.stats.intervals import Interval, difference_interval
 from assay.stats.moments import NO_SPREAD
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _threshold(scores: Scores, rule: Threshold) -> RuleCheck:
     interval = None
     outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
     if rule.sure and scores.about(label).is_mean:
-        interval = _interval(scores, label, rule.alpha)
+        interval = column_mean(scores, label, confidence_level=1 - 2 * rule.alpha)
         outcome = _sure(interval, goal, below=below, strict=rule.strict)
     message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
     return RuleCheck(name, rule.measure, outcome, value, interval, message)
@@ -113,18 +113,6 @@ def _gap(scores: Scores, label: str, least: float, shown: str) -> Said | None:
     if math.isnan(value):
         return say("gate.no_value", **told)
     return say("gate.coverage", value=value, n=found.scored, share=found.share, least=least, **told)
-
-
-def _interval(scores: Scores, label: str, alpha: float) -> Interval:
-    """Interval of a mean; values that do not vary have the one that the bounds of the measure and their number give."""
-    values, weights = scores.column(label), scores.weights
-    found = mean_interval(values, weights=weights, confidence_level=1 - 2 * alpha)
-    ends = scores.about(label).limits(values)
-    if found.reason != NO_SPREAD or ends is None:
-        return found
-    low = upper_bound(-values, upper=-ends[0], alpha=alpha, weights=weights)
-    high = upper_bound(values, upper=ends[1], alpha=alpha, weights=weights)
-    return replace(found, low=None if low is None else -low, high=high, method="bounded", reason="")
 
 
 def _with_method(measure: str, about: Column) -> str:
@@ -160,7 +148,8 @@ def _not_worse(scores: Scores, rule: NotWorse) -> RuleCheck:
     pair = [replace(rule.baseline, name=say("{name} (baseline)", name=rule.baseline.name)), scores]
     data = align_systems(pair, [label])
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
-    interval = mean_interval(change, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
+    reach = data.columns[0].reach(data.values)
+    interval = difference_interval(change, reach=reach, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
     if interval.estimate is None:
         raise UsageError(
             say(

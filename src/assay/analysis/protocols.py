@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Target, Ties, Undefined
+from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Remedy, Target, Ties, Undefined
 from assay.data.toml import decode_toml
 from assay.errors import InputError, UnknownName, UsageError, cause, excerpt
 from assay.measures import REGISTRY, is_rubric, parse
@@ -210,13 +210,21 @@ def _targets(entries: Any) -> tuple[Target, ...]:
 
 def _target(entry: dict[str, Any]) -> Target:
     try:
-        target = Target(**entry)
+        target = Target(**{**entry, "helps": tuple(entry.get("helps", ()))})
     except TypeError:
         known = list(Target.__dataclass_fields__)
         raise UsageError(say("targets: the keys are {known}, not {found}", known=known, found=list(entry))) from None
     for name in ("measure", "unit", "advice", "advice_zh"):
         if not isinstance(getattr(target, name), str):
             raise UsageError(say("targets: {name} must be a text", name=name))
+    if not set(target.helps) <= set(get_args(Remedy)):
+        raise UsageError(
+            say(
+                "targets: {measure}: helps must be some of {known}",
+                measure=target.measure,
+                known=list(get_args(Remedy)),
+            )
+        )
     for name in ("below", "strict"):
         if not isinstance(getattr(target, name), bool):
             raise UsageError(say("targets: {measure}: {name} must be true or false", measure=target.measure, name=name))

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.analysis.comparable import AlignedScores
+from assay.analysis.conclude import conclude
 from assay.analysis.evaluate import evaluate_run
+from assay.analysis.means import column_mean
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings, need_subtopics
 from assay.errors import UsageError
 from assay.formats.conversion import as_judgments, as_runs
 from assay.measures import defaults, parse, split_measures
 from assay.messages import say
+from assay.results.comparison import Rules
 from assay.results.sweep import Curve, CutoffChoice, Sweep
-from assay.stats.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.data.protocol import Protocol
     from assay.data.scores import Scores
+    from assay.data.segments import Bools
     from assay.measures import Measure
+    from assay.results.conclusion import Conclusion
+    from assay.stats.intervals import Interval
 
 CUTOFFS = (1, 3, 5, 10, 20)
 RECALL_TARGET = 0.70
@@ -78,7 +85,12 @@ def sweep(
         measures=tuple(shown.values()),
         systems=tuple(scores.name for scores in found),
         curves=curves,
-        choices=tuple(_choice(scores.name, curves, names, recall_target) for scores in found),
+        choices=tuple(
+            _choice(
+                scores.name, curves, names, recall_target, _conclude(scores, asked[defaults.BALANCED], cutoffs, alpha)
+            )
+            for scores in found
+        ),
         recall_target=recall_target,
         queries=found[0].judged,
         confidence_level=1 - alpha,
@@ -108,11 +120,12 @@ def _measure_at(protocol: Protocol, name: str, cut: int) -> str:
 
 
 def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interval, ...]:
-    columns = np.stack([scores.column(text) for text in asked], axis=1)
-    return mean_intervals(columns, weights=scores.weights, confidence_level=level)
+    return tuple(column_mean(scores, text, confidence_level=level) for text in asked)
 
 
-def _choice(system: str, curves: Sequence[Curve], names: Mapping[str, str], recall_target: float) -> CutoffChoice:
+def _choice(
+    system: str, curves: Sequence[Curve], names: Mapping[str, str], recall_target: float, decided: Conclusion | None
+) -> CutoffChoice:
     by_name = {curve.measure: curve for curve in curves if curve.system == system}
     precision, recall, f1 = (by_name[names[name]] for name in _NEEDED)
     enough = [k for k, point in zip(recall.k, recall.points, strict=True) if (point.estimate or 0.0) >= recall_target]
@@ -122,7 +135,26 @@ def _choice(system: str, curves: Sequence[Curve], names: Mapping[str, str], reca
         recall=min(enough, default=None),
         answers=_highest(precision, _ANSWERS),
         survey=_highest(recall, _SURVEYS),
+        conclusion=decided,
     )
+
+
+def _conclude(scores: Scores, asked: Sequence[str], cutoffs: Sequence[int], alpha: float) -> Conclusion | None:
+    """Say which k is best by one measure, as if every k were a system of its own."""
+    if len(cutoffs) < 2:  # noqa: PLR2004
+        return None
+    values = np.stack([scores.column(text) for text in asked], axis=1)
+    known: Bools = np.asarray(~np.isnan(values).any(axis=1))
+    if scores.weights is not None:
+        known &= scores.weights > 0
+    data = AlignedScores(
+        query_ids=[query for query, kept in zip(scores.query_ids, known.tolist(), strict=True) if kept],
+        columns=(replace(scores.about(asked[0]), label=defaults.BALANCED),),
+        names=tuple(f"k = {k}" for k in cutoffs),
+        values=values[known][:, None, :],
+        weights=None if scores.weights is None else scores.weights[known],
+    )
+    return conclude(data, Rules(alpha=alpha))[0] if known.any() else None
 
 
 def _highest(curve: Curve, bounds: tuple[int, int]) -> int | None:

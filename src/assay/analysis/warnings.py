@@ -115,7 +115,9 @@ def _absent_queries(scores: Scores) -> list[Said]:
     ):
         rows = (scores.status == code).any(axis=1)
         found = list(itertools.compress(scores.query_ids, rows))
-        if found:
+        if found and code == UNJUDGED and (over := [one.label for one in scores.columns if one.over == "run"]):
+            out.append(say("doubt.unjudged_in", n=len(found), labels=over, some=some(found, _EXAMPLES)))
+        elif found:
             out.append(say(key, n=len(found), fate=say(f"fate.{rule}"), some=some(found, _EXAMPLES)))
     return out
 

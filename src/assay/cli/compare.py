@@ -11,6 +11,7 @@ from assay.cli import inputs, language, options
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
 from assay.cli.parameters import NUMBER, WHOLE, WordChoice, add_argument, add_option, option, takes
+from assay.errors import UsageError
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _EXAMPLES = (
     "assay compare qrels.txt *.run --all-pairs --brief --format latex",
     "assay compare before.json after.json --smallest-effect 0.02 -o comparison.json",
     "assay compare qrels.txt full.run no_memory.run --labels variants.csv --report report.html",
+    "assay compare --plan 0.02 comparison.json",
+    "assay compare --n 300 --deviation 0.2",
 )
 
 
@@ -42,7 +45,9 @@ class Testing:
     family: str = option(
         "--family", default="systems", show_default=True, type=WordChoice(["systems", "all"]), section="tests"
     )
-    interval: str = option("--interval", default="t", show_default=True, type=WordChoice(["t", "bca"]), section="tests")
+    interval: str = option(
+        "--interval", default="auto", show_default=True, type=WordChoice(["auto", "t", "bca"]), section="tests"
+    )
     resamples: int = option("--resamples", default=10_000, show_default=True, type=WHOLE, section="tests")
     seed: int = option("--seed", default=0, show_default=True, type=WHOLE, section="tests")
     worth: float = option("--worth", default=0.15, show_default=True, type=NUMBER, section="tests")
@@ -57,8 +62,23 @@ class Testing:
         )
 
 
+@dataclass(frozen=True)
+class Planning:
+    """What is planned: queries for a difference, or the difference that queries show."""
+
+    plan: float | None = option("--plan", type=NUMBER, metavar="DIFFERENCE", section="plan")
+    n: int | None = option("--n", type=WHOLE, metavar="QUERIES", section="plan")
+    deviation: float | None = option("--deviation", type=NUMBER, section="plan")
+    tests: int | None = option("--tests", type=WHOLE, metavar="NUMBER", section="plan")
+
+    @property
+    def asked(self) -> bool:
+        """Say whether a plan is asked for."""
+        return self.plan is not None or self.n is not None
+
+
 @make_command("compare", _EXAMPLES)
-@add_argument("first", metavar="JUDGMENTS|RESULT")
+@add_argument("first", metavar="JUDGMENTS|RESULT", required=False)
 @add_argument("others", nargs=-1, metavar="[NAME=]RUN|RESULT...")
 @options.measures
 @add_option("--baseline", metavar="NAME")
@@ -66,22 +86,23 @@ class Testing:
 @add_option("--labels", metavar="FILE")
 @add_option("--brief", is_flag=True)
 @options.encoding
-@takes(tests=Testing, rules=RuleOptions)
+@takes(tests=Testing, planned=Planning, rules=RuleOptions)
 @options.weights
 @takes(out=Output)
 def command(
-    *, first: str, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
-    labels: str | None, brief: bool, weights: str | None, tests: Testing, rules: RuleOptions, out: Output,
+    *, first: str | None, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
+    labels: str | None, brief: bool, weights: str | None, tests: Testing, planned: Planning, rules: RuleOptions,
+    out: Output,
 ) -> None:  # fmt: skip
-    """Compare and print."""
+    """Compare and print, or print a plan."""
     from assay.analysis.compare import compare
 
-    job = None
-    if inputs.is_result(options.split_name(first)[1]):
-        systems = inputs.results((first, *others))
-    else:
-        job = inputs.prepare(first, others, list(measures) or None, rules, weights=weights, brief=True)
-        systems = job.scores()
+    systems, job = _systems(first, others, measures, rules, weights)
+    if planned.asked:
+        _print_plan(planned, systems, list(measures) or None, baseline=baseline, rules=tests.rules(), out=out)
+        return
+    if systems is None:
+        raise UsageError(say("cli.nothing_to_compare"))
     found = compare(
         systems, list(measures) or None, baseline=baseline, rules=tests.rules(), all_pairs=all_pairs,
         descriptions=labels, runs=None if job is None or brief else job.runs(),
@@ -90,6 +111,37 @@ def command(
     _print(found, systems, out, brief=brief, all_pairs=all_pairs, named=baseline is not None)
     if out.report is not None:
         _report(job, _result(systems, found), out.report)
+
+
+def _systems(
+    first: str | None, others: tuple[str, ...], measures: tuple[str, ...], rules: RuleOptions, weights: str | None
+) -> tuple[list[Scores] | None, Inputs | None]:
+    """Read systems of result files, or judgments and runs to be evaluated; nothing where nothing is given."""
+    if first is None:
+        return None, None
+    if inputs.is_result(options.split_name(first)[1]):
+        return inputs.results((first, *others)), None
+    job = inputs.prepare(first, others, list(measures) or None, rules, weights=weights, brief=True)
+    return job.scores(), job
+
+
+def _print_plan(
+    planned: Planning, systems: list[Scores] | None, measures: list[str] | None, *, baseline: str | None,
+    rules: TestRules, out: Output,
+) -> None:  # fmt: skip
+    from assay.analysis.plan_comparison import plan_comparison
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.report.views import comparison_plan
+    from assay.results.result import make_result
+
+    found = plan_comparison(
+        planned.plan, systems, measures, n=planned.n, deviation=planned.deviation, tests=planned.tests,
+        baseline=baseline, rules=rules,
+    )  # fmt: skip
+    result = make_result(found, command=inputs.command_line())
+    lang = language.current()
+    out.emit(lambda kind: to_json(result) if kind == "json" else write(comparison_plan.table(found), kind, lang))
 
 
 def _print(found: Comparison, systems: list[Scores], out: Output, *, brief: bool, all_pairs: bool, named: bool) -> None:

@@ -13,6 +13,7 @@ Missing = Literal["zero", "skip"]
 Undefined = Literal["zero", "skip"]
 Fold = Literal["after", "before"]
 AnswerMethod = Literal["auto", "s4", "llm", "embedding", "words"]
+Remedy = Literal["order", "depth", "retrieval"]
 POSITIVE = float("-inf")  # stands for "any grade above 0" until the judgments are known
 
 
@@ -20,7 +21,8 @@ POSITIVE = float("-inf")  # stands for "any grade above 0" until the judgments a
 class Target:
     """A value to reach, one that is excellent, and what to do when it is not reached.
 
-    `below` is for quantities that should be small; `strict` means that the value itself is not enough.
+    `below` is for quantities that should be small; `strict` means that the value itself is not enough. `helps` says
+    what the advice is about: a better order, a larger k, better retrieval; advice that cannot help is not given.
     """
 
     measure: str
@@ -31,6 +33,7 @@ class Target:
     unit: str = ""
     advice: str = ""
     advice_zh: str = ""
+    helps: tuple[Remedy, ...] = ()
 
     @property
     def what_to_do(self) -> str:
@@ -103,5 +106,5 @@ class Protocol:
         plain = asdict(self)
         if not self.ignore_same_id:
             del plain["ignore_same_id"]  # earlier versions know nothing of it, and may read the file
-        plain["targets"] = [{k: v for k, v in target.items() if v not in ("", None)} for target in plain["targets"]]
+        plain["targets"] = [{k: v for k, v in target.items() if v not in ("", None, ())} for target in plain["targets"]]
         return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}

@@ -27,7 +27,14 @@ def precision_at_hits(ranking: Ranking, relevant: Bools) -> Floats:
     return segments.tally(relevant, ranking.query) / ranking.rank
 
 
-@measure(cutoff="required", expected=expected.precision)
+def _reachable_precision(ranking: Ranking, k: int, *, over: str, min_relevance: float) -> Floats | None:
+    """The highest precision of each query: k documents hold no more relevant ones than there are."""
+    if over == "retrieved":
+        return None
+    return np.minimum(ranking.num_relevant(min_relevance), k) / float(k)
+
+
+@measure(cutoff="required", expected=expected.precision, ceiling=_reachable_precision)
 def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k", min_relevance: float = 1) -> Floats:
     """Share of the top k that is relevant.
 

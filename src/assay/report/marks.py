@@ -14,12 +14,12 @@ BETTER, WORSE, FRONT = "\N{DAGGER}", "\N{DOUBLE DAGGER}", "*"
 _MARKS = {"better": BETTER, "worse": WORSE, "equivalent": "", "inconclusive": ""}
 _TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "inconclusive": "warn",
-    "excellent": "good", "ok": "good", "low": "bad", "high": "bad",
+    "excellent": "good", "ok": "good", "low": "bad", "high": "bad", "unclear": "warn",
     "passed": "good", "failed": "bad",
     "kept": "good", "behind": "bad", "over": "bad", "unclear": "warn",
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
-    "confirmed": "good", "not_confirmed": "warn", "not_shown": "warn",
+    "shown": "good",
 }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from assay.data.record import Record, Value
@@ -12,11 +12,11 @@ from assay.errors import AssayError, UnknownName, UsageError
 from assay.lazy import public
 from assay.messages import say
 from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.conclusion import Conclusion, Decision, PairTest, describe_best
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 from assay.stats.multiplicity import Correction
 
-Decision = Literal["better", "worse", "equivalent", "inconclusive"]
 Family = Literal["systems", "all"]
 Payment = Literal["above", "below", "open"]
 Finding = Literal[
@@ -46,7 +46,7 @@ class Rules:
     alpha: float = 0.05
     correction: Correction = "holm"
     family: Family = "systems"
-    interval: Literal["t", "bca"] = "t"
+    interval: Literal["auto", "t", "bca"] = "auto"
     n_resamples: int = 10_000
     seed: int = 0
     worth: float = 0.15
@@ -73,6 +73,16 @@ class Rules:
         """Level of all intervals."""
         return 1 - self.alpha
 
+    def family_size(self, systems: int, measures: int) -> int:
+        """How many tests are corrected together when so many systems are held against a baseline."""
+        if self.correction == "none":
+            return 1
+        return systems * measures if self.family == "all" else systems
+
+    def strictest(self, systems: int, measures: int) -> float:
+        """The level at which the first of these tests is made: alpha, divided by their number where it is corrected."""
+        return self.alpha / self.family_size(systems, measures)
+
     def needed_queries(self, reach: float) -> int:
         """How many queries without any difference it takes to call systems equivalent; `reach` is that of `decide`."""
         if self.smallest_effect >= reach:
@@ -94,12 +104,13 @@ class Contrast:
     """One system against the baseline on one measure.
 
     `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest true
-    difference that so many queries would detect 80 % of the time. `at_least_smallest` says whether the whole interval
-    lies beyond the smallest effect that matters. `effective_n` is the number of equally weighted queries that are worth
-    as much, `too_few` that they are too few for a verdict. `reach` is the largest difference that a query can have,
-    None for a measure without bounds; where no query differs, `limit` is the mean difference from which on the queries
-    exclude it. `pays` says what is shown about the relative gain and the one from which a reranker pays; None where
-    there is no such gain: the baseline is 0, or less is better.
+    difference that so many queries would detect 80 % of the time at the level of the first of the tests that are
+    corrected together. `at_least_smallest` says whether the whole interval lies beyond the smallest effect that
+    matters. `effective_n` is the number of equally weighted queries that are worth as much, `too_few` that they are
+    too few for a verdict. `reach` is the largest difference that a query can have, None for a measure without
+    bounds; where no query differs, `limit` is the mean difference from which on the queries exclude it. `pays` says
+    what is shown about the relative gain and the one from which a reranker pays; None where there is no such gain:
+    the baseline is 0, or less is better.
     """
 
     system: str
@@ -131,6 +142,17 @@ class Contrast:
     def unchanged(self) -> bool:
         """Say whether no query differs."""
         return not self.wins and not self.losses
+
+    def turned_by_correction(self, alpha: float) -> bool:
+        """Say whether the difference would be real if it were the only one tested, and is not with the correction."""
+        return self.verdict == "inconclusive" and not self.too_few and self.pvalue <= alpha < self.adjusted
+
+    def as_test(self, baseline: str, rules: Rules, tests: int) -> PairTest:
+        """The same as a test of two, one of so many that are corrected together."""
+        return PairTest(
+            self.system, baseline, self.difference, self.pvalue, self.adjusted, self.verdict, rules.correction, tests,
+            turned=self.turned_by_correction(rules.alpha), too_few=self.too_few,
+        )  # fmt: skip
 
     @property
     def finding(self) -> Finding:
@@ -211,9 +233,10 @@ class Lift:
 class Comparison(Record):
     """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for.
 
-    `best` has the best system of each measure. `weight` says how uneven the weights of queries are, where they have
-    some. `likeness` and `lifts` are about the lists behind the scores, where those were at hand. `descriptions` say
-    what systems are, such as the variants of an ablation. `scores` are what was compared.
+    `conclusions` say for each measure which system is best and what is shown about it. `weight` says how uneven the
+    weights of queries are, where they have some. `likeness` and `lifts` are about the lists behind the scores,
+    where those were at hand. `descriptions` say what systems are, such as the variants of an ablation. `scores` are
+    what was compared.
     """
 
     baseline: str
@@ -224,7 +247,7 @@ class Comparison(Record):
     means: Mapping[str, tuple[Interval, ...]]
     contrasts: tuple[Contrast, ...]
     pairs: tuple[Pairs, ...] = ()
-    best: tuple[str, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
     warnings: tuple[str, ...] = ()
     weight: Weight | None = None
     likeness: tuple[Likeness, ...] = ()
@@ -233,8 +256,10 @@ class Comparison(Record):
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:
-        if self.systems[:1] != (self.baseline,) or len(self.best) not in {0, len(self.measures)}:
-            raise ValueError(say("the baseline must be the first system, and each measure must have a best system"))
+        if self.systems[:1] != (self.baseline,):
+            raise ValueError(say("the baseline must be the first system"))
+        if [one.measure for one in self.conclusions] not in ([], list(self.measures)):
+            raise ValueError(say("there must be one conclusion on every measure"))
         sizes = {label: len(found) for label, found in self.means.items()}
         if sizes != dict.fromkeys(self.measures, len(self.systems)):
             raise ValueError(say("every system must have a mean of every measure"))
@@ -252,50 +277,41 @@ class Comparison(Record):
     @property
     def exact(self) -> bool:
         """Say whether nothing in it hangs on random resamples."""
-        return self.rules.interval == "t" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
+        return self.rules.interval != "bca" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
 
     @property
     def protocol(self) -> str:
         """The protocol of what was compared; empty where that is not at hand."""
         return str(self.scores[0].protocol) if self.scores else ""
 
-    def leaders(self, measure: str) -> tuple[str, ...]:
-        """The systems with the best mean; none where all systems have the same."""
-        label = self.label_of(measure)
-        means = {name: self.mean(name, label).estimate for name in self.systems}
-        if not self.best or len(set(means.values())) < 2:  # noqa: PLR2004
-            return ()
-        best = self.best[self.measures.index(label)]
-        return tuple(name for name, mean in means.items() if mean == means[best])
+    @property
+    def tests(self) -> int:
+        """How many tests of systems against the baseline are corrected together."""
+        return self.rules.family_size(len(self.systems) - 1, len(self.measures))
 
-    def equals_of_best(self, measure: str) -> tuple[str, ...]:
-        """The systems that the best one is not shown to differ from, where all pairs were tested."""
+    def conclusion(self, measure: str) -> Conclusion:
+        """Who is best on a measure, and what is shown about it; files of earlier versions tell the means only."""
         label = self.label_of(measure)
-        best = self.best[self.measures.index(label)]
-        return tuple(
-            other
-            for pairs in self.pairs
-            if pairs.measure == label
-            for other, letters in zip(self.systems, pairs.letters, strict=True)
-            if other != best and set(letters) & set(pairs.letters[self.systems.index(best)])
-        )
+        for one in self.conclusions:
+            if one.measure == label:
+                return one
+        changes = [(one.improves, one.difference.estimate) for one in self.contrasts if one.measure == label]
+        lower = any(improves != (change > 0) for improves, change in changes if change)
+        means = {name: self.mean(name, label).estimate for name in self.systems}
+        plain = describe_best(label, means, lower=lower, baseline=self.baseline)
+        if len(plain.best) != 1 or plain.best[0] == self.baseline:
+            return plain
+        test = self.contrast(plain.best[0], label).as_test(self.baseline, self.rules, self.tests)
+        return replace(plain, against_baseline=test)
 
     def leading_contrast(self, measure: str) -> Contrast:
         """The contrast that matters most: that of the best system, or, where the baseline is best, of the next one."""
         label = self.label_of(measure)
         contrasts = [contrast for contrast in self.contrasts if contrast.measure == label]
-        best = self.best[self.measures.index(label)]
-        mine = [contrast for contrast in contrasts if contrast.system == best]
+        best = self.conclusion(label).best
+        mine = [contrast for contrast in contrasts if contrast.system in best]
         known = [contrast for contrast in contrasts if contrast.difference.estimate is not None]
         return mine[0] if mine else min(known or contrasts, key=lambda one: abs(one.difference.estimate or 0.0))
-
-    def second(self, measure: str) -> str:
-        """The system whose mean is nearest to that of the best one."""
-        label = self.label_of(measure)
-        best = self.best[self.measures.index(label)]
-        top = self.mean(best, label).estimate or 0.0
-        others = [name for name in self.systems if name != best]
-        return min(others, key=lambda name: abs((self.mean(name, label).estimate or 0.0) - top))
 
     def mark_of(self, system: str, measure: str) -> Decision | str:
         """What a mark beside a mean stands for: letters where all pairs were tested, else the verdict on it."""

@@ -14,24 +14,35 @@ from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 
-TargetStatus = Literal["excellent", "ok", "low", "high", "unmeasured"]
+TargetStatus = Literal["excellent", "ok", "low", "high", "unclear", "unattainable", "unmeasured"]
 RetrievalStage = Literal["missing", "not_retrieved", "below_k", "partly", "complete", "no_relevant"]
 RETRIEVAL_STAGES: tuple[RetrievalStage, ...] = get_args(RetrievalStage)
 
 
 @dataclass(frozen=True)
 class TargetCheck:
-    """A target and whether it was reached; `advice` is empty where it was."""
+    """A target and whether it was reached; `advice` is empty where it was, and where that is not clear.
+
+    It is not clear where the `interval` of the value spans the target. A value that was measured elsewhere has none.
+    `limit` is the highest value that any system could have, where the judgments set one below the target.
+    """
 
     target: Target
     value: float | None
     status: TargetStatus
     advice: str
+    interval: Interval | None = None
+    limit: float | None = None
 
     @property
     def missed(self) -> bool:
         """Say whether the value was measured and does not reach the target."""
         return self.status in {"low", "high"}
+
+    @property
+    def reached(self) -> bool:
+        """Say whether the value surely reaches the target."""
+        return self.status in {"ok", "excellent"}
 
 
 @dataclass(frozen=True)
@@ -97,9 +108,14 @@ class Diagnosis(Record):
         if self.stages and set(self.stages) != set(RETRIEVAL_STAGES):
             raise ValueError(say("queries must be listed by every stage or by none"))
 
-    def out_of_reach(self, check: TargetCheck) -> bool:
-        """Say whether a target was missed that no system could reach here."""
-        return check.missed and self.limits.get(check.target.measure, 1.0) < check.target.target
+    def limit_of(self, check: TargetCheck) -> float | None:
+        """The highest value that any system could have, where that is below a target that is not reached."""
+        most = self.limits.get(check.target.measure, 1.0) if check.limit is None else check.limit
+        return None if check.reached or check.target.below or most >= check.target.target else most
+
+    def count(self, *statuses: TargetStatus) -> int:
+        """How many targets have one of these statuses."""
+        return sum(check.status in statuses for check in self.targets)
 
     @property
     def targets_with_value(self) -> tuple[TargetCheck, ...]:
@@ -113,6 +129,8 @@ class Diagnosis(Record):
                 "system": self.system,
                 "measure": check.target.measure,
                 "value": check.value,
+                "low": None if check.interval is None else check.interval.low,
+                "high": None if check.interval is None else check.interval.high,
                 "target": check.target.target,
                 "excellent": check.target.excellent,
                 "status": check.status,

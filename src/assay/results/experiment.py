@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from assay.data.record import Record, Value
 from assay.messages import say
 from assay.results.codec import UNSTORED, ScoresBehind
-from assay.results.comparison import Decision
+from assay.results.conclusion import Conclusion, Decision, HoldoutCheck, PairTest, describe_best
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from assay.data.scores import Scores
 
-Outcome = Literal["alone", "equal", "baseline", "better", "not_shown", "confirmed", "not_confirmed"]
 Setting = str | bool | int | float | None | tuple[str | bool | int | float | None, ...]
 
 
@@ -65,7 +64,8 @@ class Row:
 
     `stages_chosen` has the method and the parameters of each stage, as they were used. `timed` is False when a cache
     had a part in every query: its latency is not known, and never speaks for it. `cost_estimated` says that the money
-    of some stage is an estimate.
+    of some stage is an estimate. `within_noise` says that noise does not tell it apart from another one
+    on the front.
     """
 
     name: str
@@ -82,6 +82,7 @@ class Row:
     cost_estimated: bool = False
     pareto: bool = False
     timed: bool = True
+    within_noise: bool = False
 
     @property
     def done(self) -> bool:
@@ -109,6 +110,15 @@ class Holdout:
     pvalue: float | None
     verdict: Decision | Literal[""] = ""
 
+    def check(self, alpha: float) -> HoldoutCheck:
+        """Say whether these queries confirm that the winner is better than the baseline, or deny it."""
+        verdict = self.verdict
+        if self.difference is None:
+            return "none"
+        if not verdict and self.pvalue is not None and self.pvalue <= alpha:  # a file of an earlier version
+            verdict = "better" if (self.difference.estimate or 0.0) > 0 else "worse"
+        return "confirmed" if verdict == "better" else "denied" if verdict == "worse" else "not_confirmed"
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -123,8 +133,10 @@ class Reference:
 class Findings(Record):
     """An experiment evaluated: combinations in the order of the grid, and the winner by the deciding measure.
 
-    `axes` has the values that were tried of each axis, `reference` published figures, which are no part of any score.
-    `alpha` is the risk of a wrong verdict. `scores` are those of the combinations that ran.
+    `winner` is the one to take: that with the best mean, the first of equals, and none where all have the same.
+    `concluded` says what is shown about it. `axes` has the values that were tried of each axis, `reference`
+    published figures, which are no part of any score. `alpha` is the risk of a wrong verdict. `scores` are those of
+    the combinations that ran.
     """
 
     combinations: tuple[Row, ...]
@@ -137,6 +149,7 @@ class Findings(Record):
     warnings: tuple[str, ...] = ()
     reference: Reference | None = None
     alpha: float = 0.05
+    concluded: Conclusion | None = None
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:
@@ -164,48 +177,40 @@ class Findings(Record):
         return tuple(row for row in self.combinations if row.done)
 
     @property
-    def tied(self) -> tuple[str, ...]:
-        """The winner, and combinations that have the same value of the deciding measure."""
-        best = self.value_of(self.row(self.winner)) if self.winner else None
-        return tuple(row.name for row in self.done if best is not None and self.value_of(row) == best)
+    def conclusion(self) -> Conclusion:
+        """Who is best and what is shown about it; files of earlier versions have the verdicts only."""
+        if self.concluded is not None:
+            return self.concluded
+        lower = bool(self.winner) and any(self._value(row.name) > self._value(self.winner) for row in self.done)
+        means = {row.name: self.value_of(row) for row in self.done}
+        plain = describe_best(self.measure, means, lower=lower, baseline=self.baseline)
+        if len(plain.best) != 1 or plain.best[0] == self.baseline or len(means) == 1:
+            return plain
+        check = "none" if self.holdout is None else self.holdout.check(self.alpha)
+        return replace(plain, against_baseline=self._test(plain.best[0]), holdout=check)
 
-    @property
-    def leaders(self) -> tuple[str, ...]:
-        """Combinations with the best value of the deciding measure; none where all of several have the same."""
-        return () if 1 < len(self.done) == len(self.tied) else self.tied
+    def _value(self, name: str) -> float:
+        return self.value_of(self.row(name)) or 0.0
 
-    @property
-    def outcome(self) -> Outcome:
-        """What is shown about the winner against the baseline: by held-out queries, where there are some."""
-        if not self.winner or len(self.done) < 2:  # noqa: PLR2004
-            return "alone"
-        if len(self.tied) == len(self.done):
-            return "equal"
-        if self.winner == self.baseline:
-            return "baseline"
-        if self.holdout is not None:
-            return "confirmed" if self._confirms(self.holdout) else "not_confirmed"
-        return "better" if self.row(self.winner).quality[self.measure].verdict == "better" else "not_shown"
-
-    def _confirms(self, check: Holdout) -> bool:
-        if check.verdict:
-            return check.verdict == "better"
-        change = None if check.difference is None else check.difference.estimate
-        chosen = (self.value_of(self.row(self.winner)) or 0.0) - (self.value_of(self.row(self.baseline)) or 0.0)
-        return bool(check.pvalue is not None and check.pvalue <= self.alpha and change and change * chosen > 0)
+    def _test(self, name: str) -> PairTest | None:
+        quality = self.row(name).quality[self.measure]
+        if not quality.verdict or quality.pvalue is None:
+            return None
+        mean, change = quality.mean, self._value(name) - self._value(self.baseline)
+        difference = Interval(change, None, None, mean.confidence_level, mean.method, mean.n)
+        return PairTest(name, self.baseline, difference, quality.pvalue, quality.pvalue, quality.verdict)
 
     def edge(self, cost: Literal["latency", "money"]) -> tuple[Row, ...]:
-        """Combinations that none beats in quality and P95 latency, or in quality and money, the cheapest first."""
-        priced = [(row.price(cost), value, row) for row in self.done if (value := self.value_of(row)) is not None]
-        known = [(price, value, row) for price, value, row in priced if price is not None]
-        top = max((value for _, value, _ in known), default=0.0)
-        best = self.value_of(self.row(self.winner)) if self.winner else top
-        sign = 1.0 if best == top else -1.0  # the winner has the lowest value where lower is better
+        """Combinations of the front that none of them beats in quality and this cost, the cheapest first."""
+        sign = -1.0 if self.conclusion.lower else 1.0
+        front = [row for row in self.done if row.pareto]
+        priced = [(row.price(cost), value, row) for row in front if (value := self.value_of(row)) is not None]
+        known = [(price, sign * value, row) for price, value, row in priced if price is not None]
         found: list[Row] = []
         reached = float("-inf")
-        for _, value, row in sorted(known, key=lambda one: (one[0], -sign * one[1])):
-            if sign * value > reached:
-                reached = sign * value
+        for _, value, row in sorted(known, key=lambda one: (one[0], -one[1])):
+            if value > reached:
+                reached = value
                 found.append(row)
         return tuple(found)
 

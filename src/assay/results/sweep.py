@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from assay.data.record import Record, Value
 from assay.messages import say
 from assay.results.codec import UNSTORED, ScoresBehind
+from assay.results.conclusion import Conclusion
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 
@@ -31,6 +32,7 @@ class CutoffChoice:
 
     `f1` has the highest F1, `recall` is the smallest k that reaches the recall target. For question answering the k
     from 3 to 5 with the highest precision, for surveys from 10 to 20 with the highest recall; the smaller of equals.
+    `conclusion` says which k has the best F1, and whether that is shown against the others.
     """
 
     system: str
@@ -38,6 +40,7 @@ class CutoffChoice:
     recall: int | None
     answers: int | None
     survey: int | None
+    conclusion: Conclusion | None = None
 
 
 @part("sweep")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.analysis.warnings import explain_left_out
-from assay.messages import Said, say, tell
+from assay.messages import Said, is_known, say, tell, word
 from assay.report.blocks import AnswerSpan, AnswerView, Block, Heading, Lines, Verdict
 from assay.report.intervals import between
 from assay.report.marks import tone
@@ -19,7 +19,7 @@ from assay.results.support import PARTLY, SUPPORTED
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.scores import Counts, Scores
+    from assay.data.scores import Column, Counts, Scores
     from assay.messages import Lang
     from assay.results.answers import AnswerDetails, JudgedSample, WeakStatement
     from assay.results.support import Statement
@@ -77,6 +77,13 @@ def document(scores: Scores, samples: Sequence[JudgedSample], known: Mapping[str
     return [title, means(scores, known), *stages(by_stage(samples)), *weakest(weakest_statements(samples)), told]
 
 
+def _title(about: Column) -> str:
+    """The label of a measure, with what it asks where the name does not say it, and whether it should be small."""
+    said = say("measure.asks", label=about.label, what=word("gloss", about.name))
+    title = said if is_known(f"gloss.{about.name}") else about.label
+    return say("measure.lower_is_better", label=title) if about.lower_is_better else title
+
+
 def means(scores: Scores, known: Mapping[str, Interval]) -> Table:
     """One row per measure: mean, interval, method, how many samples, and why others are not in it."""
     size = len(scores.query_ids)
@@ -85,7 +92,7 @@ def means(scores: Scores, known: Mapping[str, Interval]) -> Table:
         counts = scores.counts[label]
         rows.append(
             (
-                label, number(scores[label]), between(known[label]) if label in known else "",
+                _title(scores.about(label)), number(scores[label]), between(known[label]) if label in known else "",
                 name_method(scores.about(label).method), str(counts.queries),
                 say("text.either", en=_gaps(counts, size, "en"), zh=_gaps(counts, size, "zh")),
             )

@@ -12,6 +12,7 @@ from assay.report.intervals import between, describe_interval, picture
 from assay.report.marks import legend, mark, tone
 from assay.report.numbers import number, percent, pvalue
 from assay.report.tables import Cell, Table
+from assay.report.views import conclusion
 from assay.report.views.scores import definitions
 from assay.results.comparison import LEAST_QUERIES
 
@@ -37,7 +38,7 @@ def _mean(comparison: Comparison, label: str, place: int, *, exact: bool) -> Cel
     value = comparison.means[label][place].estimate
     name = comparison.systems[place]
     shown = mark(comparison.mark_of(name, label))
-    return Cell(number(value, exact=exact), shown, strong=name in comparison.leaders(label))
+    return Cell(number(value, exact=exact), shown, strong=name in comparison.conclusion(label).best)
 
 
 def details(comparison: Comparison, label: str) -> Table:
@@ -105,31 +106,35 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
         return "" if contrast.at_least_smallest else say("compare.maybe_small", smallest=rules.smallest_effect)
     if contrast.verdict == "equivalent":
         return ""
+    if contrast.turned_by_correction(rules.alpha):
+        return _turned(comparison, contrast)
     if contrast.reach is None:
-        return say("compare.unbounded") if within else _power(contrast)
+        return say("compare.unbounded") if within else _power(comparison, contrast)
     if contrast.unchanged or within:
         needed = rules.needed_queries(contrast.reach)
         short = contrast.effective_n < needed
         return say("compare.needed" if short else "compare.rare", n=needed, smallest=rules.smallest_effect)
-    return _power(contrast)
+    return _power(comparison, contrast)
 
 
-def _power(contrast: Contrast) -> Said | str:
+def _turned(comparison: Comparison, contrast: Contrast) -> Said:
+    """Say that a difference is not shown because of the correction, and for how many systems or tests that is."""
+    key = "compare.turned_all" if comparison.rules.family == "all" else "compare.turned"
+    return say(key, n=comparison.tests, p=pvalue(contrast.pvalue), adjusted=pvalue(contrast.adjusted))
+
+
+def _power(comparison: Comparison, contrast: Contrast) -> Said | str:
     if contrast.detectable is None:
         return ""
-    return say("compare.power", n=contrast.difference.n, detectable=contrast.detectable)
+    many = comparison.tests > 1
+    level = comparison.rules.strictest(len(comparison.systems) - 1, len(comparison.measures))
+    values = {"n": contrast.difference.n, "detectable": contrast.detectable, "tests": comparison.tests, "level": level}
+    return say("compare.power_corrected" if many else "compare.power", **values)
 
 
 def best(comparison: Comparison) -> list[Said]:
-    """Name the best system of each measure and, where all pairs were tested, those it does not differ from."""
-    found = []
-    for label, name in zip(comparison.measures, comparison.best, strict=True):
-        leaders, like = comparison.leaders(label), comparison.equals_of_best(label)
-        key = "no_best" if not leaders else "best_tie" if len(leaders) > 1 else "best_like" if like else "best"
-        value = comparison.mean(name, label).estimate
-        values = {"system": name, "systems": list(leaders), "value": value, "others": list(like)}
-        found.append(say(f"compare.{key}", measure=label, **values))
-    return found
+    """Name the best system of each measure, and whether that is shown."""
+    return [conclusion.sentence(comparison.conclusion(label)) for label in comparison.measures]
 
 
 def heading(comparison: Comparison, protocol: str) -> Said:
@@ -146,35 +151,10 @@ def heading(comparison: Comparison, protocol: str) -> Said:
 def line(found: Comparison, measure: str = "") -> Verdict:
     """What came out on one measure: the best system, and what is shown about it."""
     label = measure or found.measures[0]
+    if len(found.systems) > 2:  # noqa: PLR2004
+        return conclusion.line(found.conclusion(label))
     contrast = found.leading_contrast(label)
-    return Verdict(_sentence(found, contrast), tone(contrast.verdict))
-
-
-def _sentence(found: Comparison, contrast: Contrast) -> Said:
-    """The verdict; of several systems, which one is best, and what is known about the one next to it."""
-    told, label = verdict(found, contrast), contrast.measure
-    if len(found.systems) == 2:  # noqa: PLR2004
-        return told
-    leaders, value = found.leaders(label), found.mean(found.best[found.measures.index(label)], label).estimate
-    if len(leaders) != 1:
-        key = "report.tie" if leaders else "report.no_best"
-        return say(key, n=len(found.systems), systems=list(leaders), measure=label, value=value, verdict=told)
-    if leaders[0] == found.baseline:
-        return say("report.baseline_best", measure=label, system=leaders[0], verdict=told)
-    return say(
-        "report.best_of", n=len(found.systems), system=leaders[0], measure=label, like=_like(found, label), verdict=told
-    )
-
-
-def _like(found: Comparison, label: str) -> Said | str:
-    """What is known about the best system and those next to it."""
-    if found.pairs:
-        others = found.equals_of_best(label)
-        return say("report.like", others=list(others)) if others else ""
-    second = found.second(label)
-    if second == found.baseline:
-        return ""
-    return say("report.second", second=second, value=found.mean(second, label).estimate)
+    return Verdict(verdict(found, contrast), tone(contrast.verdict))
 
 
 def movers(comparison: Comparison, contrast: Contrast) -> Table | None:

@@ -38,8 +38,12 @@ def line(found: Diagnosis) -> Verdict:
     known = found.targets_with_value
     if not known:
         return Verdict(say("diagnose.no_targets", protocol=found.protocol.name))
-    reached = sum(not check.missed for check in known)
-    text = say("report.targets_reached", system=found.system, reached=reached, n=len(known))
+    reached = found.count("ok", "excellent")
+    open_, beyond = found.count("unclear"), found.count("unattainable")
+    more = [say("report.targets_unclear", n=open_)] if open_ else []
+    more += [say("report.targets_unattainable", n=beyond)] if beyond else []
+    key = "report.targets_reached_but" if more else "report.targets_reached"
+    text = say(key, system=found.system, reached=reached, n=len(known), more=more)
     return Verdict(text, "good" if reached == len(known) else "warn")
 
 
@@ -71,17 +75,20 @@ def targets(found: Sequence[Diagnosis]) -> list[Block]:
         none = [one for one in found if not one.answers]
         return [Lines((say("diagnose.no_targets", protocol=none[0].protocol.name),))] if none else []
     many = len(found) > 1
-    names = ("measure", "value", "target", "excellent", "status", "advice")
-    headers = tuple(say(f"column.{name}") for name in (("system", *names) if many else names))
+    level = next((check.interval.confidence_level for _, check in known if check.interval is not None), 0.95)
+    names = ("measure", "value", "interval", "target", "excellent", "status", "advice")
+    headers = tuple(say(f"column.{name}", level=level) for name in (("system", *names) if many else names))
     rows = tuple(((one.system,) if many else ()) + _check(check) for one, check in known)
     ends = [
-        say("diagnose.limit", measure=check.target.measure, limit=one.limits[check.target.measure])
+        say("diagnose.limit", measure=check.target.measure, limit=most)
         for one, check in known
-        if one.out_of_reach(check)
+        if (most := one.limit_of(check)) is not None
     ]
-    if not any(check.missed for _, check in known):
+    if any(check.status == "unclear" for _, check in known):
+        ends.append(say("diagnose.unclear"))
+    if all(check.reached or check.status == "unmeasured" for _, check in known):
         ends.append(say("diagnose.all_reached"))
-    texts = (4 + many, 5 + many)
+    texts = (5 + many, 6 + many)
     table = Table(headers, rows, caption=say("diagnose.targets"), names=1 + many, texts=texts)
     return [table, Lines(tuple(dict.fromkeys(ends)))]
 
@@ -90,7 +97,8 @@ def _check(check: TargetCheck) -> tuple[str | Cell, ...]:
     target = check.target
     value = "" if check.value is None else f"{check.value:.4f}" if not target.unit else f"{check.value:g}"
     return (
-        target.measure, value, goal(target, target.target), goal(target, target.excellent),
+        target.measure, value, "" if check.interval is None else between(check.interval),
+        goal(target, target.target), goal(target, target.excellent),
         Cell(say(f"status.{check.status}"), tone=tone(check.status)), check.advice,
     )  # fmt: skip
 

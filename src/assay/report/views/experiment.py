@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Verdict
 from assay.report.intervals import behind, between
-from assay.report.marks import FRONT, daggers, mark, tone
+from assay.report.marks import FRONT, daggers, mark
 from assay.report.numbers import about, number, pvalue, three_digits
 from assay.report.tables import Cell, Table
+from assay.report.views import conclusion
 from assay.report.views.scores import definitions, name_method
 
 if TYPE_CHECKING:
@@ -26,13 +27,12 @@ LATENCY = {"mean": "column.mean_ms", "p50": "column.p50", "p95": "column.p95", "
 def line(found: Findings) -> Verdict:
     """Say which combination won, and whether that is shown."""
     failed = len(found.combinations) - len(found.done)
-    more = say("experiment.how_many_failed", n=failed) if failed else ""
-    if not found.winner:
-        return Verdict(say("experiment.none", failed=more), "bad")
-    value = found.row(found.winner).quality[found.measure].mean.estimate or 0.0
-    names = {"measure": found.measure, "name": found.winner, "names": list(found.tied), "baseline": found.baseline}
-    outcome = say(f"experiment.outcome_{found.outcome}", n=len(found.done), value=value, **names)
-    return Verdict(say("experiment.line", outcome=outcome, failed=more), tone(found.outcome))
+    told = conclusion.line(found.conclusion)
+    if not found.done or found.conclusion.state == "nothing":
+        told = Verdict(say("experiment.none"), "bad")
+    if not failed:
+        return told
+    return Verdict(say("text.then", first=told.text, second=say("experiment.how_many_failed", n=failed)), told.tone)
 
 
 def table(found: Findings, *, brief: bool = False) -> list[Block]:
@@ -83,7 +83,7 @@ def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str 
     quality = row.quality.get(first)
     cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
-        row.name, *label, _cell(quality, strong=row.name in found.leaders),
+        row.name, *label, _cell(quality, strong=len(found.done) > 1 and row.name in found.conclusion.best),
         "" if quality is None else between(quality.mean), "" if quality is None else pvalue(quality.pvalue),
         *(_cell(row.quality.get(name)) for name in others),
         *("" if row.latency_ms.get(name) is None else f"{row.latency_ms[name]:,.1f}" for name in LATENCY), cost,
@@ -203,22 +203,19 @@ def sentences(found: Findings) -> list[Said]:
 
 def outcome(found: Findings) -> list[Said]:
     """Say which combination won, how far to trust that, and which are on the front."""
-    done = found.done
-    if not found.winner or not done:
+    done, best = found.done, found.conclusion
+    if not done or best.state == "nothing":
         return []
-    value = found.row(found.winner).quality[found.measure].mean.estimate or 0.0
-    values = {"measure": found.measure, "name": found.winner, "names": list(found.tied), "value": value}
-    leaders = len(found.leaders)
-    key = "winner" if leaders == 1 or len(done) == 1 else "tie" if leaders else "no_winner"
-    said = [say(f"experiment.{key}", **values)]
+    said = [conclusion.sentence(best), *([] if (told := conclusion.against_baseline(best)) is None else [told])]
     if found.holdout is not None:
-        said.append(_holdout(found.holdout, found.winner, found.baseline))
-        said += [say(f"experiment.{found.outcome}")] if found.outcome in {"confirmed", "not_confirmed"} else []
+        said.append(_holdout(found.holdout, found.winner or found.baseline, found.baseline))
+        said += [] if (told := conclusion.on_holdout(best)) is None else [told]
     elif len(done) > 1:
-        said += [say("experiment.not_shown", baseline=found.baseline)] if found.outcome == "not_shown" else []
         said.append(say("experiment.no_holdout", n=len(done)))
     names = [row.name for row in done if row.pareto]
     said += [say("experiment.front", measure=found.measure, names=names)] if len(done) > 1 else []
+    unsure = [row.name for row in done if row.within_noise]
+    said += [say("experiment.front_noise", names=unsure)] if unsure else []
     embedders = _embedders(done)
     return [*said, say("experiment.embedders", names=embedders)] if embedders else said
 

@@ -25,7 +25,7 @@ def headline(group: Group) -> list[Verdict]:
     """
     best = group.systems[0].name
     if group.comparison is not None:
-        best = group.comparison.best[group.comparison.measures.index(group.primary)]
+        best = next(iter(group.comparison.conclusion(group.primary).best), best)
     found = [experiment.line(part) for result in group.results if (part := result.part(Findings)) is not None]
     if not found:
         found = [

@@ -10,6 +10,7 @@ from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdi
 from assay.report.intervals import describe_interval
 from assay.report.numbers import number
 from assay.report.tables import Table
+from assay.report.views.conclusion import describe_test
 from assay.report.views.scores import definitions
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def _point(point: Interval) -> Said:
 def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     """Say which k one system should have."""
     system = choice.system
-    lines = [say("sweep.f1", system=system, k=choice.f1)]
+    edge = len(found.k) > 1 and choice.f1 == max(found.k)
+    lines = [say("sweep.f1_edge" if edge else "sweep.f1", system=system, k=choice.f1, shown=_shown(choice))]
     if choice.recall is not None:
         lines.append(say("sweep.recall", system=system, target=found.recall_target, k=choice.recall))
     else:
@@ -99,6 +101,15 @@ def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     if choice.survey is not None:
         lines.append(say("sweep.survey", system=system, k=choice.survey))
     return lines
+
+
+def _shown(choice: CutoffChoice) -> Said | str:
+    """Whether the best k is shown to differ from the next best."""
+    best = choice.conclusion
+    if best is None or best.against_second is None:
+        return ""
+    key = "sweep.differs" if best.against_second.decision == "better" else "sweep.differs_not"
+    return say(key, second=best.second[0], value=best.second_value or 0.0, test=describe_test(best.against_second))
 
 
 def sweep_points(found: Sweep) -> Table:

@@ -30,6 +30,7 @@ TEXTS = {
     "cli.system": "system",
     # What is wrong with options and files
     "cli.result_alone": "{place} is a result file: compare, diagnose and gate read those, alone",
+    "cli.nothing_to_compare": "give judgments and runs, or result files, to compare; or a plan: --plan 0.02 --deviation 0.2",
     "cli.result_not_samples": "{place} is a result file: compare, diagnose and gate read those",
     "cli.no_effect_on_results": "{option} has no effect on result files: they were made under their own rules",
     "cli.no_effect_on_costs": "{option} has no effect on a result file: its costs are computed already",

@@ -147,6 +147,7 @@ TEXTS = {
     'targets must be a list of tables such as {{ measure = "ndcg@10", target = 0.85 }}': 'targets 必须是表的列表，例如 {{ measure = "ndcg@10", target = 0.85 }}',
     "targets: the keys are {known}, not {found}": "targets：可用的键为 {known}，而不是 {found}",
     "targets: {name} must be a text": "targets：{name} 必须是文本",
+    "targets: {measure}: helps must be some of {known}": "targets：{measure}：helps 须取自 {known}",
     "targets: {measure}: {name} must be true or false": "targets：{measure}：{name} 必须是 true 或 false",
     "targets: {measure}: {number!r} is not a number": "targets：{measure}：{number!r} 不是数值",
     # Comparing
@@ -318,4 +319,9 @@ TEXTS = {
     "a ramp goes from a rate above 0 to a higher one in 2 stages or more, such as 5:80x5": "阶梯加压应从一个大于 0 的速率升到更高的速率，至少 2 级，例如 5:80x5",
     "this is not a result file but {kind}": "这不是结果文件，而是{kind}",
     "make one: assay evaluate qrels.txt my.run -o result.json": "生成结果文件：assay evaluate qrels.txt my.run -o result.json",
+    "give scores, a result file, or the standard deviation of differences: one of them, not both": "请给出得分、结果文件或差值的标准差之一，不要同时给出",
+    "give the difference to be shown, or the number of queries": "请给出要检出的差值，或查询数",
+    "difference {difference:g}: expected a number other than 0": "差值 {difference:g}：应为非 0 的数",
+    "n = {n}: expected 2 queries or more": "n = {n}：应为 2 个查询或更多",
+    "{tests} tests: expected 1 or more": "{tests} 项检验：应为 1 项或更多",
 }

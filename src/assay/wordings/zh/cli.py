@@ -30,6 +30,7 @@ TEXTS = {
     "cli.system": "系统",
     # What is wrong with options and files
     "cli.result_alone": "{place} 是结果文件：请单独交给 compare、diagnose 或 gate",
+    "cli.nothing_to_compare": "请给出要比较的标注与检索结果，或结果文件；或作规划：--plan 0.02 --deviation 0.2",
     "cli.result_not_samples": "{place} 是结果文件：请交给 compare、diagnose 或 gate",
     "cli.no_effect_on_results": "{option} 对结果文件不起作用：它们生成时已有自己的规则",
     "cli.no_effect_on_costs": "{option} 对结果文件不起作用：其中的费用已经算好",
