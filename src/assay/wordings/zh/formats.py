@@ -19,8 +19,8 @@ TEXTS = {
     "read.boolean": "布尔值",
     "read.number": "数字",
     "read.string": "文本",
-    "read.null": " null",
-    "read.other": " {name} 类型的值",
+    "read.null": "null",
+    "read.other": "{name} 类型的值",
     # Columns
     "columns {found:and} could each be {name}": "列 {found:and} 都可能是 {name}",
     "rename the right one to {name}": "请将其中正确的一列改名为 {name}",

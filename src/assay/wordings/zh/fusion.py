@@ -18,7 +18,7 @@ TEXTS = {
     "fusion method": "融合方法",
     "normalisation": "归一化方法",
     "see: assay fuse --list": "参见 assay fuse --list",
-    "parameter of {name}": " {name} 参数",
+    "parameter of {name}": "{name} 参数",
     "{name} = {value}: expected a number": "{name} = {value}：应为数",
     "{name} = {value}: expected a whole number of 1 or more": "{name} = {value}：应为不小于 1 的整数",
     "{name} = {value:g}: expected a number between {low:g} and {high:g}": "{name} = {value:g}：应为 {low:g} 与 {high:g} 之间的数",

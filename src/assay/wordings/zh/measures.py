@@ -88,7 +88,7 @@ TEXTS = {
     "the parameter {name} appears twice in {text}": "{text} 中参数 {name} 出现两次",
     "{measure}: the parameter {name} is given twice": "{measure}：参数 {name} 给出了两次",
     "{name}({parameter}={value}): expected {expected}": "{name}({parameter}={value})：应为{expected}",
-    "one of {choices}": " {choices} 之一",
+    "one of {choices}": "{choices} 之一",
     "a table like {{1: 0.5, 2: 1.0}}": " {{1: 0.5, 2: 1.0}} 这样的表",
     "numbers like (0.2, 0.5)": " (0.2, 0.5) 这样的一组数",
     "true or false": "布尔值",
@@ -121,7 +121,7 @@ TEXTS = {
     "the rubric {name} ({digest}) has not been read: name its file, as in -m tone.md": "尚未读取评分标准 {name}（{digest}）：请给出文件名，例如 -m tone.md",
     "give it another name: begin the file with a line such as name: my_{name}": "请换一个名称：在文件开头写一行，例如 name: my_{name}",
     # trec_eval
-    "trec_eval measure": " trec_eval 指标",
+    "trec_eval measure": "trec_eval 指标",
     "the trec_eval measure {name} needs preference judgments, which are not supported": "trec_eval 指标 {name} 需要偏好标注，尚不支持",
     "the trec_eval measure {name} takes no parameters": "trec_eval 指标 {name} 没有参数",
     "trec_eval measure {option}: parameters are missing after the dot": "trec_eval 指标 {option}：点号后缺少参数",

@@ -52,7 +52,7 @@ TEXTS = {
     "at most {most:,} are run: shorten a list": "最多运行 {most:,} 个：请缩短某个列表",
     "two combinations are called {name}": "有两个组合都叫 {name}",
     "give each table a name of its own": "请为每个表分别命名",
-    "method of {stage}": " {stage} 阶段的方法",
+    "method of {stage}": "{stage} 阶段的方法",
     "the methods are {names}; or module:callable, or an http address": "可用方法：{names}；也可以是 module:callable 或 http 地址",
     "{name} = {value}: expected {kinds:or}": "{name} = {value}：应为{kinds:or}",
     "a whole number": "整数",
