@@ -22,6 +22,7 @@ from assay.results.codec import read_json, write_json
 from assay.results.parts import all_parts
 from assay.results.recognition import recognise
 from assay.results.result import decode_result, encode_result, make_result
+from assay.wordings import texts
 from parts import SAMPLES_OF_PARTS
 
 if TYPE_CHECKING:
@@ -156,3 +157,71 @@ def test_what_the_cache_logs_is_told_in_the_language_of_the_user(capsys, monkeyp
     tell_logs()
     logging.getLogger("assay.llm").warning(say("this is not a result file"))
     assert capsys.readouterr().err == "这不是结果文件\n"
+
+
+# Words and signs ------------------------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    *sorted((ROOT / "src/assay/wordings/zh").rglob("*.md")),
+    ROOT / "src/assay/wordings/zh/formats_page.txt",
+    ROOT / "README.zh-CN.md",
+]
+PROTOCOL = re.compile(r'(?:title_zh|advice_zh) = "([^"]*)"|description_zh = """(.*?)"""', re.DOTALL)
+CODE = re.compile(
+    r"```.*?```|(?:max|min)\([^)]*\)|`[^`]*`|^ {4}.*$|^- \w+：|\]\([^)]*\)|\{[^}]*\}", re.DOTALL | re.MULTILINE
+)
+
+
+def glossary() -> list[tuple[list[str], list[str]]]:
+    """Rows of the glossary: the words that are used, and those that are not."""
+    text = (ROOT / "docs/glossary.zh.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| ")][1:]
+    return [(words(used), words(refused)) for used, _, refused in rows]
+
+
+def words(cell: str) -> list[str]:
+    return [one for one in re.split(r"[、，]|简称|（[^）]*）", cell.strip()) if one]
+
+
+def chinese_texts() -> dict[str, str]:
+    """Every Chinese text: messages by their keys, pages and protocols by their files, without code."""
+    found = {**texts("zh")}
+    found |= {path.name: CODE.sub("X", path.read_text(encoding="utf-8")) for path in PAGES}
+    for path in sorted((ROOT / "src/assay/analysis/protocols").glob("*.toml")):
+        parts = PROTOCOL.findall(path.read_text(encoding="utf-8"))
+        found[path.name] = "\n".join(one or other for one, other in parts)
+    return found
+
+
+def test_one_idea_has_one_chinese_word():
+    used = sorted({one for ours, _ in glossary() for one in ours}, key=len, reverse=True)
+    ours = re.compile("|".join(map(re.escape, used)))
+    refused = re.compile("|".join(re.escape(one) for _, others in glossary() for one in others))
+    found = {key: refused.findall(ours.sub("#", text)) for key, text in chinese_texts().items()}
+    assert {key: others for key, others in found.items() if others} == {}
+
+
+def test_the_glossary_names_no_word_twice():
+    used = [one for ours, _ in glossary() for one in ours]
+    refused = [one for _, others in glossary() for one in others]
+    assert len(set(used)) == len(used)
+    assert set(used) & set(refused) == set()
+
+
+@pytest.mark.parametrize("name", [path.name for path in PAGES] + ["rag.toml", "rerank.toml", "answers.toml"])
+def test_pages_are_set_as_chinese_is(name):
+    """A blank between Chinese and Latin or digits, none beside full-width signs or before a percent sign."""
+    text = chinese_texts()[name]
+    assert re.findall(r".{6}[\u4e00-\u9fff][A-Za-z0-9].{4}|.{6}[A-Za-z0-9][\u4e00-\u9fff].{4}", text) == []
+    assert (
+        re.findall(
+            r".{6}[\u4e00-\u9fff] +[\u4e00-\u9fff].{4}|.{4} [，。；：、（）].{4}|.{4}[，。；：、（] +\S.{4}", text
+        )
+        == []
+    )
+    assert re.findall(r".{6}[\u4e00-\u9fff][,;:?!](?![\w/]).{2}|\d %", text) == []
+
+
+def test_messages_have_no_blank_before_a_percent_sign():
+    assert [key for key, text in texts("zh").items() if re.search(r"[\d}] %", text)] == []

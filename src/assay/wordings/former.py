@@ -18,7 +18,7 @@ FORMER = {
 }
 # Titles of protocols that were written before their Chinese was.
 TITLES = {
-    "What an answer is worth, given its question, its contexts and, if there is one, a reference": "给定问题、上下文以及（如有）参考答案，一个回答值多少",
+    "What an answer is worth, given its question, its contexts and, if there is one, a reference": "依据问题、上下文和参考答案（如有）评测回答的质量",
     "Documents found by a system that retrieves chunks": "检索分块的系统找到了哪些文档",
     "Grades 0, 1, 2: one standard for graded collections": "等级 0、1、2：分级标注数据集的统一标准",
     "Grades 0-10 from a language model": "大模型给出的 0-10 级标注",

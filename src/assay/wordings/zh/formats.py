@@ -182,7 +182,7 @@ TEXTS = {
     "a run with chunk ids does not fit into {kind}: use .jsonl, .csv or .parquet": "含有分块 ID 的检索结果无法写成 {kind}：请用 .jsonl、.csv 或 .parquet",
     "the record comes first, then the file: write_result(scores, 'result.json')": "先给记录，再给文件：write_result(scores, 'result.json')",
     "a result file ends in .json, not {name}": "结果文件应以 .json 结尾，而不是 {name}",
-    "there is nothing to write: give scores, or another record": "没有可写入的内容：请给出得分或其他记录",
+    "there is nothing to write: give scores, or another record": "没有可写入的内容：请给出分数或其他记录",
     "cannot tell the format of {path}: use a suffix such as .run, .jsonl or .parquet": "无法判断 {path} 的格式：请使用 .run、.jsonl 或 .parquet 等后缀",
     "ids {ids} contain blanks or begin with #, which TREC files cannot hold": "ID {ids} 含有空白或以 # 开头，无法写入 TREC 文件",
     "use .jsonl": "请用 .jsonl",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TEXTS = {
     "fuse.idle": "{name} 的权重为 0，未参与融合",
-    "fuse.tied": "融合分数中有 {share:.0%} 并列：按文档 ID 排序",
+    "fuse.tied": "融合分数中有 {share:.0%} 同分：按文档 ID 排序",
     "fuse.missing": "{name} 缺少 {n:,} 个查询，这些查询由其他检索结果融合而成：{some}",
     "runs must be a list of runs or a dict that names them, not {kind}": "runs 应为检索结果的列表，或以名称为键的字典，而不是 {kind}",
     "there are no runs to fuse": "没有可融合的检索结果",
