@@ -48,7 +48,7 @@ TEXTS = {
     "column.detail": "详情",
     # Statuses and outcomes
     "status.excellent": "优秀",
-    "status.ok": "OK",
+    "status.ok": "达标",
     "status.low": "偏低",
     "status.high": "偏高",
     "status.unmeasured": "未测量",

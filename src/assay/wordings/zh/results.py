@@ -41,5 +41,5 @@ TEXTS: dict[str, str] = {
     "two systems are called {name!r}: give each a name of its own": "有两个系统都名为 {name!r}：请为每个系统取不同的名称",
     "the systems were evaluated under different rules: write one result file for each": "各系统的评测规则不同：请分别写入不同的结果文件",
     "the systems were evaluated on different judgments: write one result file for each": "各系统所用的相关性标注不同：请分别写入不同的结果文件",
-    "no pair could be judged ({reason}): {why}": "没有一对能够评审（{reason}）：{why}",
+    "no pair could be judged ({reason}): {why}": "没有一对标注成功（{reason}）：{why}",
 }
