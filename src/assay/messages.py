@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Lang = Literal["en", "zh"]
 _DIGITS = 9
 _MORE = "..."
+_SIGNS = tuple("，。；：、！？（）“”［］")  # of full width: no blank belongs beside them
 _LAST = {"en": {"or": " or ", "and": " and "}, "zh": {"or": "或", "and": "和"}}
 
 
@@ -35,6 +36,18 @@ class Said(str):
 class _Words(string.Formatter):
     def __init__(self, lang: Lang) -> None:
         self.lang = lang
+
+    def tell(self, template: str, values: dict[str, Any]) -> str:
+        """Put values into a text; in Chinese with blanks beside them only where they belong."""
+        if self.lang == "en":
+            return self.vformat(template, (), values)
+        told = ""
+        for literal, name, spec, conversion in self.parse(template):
+            told = _beside(told, literal)
+            if name is not None:
+                value, _ = self.get_field(name, (), values)
+                told = _beside(told, self.format_field(self.convert_field(value, conversion), spec or ""))
+        return told
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if "|" in format_spec:
@@ -54,19 +67,32 @@ class _Words(string.Formatter):
             return comma.join(parts)
         last = _LAST[self.lang][word]
         if self.lang == "zh":
-            parts = [parts[0], *(part.strip() for part in parts[1:])]
-            last = _blank(parts[-2][-1:]) + last + _blank(parts[-1][:1])
+            return _beside(_beside(comma.join(parts[:-1]), last), parts[-1])
         return comma.join(parts[:-1]) + last + parts[-1]
 
 
-def _blank(beside: str) -> str:
-    """The blank between a Chinese word and what is beside it: one where that is Latin."""
-    return " " if beside.isascii() and beside.strip() else ""
+def _beside(before: str, after: str) -> str:
+    """Put one piece of a Chinese text after another: a blank between Chinese and Latin, none between Chinese alone."""
+    if not before or not after:
+        return before + after
+    end, start = before.rstrip(" ")[-1:], after.lstrip(" ")[:1]
+    if (_is_chinese(end) and _is_chinese(start)) or end in _SIGNS or start in _SIGNS:
+        return before.rstrip(" ") + after.lstrip(" ")
+    apart = (_is_chinese(end) and _is_latin(start)) or (_is_latin(end) and _is_chinese(start))
+    return f"{before} {after}" if apart and before[-1] != " " != after[0] else before + after
+
+
+def _is_chinese(char: str) -> bool:
+    return "\u4e00" <= char <= "\u9fff"
+
+
+def _is_latin(char: str) -> bool:
+    return char.isascii() and char.isalnum()
 
 
 def say(text: str, /, **values: Any) -> Said:
     """Say a message, given by its key or its English, translatable later."""
-    said = Said(_Words("en").vformat(texts("en").get(text, text), (), values))
+    said = Said(_Words("en").tell(texts("en").get(text, text), values))
     said.key, said.values = text, values
     return said
 
@@ -75,7 +101,7 @@ def tell(text: str, lang: Lang) -> str:
     """Put a text into a language; what was not made by `say` stays as it is."""
     if lang == "en" or not isinstance(text, Said):
         return str(text)
-    return _Words(lang).vformat(texts(lang).get(text.key, text.key), (), text.values).replace(" （", "（")
+    return _Words(lang).tell(texts(lang).get(text.key, text.key), text.values)
 
 
 def some(items: Iterable[object], most: int) -> list[str]:

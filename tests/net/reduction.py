@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # How a status reads in a cell of a table, in both languages. When a wording changes, it changes here too.
 STATUSES = {
     "excellent": ("excellent", "优秀"),
-    "ok": ("OK", "OK"),
+    "ok": ("OK", "达标"),
     "low": ("low", "偏低"),
     "high": ("high", "偏高"),
     "not measured": ("not measured", "未测量"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.experiment import evaluate_experiment
 from assay.analysis.experiment_scores import Evaluator
-from assay.errors import InputError, UnknownName
+from assay.errors import InputError, UnknownName, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
 from assay.formats.writing import write_result, write_run
@@ -77,7 +77,7 @@ class FinishedExperiment:
         try:
             (place / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(say("conduct.cannot_write", why=error.strerror), path=str(place)) from None
+            raise InputError(say("conduct.cannot_write", why=cause(error)), path=str(place)) from None
         for outcome in self.outcomes:
             _save_outcome(outcome, place)
         write_atomically(place / "trace.jsonl", _lines(self._trace()))

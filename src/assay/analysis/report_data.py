@@ -168,7 +168,7 @@ def _comparison(systems: Sequence[Scores], results: Sequence[Result]) -> tuple[C
     try:
         return (compare(systems, baseline=_baseline(systems, results)) if len(systems) > 1 else None), ""
     except (NotComparable, UsageError) as error:
-        return None, str(error)
+        return None, error.message
 
 
 def _means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:

@@ -15,7 +15,7 @@ import click
 from assay.cli import language
 from assay.cli.parameters import Option
 from assay.cli.tree import COMMANDS, FORMER, Tree
-from assay.errors import AssayError, NoSuchFile, NothingJudged, clean
+from assay.errors import AssayError, NoSuchFile, NothingJudged, cause, clean
 from assay.messages import say, tell
 
 __all__ = ["COMMANDS", "FORMER", "app", "fail", "main", "program"]
@@ -111,7 +111,7 @@ def main() -> None:
     except AssayError as error:
         fail(_tell(error.message), code=1 if isinstance(error, NothingJudged) else 2)
     except OSError as error:
-        fail(_tell(say("cli.cannot_write", why=error.strerror or str(error))))
+        fail(_tell(say("cli.cannot_write", why=cause(error))))
 
 
 def _tell(message: str) -> str:

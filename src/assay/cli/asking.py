@@ -46,6 +46,7 @@ class Asking:
 
 def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
     """Make a client for every model, NAME or NAME@URL; the money is shared out among them evenly."""
+    from assay.cli.logs import tell_logs
     from assay.llm import Cache
     from assay.llm.store import cache_file
 
@@ -55,6 +56,7 @@ def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
         raise UsageError(say("cli.name_a_model"))
     if len(set(models)) < len(models):
         raise UsageError(say("cli.model_twice"))
+    tell_logs()
     cache = None if asking.no_cache else Cache(cache_file(asking.cache) if asking.cache else None)
     budget = None if asking.max_cost is None else asking.max_cost / len(models)
     found = {}

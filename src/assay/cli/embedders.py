@@ -12,8 +12,10 @@ def embedder_of(text: str) -> Any:
     model, at, url = text.rpartition("@")
     if not at or "://" not in url:
         return text
+    from assay.cli.logs import tell_logs
     from assay.llm import Cache, Client
 
+    tell_logs()
     client = Client(url, model, cache=Cache())
     click.get_current_context().call_on_close(client.close)
     return client

@@ -55,6 +55,9 @@ class Display:
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
     """Hear of (stage, done, total), and show it until the work is over."""
+    from assay.cli.logs import tell_logs
+
+    tell_logs()
     display = Display()
 
     def show(stage: str, done: int, total: int) -> None:

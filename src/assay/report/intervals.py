@@ -8,25 +8,42 @@ from assay.messages import Said, ends, say
 from assay.report.blocks import Chart, Point
 from assay.report.numbers import number
 from assay.report.tables import Table
-from assay.stats.agreement import UNSTABLE
+from assay.stats.agreement import NO_PAIRS, NO_UNITS, ONE_PAIR, UNSTABLE
 from assay.stats.bootstrap import SAME_RESAMPLES
-from assay.stats.moments import NO_SPREAD, ONE_CLUSTER, ONE_VALUE, ONE_WEIGHT
+from assay.stats.discrimination import ONE_CLASS
+from assay.stats.intervals import TOO_FEW
+from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, ONE_WEIGHT
+from assay.stats.power import NO_DEVIATION, OTHER_SIDE, TOO_MANY
+from assay.stats.power import TOO_FEW as FEWER_THAN_TWO
 from assay.stats.relative import NO_BASELINE, UNSURE_BASELINE
+from assay.stats.signs import NOT_THE_MEAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assay.stats.intervals import Interval
 
-_REASONS = {
+# Every reason that statistics give for a number they lack, and what we say for it.
+REASONS = {
+    NO_VALUES: "interval.no_values",
     NO_SPREAD: "interval.no_spread",
     ONE_VALUE: "interval.one_value",
     ONE_WEIGHT: "interval.one_weight",
     ONE_CLUSTER: "interval.one_cluster",
     NO_BASELINE: "interval.no_baseline",
     UNSURE_BASELINE: "interval.unsure_baseline",
+    TOO_FEW: "interval.too_few",
     SAME_RESAMPLES: "interval.same_resamples",
     UNSTABLE: "interval.unstable",
+    NO_PAIRS: "interval.no_pairs",
+    NO_UNITS: "interval.no_units",
+    ONE_PAIR: "interval.one_pair",
+    ONE_CLASS: "interval.one_class",
+    FEWER_THAN_TWO: "interval.two_values",
+    NO_DEVIATION: "interval.no_deviation",
+    OTHER_SIDE: "interval.other_side",
+    TOO_MANY: "interval.too_many",
+    NOT_THE_MEAN: "interval.not_the_mean",
 }
 
 
@@ -56,8 +73,8 @@ def _why_none(low: float | None, high: float | None, reason: str) -> Said | str:
 
 
 def why(reason: str) -> Said | str:
-    """Say in a few words why there is no interval."""
-    return say(_REASONS[reason]) if reason in _REASONS else ""
+    """Say in a few words why there is no interval, or no number at all."""
+    return say(REASONS[reason]) if reason in REASONS else ""
 
 
 def _form(*, signed: bool, percent: bool) -> str:

@@ -16,7 +16,7 @@ _TONES: dict[str, Tone] = {
     "better": "good", "worse": "bad", "inconclusive": "warn",
     "excellent": "good", "ok": "good", "low": "bad", "high": "bad", "unclear": "warn",
     "passed": "good", "failed": "bad",
-    "kept": "good", "behind": "bad", "over": "bad", "unclear": "warn",
+    "kept": "good", "behind": "bad", "over": "bad",
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
     "shown": "good",

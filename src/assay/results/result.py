@@ -18,6 +18,7 @@ from assay.messages import say
 from assay.results import schema1, systems
 from assay.results.codec import UNSTORED, Plain, decode, encode
 from assay.results.parts import all_parts, name_of
+from assay.results.recognition import recognise
 
 SCHEMA = 2
 PartRecord = TypeVar("PartRecord", bound=Record)
@@ -199,6 +200,7 @@ def decode_result(plain: Any, *, path: str | None = None) -> Result:
         )
     names = {one.name for one in fields(Origin)}
     origin = decode({name: plain[name] for name in names if name in plain}, Origin, place="", path=path)
+    plain = _with_reasons(plain)
     scored = systems.decode_systems(plain, path=path)
     parts: dict[str, Record | tuple[Record, ...]] = {}
     for name, shape in all_parts().items():
@@ -208,6 +210,15 @@ def decode_result(plain: Any, *, path: str | None = None) -> Result:
     parts = {name: _with_comparison(found, parts.get("comparison")) for name, found in parts.items()}
     warnings = decode(plain.get("warnings", []), tuple[str, ...], place="warnings", path=path)
     return Result(origin, scored, parts, warnings)
+
+
+def _with_reasons(plain: Plain) -> Plain:
+    """The same with the reasons for which a validation left rows out as messages; as keys they are English."""
+    part = plain.get("validation")
+    if not isinstance(part, dict) or not isinstance(part.get("left_out"), dict):
+        return plain
+    told = {recognise(reason): count for reason, count in part["left_out"].items()}
+    return {**plain, "validation": {**part, "left_out": told}}
 
 
 def _with_scores(found: Any, scored: tuple[Scores, ...]) -> Any:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from assay.data.scores import Aggregate, Column, Parameter, Subject
 from assay.errors import InputError
 from assay.messages import say
 from assay.results.codec import Plain, encode
+from assay.results.recognition import recognise
 from assay.stats.moments import NO_SPREAD
+from assay.wordings.former import TITLES
 
 _FORM = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>.*)\))?(?:@(?P<k>[0-9]+))?", re.DOTALL)
 _PAIR = re.compile(r"\s*(\w+)=('[^']*'|\{[^}]*\}|\([^)]*\)|\[[^\]]*\]|[^,]+)(?:,|$)")
@@ -86,6 +89,10 @@ _SHARES = frozenset(
 _LEAST_QUERIES = 10
 _ALPHA = 0.05
 _LITERALS = {"true": True, "false": False}
+# Fields of texts that were said in English and are messages now.
+_SAID = frozenset(
+    ["agreement", "basis", "calibration", "fallback", "message", "notes", "reason", "stage_reason", "stamp", "warnings"]
+)
 
 
 def column_of(label: str, definition: str, aggregate: Aggregate = "mean") -> Column:
@@ -130,7 +137,7 @@ def _parameters(text: str) -> dict[str, Parameter]:
 def upgrade(plain: Plain, *, path: str | None = None) -> Plain:
     """Lay out the plain values of a file of schema 1 as schema 2; what is damaged stays so, for the codec to find."""
     try:
-        return _upgrade(plain)
+        return _upgrade(_with_messages(plain))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise InputError(
             say("the result file is damaged: {kind} {error}", kind=type(error).__name__, error=str(error)), path=path
@@ -141,11 +148,28 @@ def _upgrade(plain: Plain) -> Plain:
     judge = plain.get("judge", "")
     found = {**plain, "schema": 2, "systems": [_system(one, judge) for one in plain.get("systems", [])]}
     found |= {name: lay_out(plain) for name, lay_out in _PARTS.items() if plain.get(name)}
+    found |= {"protocol": _protocol(plain["protocol"])} if plain.get("protocol") else {}
     found |= _economics(plain) if plain.get("economics") else {}
     found |= {"check": {"findings": plain["findings"]}} if "findings" in plain else {}
     if isinstance(plain.get("calibration"), str):  # how far the judge agrees; a calibration itself is a part
         found["calibrated"] = found.pop("calibration")
     return found
+
+
+def _protocol(plain: Plain) -> Plain:
+    return {"title_zh": TITLES.get(plain.get("title", ""), ""), **plain}
+
+
+def _with_messages(plain: Any, *, said: bool = False) -> Any:
+    """The same with the messages that its texts were."""
+    if isinstance(plain, dict):
+        return {
+            name: _with_messages(one, said=name in _SAID or (said and isinstance(one, str)))
+            for name, one in plain.items()
+        }
+    if isinstance(plain, list):
+        return [_with_messages(one, said=said and isinstance(one, str)) for one in plain]
+    return recognise(plain) if said and isinstance(plain, str) else plain
 
 
 def _system(plain: Plain, judge: str) -> Plain:
@@ -200,8 +224,12 @@ def _diagnoses(plain: Plain) -> list[Plain]:
 
 def _target(plain: Plain) -> Plain:
     """A target; files of schema 1 called a value that should be small and is not "low" too."""
-    high = plain["status"] == "low" and plain["target"].get("below", False)
-    return {**plain, "status": "high"} if high else plain
+    target = plain["target"]
+    high = plain["status"] == "low" and target.get("below", False)
+    advice = plain.get("advice") or ""
+    if advice and advice == target.get("advice"):
+        advice = say("text.either", en=advice, zh=target.get("advice_zh") or advice)
+    return {**plain, "advice": advice, **({"status": "high"} if high else {})}
 
 
 def _gates(plain: Plain) -> list[Plain]:
@@ -209,7 +237,11 @@ def _gates(plain: Plain) -> list[Plain]:
         {
             **one,
             "checks": [
-                {**check, "interval": None if check["interval"] is None else interval(check["interval"])}
+                {
+                    **check,
+                    "name": recognise(check["name"]),
+                    "interval": None if check["interval"] is None else interval(check["interval"]),
+                }
                 for check in one["checks"]
             ],
         }

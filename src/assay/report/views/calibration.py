@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines, Verdict
-from assay.report.intervals import between
+from assay.report.intervals import between, why
 from assay.report.numbers import number, percent
 from assay.report.tables import Table
 
@@ -39,7 +39,7 @@ def table(found: Calibration) -> list[Block]:
 
 def _agreement(found: Calibration) -> Table:
     def row(name: str, of: Agreement) -> tuple[str, str, str]:
-        return say(f"calibrate.{name}"), number(of.value), between(of.interval) if of.interval else ""
+        return say(f"calibrate.{name}"), number(of.value), between(of.interval) if of.interval else why(of.reason)
 
     rows = (
         row("kappa", found.kappa),

@@ -229,7 +229,9 @@ def _embedders(done: Sequence[Row]) -> list[str]:
         if chosen.get("embedder")
     )
     names = dict.fromkeys(name for _, name in found)
-    return list(names) if len(names) == 1 else [f"{name} ({stage})" for stage, name in found]
+    return (
+        list(names) if len(names) == 1 else [say("{name} ({other})", name=name, other=stage) for stage, name in found]
+    )
 
 
 def _holdout(check: Holdout, winner: str, baseline: str) -> Said:

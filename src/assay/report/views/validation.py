@@ -80,5 +80,5 @@ def _value(of: Agreement, *, strong: bool = False, signed: bool = False) -> tupl
     text = "" if of.value is None else f"{of.value:{form}}"
     value = Cell(text, strong=strong)
     if of.interval is None:
-        return value, ""
+        return value, why(of.reason)
     return value, ends(of.interval.low, of.interval.high, form) or why(of.interval.reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 TEXTS = {
     "answers.title": "{system}：{n:,} 个样本",
     "answers.systems": "{name}：{systems} 个系统，{n:,} 个样本",
-    "answers.apart": "各系统没有共同的样本，无法比较：请用 --map query_id=COLUMN 指定问题的 id 列",
+    "answers.apart": "各系统没有共同的样本，无法比较：请用 --map query_id=COLUMN 指定问题的 ID 列",
     "answers.mapping": "字段对应：{text}",
     "answers.left_out": "因样本缺少所需字段而未计算：{names}",
     "answers.lacking": "没有样本具备所需字段：{names}；列名不同时请用 --map FIELD=COLUMN 指定",
@@ -60,10 +60,10 @@ TEXTS = {
     "advice.retrieved but not used": "{n} 个已检索但未使用：答案就在上下文中；可减少上下文、改进排序，或换更强的生成模型。",
     "advice.used but not supported": "{n} 个已使用但缺乏支持：陈述超出了上下文；应要求生成模型只依据上下文回答。",
     "advice.wrong refusal": "{n} 个错误拒答：上下文中有答案；提示词过于严格。",
-    "agreement.words": "words：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 .69；会把改写当作编造，{sees}",
+    "agreement.words": "words：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 .69；会把改写当作编造；{sees}",
     "agreement.embedding": "embedding：在 MTRAG（220 个回答）上与人工忠实度的 Spearman 相关为 {rho}（{embedder}）；{sees}",
     "agreement.embedder": "embedding：{embedder} 与人的一致程度未知；wordllama 在 MTRAG 上的 Spearman 相关为 .60；{sees}",
-    "agreement.sees": "对改动只能看出数字、名称、否定、反义和语序",
+    "agreement.sees": "对局部改动，只能识别数字、名称、否定、反义和语序的变化",
     "agreement.llm": "llm：在与人工判断比较之前，不知道该评审模型与人的一致程度",
     "answers.systems_unnamed": "{systems} 个系统，{n:,} 个样本",
 }

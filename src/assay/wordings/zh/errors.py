@@ -26,7 +26,7 @@ TEXTS = {
     "method": "方法",
     "not valid JSON: {reason}": "JSON 格式有误：{reason}",
     "not valid TOML: {reason}": "TOML 格式有误：{reason}",
-    "parameter of {name}": " {name} 参数",
+    "parameter of {name}": "{name} 参数",
     "query {query} has no text": "查询 {query} 没有文本",
     "remove the document or give it a finite score": "请删去该文档，或给出有限的分数",
     "{name} must be above 0, not {value!r}": "{name} 应大于 0，而不是 {value!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TEXTS = {
     "fuse.idle": "{name} 的权重为 0，未参与融合",
-    "fuse.tied": "融合分数中有 {share:.0%} 并列：按文档 ID 排序",
+    "fuse.tied": "融合分数中有 {share:.0%} 同分：按文档 ID 排序",
     "fuse.missing": "{name} 缺少 {n:,} 个查询，这些查询由其他检索结果融合而成：{some}",
     "runs must be a list of runs or a dict that names them, not {kind}": "runs 应为检索结果的列表，或以名称为键的字典，而不是 {kind}",
     "there are no runs to fuse": "没有可融合的检索结果",
@@ -18,7 +18,7 @@ TEXTS = {
     "fusion method": "融合方法",
     "normalisation": "归一化方法",
     "see: assay fuse --list": "参见 assay fuse --list",
-    "parameter of {name}": " {name} 参数",
+    "parameter of {name}": "{name} 参数",
     "{name} = {value}: expected a number": "{name} = {value}：应为数",
     "{name} = {value}: expected a whole number of 1 or more": "{name} = {value}：应为不小于 1 的整数",
     "{name} = {value:g}: expected a number between {low:g} and {high:g}": "{name} = {value:g}：应为 {low:g} 与 {high:g} 之间的数",

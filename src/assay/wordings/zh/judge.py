@@ -42,11 +42,11 @@ TEXTS = {
     # Pairs and judges
     "there is no judge": "没有评审模型",
     "repeats = {n}: expected 1 or more": "repeats = {n}：应不小于 1",
-    "document {doc} is to be judged twice for query {query}": "查询 {query} 的文档 {doc} 重复送评",
+    "document {doc} is to be judged twice for query {query}": "查询 {query} 的文档 {doc} 要标注两次",
     "query {query} has no text": "查询 {query} 没有文本",
     "give every query of the runs a text": "检索结果中的每个查询都须有文本",
     "document {doc} has no text": "文档 {doc} 没有文本",
-    "give every pooled document a text": "待评文档池中的每个文档都须有文本",
+    "give every pooled document a text": "标注池中的每个文档都须有文本",
     "prompt": "提示词",
     "or a file that ends in .md": "或以 .md 结尾的文件",
 }

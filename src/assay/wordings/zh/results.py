@@ -35,12 +35,12 @@ TEXTS: dict[str, str] = {
     # Settings and lookups
     "contrast": "对比",
     "smallest effect {smallest:g}: expected a number above 0": "有意义的最小差值为 {smallest:g}：应为大于 0 的数",
-    "seed {seed}: expected a whole number, 0 or more": "随机种子为 {seed}：应为不小于 0 的整数",
+    "seed {seed}: expected a whole number, 0 or more": "随机数种子为 {seed}：应为不小于 0 的整数",
     "{resamples} resamples: expected 1 or more": "重采样次数为 {resamples}：至少应为 1",
     "worth {worth:g}: expected a number, 0 or more": "worth 为 {worth:g}：应为不小于 0 的数",
-    "the quality before is {before!r}: a relative gain needs a number above 0": "之前的质量为 {before!r}：计算相对增益需要大于 0 的数",
+    "the quality before is {before!r}: a relative gain needs a number above 0": "之前的质量为 {before!r}：计算相对提升需要大于 0 的数",
     "two systems are called {name!r}: give each a name of its own": "有两个系统都名为 {name!r}：请为每个系统取不同的名称",
     "the systems were evaluated under different rules: write one result file for each": "各系统的评测规则不同：请分别写入不同的结果文件",
     "the systems were evaluated on different judgments: write one result file for each": "各系统所用的相关性标注不同：请分别写入不同的结果文件",
-    "no pair could be judged ({reason}): {why}": "没有一对能够评审（{reason}）：{why}",
+    "no pair could be judged ({reason}): {why}": "没有一对标注成功（{reason}）：{why}",
 }

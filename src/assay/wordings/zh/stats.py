@@ -27,7 +27,7 @@ TEXTS: dict[str, str] = {
     "p-values must lie between 0 and 1": "p 值必须在 0 与 1 之间",
     "the value {value:g} is above the upper bound {upper:g}": "值 {value:g} 超过上界 {upper:g}",
     # Settings
-    "value of {name}": " {name} 取值",
+    "value of {name}": "{name} 取值",
     "expected one of {choices}": "可选 {choices}",
     "{name} must lie between 0 and 1, not {value}": "{name} 必须在 0 与 1 之间，而不是 {value}",
     "{name} must be a whole number, not {kind}": "{name} 必须是整数，而不是 {kind}",

@@ -1,0 +1,30 @@
+"""Warnings of the caches, which are logged, in the language of the user."""
+
+from __future__ import annotations
+
+import logging
+
+import click
+
+from assay.cli import language
+from assay.errors import clean
+from assay.messages import tell
+
+
+class _Telling(logging.Handler):
+    """Prints what is logged on standard error, in the language of this command line."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = (
+            tell(record.msg, language.current())
+            if isinstance(record.msg, str) and not record.args
+            else record.getMessage()
+        )
+        click.echo(clean(text), err=True)
+
+
+def tell_logs() -> None:
+    """Tell what this package logs from now on; once is enough."""
+    log = logging.getLogger("assay")
+    if not any(isinstance(one, _Telling) for one in log.handlers):
+        log.addHandler(_Telling(logging.WARNING))
