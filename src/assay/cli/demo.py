@@ -60,7 +60,7 @@ def _available_steps() -> tuple[str, ...]:
     """The steps of the ladder that can run here; says what is left out."""
     from importlib.util import find_spec
 
-    from assay.analysis.environment import install_command
+    from assay.installation import install_command
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, MissingPackage
 from assay.formats.documents import read_documents
 from assay.formats.files import Input
 from assay.messages import say
@@ -96,9 +96,7 @@ def _pdf(path: Path) -> str:
     try:
         import pypdf
     except ImportError:
-        raise UsageError(
-            say("{path}: reading PDF files needs a package: pip install 'assay-eval[pipeline]'", path=str(path))
-        ) from None
+        raise MissingPackage(say("reading {path}", path=str(path)), "pypdf", "pipeline") from None
     import logging
 
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it reports every odd object of every file
