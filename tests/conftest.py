@@ -40,6 +40,11 @@ class Demo(NamedTuple):
     printed: str
     folder: Path
 
+    @property
+    def cache(self) -> Path:
+        """What its stages did, which need not be done again."""
+        return self.folder / "tea" / ".assay-cache"
+
 
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory) -> Demo:
@@ -51,7 +56,7 @@ def demo_run(tmp_path_factory) -> Demo:
     with (place / "demo.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not printed.exists():
-            done = run_assay("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
+            done = run_assay("demo", "-o", "demo", cwd=place, COLUMNS="100", ASSAY_MODELS=str(place / "none"))
             assert done.returncode == 0, done.stderr
             printed.write_text(done.stdout, encoding="utf-8")
     return Demo(printed.read_text(encoding="utf-8"), place / "demo")

@@ -187,6 +187,11 @@ class Findings(Record):
             return "confirmed" if self._confirms(self.holdout) else "not_confirmed"
         return "better" if self.row(self.winner).quality[self.measure].verdict == "better" else "not_shown"
 
+    @property
+    def choice(self) -> str:
+        """The combination to take: the winner where it is shown to be better than the baseline, else the baseline."""
+        return self.winner if self.outcome in {"better", "confirmed"} else self.baseline
+
     def _confirms(self, check: Holdout) -> bool:
         if check.verdict:
             return check.verdict == "better"
