@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import unicodedata
 
 import pytest
@@ -130,3 +133,13 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
     done = run_assay("demo", "-o", tmp_path / "file" / "below")
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_without_packages_the_runs_are_compared_and_the_command_that_installs_stays_on_one_line(tmp_path):
+    code = "import sys; sys.modules['bm25s'] = None; sys.argv = ['assay', 'demo']; from assay.cli import main; main()"
+    words = [sys.executable, "-c", code]
+    narrow = {**os.environ, "COLUMNS": "60"}
+    done = subprocess.run(words, cwd=tmp_path, env=narrow, capture_output=True, text=True, check=True)
+    assert any("Left out: " in line and line.endswith("[pipeline,text]'") for line in done.stdout.splitlines())
+    assert "ngrams" in done.stdout
+    assert [shlex.split(line)[1] for line in COMMAND.findall(done.stdout)] == ["diagnose"]

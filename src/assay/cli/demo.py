@@ -42,10 +42,12 @@ def command(*, output: str, verbose: bool) -> None:
 
     folder, steps = Path(output), find_steps()
     place = copy_collection(folder / "tea")
-    _print([*demo.about(place, steps.left_out)])
+    _print(demo.about(place))
+    if steps.left_out:
+        options.tell_lines([steps.left_out, ""])  # not wrapped: it ends with a command
     if not steps.ladder:
         _compare_runs(place)
-        _tell_next(place)
+        _tell_runs(place)
         return
     with progress.stages() as show:
         found = run_demo(place, steps, tell=show)
@@ -80,17 +82,24 @@ def _report(found: Demonstration, place: Path) -> None:
     options.tell_lines([say("demo.page", place=place)])
 
 
-def _tell_next(place: Bundle, again: str = "") -> None:
+def _tell_next(place: Bundle, again: str) -> None:
     """Print commands that go on from here, ready to be copied; `again` is the one that shows everything."""
     from assay.installation import program_name
 
     program = program_name()
-    judgments, run, ladder = (shlex.quote(str(path)) for path in (place.judgments, place.runs[1], place.ladder))
     options.tell_lines([
         *([say("demo.verbose"), f"  {program} {again}"] if again else []),
-        say("demo.holdout"), f"  {program} run {ladder} --holdout 0.3",
-        say("demo.runs"), f"  {program} diagnose {judgments} {run}",
+        say("demo.holdout"), f"  {program} run {shlex.quote(str(place.ladder))} --holdout 0.3",
     ])  # fmt: skip
+    _tell_runs(place)
+
+
+def _tell_runs(place: Bundle) -> None:
+    """Print a command that needs nothing but files of judgments and lists."""
+    from assay.installation import program_name
+
+    files = shlex.join([str(place.judgments), str(place.runs[1])])
+    options.tell_lines([say("demo.runs"), f"  {program_name()} diagnose {files}"])
 
 
 def _compare_runs(place: Bundle) -> None:

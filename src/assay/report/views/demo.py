@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from assay.results.experiment import Findings
 
 
-def about(place: Bundle, left_out: str = "") -> list[Block]:
-    """Say what the collection is, and which steps are missing here."""
-    told = (say("demo.about", documents=place.documents, queries=place.queries), say("demo.made_for"))
-    return [Lines((*told, left_out) if left_out else told)]
+def about(place: Bundle) -> list[Block]:
+    """Say what the collection is."""
+    return [Lines((say("demo.about", documents=place.documents, queries=place.queries), say("demo.made_for")))]
 
 
 def screen(found: Demonstration) -> list[Block]:
