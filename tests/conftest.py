@@ -43,6 +43,11 @@ class Demo(NamedTuple):
     printed: str
     folder: Path
 
+    @property
+    def cache(self) -> Path:
+        """What its stages did, which need not be done again."""
+        return self.folder / "tea" / ".assay-cache"
+
 
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory) -> Demo:
@@ -54,7 +59,7 @@ def demo_run(tmp_path_factory) -> Demo:
     with (place / "demo.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not printed.exists():
-            done = run_alone("demo", "--output", place / "demo", ASSAY_MODELS=str(place / "none"))
+            done = run_alone("demo", "-o", "demo", cwd=place, COLUMNS="100", ASSAY_MODELS=str(place / "none"))
             assert done.returncode == 0, done.stderr
             printed.write_text(done.stdout, encoding="utf-8")
     return Demo(printed.read_text(encoding="utf-8"), place / "demo")

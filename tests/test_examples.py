@@ -33,7 +33,7 @@ def test_an_example_has_at_most_forty_lines(path):
 
 def from_demo(name, demo_run, **options):
     """What an example finds when the stages are those that the demo ran: one experiment, so that none runs again."""
-    done = assay.run_experiment(EXAMPLES / name, cache=demo_run.folder / "cache", **options)
+    done = assay.run_experiment(EXAMPLES / name, cache=demo_run.cache, **options)
     assert done.done == {}
     return done.findings
 

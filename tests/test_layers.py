@@ -11,7 +11,7 @@ SOURCE = ROOT / "src" / "assay"
 
 # Parts of one layer do not import each other. `demo` only knows where its files are.
 LAYERS = [
-    {"wordings", "lazy"},
+    {"wordings", "lazy", "installation"},
     {"messages"},
     {"errors"},
     {"data", "stats", "demo"},

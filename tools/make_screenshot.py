@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 SIZE = {"width": 1280, "height": 860}
+QUERY = "q24"  # in English, so that every browser has the letters
 
 
 def report(folder: Path, lang: str) -> Path:
@@ -31,11 +32,11 @@ def has_chinese() -> bool:
     return bool(found.strip())
 
 
-def take(browser: Browser, file: Path, name: str, *, query: str = "", **options: Any) -> None:
-    """Open the file, choose a query if one is named, and save the picture."""
-    page = browser.new_page(viewport=SIZE, **options)  # type: ignore[arg-type]
-    page.goto(file.as_uri() + (f"#q={query}" if query else ""))
-    page.wait_for_timeout(300)
+def take(browser: Browser, file: Path, name: str, part: str, **options: Any) -> None:
+    """Open a part of the file, such as #systems or #q=QUERY, and save the picture."""
+    page = browser.new_page(viewport=SIZE, reduced_motion="reduce", **options)  # type: ignore[arg-type]
+    page.goto(f"{file.as_uri()}#{part}")
+    page.wait_for_timeout(1000)
     page.screenshot(path=IMAGES / name)
     page.close()
     print(f"wrote {(IMAGES / name).relative_to(IMAGES.parents[1])}")
@@ -52,10 +53,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=place, args=["--no-sandbox"])
         english = report(Path(folder), "en")
-        take(browser, english, "report.png")
-        take(browser, english, "query.png", query="q49", color_scheme="dark")
+        take(browser, english, "report.png", "systems")
+        take(browser, english, "query.png", f"q={QUERY}", color_scheme="dark")
         if has_chinese():
-            take(browser, report(Path(folder), "zh"), "report.zh.png")
+            take(browser, report(Path(folder), "zh"), "report.zh.png", "systems")
         else:
             print("no font for Chinese is installed: docs/images/report.zh.png is left as it is")
         browser.close()

@@ -5,7 +5,8 @@ AssayError
 │   ├── NoSuchFile    a file that is not there
 │   └── Repeated      the same document twice for one query
 ├── UsageError      a name, an option or a combination of them that makes no sense
-│   └── UnknownName   a measure, protocol or column that does not exist, with "did you mean"
+│   ├── UnknownName   a measure, protocol or column that does not exist, with "did you mean"
+│   └── MissingPackage  a package that is not installed, with the command that installs it
 ├── NotComparable   values of different definitions, judgments or query sets
 └── NothingJudged   a method that failed on everything it was given
 
@@ -138,6 +139,16 @@ class UnknownName(UsageError):
         if near:
             message = say("error.did_you_mean", message=message, names=[by_lower[word] for word in near])
         super().__init__(_with_hint(message, hint))
+
+
+class MissingPackage(UsageError):
+    """A package that something needs; the message has the command that installs it with the rest of its extra."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        from assay.installation import install_command
+
+        super().__init__(say("error.needs_package", what=what, package=package, command=install_command(extra)))
+        self.package, self.extra = package, extra
 
 
 class NotComparable(AssayError):

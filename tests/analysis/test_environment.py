@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import assay
 from assay.analysis import environment
+from assay.installation import install_command
 from assay.testing import FakeLLM
 
 
@@ -25,30 +24,13 @@ def test_a_server_that_answers_is_reachable(monkeypatch):
         assert assay.describe_environment().reachable
 
 
-def copy_installed_from(monkeypatch, told: dict | None) -> None:
+def test_a_missing_package_is_named_with_the_extra_it_belongs_to(monkeypatch):
     class Copy:
         version, requires = "1", ["jinja2>=3; extra == 'report'", "nothing-like-it>=1; extra == 'report'"]
 
-        def read_text(self, _name):
-            return None if told is None else json.dumps(told)
-
     real = environment.distribution
     monkeypatch.setattr(environment, "distribution", lambda name: Copy() if name == "assay-eval" else real(name))
-
-
-def test_the_command_that_installs_an_extra_fits_how_this_copy_was_installed(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    copy_installed_from(monkeypatch, None)
-    assert environment.install_command("text") == "pip install 'assay-eval[text]'"
-    copy_installed_from(monkeypatch, {"url": f"file://{tmp_path}", "dir_info": {"editable": True}})
-    assert environment.install_command("text", "report") == "pip install -e '.[text,report]'"
-    copy_installed_from(monkeypatch, {"url": "file:///some%20where/assay", "dir_info": {}})
-    assert environment.install_command("text") == "pip install '/some where/assay[text]'"
-
-
-def test_a_missing_package_is_named_with_the_extra_it_belongs_to(monkeypatch):
-    copy_installed_from(monkeypatch, None)
     found = {one.name: one for one in assay.describe_environment().extras}
     assert found["report"].missing == ("nothing-like-it",)
-    assert found["report"].command == "pip install 'assay-eval[report]'"
+    assert found["report"].command == install_command("report")
     assert found["text"].missing == ()

@@ -268,13 +268,13 @@ def test_convert(folder):
 def test_the_demo_climbs_the_ladder_says_where_the_results_are_and_ends_with_a_page(demo_run):
     got, out = demo_run
     assert "Left out: the step hybrid + minilm" in got or "hybrid + minilm  0." in got
-    for part in ("bm25 ", "recursive ", "Where it fails", "faithfulness", str(out)):
+    for part in ("bm25 ", "recursive ", "faithfulness"):
         assert part in got
     result = json.loads((out / "ladder" / "result.json").read_text(encoding="utf-8"))
     assert [row["status"] for row in result["experiment"]["combinations"]][:1] == ["done"]
     assert (out / "chunking" / "result.json").is_file()
     page = out / "report.html"
-    assert f"The same as a page, with every query: {page}" in got.splitlines()
+    assert f"The page, with every query: {out.name}/report.html" in got.splitlines()
     text = page.read_text(encoding="utf-8")
     assert "coffee or tea, which gives a bigger kick" in text  # a query
     assert "context_utilisation" in text  # a measure of its answers

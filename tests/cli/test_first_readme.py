@@ -98,5 +98,5 @@ def test_a_command_line_of_the_first_readme_works_with_one_more_line_at_most(cod
 @pytest.mark.parametrize("line", ["run examples/chunking.toml", "run examples/ablation.toml"])
 def test_the_examples_of_the_first_readme_run(line, run_line, demo_run):
     here = line.replace("examples", str(workplace.EXAMPLES))  # their paths start there
-    code, out, err = run_line(f"{here} --cache {demo_run.folder / 'cache'} -o results")
+    code, out, err = run_line(f"{here} --cache {demo_run.cache} -o results")
     assert (code, bool(out)) == (0, True), err

@@ -247,7 +247,7 @@ def kept_results(folder: Path) -> None:
 
 def kept_demo(folder: Path) -> None:
     """What the demo's slow second model gave, as an earlier version kept it."""
-    shutil.copytree(DEMO_CACHE, folder / "assay-demo" / "cache")
+    shutil.copytree(DEMO_CACHE, folder / "assay-demo" / "tea" / ".assay-cache")
 
 
 def functions(folder: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PRINTED = (".json", ".html", ".md", ".tex", ".txt", ".csv", ".xml", ".svg", ".jsonl")
 AS_BEFORE = "as the line before wrote it"
 WHOLE = (".run", ".qrels", ".tsv")  # files of other tools: their bytes stay
-NOT_LOOKED_AT = re.compile(r"^(cache|trace\.jsonl|\.home|__pycache__)$|\.sqlite")
+NOT_LOOKED_AT = re.compile(r"^(cache|\.assay-cache|trace\.jsonl|\.home|__pycache__)$|\.sqlite")
 
 
 def play(scene: Scene, folder: Path) -> dict[str, dict]:

@@ -315,7 +315,10 @@ SCENES = (
         report spans/result.json -o spans-{lang}.html --lang {lang}
     """, timed=True, needs="rjieba bm25s charts"),
     scene("demo", making.kept_demo, """
-        demo --lang {lang}
+        demo --lang en
+        demo --lang en --verbose
+        demo --lang zh
+        demo --lang zh --verbose
     """, timed=True, needs="minilm wordllama rjieba bm25s charts"),
     scene("rerank-eval", making.functions, """
         rerank-eval judgments.qrels bm25.run --queries queries.jsonl --documents documents.jsonl --reranker net_functions:rerank --depth 5 --lang {lang}

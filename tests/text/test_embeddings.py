@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError, UnknownName, UsageError
+from assay.installation import install_command
 from assay.text import weights
 from assay.text.embeddings import Embedder, choose_embedder, cosines, embed_all
 from assay.text.minilm import MiniLM, batches, gelu
@@ -375,7 +376,7 @@ def test_a_folder_of_weights_can_be_named(tiny):
 def test_without_tokenizers_the_error_names_the_cure():
     code = "import sys\nsys.modules['tokenizers'] = None\nfrom assay.text.model_files import load_tokenizer\nload_tokenizer('x')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'assay-eval[text]'" in done.stderr
+    assert f"needs the package tokenizers: {install_command('text')}" in done.stderr
 
 
 def test_cosines_are_between_minus_one_and_one():

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import re
 import socket
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
-from pathlib import Path
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
-PACKAGE = "assay-eval"
+from assay.installation import PACKAGE, install_command
+
 EXTRAS = ("text", "report", "pipeline", "onnx", "usearch")  # of what users install; the others are for contributors
 _PATIENCE = 2.0  # seconds for a server to answer
 _KEYS = ("ASSAY_BASE_URL", "ASSAY_MODEL", "ASSAY_JUDGE", "ASSAY_CACHE", "ASSAY_LANG")
@@ -74,36 +72,6 @@ def describe_environment() -> Environment:
         server=server,
         reachable=reachable,
     )
-
-
-def install_command(*extras: str) -> str:
-    """The command that installs extras for a copy that was installed as this one: from an index, or from a folder.
-
-    >>> install_command("text").startswith("pip install ")
-    True
-    """
-    named = f"[{','.join(extras)}]"
-    folder, editable = _source()
-    if folder is None:
-        return f"pip install '{PACKAGE}{named}'"
-    return f"pip install {'-e ' if editable else ''}'{folder}{named}'"
-
-
-def _source() -> tuple[str | None, bool]:
-    """The folder that this copy was installed from, and whether it is used in place; None for one from an index."""
-    try:
-        text = distribution(PACKAGE).read_text("direct_url.json")
-    except PackageNotFoundError:
-        text = None
-    if not text:
-        return None, False
-    told = json.loads(text)
-    url = urlsplit(told.get("url", ""))
-    if url.scheme != "file":
-        return None, False
-    folder = Path(url2pathname(url.path))
-    here = Path.cwd()
-    return ("." if folder == here else str(folder)), bool(told.get("dir_info", {}).get("editable"))
 
 
 def _extra(name: str) -> Extra:

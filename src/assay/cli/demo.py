@@ -1,7 +1,9 @@
-"""`assay demo`: the main job on the bundled collection, from documents to a table of all combinations."""
+"""`assay demo`: the main job on the bundled collection, from documents to a choice, on one screen."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
 from typing import TYPE_CHECKING
 
 import click
@@ -14,134 +16,101 @@ from assay.cli.places import OUTPUT
 from assay.messages import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from assay.analysis.experiment_runner import FinishedExperiment
+    from assay.analysis.demonstration import Demonstration
     from assay.demo import Bundle
-    from assay.results.result import Result
+    from assay.report.blocks import Block
 
-_EXAMPLES = ("assay demo", "assay demo -o somewhere --lang zh")
+_EXAMPLES = ("assay demo", "assay demo --verbose", "assay demo -o somewhere --lang zh")
+_FOLDER, _WIDEST = "assay-demo", 100
 
 
 @make_command("demo", _EXAMPLES)
-@add_option("-o", "--output", type=OUTPUT, metavar="DIR", default="assay-demo", show_default=True, section="output")
-def command(*, output: str) -> None:
+@add_option("-o", "--output", type=OUTPUT, metavar="DIR", default=_FOLDER, show_default=True, section="output")
+@add_option("-v", "--verbose", is_flag=True, section="output")
+def command(*, output: str, verbose: bool) -> None:
     """Run the ladder and the chunkers, diagnose the best, look at its answers."""
     from pathlib import Path
 
     from assay.cli.run import one_thread
 
     one_thread()
-    from assay.demo import collection
+    from assay.analysis.demonstration import copy_collection, find_steps, run_demo
+    from assay.report.views import demo
 
-    place, folder = collection(), Path(output)
-    options.tell_lines([say("demo.about", documents=place.documents, queries=place.queries), ""])
-    kept = _available_steps()
-    if not kept:
-        _runs_only(place)
+    folder, steps = Path(output), find_steps()
+    place = copy_collection(folder / "tea")
+    _print(demo.about(place))
+    if steps.left_out:
+        options.tell_lines([steps.left_out, ""])  # not wrapped: it ends with a command
+    if not steps.ladder:
+        _compare_runs(place)
+        _tell_runs(place)
         return
-    ladder = _run(place.ladder, folder / "ladder", kept, say("demo.ladder"))
-    cuts = ("whole", "fixed", "sentence", "recursive", *(("semantic",) if "vectors" in kept else ()))
-    _run(place.chunking, folder / "chunking", cuts, say("demo.chunking"))
-    _diagnosis(ladder, place)
-    _report(ladder, _answers(ladder), folder / "report.html")
-    runs = " ".join(str(path) for path in place.runs)
-    options.tell_lines([
-        "", say("demo.results", folder=folder),
-        say("demo.holdout"),
-        f"  assay run {place.ladder} --holdout 0.3 -o {folder / 'holdout'} --cache {folder / 'cache'}",
-        say("demo.own"),
-        f"  assay compare {place.judgments} {runs} -m ndcg@10",
-        f"  assay evaluate {place.judgments} {place.runs[1]} --explain q01 -m ndcg@10",
-    ])  # fmt: skip
-
-
-def _available_steps() -> tuple[str, ...]:
-    """The steps of the ladder that can run here; says what is left out."""
-    from importlib.util import find_spec
-
-    from assay.analysis.environment import install_command
-    from assay.text.static import wordllama_folder
-    from assay.text.weights import find_minilm
-
-    if find_spec("bm25s") is None or find_spec("semantic_text_splitter") is None:
-        options.tell_lines([say("demo.no_pipeline", command=install_command("pipeline", "text")), ""])
-        return ()
-    if wordllama_folder() is None:
-        options.tell_lines([say("demo.no_vectors", command=install_command("text")), ""])
-        return ("bm25",)
-    if find_minilm() is None:
-        options.tell_lines([say("demo.no_minilm"), ""])
-        return ("bm25", "vectors", "hybrid")
-    return ("bm25", "vectors", "hybrid", "hybrid + minilm")
-
-
-def _run(path: Path, folder: Path, only: tuple[str, ...], title: str) -> FinishedExperiment:
-    from assay.analysis.experiment_runner import run_experiment
-    from assay.report.document import Heading, write
-    from assay.report.views import experiment
-
     with progress.stages() as show:
-        found = run_experiment(path, only=only, cache=folder.parent / "cache", tell=show)
-    found.save(folder, command=command_line())
-    click.echo(write([Heading(title), *experiment.table(found.findings)], "table", language.current()))
-    return found
+        found = run_demo(place, steps, tell=show)
+    found.save(folder, command_line())
+    _print(demo.table(found) if verbose else demo.screen(found))
+    _report(found, folder / "report.html")
+    files = ("ladder/result.json", "chunking/result.json", "answers.json")
+    more = "" if output == _FOLDER else f" -o {shlex.quote(output)}"
+    options.tell_lines([say("demo.results", folder=folder, names=files)])
+    _tell_next(place, "" if verbose else f"demo --verbose{more}")
 
 
-def _diagnosis(ladder: FinishedExperiment, place: Bundle) -> None:
-    from dataclasses import replace
+def _print(blocks: Sequence[Block]) -> None:
+    """Print blocks and an empty line, with sentences as wide as the terminal is."""
+    from assay.report.renderers import terminal
 
-    from assay.analysis.diagnose import diagnose
-    from assay.analysis.settings import Settings
-    from assay.formats.queries import read_queries
-    from assay.report.document import write
-    from assay.report.views import diagnosis
-
-    winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
-    assert winner.run is not None
-    settings = Settings.of(ladder.collection.judgments, None, "rag", fold="before")
-    found = diagnose(ladder.collection.judgments, winner.run, settings, queries=read_queries(place.queries_file))
-    click.echo(write(diagnosis.table(replace(found, worst=())), "table", language.current()))
+    columns = min(_WIDEST, shutil.get_terminal_size((_WIDEST, 0)).columns)
+    click.echo(terminal.write(blocks, language.current(), columns=columns))
 
 
-def _answers(ladder: FinishedExperiment) -> Result:
-    """Evaluate the answers of the best system, which are sentences of the documents."""
-    from assay.analysis.answers import answer_details, answers
-    from assay.report.document import write
-    from assay.report.views import answers as shown
-    from assay.results.result import make_result
-
-    winner = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
-    found = answers(winner.samples, method="words", name=say("demo.answers_of", name=ladder.findings.winner))
-    part = answer_details([found])
-    click.echo(write(shown.table(part), "table", language.current()))
-    return make_result(part, command="assay demo")
-
-
-def _report(ladder: FinishedExperiment, answered: Result, place: Path) -> None:
+def _report(found: Demonstration, place: Path) -> None:
     """Write all of it as a page; without the packages for that, say how to get them."""
     from assay.cli.reporting import write
     from assay.errors import AssayError
 
-    results = [(ladder.experiment.name, ladder.to_result(command_line())), ("answers", answered)]
+    results = list(found.results(command_line()).items())
     try:
-        write(results, ladder.evidence(), str(place))
+        write(results, found.ladder.evidence(), str(place), title=say("demo.title"), quiet=True)
     except AssayError as error:
         options.tell_lines([say("demo.no_report", why=error.message)], err=True)
         return
     options.tell_lines([say("demo.page", place=place)])
 
 
-def _runs_only(place: Bundle) -> None:
+def _tell_next(place: Bundle, again: str) -> None:
+    """Print commands that go on from here, ready to be copied; `again` is the one that shows everything."""
+    from assay.installation import program_name
+
+    program = program_name()
+    options.tell_lines([
+        *([say("demo.verbose"), f"  {program} {again}"] if again else []),
+        say("demo.holdout"), f"  {program} run {shlex.quote(str(place.ladder))} --holdout 0.3",
+    ])  # fmt: skip
+    _tell_runs(place)
+
+
+def _tell_runs(place: Bundle) -> None:
+    """Print a command that needs nothing but files of judgments and lists."""
+    from assay.installation import program_name
+
+    files = shlex.join([str(place.judgments), str(place.runs[1])])
+    options.tell_lines([say("demo.runs"), f"  {program_name()} diagnose {files}"])
+
+
+def _compare_runs(place: Bundle) -> None:
     """What works without any further package: evaluate and compare the bundled runs."""
     from assay.analysis.compare import compare
     from assay.analysis.evaluate import evaluate_run
     from assay.analysis.settings import Settings
     from assay.formats.reading import read_judgments, read_run
-    from assay.report.document import write
     from assay.report.views import comparison
 
     judgments = read_judgments(place.judgments)
     settings = Settings.of(judgments, None, "graded-012")
     systems = [evaluate_run(judgments, read_run(path), settings) for path in place.runs]
-    click.echo(write(comparison.table(compare(systems, all_pairs=True), brief=True), "table", language.current()))
+    _print(comparison.table(compare(systems, all_pairs=True), brief=True))

@@ -18,12 +18,13 @@ def command(ctx: click.Context) -> None:
     """Show which models are here when nothing else is asked."""
     if ctx.invoked_subcommand is not None:
         return
+    from assay.installation import install_command
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 
     for name, place, how in (
         ("minilm", find_minilm(), "assay env models get minilm"),
-        ("wordllama", wordllama_folder(), "pip install wordllama"),
+        ("wordllama", wordllama_folder(), install_command("text")),
     ):
         click.echo(f"{name:<9}  {place or tell(say('cli.not_here', command=how), language.current())}")
 

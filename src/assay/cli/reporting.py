@@ -41,8 +41,10 @@ def tell_written(text: str, place: str) -> None:
         options.tell_lines([say("report.wrote", place=place)], err=True)
 
 
-def write(results: Sequence[tuple[str, Result]], evidence: ReportEvidence, place: str) -> None:
-    """Write the report of results by their names, with what lies behind them."""
+def write(
+    results: Sequence[tuple[str, Result]], evidence: ReportEvidence, place: str, *, title: str = "", quiet: bool = False
+) -> None:
+    """Write the report of results by their names, with what lies behind them; with `quiet`, without a word."""
     from pathlib import Path
 
     from assay.analysis.evidence import LoadedResult
@@ -51,10 +53,11 @@ def write(results: Sequence[tuple[str, Result]], evidence: ReportEvidence, place
 
     loaded = [LoadedResult(result, name, Path(name).stem) for name, result in results]
     kind = format_of(None if place == "-" else place)
-    text = render_report(loaded, evidence, kind=kind, lang=language.current())
+    text = render_report(loaded, evidence, kind=kind, title=title, lang=language.current())
     if place != "-":
         write_atomically(place, text)
-    tell_written(text, place)
+    if not quiet:
+        tell_written(text, place)
 
 
 def write_fresh(

@@ -10,17 +10,50 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+# What the table of chunkers shows of all that is measured.
+CHUNKING = ("precision@5", "recall@5", "faithfulness")
+
 
 @dataclass(frozen=True)
 class Bundle:
-    """Where the parts of the collection are."""
+    """The collection in a folder, and where its parts are."""
 
-    judgments: Path
-    runs: tuple[Path, ...]
-    documents_file: Path
-    queries_file: Path
-    ladder: Path
-    chunking: Path
+    folder: Path
+
+    @property
+    def judgments(self) -> Path:
+        """Grades of documents."""
+        return self.folder / "judgments.qrels"
+
+    @property
+    def runs(self) -> tuple[Path, ...]:
+        """Lists of three simple systems."""
+        return tuple(self.folder / f"{name}.run" for name in ("keywords", "bm25", "ngrams"))
+
+    @property
+    def documents_file(self) -> Path:
+        """Texts of documents."""
+        return self.folder / "documents.jsonl"
+
+    @property
+    def queries_file(self) -> Path:
+        """Texts of queries."""
+        return self.folder / "queries.jsonl"
+
+    @property
+    def ladder(self) -> Path:
+        """The experiment over retrieval methods."""
+        return self.folder / "ladder.toml"
+
+    @property
+    def chunking(self) -> Path:
+        """The experiment over ways to cut documents."""
+        return self.folder / "chunking.toml"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (self.judgments, *self.runs, self.documents_file, self.queries_file, self.ladder, self.chunking)
 
     @property
     def documents(self) -> int:
@@ -39,9 +72,4 @@ def _lines(path: Path) -> int:
 
 def collection() -> Bundle:
     """Find the bundled files."""
-    folder = Path(str(files("assay.demo") / "data"))
-    runs = tuple(folder / f"{name}.run" for name in ("keywords", "bm25", "ngrams"))
-    return Bundle(
-        folder / "judgments.qrels", runs, folder / "documents.jsonl", folder / "queries.jsonl", folder / "ladder.toml",
-        folder / "chunking.toml",
-    )  # fmt: skip
+    return Bundle(Path(str(files("assay.demo") / "data")))

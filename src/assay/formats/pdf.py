@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assay.data.limits import PDF_MEGABYTES, PDF_SECONDS
-from assay.errors import InputError, UsageError, cause
+from assay.errors import InputError, MissingPackage, cause
 from assay.formats.containment import Refused, Stopped, shared
 from assay.messages import say
 
@@ -42,9 +42,7 @@ def _refuse_without_package(path: Path) -> None:
     from importlib.util import find_spec
 
     if find_spec("pypdf") is None:
-        raise UsageError(
-            say("{path}: reading PDF files needs a package: pip install 'assay-eval[pipeline]'", path=str(path))
-        )
+        raise MissingPackage(say("reading {path}", path=str(path)), "pypdf", "pipeline")
 
 
 def extract(data: bytes) -> bytes:

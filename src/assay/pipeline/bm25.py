@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import UsageError
+from assay.errors import MissingPackage, UsageError
 from assay.messages import say
 from assay.pipeline.retrieval import ProgressCallback, Ranked, Retriever, Single, ignore_progress, top_places
-from assay.pipeline.stages import Setup, at_least, method, needs_package
+from assay.pipeline.stages import Setup, at_least, method
 from assay.pipeline.terms import query_words, words
 from assay.text.segmentation import segmenter
 
@@ -137,5 +137,5 @@ def _package() -> Any:
     try:
         import bm25s
     except ImportError:
-        raise needs_package("bm25", "bm25s") from None
+        raise MissingPackage("bm25", "bm25s", "pipeline") from None
     return bm25s

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from assay.errors import InputError, UsageError, excerpt
+from assay.errors import InputError, MissingPackage, UsageError, excerpt
 from assay.llm.calls import Call
 from assay.messages import say
 from assay.pipeline.external import answer_of
 from assay.pipeline.records import Chunk, Document
 from assay.pipeline.sources import source_digest
-from assay.pipeline.stages import Setup, at_least, identity_of, load, method, needs_package
+from assay.pipeline.stages import Setup, at_least, identity_of, load, method
 from assay.text.embeddings import embed_all
 from assay.text.sentences import sentences
 
@@ -128,7 +128,7 @@ def _splitter(name: str, size: int, overlap: int) -> Chunker:
     try:
         import semantic_text_splitter
     except ImportError:
-        raise needs_package(say("this chunker"), "semantic-text-splitter") from None
+        raise MissingPackage(say("this chunker"), "semantic-text-splitter", "pipeline") from None
     at_least("size", size, 1)
     at_least("overlap", overlap, 0)
     if overlap >= size:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from assay.errors import AssayError, InputError, UsageError, excerpt
+from assay.errors import AssayError, InputError, MissingPackage, UsageError, excerpt
 from assay.llm.calls import Call, rerank_base, rerank_call
 from assay.messages import say, word
 from assay.pipeline.external import answer_of
 from assay.pipeline.records import Scored, add_money
 from assay.pipeline.sources import file_digest, prices, source_digest
-from assay.pipeline.stages import IdentifiedEmbedder, Setup, at_least, identity_of, load, method, needs_package
+from assay.pipeline.stages import IdentifiedEmbedder, Setup, at_least, identity_of, load, method
 from assay.text.embeddings import embed_all
 from assay.text.model_files import load_tokenizer
 
@@ -94,7 +94,7 @@ class CrossEncoder:
         try:
             import onnxruntime
         except ImportError:
-            raise needs_package(say("a cross-encoder"), "onnxruntime", "onnx") from None
+            raise MissingPackage(say("a cross-encoder"), "onnxruntime", "onnx") from None
         places = [folder / "model.onnx", folder / "onnx" / "model.onnx"]
         model = next((place for place in places if place.is_file()), None)
         if model is None or not (folder / "tokenizer.json").is_file():

@@ -271,15 +271,3 @@ def at_least(name: str, value: float, low: float) -> None:
     """Refuse a number that is too small."""
     if value < low:
         raise UsageError(say("{name} = {value:g}: expected {low:g} or more", name=name, value=value, low=low))
-
-
-def needs_package(what: str, package: str, extra: str = "pipeline") -> UsageError:
-    """The error of an optional part that is not installed."""
-    return UsageError(
-        say(
-            "{what} needs the package {package}: pip install 'assay-eval[{extra}]'",
-            what=what,
-            package=package,
-            extra=extra,
-        )
-    )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import InputError, UsageError
+from assay.errors import InputError, MissingPackage, UsageError
 from assay.messages import say
 from assay.pipeline.retrieval import Index, ProgressCallback, Ranked, Retriever, Single, ignore_progress, top_places
-from assay.pipeline.stages import Setup, identity_of, method, needs_package
+from assay.pipeline.stages import Setup, identity_of, method
 from assay.text.embeddings import embed_all
 
 if TYPE_CHECKING:
@@ -140,5 +140,5 @@ def _usearch() -> Any:
     try:
         from usearch import index
     except ImportError:
-        raise needs_package(say("approximate search"), "usearch", "usearch") from None
+        raise MissingPackage(say("approximate search"), "usearch", "usearch") from None
     return index

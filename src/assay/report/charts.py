@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UsageError, clean
+from assay.errors import MissingPackage, UsageError, clean
 from assay.messages import Lang, say, tell
 from assay.report.svg import tidy
 from assay.report.tables import width
@@ -66,9 +66,7 @@ def _converter() -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise UsageError(
-            say("charts need the package {name}: pip install 'assay-eval[report]'", name="vl-convert-python")
-        ) from None
+        raise MissingPackage(say("a chart"), "vl-convert-python", "report") from None
     return vl_convert
 
 
@@ -76,9 +74,7 @@ def _altair() -> Any:
     try:
         import altair as alt
     except ImportError:
-        raise UsageError(
-            say("charts need the package {name}: pip install 'assay-eval[report]'", name="altair")
-        ) from None
+        raise MissingPackage(say("a chart"), "altair", "report") from None
     return alt
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from assay.messages import Lang, say, tell
 from assay.report import wrapping
 
-_WIDTH = 110
+COLUMNS = 110  # of a sentence on a terminal
 width = wrapping.width
 
 
@@ -73,8 +73,9 @@ def plain(cell: str | Cell) -> Cell:
     return cell if isinstance(cell, Cell) else Cell(cell)
 
 
-def wrap(text: str, indent: str = "") -> list[str]:
+def wrap(text: str, indent: str = "", columns: int = COLUMNS) -> list[str]:
     """Break a text into lines for a terminal, Latin text at blanks only."""
     if wrapping.has_chinese(text):
-        return wrapping.wrap(text, _WIDTH, further=indent) or [""]
-    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
+        return wrapping.wrap(text, columns, further=indent) or [""]
+    lines = textwrap.wrap(text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return lines or [""]

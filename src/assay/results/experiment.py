@@ -200,6 +200,16 @@ class Findings(Record):
         difference = Interval(change, None, None, mean.confidence_level, mean.method, mean.n)
         return PairTest(name, self.baseline, difference, quality.pvalue, quality.pvalue, quality.verdict)
 
+    @property
+    def choice(self) -> str:
+        """The combination to take: the best one where it is shown to be better than the baseline, else the baseline."""
+        best = self.conclusion
+        test = best.against_baseline
+        shown = best.holdout == "confirmed" or (
+            best.holdout == "none" and test is not None and test.decision == "better"
+        )
+        return best.best[0] if len(best.best) == 1 and shown else self.baseline
+
     def edge(self, cost: Literal["latency", "money"]) -> tuple[Row, ...]:
         """Combinations of the front that none of them beats in quality and this cost, the cheapest first."""
         sign = -1.0 if self.conclusion.lower else 1.0

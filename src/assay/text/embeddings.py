@@ -104,6 +104,7 @@ def _load(name: str) -> Embedder:
 
 def _by_language(texts: list[str]) -> EmbedderChoice:
     """Minilm knows English best, if its weights are here; wordllama knows Chinese too and needs nothing but itself."""
+    from assay.installation import install_command
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
 
@@ -116,7 +117,10 @@ def _by_language(texts: list[str]) -> EmbedderChoice:
     if find_minilm() is not None:
         return EmbedderChoice(_load("minilm"), say("embeddings.no_wordllama"))
     raise UsageError(
-        say("no embeddings are installed: pip install 'assay-eval[text]', or run assay env models get minilm")
+        say(
+            "no embedding model is installed: {command}, or: assay env models get minilm",
+            command=install_command("text"),
+        )
     )
 
 

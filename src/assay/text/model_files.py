@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import InputError, UsageError, cause
+from assay.errors import InputError, MissingPackage, cause
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def load_tokenizer(path: str) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise UsageError(say("embeddings need the package tokenizers: pip install 'assay-eval[text]'")) from None
+        raise MissingPackage(say("an embedding model"), "tokenizers", "text") from None
     try:
         return Tokenizer.from_file(path)
     except Exception as error:  # noqa: BLE001  # the package raises plain Exception

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.errors import UsageError
-from assay.messages import say
+from assay.errors import MissingPackage
 from assay.text.model_files import load_tokenizer, read_tensors
 
 if TYPE_CHECKING:
@@ -87,5 +86,5 @@ def load_wordllama() -> WordLlama:
     """Load the vectors once."""
     folder = wordllama_folder()
     if folder is None:
-        raise UsageError(say("the package wordllama is not installed: pip install 'assay-eval[text]'"))
+        raise MissingPackage("wordllama", "wordllama", "text")
     return WordLlama(folder)

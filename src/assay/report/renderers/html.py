@@ -11,7 +11,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from assay.errors import UsageError
+from assay.errors import MissingPackage
 from assay.messages import Lang, say, tell
 from assay.report import charts
 from assay.report.blocks import Block, Cases, Chart, Drilldown, Facts, Fold, Heading, Lines, Section, Verdict
@@ -68,7 +68,7 @@ def _jinja() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise UsageError(say("HTML reports need the package jinja2: pip install 'assay-eval[report]'")) from None
+        raise MissingPackage(say("an HTML report"), "jinja2", "report") from None
     return jinja2
 
 

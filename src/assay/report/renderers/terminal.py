@@ -8,7 +8,7 @@ from assay.errors import clean
 from assay.messages import tell
 from assay.report.blocks import Heading, Verdict
 from assay.report.simple import Simple, simplify_all
-from assay.report.tables import Cell, Table, plain, width, wrap
+from assay.report.tables import COLUMNS, Cell, Table, plain, width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from assay.report.blocks import Block
 
 
-def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", **_: str) -> str:
-    """Write a document; parts without content leave no gap."""
-    return "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang)))
+def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", columns: int = COLUMNS, **_: str) -> str:
+    """Write a document, its sentences no wider than `columns`; parts without content leave no gap."""
+    return "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang, columns)))
 
 
-def _block(block: Simple, lang: Lang) -> str:
+def _block(block: Simple, lang: Lang, columns: int) -> str:
     if isinstance(block, Table):
         return table(block.translate(lang))
     if isinstance(block, Heading):
         text = clean(tell(block.text, lang))
         return f"{text}\n{'=' * width(text)}\n"
     if isinstance(block, Verdict):
-        return "".join(f"{line}\n" for line in wrap(clean(tell(block.text, lang))))
+        return "".join(f"{line}\n" for line in wrap(clean(tell(block.text, lang)), columns=columns))
     mark = "- " if block.listed else ""
     told = [mark + clean(tell(line, lang)) for line in block.lines]
-    return "".join(f"{line}\n" for text in told for line in wrap(text, "  " if mark else ""))
+    return "".join(f"{line}\n" for text in told for line in wrap(text, "  " if mark else "", columns))
 
 
 def table(given: Table) -> str:

@@ -153,9 +153,13 @@ def stages(found: Mapping[str, tuple[str, ...]]) -> list[Block]:
         for name, ids in found.items()
     )  # fmt: skip
     headers = tuple(say(f"column.{name}") for name in ("stage", "samples", "share", "examples"))
+    return [Table(headers, rows, caption=say("answers.stages"), texts=(3,)), Lines(advice(found))]
+
+
+def advice(found: Mapping[str, tuple[str, ...]]) -> tuple[Said, ...]:
+    """What to do about the samples that went wrong, a line for each stage."""
     wrong = [(name, ids) for name, ids in found.items() if name and name not in FINE_STAGES]
-    advice = tuple(say(f"advice.{name}", n=len(ids)) for name, ids in wrong)
-    return [Table(headers, rows, caption=say("answers.stages"), texts=(3,)), Lines(advice)]
+    return tuple(say(f"advice.{name}", n=len(ids)) for name, ids in wrong)
 
 
 def _examples(ids: Sequence[str]) -> Said:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.installation import install_command
 from assay.messages import Said, say
 from assay.report.blocks import Block, Lines
 from assay.report.tables import Table
@@ -38,4 +39,4 @@ def _state(missing: tuple[str, ...]) -> Said:
 
 
 def _fetch(model: str) -> str:
-    return "assay env models get minilm" if model == "minilm" else "pip install wordllama"
+    return "assay env models get minilm" if model == "minilm" else install_command("text")

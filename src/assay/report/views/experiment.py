@@ -14,7 +14,7 @@ from assay.report.views import conclusion
 from assay.report.views.scores import definitions, name_method
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Row
     from assay.stats.intervals import Interval
@@ -75,18 +75,65 @@ def summary(found: Findings) -> Table:
     return Table(headers, rows, names=2 if found.labels else 1)
 
 
+def ladder(found: Findings) -> Table:
+    """The deciding measure with its interval and its p, the latency and the front: what a choice needs at a glance."""
+    first = found.measure
+    headers = (
+        say("column.system"), title_of(first, methods_of(found, first)), say("column.interval", level=0.95),
+        say("column.from_baseline", baseline=found.baseline), say(LATENCY["p95"]), say("column.front"),
+    )  # fmt: skip
+
+    def cells(row: Row) -> tuple[str | Cell, ...]:
+        mean = _deciding(row.quality.get(first), strong=_leads(found, row))
+        return (*mean, _latency(row, "p95"), FRONT if row.pareto else "")
+
+    return Table(headers, _rows(found, len(headers), cells))
+
+
+def side_by_side(found: Findings, labels: Sequence[str]) -> Table:
+    """Some measures of every combination beside its latency and the time that its index took."""
+    chosen = [label for label in labels if label in found.measures]
+    titles = [title_of(label, methods_of(found, label)) for label in chosen]
+    headers = (say("column.system"), *titles, say(LATENCY["p95"]), say("column.build"))
+
+    def cells(row: Row) -> tuple[str | Cell, ...]:
+        built = "" if row.index is None else three_digits(row.index.build_seconds)
+        return (*(_cell(row.quality.get(label)) for label in chosen), _latency(row, "p95"), built)
+
+    return Table(headers, _rows(found, len(headers), cells))
+
+
+def _rows(
+    found: Findings, size: int, cells: Callable[[Row], tuple[str | Cell, ...]]
+) -> tuple[tuple[str | Cell, ...], ...]:
+    """A row for each combination; one that failed says so and is empty."""
+    failed: tuple[str | Cell, ...] = (_failed(), *("" for _ in range(size - 2)))
+    return tuple((row.name, *(cells(row) if row.done else failed)) for row in found.combinations)
+
+
+def _failed() -> Cell:
+    return Cell(say("experiment.failed"), tone="bad")
+
+
+def _deciding(quality: Quality | None, *, strong: bool) -> tuple[str | Cell, ...]:
+    """The mean of the deciding measure, its interval, and the p-value of its difference from the baseline's."""
+    mean = _cell(quality, strong=strong)
+    return (mean, "", "") if quality is None else (mean, between(quality.mean), pvalue(quality.pvalue))
+
+
+def _latency(row: Row, name: str) -> str:
+    return "" if row.latency_ms.get(name) is None else f"{row.latency_ms[name]:,.1f}"
+
+
 def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str | Cell, ...]:
     label = [found.labels.get(row.name, "")] if found.labels else []
     if not row.done:
-        failed = Cell(say("experiment.failed"), tone="bad")
-        return (row.name, *label, failed, *("" for _ in range(len(others) + 4 + len(LATENCY))))
-    quality = row.quality.get(first)
+        return (row.name, *label, _failed(), *("" for _ in range(len(others) + 4 + len(LATENCY))))
     cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
-        row.name, *label, _cell(quality, strong=len(found.done) > 1 and row.name in found.conclusion.best),
-        "" if quality is None else between(quality.mean), "" if quality is None else pvalue(quality.pvalue),
+        row.name, *label, *_deciding(row.quality.get(first), strong=_leads(found, row)),
         *(_cell(row.quality.get(name)) for name in others),
-        *("" if row.latency_ms.get(name) is None else f"{row.latency_ms[name]:,.1f}" for name in LATENCY), cost,
+        *(_latency(row, name) for name in LATENCY), cost,
         FRONT if row.pareto else "",
     )  # fmt: skip
 
@@ -188,17 +235,32 @@ def title_of(label: str, methods: list[str]) -> str:
 
 def sentences(found: Findings) -> list[Said]:
     """Say what the table shows."""
-    first = found.scores[0] if found.scores else None
-    n, protocol = (0, "") if first is None else (first.judged, str(first.protocol))
-    said = [say("experiment.summary_one", n=n, protocol=protocol)]
-    if len(found.done) > 1:
-        marks = daggers(found.baseline, found.alpha)
-        said = [say("experiment.summary", n=n, protocol=protocol, marks=marks)]
-    said += [] if first is None else definitions(first)
+    said = [basis(found), *(definitions(found.scores[0]) if found.scores else [])]
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
     ]
     return [*said, *outcome(found), *rest]
+
+
+def basis(found: Findings) -> Said:
+    """Say on how many queries and by which rules the numbers stand, and what the marks mean."""
+    first = found.scores[0] if found.scores else None
+    n, protocol = (0, "") if first is None else (first.judged, str(first.protocol))
+    if len(found.done) < 2:  # noqa: PLR2004
+        return say("experiment.summary_one", n=n, protocol=protocol)
+    return say("experiment.summary", n=n, protocol=protocol, marks=daggers(found.baseline, found.alpha))
+
+
+def front(found: Findings) -> list[Said]:
+    """Say which combinations none beats in quality, latency and money, where there are several."""
+    names = [row.name for row in found.done if row.pareto]
+    unsure = [row.name for row in found.done if row.within_noise]
+    said = [say("experiment.front", measure=found.measure, names=names)] if len(found.done) > 1 else []
+    return [*said, *([say("experiment.front_noise", names=unsure)] if unsure else [])]
+
+
+def _leads(found: Findings, row: Row) -> bool:
+    return len(found.done) > 1 and row.name in found.conclusion.best
 
 
 def outcome(found: Findings) -> list[Said]:
@@ -212,10 +274,7 @@ def outcome(found: Findings) -> list[Said]:
         said += [] if (told := conclusion.on_holdout(best)) is None else [told]
     elif len(done) > 1:
         said.append(say("experiment.no_holdout", n=len(done)))
-    names = [row.name for row in done if row.pareto]
-    said += [say("experiment.front", measure=found.measure, names=names)] if len(done) > 1 else []
-    unsure = [row.name for row in done if row.within_noise]
-    said += [say("experiment.front_noise", names=unsure)] if unsure else []
+    said += front(found)
     embedders = _embedders(done)
     return [*said, say("experiment.embedders", names=embedders)] if embedders else said
 

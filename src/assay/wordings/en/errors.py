@@ -11,6 +11,7 @@ TEXTS = {
     "error.listed_twice": "document {doc} is listed twice for query {query}",
     "error.judged_twice": "document {doc} is judged twice for query {query}",
     "error.on_two_lines": "{message} (lines {first} and {second})",
+    "error.needs_package": "{what} needs the package {package}: {command}",
     "error.no_file": "no such file",
     "error.check_spelling": "check the spelling; '-' reads standard input",
     "error.remove_or_dedupe": "remove one of them, or use --dedupe (dedupe=True) to keep the first",

@@ -307,6 +307,7 @@ TEXTS = {
     "option.source": "The file to read.",
     "option.convert.output": "The file to write: .qrels, .run, .txt, .json, .jsonl, .csv, .tsv or .parquet.",
     "option.demo.output": "Where results go.",
+    "option.demo.verbose": "Print every table of every part, not just one screen.",
     "option.env.models.get.name": "The model: minilm.",
     "option.failed": "Those that failed (filtered, truncated ...): they are asked again.",
     "option.model": "Those of a model.",

@@ -11,6 +11,7 @@ TEXTS = {
     "error.listed_twice": "查询 {query} 的文档 {doc} 被列出两次",
     "error.judged_twice": "查询 {query} 的文档 {doc} 被标注两次",
     "error.on_two_lines": "{message}（第 {first} 行和第 {second} 行）",
+    "error.needs_package": "{what}：缺少 {package} 包，安装命令：{command}",
     "error.no_file": "没有这个文件",
     "error.check_spelling": "请检查拼写；'-' 表示标准输入",
     "error.remove_or_dedupe": "删去其中一个，或用 --dedupe（dedupe=True）只保留第一个",

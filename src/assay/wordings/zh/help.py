@@ -307,6 +307,7 @@ TEXTS = {
     "option.source": "要读取的文件。",
     "option.convert.output": "要写入的文件：.qrels、.run、.txt、.json、.jsonl、.csv、.tsv 或 .parquet。",
     "option.demo.output": "结果写入的文件夹。",
+    "option.demo.verbose": "输出每一部分的全部表格，而不只是一屏。",
     "option.env.models.get.name": "模型：minilm。",
     "option.failed": "失败的回复（被过滤、被截断等）：会重新请求。",
     "option.model": "某个模型的回复。",

@@ -11,7 +11,7 @@ TEXTS = {
     "no documents among its files ({names})": "其中的文件（{names}）都不是文档",
     "the folder has no files": "文件夹中没有文件",
     "expected {suffixes} files": "应为 {suffixes} 文件",
-    "{path}: reading PDF files needs a package: pip install 'assay-eval[pipeline]'": "{path}：读取 PDF 需要安装软件包：pip install 'assay-eval[pipeline]'",
+    "reading {path}": "读取 {path}",
     "the PDF has no text": "该 PDF 中没有文本",
     "if it is a scan, recognise its text first, or remove the file": "如果是扫描件，请先进行文字识别，或移除该文件",
     # The experiment file
@@ -64,7 +64,6 @@ TEXTS = {
     "{method} needs {name}": "{method} 需要 {name}",
     "{name} = {value:g}: expected {low:g} or more": "{name} = {value:g}：应不小于 {low:g}",
     "{name} cannot be imported: {error}": "无法导入 {name}：{error}",
-    "{what} needs the package {package}: pip install 'assay-eval[{extra}]'": "{what} 需要 {package} 包：pip install 'assay-eval[{extra}]'",
     "this chunker": "该分块方法",
     "a cross-encoder": "交叉编码器",
     "approximate search": "近似检索",

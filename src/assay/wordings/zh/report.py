@@ -171,8 +171,8 @@ TEXTS = {
     "cannot tell the format of {place!r}: use {suffixes}": "无法判断 {place!r} 的格式：请使用 {suffixes}",
     "{kind}: expected one of {names}": "{kind}：应为 {names} 之一",
     "a chart refers to something outside itself: {text}": "图表引用了自身以外的内容：{text}",
-    "HTML reports need the package jinja2: pip install 'assay-eval[report]'": "HTML 报告需要 jinja2：pip install 'assay-eval[report]'",
-    "charts need the package {name}: pip install 'assay-eval[report]'": "图表需要 {name}：pip install 'assay-eval[report]'",
+    "an HTML report": "HTML 报告",
+    "a chart": "图表",
     "chart": "图表",
     "assay report RESULT --chart lists them": "assay report RESULT --chart 列出全部图表",
     # What is shown about the best of several

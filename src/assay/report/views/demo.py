@@ -1,0 +1,61 @@
+"""What the demo looks like: one screen with what a newcomer should see, or every table of every part."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from assay.demo import CHUNKING
+from assay.messages import say
+from assay.report.blocks import Block, Heading, Lines, Verdict
+from assay.report.views import answers, diagnosis, experiment
+from assay.results.answers import by_stage
+
+if TYPE_CHECKING:
+    from assay.analysis.demonstration import Demonstration
+    from assay.demo import Bundle
+    from assay.results.experiment import Findings
+
+
+def about(place: Bundle) -> list[Block]:
+    """Say what the collection is."""
+    return [Lines((say("demo.about", documents=place.documents, queries=place.queries), say("demo.made_for")))]
+
+
+def screen(found: Demonstration) -> list[Block]:
+    """The ladder, the chunkers, the answers in a few lines, and what to do."""
+    ladder, chunking = found.ladder.findings, found.chunking.findings
+    return [
+        replace(experiment.ladder(ladder), caption=say("demo.ladder")),
+        Lines((experiment.basis(ladder), *experiment.front(ladder))),
+        replace(experiment.side_by_side(chunking, CHUNKING), caption=say("demo.chunking")),
+        Lines((experiment.basis(chunking),)),
+        Lines(
+            (
+                say("demo.closer", name=ladder.winner),
+                diagnosis.line(found.diagnosis).text,
+                answers.line(found.answers).text,
+                *answers.advice(by_stage(found.answers.samples)),
+            )
+        ),
+        decision(ladder),
+    ]
+
+
+def table(found: Demonstration) -> list[Block]:
+    """Every table of every part."""
+    ladder, chunking = found.ladder.findings, found.chunking.findings
+    return [
+        Heading(say("demo.ladder")), *experiment.table(ladder),
+        Heading(say("demo.chunking")), *experiment.table(chunking),
+        *diagnosis.table(found.diagnosis), *answers.table(found.answers), decision(ladder),
+    ]  # fmt: skip
+
+
+def decision(found: Findings) -> Verdict:
+    """Say which system to take, with the evidence that there is for it; of a single one, only what it has."""
+    said = experiment.line(found)
+    if len(found.done) < 2:  # noqa: PLR2004
+        return said
+    key = "demo.keep" if found.choice == found.baseline else "demo.take"
+    return replace(said, text=say(key, name=found.choice, why=said.text))
