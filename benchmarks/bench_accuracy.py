@@ -113,7 +113,7 @@ def measure(base: str, path: str, calls: int, **more: Any) -> tuple[Any, list[di
     """A load, what the server wrote down of it, and what the network takes at the same pace."""
     network = assay.bench(f"{base}/nothing", runs=calls // 2, **more).loads[0].latency_ms
     read_log(base)
-    asked = {"stream": True, "bodies": [BODY]} if path == "stream" else {}
+    asked: dict[str, Any] = {"stream": True, "bodies": [BODY]} if path == "stream" else {}
     load = assay.bench(f"{base}/{path}", runs=calls, **more, **asked).loads[0]
     assert network is not None and network.p50.estimate is not None
     return load, read_log(base)[-calls:], network.p50.estimate  # without the warm-up

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.analysis.check_files import check_files
     from assay.analysis.compare import compare
     from assay.analysis.diagnose import diagnose, diagnose_result
-    from assay.analysis.economics import PricedMethod, cost
+    from assay.analysis.economics import cost
     from assay.analysis.environment import describe_environment
     from assay.analysis.evaluate import evaluate
     from assay.analysis.experiment_runner import run_experiment
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs, pool
     from assay.analysis.plan_comparison import plan_comparison
+    from assay.analysis.priced_methods import PricedMethod
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -79,7 +80,7 @@ _HOMES = {
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
     "diagnose_result": "assay.analysis.diagnose",
-    "PricedMethod": "assay.analysis.economics",
+    "PricedMethod": "assay.analysis.priced_methods",
     "cost": "assay.analysis.economics",
     "evaluate": "assay.analysis.evaluate",
     "NotWorse": "assay.analysis.gate_rules",

@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.analysis.economics import REFERENCES, PricedMethod, cost, fastest_load, money
+from assay.analysis.economics import cost, fastest_load, money
+from assay.analysis.priced_methods import REFERENCES, PricedMethod
 from assay.analysis.roi import gain_of, roi
 from assay.errors import InputError, UnknownName, UsageError
 from assay.llm.prices import PriceTable
 from assay.report.document import write
 from assay.report.views import money as money_view
 from assay.results.bench import Bench
+from assay.results.experiment import Findings, Quality, Row, StageTime
 from assay.results.money import Band, Gain
 from assay.results.result import decode_result
+from assay.stats.intervals import Interval
 
 DAY = date(2026, 11, 16)
 
@@ -239,6 +242,105 @@ def test_throughput_comes_from_the_load_with_as_many_candidates():
 )  # fmt: skip
 def test_money_is_shown_with_digits_that_say_something(value, currency, shown):
     assert money(value, currency) == shown
+
+
+# Stages ---------------------------------------------------------------------------------------------------------------
+
+STAGES = """
+queries_per_day = 1000
+documents_per_query = 20
+
+[method.rag.embed]
+price = 0.02
+input_tokens = 15
+
+[method.rag.rerank]
+price_per_search = 0.002
+
+[method.rag.generate]
+model = "gpt-4o-mini"
+input_tokens = 3000
+cached_tokens = 1000
+output_tokens = 250
+"""
+# By hand: 15 tokens at 0.02; one search; 2,000 tokens at 0.15, 1,000 cached ones at 0.075, 250 written at 0.60.
+BY_HAND = {
+    "embed": 15 * 0.02 / 1e6, "rerank": 0.002, "generate": (2000 * 0.15 + 1000 * 0.075 + 250 * 0.60) / 1e6,
+}  # fmt: skip
+
+
+def test_an_answer_costs_the_sum_of_its_stages(tmp_path, call):
+    (tmp_path / "costs.toml").write_text(STAGES)
+    found = cost(tmp_path / "costs.toml", day=DAY).of("rag")
+    assert {stage.stage: stage.per_query for stage in found.stages} == pytest.approx(BY_HAND)
+    assert found.per_query == pytest.approx(sum(BY_HAND.values()))
+    assert found.per_day == pytest.approx(1000 * sum(BY_HAND.values()))
+    rows = cost(tmp_path / "costs.toml", day=DAY).to_rows()
+    assert [row["stage"] for row in rows] == ["", "embed", "rerank", "generate", ""]
+    for lang, total in (("en", "total"), ("zh", "合计")):
+        code, out, _ = call("cost", str(tmp_path / "costs.toml"), "--lang", lang)
+        assert code == 0 and total in out and "$0.00253" in out
+
+
+def test_one_stage_that_is_not_known_leaves_the_whole_unknown():
+    found = cost({"rag": {"embed": {"price": 1.0, "input_tokens": 5}, "generate": {"model": "nobody", "tokens": 9}}})
+    assert found.of("rag").per_query is None
+    assert found.of("rag").stages[0].per_query == pytest.approx(5e-6)
+
+
+def test_batch_jobs_pay_their_share_of_every_price():
+    given = {"model": "gpt-4o-mini", "input_tokens": 3000, "cached_tokens": 1000, "output_tokens": 250}
+    found = cost({"live": given, "batch": {**given, "batch": True}}, day=DAY)
+    assert found.of("batch").per_query == pytest.approx(found.of("live").per_query / 2)
+    unknown = cost({"x": {"model": "gpt-4o-2024-05-13", "input_tokens": 1, "batch": True}}, day=DAY).of("x")
+    assert unknown.per_query is None and "no batch price" in unknown.basis
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"price": 1.0, "tokens": 1, "input_tokens": 1}, {"price": 1.0, "input_tokens": 1, "batch": True},
+        {"price": 1.0, "input_tokens": 1, "cached_tokens": 2}, {"price": 1.0, "generate": {"price": 1.0}},
+    ],
+)  # fmt: skip
+def test_stages_and_tokens_that_make_no_sense_are_refused(given):
+    with pytest.raises(UsageError):
+        cost({"x": given})
+
+
+def test_an_experiment_costs_what_was_measured(tmp_path, call):
+    """50 queries: 500 tokens of queries for 0.001, reranking for 0.1, and answers whose server told no tokens."""
+    stages = (
+        StageTime("retrieve", 1.0, 2.0, 500, 0.001),
+        StageTime("rerank", 1.0, 2.0, 0, 0.1),
+        StageTime("generate", 1.0, 2.0, 100_000, 0.05, estimated=True, money_estimated=True),
+    )
+    mean = Quality(Interval(0.5, 0.4, 0.6, 0.95, "t", 50))
+    chosen = {"generate": {"method": "llm", "model": "gpt-4o-mini"}, "rerank": {"method": "endpoint", "model": "r"}}
+    done = {"quality": {"ndcg@10": mean}, "latency_ms": {"p95": 2.0}, "stages_chosen": chosen}
+    rows = (
+        Row("full", "done", stages=stages, cost_per_query=0.151 / 50, cost_estimated=True, **done),
+        Row("free", "done", stages=(StageTime("retrieve", 1.0, 2.0, 0, 0.0),), cost_per_query=0.0, **done),
+        Row("unpriced", "done", stages=(StageTime("generate", 1.0, 2.0, 10, None),), **done),
+        Row("broken", "failed", "no luck"),
+    )
+    findings = Findings(rows, "ndcg@10", ("ndcg@10",), "full", "full")
+    found = cost(findings, queries_per_day=1000)
+    assert [one.method for one in found.costs] == ["full", "free", "unpriced"]
+    full = found.of("full")
+    assert [stage.per_query for stage in full.stages] == pytest.approx([0.001 / 50, 0.1 / 50, 0.05 / 50])
+    assert [stage.tokens for stage in full.stages] == pytest.approx([10, 0, 2000])
+    assert (full.per_query, full.per_day, full.estimated) == (pytest.approx(0.00302), pytest.approx(3.02), True)
+    assert (found.of("free").per_query, found.of("unpriced").per_query) == (0.0, None)
+    halved = cost(findings, queries_per_day=1000, batch=True, day=DAY).of("full")
+    assert halved.stages[2].per_query == pytest.approx(0.05 / 50 / 2)
+    assert halved.stages[1].per_query is None and halved.per_query is None  # nobody lists a batch price of r
+    findings.save(tmp_path / "result.json")
+    code, out, _ = call("cost", str(tmp_path / "result.json"), "--queries-per-day", "1000", "-o", "cost.json")
+    assert code == 0 and "~$0.00302" in out and "~2,000" in out
+    assert call("gate", "cost.json", "--fail-over", "per_query=0.01")[0] == 0
+    assert call("gate", "cost.json", "--fail-over", "per_query=0.001")[0] == 1
+    assert "~$3.02" in call("cost", "cost.json", "--lang", "zh")[1]
 
 
 # Returns --------------------------------------------------------------------------------------------------------------

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from assay.analysis.experiment_cost import cost_of_experiment, sum_stages
+from assay.analysis.priced_methods import MOST, REFERENCES, PricedMethod, PricedStages
 from assay.analysis.protocols import load_protocol
 from assay.errors import InputError, UnknownName, UsageError, excerpt
+from assay.formats.detect import is_result_file
 from assay.formats.files import read_toml
 from assay.formats.results import read_record
 from assay.messages import Said, say
 from assay.results.bench import Bench
-from assay.results.money import Costs, MethodCost
+from assay.results.experiment import Findings
+from assay.results.money import Costs, MethodCost, StageCost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,86 +28,7 @@ if TYPE_CHECKING:
 
 _MILLION = 1_000_000
 _HOUR, _DAY = 3600, 86_400
-_TEXTS = ("name", "model", "url")
 _A_SEARCH = 100  # documents that a service bills as one search
-
-_MOST = 1e30  # of any number that is given, so that no product of them is infinite
-
-
-@dataclass(frozen=True)
-class PricedMethod:
-    """A way to rerank, and what is known of its cost.
-
-    By tokens: `price` per million (and `output_price`), or the `model` whose price is looked up (on the server at
-    `url`); `tokens` of a document with all that is sent along, `output_tokens` of a query, over `calls` a query, which
-    decides the tier where prices go by the length of a prompt. By request: `price_per_search`, paid for each of the
-    `calls` of a query and every 100 documents in it. By machine: `machine`, its price an hour, and
-    `throughput`, queries a second. Or `per_query` as it is.
-    """
-
-    name: str
-    price: float | None = None
-    output_price: float | None = None
-    model: str = ""
-    url: str = ""
-    tokens: float | None = None
-    output_tokens: float = 0.0
-    calls: float = 1.0
-    machine: float | None = None
-    throughput: float | None = None
-    per_query: float | None = None
-    price_per_search: float | None = None
-
-    def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            if value is None or entry.name in _TEXTS:
-                continue
-            least = 0 if entry.name not in {"throughput", "calls"} else math.ulp(0)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value < _MOST:
-                wrong = {"name": self.name, "key": entry.name, "value": value}
-                raise UsageError(
-                    say("{name}: {key} = {value!r}: expected a number above 0", **wrong)
-                    if least
-                    else say("{name}: {key} = {value!r}: expected a number, 0 or more", **wrong)
-                )
-        ways = [self.price is not None or bool(self.model), self.price_per_search is not None,
-                self.machine is not None, self.per_query is not None]  # fmt: skip
-        if sum(ways) > 1:
-            raise UsageError(
-                say(
-                    "{name}: give only one of price (or model), price_per_search, machine and per_query",
-                    name=self.name,
-                )
-            )
-        if self.machine is not None and self.throughput is None:
-            raise UsageError(
-                say(
-                    "{name}: a machine needs throughput, the queries it serves a second, or a bench file",
-                    name=self.name,
-                )
-            )
-        if (self.price is not None or self.model) and self.tokens is None:
-            raise UsageError(say("{name}: a price needs tokens, the number of tokens in a document", name=self.name))
-
-    @classmethod
-    def of(cls, name: str, given: Mapping[str, Any], *, also: Sequence[str] = ()) -> PricedMethod:
-        """Make a method of named values; `also` are keys that the caller has taken out, for whoever misspells one."""
-        known = [entry.name for entry in fields(cls) if entry.name != "name"]
-        for key in given:
-            if key not in known:
-                names = [*known, *also]
-                hint = say("the keys are {names}", names=names)
-                raise UnknownName(say("key of method {name}", name=name), key, names, hint=hint)
-        return cls(name, **given)
-
-
-# Published for 50 documents a query.
-REFERENCES = (
-    PricedMethod("cross-encoder", price=0.025, tokens=800),
-    PricedMethod("LLM pointwise", price=0.5, tokens=1000),
-    PricedMethod("LLM listwise", price=1.0, tokens=1000),
-)
 
 
 _SETTINGS = ("queries_per_day", "documents_per_query", "currency")
@@ -113,7 +37,7 @@ Described = tuple[str, Mapping[str, Any]]
 
 
 def cost(
-    methods: Sequence[PricedMethod | Described] | Mapping[str, Mapping[str, Any]] | Place = (),
+    methods: Sequence[PricedMethod | Described] | Mapping[str, Mapping[str, Any]] | Findings | Place = (),
     *,
     queries_per_day: float | None = None,
     documents_per_query: float | None = None,
@@ -121,24 +45,38 @@ def cost(
     currency: str | None = None,
     prices: PriceTable | Place | None = None,
     day: date | None = None,
+    batch: bool = False,
 ) -> Costs:
     """Set methods side by side; `reference` adds published figures of rerankers, scaled to these volumes.
 
     Methods are `PricedMethod`, {name: what is known of it} (with `bench`, a file of measured loads, for `throughput`),
     or a TOML file of them, which may set the volumes too; without any, there are the published figures. Volumes are
-    100,000 queries a day and 50 documents a query unless given, money is in USD. `prices` are those of models.
+    100,000 queries a day and 50 documents a query unless given, money is in USD. `prices` are those of models. A method
+    may have stages, {name: {stage: what is known of it}}, which are added up.
+
+    The findings of an experiment, or its result file, cost what was measured, stage by stage; with `batch`, what the
+    same calls would cost as batch jobs.
 
     >>> import assay
     >>> assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).of("cross-encoder").per_query
     0.001
     """
     own: dict[str, Any] = {}
+    if isinstance(methods, (str, os.PathLike)) and is_result_file(os.fspath(methods)):
+        methods = read_record(methods, Findings, say("experiment"), hint=say("make one: assay run experiment.toml"))
+    if isinstance(methods, Findings):
+        if reference or documents_per_query is not None or (currency or "USD") != "USD":
+            raise UsageError(say("the costs of an experiment are measured, in USD: only the queries a day can be set"))
+        volume = _USUAL["queries_per_day"] if queries_per_day is None else queries_per_day
+        return cost_of_experiment(methods, volume, _price_table(prices) if batch else None, day)
+    if batch:
+        raise UsageError(say("batch jobs of an experiment are meant: of a method, say batch = true beside its model"))
     if isinstance(methods, (str, os.PathLike)):
         own, methods = read_methods(methods)
     asked = {"queries_per_day": queries_per_day, "documents_per_query": documents_per_query, "currency": currency}
     settled = {**_USUAL, **own, **{name: value for name, value in asked.items() if value is not None}}
     for name in _SETTINGS[:2]:
-        if not 0 < settled[name] < _MOST:
+        if not 0 < settled[name] < MOST:
             raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=settled[name]))
     rows, notes = price_methods(methods, settled["documents_per_query"])
     names = [method.name for method in rows]
@@ -149,7 +87,7 @@ def cost(
     table = _price_table(prices)
     job = _Job(settled["queries_per_day"], settled["documents_per_query"], settled["currency"], table, day)
     found = [MethodCost(say("cost.none"), 0.0, 0.0, "")]
-    found += [job.cost(method) for method in rows]
+    found += [job.cost_of(method) for method in rows]
     if reference or not rows:
         found += [job.by_price(method, method.price, 0.0, say("cost.reference")) for method in REFERENCES]
     volumes = (settled["documents_per_query"], settled["queries_per_day"])
@@ -171,7 +109,7 @@ _USUAL: dict[str, Any] = {"queries_per_day": 100_000, "documents_per_query": 50,
 def _price_table(given: PriceTable | Place | None) -> PriceTable | None:
     from assay.llm.prices import PriceTable
 
-    return PriceTable.load(given) if isinstance(given, (str, os.PathLike)) else given
+    return PriceTable.load(given) if isinstance(given, (str, os.PathLike)) else given or PriceTable.load()
 
 
 def read_methods(place: Place) -> tuple[dict[str, Any], list[Described]]:
@@ -198,12 +136,24 @@ def read_costs(place: Place) -> Costs:
 
 def price_methods(
     given: Sequence[PricedMethod | Described] | Mapping[str, Mapping[str, Any]], documents: float
-) -> tuple[list[PricedMethod], list[Said]]:
+) -> tuple[list[PricedMethod | PricedStages], list[Said]]:
     """Make methods of what is known of them; a bench file gives the throughput, which is noted."""
     listed = list(given.items()) if isinstance(given, Mapping) else list(given)
     notes: list[Said] = []
-    found = [one if isinstance(one, PricedMethod) else _method(*one, documents, notes) for one in listed]
+    found = [one if isinstance(one, PricedMethod) else _priced(*one, documents, notes) for one in listed]
     return found, notes
+
+
+def _priced(
+    name: str, known: Mapping[str, Any], documents: float, notes: list[Said]
+) -> PricedMethod | PricedStages:  # fmt: skip
+    """A method, or one of several stages where tables stand in it: [method.NAME.STAGE]."""
+    tables = [isinstance(value, Mapping) for value in known.values()]
+    if not any(tables):
+        return _method(name, known, documents, notes)
+    if not all(tables):
+        raise UsageError(say("{name}: what is known stands in its stages, or there are no stages", name=name))
+    return PricedStages(name, tuple(_method(stage, values, documents, notes) for stage, values in known.items()))
 
 
 def _method(name: str, known: Mapping[str, Any], documents: float, notes: list[Said]) -> PricedMethod:
@@ -242,6 +192,19 @@ class _Job:
         self.queries, self.documents, self.currency, self.prices, self.day = queries, documents, currency, prices, day
         self.warnings: list[Said] = []
 
+    def cost_of(self, method: PricedMethod | PricedStages) -> MethodCost:
+        """What a method costs; one of several stages their sum, unknown where one of them is."""
+        if isinstance(method, PricedMethod):
+            return self.cost(method)
+        stages = tuple(self._stage(stage) for stage in method.stages)
+        return sum_stages(method.name, stages, self.queries)
+
+    def _stage(self, stage: PricedMethod) -> StageCost:
+        found = self.cost(stage)
+        by_tokens = stage.price is not None or stage.model
+        tokens = stage.read(self.documents) + stage.output_tokens if by_tokens else None
+        return StageCost(stage.name, found.per_query, found.per_day, found.basis, tokens)
+
     def cost(self, method: PricedMethod) -> MethodCost:
         if method.per_query is not None:
             return MethodCost(method.name, method.per_query, method.per_query * self.queries, say("cost.fixed"))
@@ -256,16 +219,21 @@ class _Job:
         return self.by_price(method, method.price, method.output_price, say("cost.given"))
 
     def by_price(
-        self, method: PricedMethod, price: float | None, output_price: float | None, basis: Said
-    ) -> MethodCost:
+        self, method: PricedMethod, price: float | None, output_price: float | None, basis: Said,
+        cached_price: float | None = None,
+    ) -> MethodCost:  # fmt: skip
         """Tokens times their price; unknown, with the reason, when a price that is needed is not known."""
-        asked = (method.tokens or 0.0) * self.documents
+        asked, cached = method.read(self.documents), method.cached_tokens
         if price is None:
             return _unknown(method, say("cost.lacks_price"))
         if method.output_tokens and output_price is None:
             lacks = say("cost.lacks_output_of", model=method.model) if method.model else say("cost.lacks_output_price")
             return _unknown(method, lacks, price)
-        money = (asked * price + method.output_tokens * (output_price or 0.0)) / _MILLION
+        if cached > asked:
+            raise UsageError(say("{name}: more tokens are cached than read", name=method.name))
+        known = cached_price if method.cached_price is None else method.cached_price
+        cheaper = cached * (price if known is None else known)
+        money = ((asked - cached) * price + cheaper + method.output_tokens * (output_price or 0.0)) / _MILLION
         return MethodCost(method.name, money, money * self.queries, basis, price, method.tokens)
 
     def _by_model(self, method: PricedMethod) -> MethodCost:
@@ -282,14 +250,19 @@ class _Job:
                     wanted=self.currency,
                 )
             )
-        length = (method.tokens or 0.0) * self.documents / method.calls
+        length = method.read(self.documents) / method.calls
         tier = row.tier(length)
         if tier is None:
             told = say("cost.too_long", method=method.name, model=method.model, tokens=round(length))
             self.warnings.append(told)
             return _unknown(method, say("cost.lacks_tier", tokens=round(length)))
         basis = say("cost.listed", model=method.model, vendor=row.vendor or row.host, date=row.date.isoformat())
-        return self.by_price(method, tier.input, tier.output, basis)
+        if not method.batch:
+            return self.by_price(method, tier.input, tier.output, basis, tier.cached)
+        if row.batch is None:
+            return _unknown(method, say("cost.lacks_batch", model=method.model))
+        prices = [price * row.batch for price in (tier.input, tier.output, tier.cached)]
+        return self.by_price(method, prices[0], prices[1], say("cost.batch", basis=basis), prices[2])
 
     def _row(self, method: PricedMethod) -> Price | None:
         from assay.llm.hosts import Address

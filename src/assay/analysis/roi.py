@@ -77,7 +77,7 @@ def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> 
     place = say("the cost") if isinstance(costs, Costs) else os.fspath(costs)
     hint = say("make one: assay cost ... -o FILE.json")
     part = costs if isinstance(costs, Costs) else read_record(costs, Costs, say("cost result"), hint=hint)
-    names = [one.method for one in part.costs[1:]]
+    names = [one.method for one in part.methods]
     name = given.method or (names[0] if len(names) == 1 else None)
     if name is None:
         raise UsageError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _EXAMPLES = (
     "assay cost --variant cross-encoder,price=0.025,tokens=800 --reference",
     'assay cost --variant "own GPU,machine=1.20,bench=bench.json" --documents-per-query 50 -o cost.json',
+    "assay cost ladder-results/result.json --queries-per-day 10000",
     "assay cost costs.toml --variant service,price_per_search=0.002",
     "assay cost --roi --gain 0.2 --cost-per-query 0.001 --queries-per-day 100000 --revenue-per-query 0.01",
     "assay cost --roi comparison.json --costs cost.json --variant cross-encoder --revenue-per-query 0.01",
@@ -36,6 +37,7 @@ class Pricing:
     documents_per_query: float | None = option("--documents-per-query", type=NUMBER)
     currency: str | None = option("--currency", metavar="CODE")
     prices: str | None = option("--prices", metavar="FILE")
+    batch: bool = option("--batch", default=False, is_flag=True)
     reference: bool = option("--reference", default=False, is_flag=True)
 
 
@@ -78,12 +80,23 @@ def command(*, file: str | None, pricing: Pricing, roi: bool, returning: Returni
     if roi:
         _print_roi(file, pricing, returning, out)
     elif file is not None and inputs.is_result(file):
-        from assay.analysis.economics import read_costs
-
-        options.refuse(*(one.name for one in fields(Pricing)), because="cli.no_effect_on_costs")
-        _print_costs(read_costs(file), out)
+        _print_costs(_stored(file, pricing), out)
     else:
         _print_costs(_costs(file, pricing), out)
+
+
+def _stored(file: str, pricing: Pricing) -> Costs:
+    """Costs that a result file holds, or those of the experiment in it."""
+    from assay.analysis.economics import cost, read_costs
+    from assay.formats.files import Input
+    from assay.formats.results import load_result
+    from assay.results.experiment import Findings
+
+    if load_result(Input.at(file)).part(Findings) is None:
+        options.refuse(*(one.name for one in fields(Pricing)), because="cli.no_effect_on_costs")
+        return read_costs(file)
+    options.refuse("variants", "documents_per_query", "currency", "reference", because="cli.no_effect_on_experiment")
+    return cost(file, queries_per_day=pricing.queries_per_day, prices=pricing.prices, batch=pricing.batch)
 
 
 def _costs(file: str | None, pricing: Pricing) -> Costs:
@@ -94,7 +107,7 @@ def _costs(file: str | None, pricing: Pricing) -> Costs:
     settings = {name: getattr(pricing, name) for name in ("queries_per_day", "documents_per_query", "currency")}
     asked = own | {name: value for name, value in settings.items() if value is not None}
     places.check(*(values.get("bench") for _, values in given))
-    return cost(given, reference=pricing.reference, prices=pricing.prices, **asked)
+    return cost(given, reference=pricing.reference, prices=pricing.prices, batch=pricing.batch, **asked)
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
@@ -130,7 +143,7 @@ def _print_roi(comparison: str | None, pricing: Pricing, asked: Returning, out: 
     from assay.report.document import write
     from assay.report.views import money as report
 
-    options.refuse("documents_per_query", "prices", "reference", because="cli.no_effect_in_roi")
+    options.refuse("documents_per_query", "prices", "batch", "reference", because="cli.no_effect_in_roi")
     gain = asked.quality(comparison)
     if (asked.costs is None) == (asked.cost_per_query is None):
         raise UsageError(say("cli.cost_one_way"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.llm.records import Usage
 
 _MILLION = 1_000_000
-_KEYS = ("vendor", "host", "model", "date", "currency", "input", "output", "cached", "tiers", "note")
+_KEYS = ("vendor", "host", "model", "date", "currency", "input", "output", "cached", "batch", "tiers", "note")
 _TIER_KEYS = ("up_to", "input", "output", "cached")
 _CLOUD = ("*-cloud", "*:cloud")  # names of models that a server on this machine only passes on, for money
 
@@ -39,7 +39,10 @@ class Tier:
 
 @dataclass(frozen=True)
 class Price:
-    """A row of the table: whose model, since when, and what its tokens cost, by the length of the prompt."""
+    """A row of the table: whose model, since when, and what its tokens cost, by the length of the prompt.
+
+    `batch` is the share of all its prices that a batch job pays; None where it is not known.
+    """
 
     vendor: str
     host: str
@@ -48,6 +51,7 @@ class Price:
     currency: str
     tiers: tuple[Tier, ...]
     note: str = ""
+    batch: float | None = None
 
     def cost(self, usage: Usage) -> float | None:
         """Money for the tokens of a call; None when the prompt is longer than the prices reach."""
@@ -164,10 +168,13 @@ def _row(entry: dict[str, Any], currency: str) -> Price:
     tiers = tuple(_tier(tier, names[0]) for tier in raw)
     if [tier.up_to for tier in tiers] != sorted({tier.up_to for tier in tiers}):
         raise UsageError(say("the tiers of {model} must be in rising order of up_to", model=names[0]))
+    batch = entry.get("batch")
+    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, (int, float)) or not 0 < batch <= 1):
+        raise UsageError(say("the price of {model}: batch is the share of its prices, such as 0.5", model=names[0]))
     lower = tuple(name.lower() for name in names)
     return Price(
         entry.get("vendor", ""), entry.get("host", ""), lower, day, entry.get("currency", currency), tiers,
-        entry.get("note", ""),
+        entry.get("note", ""), batch,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from assay.data.protocol import Target
@@ -13,8 +14,25 @@ from assay.results.parts import part
 
 
 @dataclass(frozen=True)
+class StageCost:
+    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server told them."""
+
+    stage: str
+    per_query: float | None
+    per_day: float | None
+    basis: str = ""
+    tokens: float | None = None
+    estimated: bool = False
+    money_estimated: bool = False
+
+
+@dataclass(frozen=True)
 class MethodCost:
-    """Money for one method; None where it is not known, which is not the same as 0."""
+    """Money for one method; None where it is not known, which is not the same as 0.
+
+    A method of several `stages` (embedding, reranking, generation) costs their sum; `estimated` says that the money of
+    some of them is an estimate.
+    """
 
     method: str
     per_query: float | None
@@ -25,12 +43,17 @@ class MethodCost:
     machines: int | None = None
     always_on_per_day: float | None = None
     price_per_search: float | None = None
+    stages: tuple[StageCost, ...] = ()
+    estimated: bool = False
 
 
 @part("cost", view="money")
 @dataclass(frozen=True)
 class Costs(Record):
-    """Methods side by side, the first of them no reranking at all; `goal` is what a million tokens should cost."""
+    """Methods side by side, the first of them no reranking at all; `goal` is what a million tokens should cost.
+
+    Those of an experiment are its systems, as measured over `queries` queries, with 0 documents a query.
+    """
 
     currency: str
     documents_per_query: float
@@ -38,6 +61,17 @@ class Costs(Record):
     costs: tuple[MethodCost, ...]
     warnings: tuple[str, ...] = ()
     goal: Target | None = None
+    queries: int | None = None
+
+    @property
+    def has_stages(self) -> bool:
+        """Say whether some method is the sum of its stages."""
+        return any(one.stages for one in self.costs)
+
+    @property
+    def methods(self) -> tuple[MethodCost, ...]:
+        """The methods themselves, without the row of doing nothing."""
+        return self.costs if self.queries is not None else self.costs[1:]
 
     def of(self, method: str) -> MethodCost:
         """Find a method's cost."""
@@ -47,19 +81,27 @@ class Costs(Record):
         raise UnknownName(say("method"), method, [found.method for found in self.costs])
 
     def to_rows(self) -> list[dict[str, Value]]:
-        """One row per method."""
-        return [
-            {
-                "method": str(one.method),
-                "price": one.price,
-                "tokens": one.tokens,
-                "per_query": one.per_query,
-                "per_day": one.per_day,
-                "always_on_per_day": one.always_on_per_day,
-                "currency": self.currency,
-            }
-            for one in self.costs
-        ]
+        """One row per stage of a method that has some, and one per method: its total."""
+        return [row for one in self.costs for row in (*map(partial(self._stage, one), one.stages), self._row(one))]
+
+    def _row(self, one: MethodCost) -> dict[str, Value]:
+        return {
+            "method": str(one.method),
+            "price": one.price,
+            "tokens": one.tokens,
+            "per_query": one.per_query,
+            "per_day": one.per_day,
+            "always_on_per_day": one.always_on_per_day,
+            "currency": self.currency,
+            **({"stage": "", "estimated": one.estimated} if self.has_stages else {}),
+        }
+
+    def _stage(self, one: MethodCost, stage: StageCost) -> dict[str, Value]:
+        return {
+            **self._row(MethodCost(one.method, stage.per_query, stage.per_day, tokens=stage.tokens)),
+            "stage": str(stage.stage),
+            "estimated": stage.money_estimated,
+        }
 
 
 @dataclass(frozen=True)

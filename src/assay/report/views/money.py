@@ -8,11 +8,12 @@ from assay.analysis.economics import money
 from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Heading, Lines, Point, Verdict
 from assay.report.marks import tone
+from assay.report.numbers import about
 from assay.report.tables import Table
 from assay.results.money import Roi
 
 if TYPE_CHECKING:
-    from assay.results.money import Band, Costs
+    from assay.results.money import Band, Costs, MethodCost
 
 
 def line(found: Costs | Roi) -> Verdict:
@@ -38,8 +39,42 @@ def page(found: Costs | Roi, place: int = 0) -> list[Block]:
 
 
 def _costs(found: Costs) -> list[Block]:
+    title = say("cost.title", documents=found.documents_per_query, queries=found.queries_per_day)
+    if found.queries is not None:
+        title = say("cost.title_measured", n=found.queries, queries=found.queries_per_day)
+    goal = found.goal
+    notes = () if goal is None else (say("cost.target", target=goal.target, excellent=goal.excellent),)
+    tables: list[Block] = [_methods(found)] if any(not one.stages for one in found.costs) else []
+    tables += [_stages(found)] if found.has_stages else []
+    estimated = [say("cost.estimates")] if any(_guessed(one) for one in found.costs) else []
+    return [Heading(title), *tables, Lines(found.warnings, listed=True), Lines((*notes, *estimated))]
+
+
+def _guessed(one: MethodCost) -> bool:
+    return any(stage.estimated or stage.money_estimated for stage in one.stages)
+
+
+def _stages(found: Costs) -> Table:
+    """One row per stage, and the total of each method."""
+    rows: list[tuple[str, ...]] = []
+    for one in found.costs:
+        for place, stage in enumerate(one.stages):
+            tokens = "" if stage.tokens is None else about(f"{stage.tokens:,.0f}", stage.estimated)
+            sums = (money(part, found.currency) for part in (stage.per_query, stage.per_day))
+            shown = (about(part, stage.money_estimated) for part in sums)
+            rows.append(("" if place else one.method, stage.stage, tokens, *shown, stage.basis))
+        if one.stages:
+            sums = (money(part, found.currency) for part in (one.per_query, one.per_day))
+            rows.append(("", say("cost.total"), "", *(about(part, one.estimated) for part in sums), one.basis))
+    columns = ("system", "stage", "tokens_query", "each_query", "each_day", "basis")
+    return Table(tuple(say(f"column.{name}") for name in columns), tuple(rows), names=2, texts=(5,))
+
+
+def _methods(found: Costs) -> Table:
     rows = []
     for one in found.costs:
+        if one.stages:
+            continue
         shown = "" if one.price is None else money(one.price, found.currency)
         tokens = "" if one.tokens is None else f"{one.tokens:,g}"
         per = money(one.per_query, found.currency), money(one.per_day, found.currency)
@@ -47,27 +82,14 @@ def _costs(found: Costs) -> list[Block]:
     headers = tuple(
         say(f"column.{name}") for name in ("method", "price", "tokens_each", "each_query", "each_day", "basis")
     )
-    title = say("cost.title", documents=found.documents_per_query, queries=found.queries_per_day)
-    goal = found.goal
-    notes = () if goal is None else (say("cost.target", target=goal.target, excellent=goal.excellent),)
-    return [
-        Heading(title),
-        Table(headers, tuple(rows), texts=(5,)),
-        Lines(found.warnings, listed=True),
-        Lines(notes),
-    ]
+    return Table(headers, tuple(rows), texts=(5,))
 
 
 def cost_rows(found: Costs) -> Table:
-    """Every method as one row with exact numbers, for a spreadsheet."""
-    rows = tuple(
-        tuple("" if cell is None else str(cell) for cell in (
-            one.method, one.price, one.tokens, one.per_query, one.per_day, one.always_on_per_day, found.currency,
-        ))
-        for one in found.costs
-    )  # fmt: skip
-    headers = ("method", "price", "tokens", "per_query", "per_day", "always_on_per_day", "currency")
-    return Table(headers, rows, texts=(6,))
+    """Every method, and every stage of it, as one row with exact numbers, for a spreadsheet."""
+    rows = found.to_rows()
+    cells = tuple(tuple("" if cell is None else str(cell) for cell in row.values()) for row in rows)
+    return Table(tuple(rows[0]), cells, texts=(6,))
 
 
 def _returns(found: Roi) -> list[Block]:

@@ -34,6 +34,7 @@ TEXTS = {
     "cli.result_not_samples": "{place} is a result file: compare, diagnose and gate read those",
     "cli.no_effect_on_results": "{option} has no effect on result files: they were made under their own rules",
     "cli.no_effect_on_costs": "{option} has no effect on a result file: its costs are computed already",
+    "cli.no_effect_on_experiment": "{option} has no effect on an experiment, whose costs are measured",
     "cli.no_effect_in_sweep": "{option} has no effect with --sweep",
     "cli.no_effect_in_explain": "{option} has no effect with --explain: one list is looked at as it stands",
     "cli.no_effect_in_roi": "{option} has no effect with --roi",

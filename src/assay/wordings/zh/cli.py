@@ -34,6 +34,7 @@ TEXTS = {
     "cli.result_not_samples": "{place} 是结果文件：请交给 compare、diagnose 或 gate",
     "cli.no_effect_on_results": "{option} 对结果文件不起作用：它们生成时已有自己的规则",
     "cli.no_effect_on_costs": "{option} 对结果文件不起作用：其中的费用已经算好",
+    "cli.no_effect_on_experiment": "{option} 对实验无效：其成本为实测值",
     "cli.no_effect_in_sweep": "{option} 与 --sweep 同用时不起作用",
     "cli.no_effect_in_explain": "{option} 与 --explain 同用时不起作用：只逐步计算一个列表",
     "cli.no_effect_in_roi": "{option} 与 --roi 同用时不起作用",

@@ -111,6 +111,7 @@ TEXTS = {
     "cannot read the prices: {reason}": "无法读取价格：{reason}",
     "no prices: add [[price]] with model, date, input and output": "没有价格：请添加 [[price]]，并写明 model、date、input 和 output",
     "a price needs model: a name or a list of names": "价格须有 model：一个名称或名称列表",
+    "the price of {model}: batch is the share of its prices, such as 0.5": "{model} 的价格：batch 是其价格的比例，例如 0.5",
     "the price of {model} needs date, such as date = 2026-11-01": "{model} 的价格须有 date，如 date = 2026-11-01",
     "the price of {model} needs vendor or host": "{model} 的价格须有 vendor 或 host",
     "the tiers of {model} must be in rising order of up_to": "{model} 的各档价格须按 up_to 递增排列",
