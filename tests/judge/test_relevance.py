@@ -437,7 +437,7 @@ def test_a_killed_run_goes_on_where_it_stopped(folder, stress):
     with FakeLLM(by_text) as server:
         assay_judge(server, folder, *words, "--cache", folder / "other.sqlite")
     expected = [(folder / name).read_bytes() for name in ("j.qrels", "d.jsonl")]
-    for moment in range(50 if stress else 4):
+    for moment in range(60 if stress else 4):
         for name in (
             "j.qrels",
             "d.jsonl",

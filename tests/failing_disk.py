@@ -1,0 +1,140 @@
+"""A disk that fails at its n-th operation, and commands that meet it; run as a script, it prints what they left as JSON.
+
+Operations are those on files below one folder: opening, writing, fsync and renaming, as seen by the audit hooks of Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import os
+import shutil
+import sys
+import traceback
+from pathlib import Path
+
+from assay.testing import FakeLLM
+
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
+FEW = 6  # steps that are tried when not every one is
+OLD = "old\n"
+INPUTS = {
+    "q": "q1 0 d1 1\nq2 0 d3 1\n",
+    "a.run": "q1 Q0 d1 1 2 a\nq1 Q0 d2 2 1 a\nq2 Q0 d3 1 1 a\n",
+    "b.run": "q1 Q0 d2 1 2 b\nq1 Q0 d1 2 1 b\nq2 Q0 d3 1 1 b\n",
+    "qs.jsonl": '{"query_id": "q1", "text": "tea"}\n{"query_id": "q2", "text": "rain"}\n',
+    "ds.jsonl": "".join(json.dumps({"doc_id": f"d{i}", "text": f"Tea and rain {i}."}) + "\n" for i in range(1, 4)),
+    "s.jsonl": '{"id": "1", "question": "When?", "answer": "In 1889.", "contexts": ["It opened in 1889."]}\n',
+    "e.toml": '[data]\ndocuments = "ds.jsonl"\nqueries = "qs.jsonl"\njudgments = "q"\n[retrieve]\nmethod = "bm25"\n[evaluate]\nmeasures = ["ndcg@10"]\n',
+}
+# What each command writes; files in a folder stand with it.
+COMMANDS = {
+    "evaluate": (["evaluate", "q", "a.run", "-m", "map", "-o", "out.json"], ["out.json"]),
+    "compare": (["compare", "q", "a.run", "b.run", "-m", "map", "-o", "out.json"], ["out.json"]),
+    "judge": (["judge", "a.run", "--queries", "qs.jsonl", "--documents", "ds.jsonl", "--judge", "m", "--url", "URL", "--cache", "c.sqlite", "-o", "out.qrels", "--details", "why.jsonl"], ["out.qrels", "why.jsonl"]),
+    "answers": (["answers", "s.jsonl", "--method", "words", "-o", "out.json", "--per-sample", "each.jsonl"], ["out.json", "each.jsonl"]),
+    "run": (["run", "e.toml", "-o", "results", "--cache", "stages"], ["results/result.json"]),
+    "report": (["report", "made.json", "-o", "out.html"], ["out.html"]),
+    "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
+    "fuse": (["fuse", "a.run", "b.run", "-o", "out.run"], ["out.run"]),
+}  # fmt: skip
+
+
+class Disk:
+    """Counts operations in a folder, and fails at one of them."""
+
+    def __init__(self, folder):
+        self.folder, self.count, self.fails, self.error, self.on = f"{folder}{os.sep}", 0, 0, 0, False
+
+    def step(self, path):
+        if not self.on or not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        if not os.path.abspath(os.fsdecode(path)).startswith(self.folder):  # noqa: PTH100 - opens nothing
+            return
+        self.count += 1
+        if self.count == self.fails:
+            raise OSError(self.error, os.strerror(self.error), os.fsdecode(path))
+
+    def watch(self):
+        disk, sync, attach = self, os.fsync, os.fdopen
+        sys.addaudithook(lambda event, given: disk.step(given[0]) if event in {"open", "os.rename"} else None)
+
+        def fsync(handle):
+            disk.step(disk.folder + "fsync")
+            return sync(handle)
+
+        class Failing(io.FileIO):
+            def write(self, data):
+                disk.step(disk.folder + "write")
+                return super().write(data)
+
+        def fdopen(handle, mode="r", *args, **options):
+            return Failing(handle, mode) if mode == "wb" else attach(handle, mode, *args, **options)
+
+        os.fsync, os.fdopen = fsync, fdopen
+
+
+def run(words):
+    """Exit code and what was printed on standard error."""
+    from assay.cli import main
+
+    told = io.StringIO()
+    sys.argv = ["assay", *words]
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+        try:
+            main()
+        except SystemExit as stop:
+            return stop.code or 0, told.getvalue()
+        except BaseException:  # noqa: BLE001 - what is not ours is what is looked for
+            return "traceback", traceback.format_exc()
+    return 0, told.getvalue()
+
+
+def prepare(folder, outputs):
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    os.chdir(folder)
+    for name, text in INPUTS.items():
+        Path(name).write_text(text)
+    for name in outputs:
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(OLD)
+
+
+def look(outputs, before):
+    """What is in each output, and what else was left."""
+    files = {str(path) for path in Path().rglob("*") if path.is_file()}
+    drafts = sorted(name for name in files - before if Path(name).name.startswith("."))
+    return {name: Path(name).read_text() if Path(name).exists() else None for name in outputs}, drafts
+
+
+def main(folder, name, every):
+    words, outputs = COMMANDS[name]
+    disk = Disk(folder)
+    disk.watch()
+    with FakeLLM('{"reason": "ok", "grade": 1}') as server:
+        words = [server.url if word == "URL" else word for word in words]
+
+        def once(fails, error):
+            prepare(folder, outputs)
+            if name == "report":
+                run(["evaluate", "q", "a.run", "-m", "map", "-o", "made.json"])
+            before = {str(path) for path in Path().rglob("*")}
+            disk.count, disk.fails, disk.error, disk.on = 0, fails, error, True
+            code, told = run(words)
+            disk.on = False
+            left, drafts = look(outputs, before)
+            return {"fails": fails, "error": error, "code": code, "told": told, "left": left, "drafts": drafts}
+
+        once(0, 0)  # imports
+        found = [once(0, 0)]
+        steps = disk.count
+        for fails in range(1, steps + 1, 1 if every else max(1, steps // FEW)):
+            found += [once(fails, error) for error in (ERRORS if every else [ERRORS[fails % 3]])]
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "every")
