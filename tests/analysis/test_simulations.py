@@ -373,9 +373,9 @@ def paid(before, after):
     return decide_payment("better", after, before, Rules(), weights=None, bounds=(0.0, 1.0))
 
 
-def paid_by_student(before, after):
-    """What an interval of the relative change by the delta method would say."""
-    found = relative_interval(after, before)
+def paid_by_interval(before, after):
+    """What the interval of the relative change would say."""
+    found = relative_interval(after, before, bounds=(0.0, 1.0))
     return None if found.low is None else "above" if found.low > 0.15 else "below" if found.high < 0.15 else "open"
 
 
@@ -388,9 +388,9 @@ def test_a_gain_of_exactly_what_pays_is_seldom_called_above_or_below_it(kind, wr
     said = [paid(b, a) for b, a in zip(before, after, strict=True)]
     rates = [said.count(word) / count for word in ("below", "above")]
     if stress:
-        student = sum(paid_by_student(b, a) == wrong for b, a in zip(before, after, strict=True)) / count
+        interval = sum(paid_by_interval(b, a) == wrong for b, a in zip(before, after, strict=True)) / count
         error = 100 * math.sqrt(0.025 * 0.975 / count)
-        shown = " | ".join(f"{100 * rate:.1f}" for rate in (student, *rates))
+        shown = " | ".join(f"{100 * rate:.1f}" for rate in (interval, *rates))
         sys.stdout.write(f"\n| {kind} | {n} | {shown} | {error:.2f}\n")
     assert max(rates) <= (0.06 if stress else scipy.stats.binom(count, 0.06).isf(1e-3) / count)
 
@@ -398,4 +398,4 @@ def test_a_gain_of_exactly_what_pays_is_seldom_called_above_or_below_it(kind, wr
 @pytest.mark.parametrize(("kind", "wrong"), [("rare wins", "below"), ("rare losses", "above")])
 def test_the_interval_of_a_relative_change_is_too_sure_where_wins_or_losses_are_rare(kind, wrong):
     before, after = gains_of_15_per_cent(kind, 20, 200)
-    assert sum(paid_by_student(b, a) == wrong for b, a in zip(before, after, strict=True)) > 40
+    assert sum(paid_by_interval(b, a) == wrong for b, a in zip(before, after, strict=True)) > 40

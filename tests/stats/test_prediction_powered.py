@@ -198,3 +198,11 @@ def test_sets_that_cannot_be_used_are_refused():
     for y, f, g in (([math.inf], [1], [1]), ([1], [math.inf], [1]), ([1], [1], [math.inf])):
         with pytest.raises(InputError, match="finite"):
             powered(y, f, g)
+
+
+def test_the_interval_stays_within_the_bounds_of_the_labels():
+    labels, judge = [1.0, 1.0, 0.9, 1.0, 0.5], [0.9, 1.0, 1.0, 0.8, 0.6]
+    free = prediction_powered_mean(labels, judge, unlabelled=[1.0, 0.9, 1.0])
+    held = prediction_powered_mean(labels, judge, unlabelled=[1.0, 0.9, 1.0], bounds=(0, 1))
+    assert free.interval.high > 1
+    assert (held.interval.low, held.interval.high, held.estimate) == (free.interval.low, 1, free.estimate)

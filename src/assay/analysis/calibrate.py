@@ -209,7 +209,12 @@ def _correct_mean(by_judge: Scores, by_people: Scores, label: str, complete: set
         queries=len(both) + len(rest),
         human=math.fsum(labels) / len(labels) if labels else None,
         judge=math.fsum(mine[query] for query in both) / len(both) if both else None,
-        corrected=prediction_powered_mean(labels, [mine[query] for query in both], unlabelled=rest),
+        corrected=prediction_powered_mean(
+            labels,
+            [mine[query] for query in both],
+            unlabelled=rest,
+            bounds=by_judge.about(label).limits(by_judge.column(label)),
+        ),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import UsageError
 from assay.messages import say
 from assay.stats.inputs import Floats, check_share, vector
-from assay.stats.intervals import Interval, t_interval
+from assay.stats.intervals import Bounds, Interval, t_interval
 from assay.stats.moments import NO_SPREAD, NO_VALUES, Moments, exact_sum, moments_of, sample, scale_of
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def prediction_powered_mean(
     weights: ArrayLike | None = None,
     unlabelled_weights: ArrayLike | None = None,
     tuning: float | None = None,
+    bounds: Bounds | None = None,
     confidence_level: float = 0.95,
 ) -> PredictionPowered:
     """Mean of labels y over a population, from n labelled items (y, prediction f) and N items with a prediction g only.
@@ -54,7 +55,7 @@ def prediction_powered_mean(
     lambda = cov(y, f) / ((1 + n/N) var(f and g)), which makes SE smallest; it may exceed 1 when the predictions have
     another scale. Degrees of freedom by Welch and Satterthwaite, so without predictions this is Student's interval.
     Weighted, means and variances are those of `moments` and n, N effective numbers. Both sets must be drawn from one
-    population, the labelled ones at random.
+    population, the labelled ones at random. The interval is cut at the `bounds` of the labels.
     """
     check_share(confidence_level, "confidence_level")
     y, f, u = _sample_labels(labels, predictions, weights)
@@ -69,6 +70,9 @@ def prediction_powered_mean(
     if both.standard_error and plain.standard_error:
         effective = plain.effective_n * (plain.standard_error / both.standard_error) ** 2
     interval = replace(interval, method="prediction-powered", n=len(y))
+    if bounds is not None and interval.low is not None and interval.high is not None:
+        low, high = (min(max(end, bounds[0]), bounds[1]) for end in (interval.low, interval.high))
+        interval = replace(interval, low=low, high=high)
     return PredictionPowered(both.mean, both.standard_error, interval, factor, effective, len(y), len(g), both.reason)
 
 
