@@ -210,7 +210,7 @@ def outcome(found: Findings) -> list[Said]:
     if found.holdout is not None:
         said.append(_holdout(found.holdout, found.winner or found.baseline, found.baseline))
         said += [] if (told := conclusion.on_holdout(best)) is None else [told]
-    elif len(done) > 1:
+    elif len(done) > 1 and len(best.best) == 1:
         said.append(say("experiment.no_holdout", n=len(done)))
     names = [row.name for row in done if row.pareto]
     said += [say("experiment.front", measure=found.measure, names=names)] if len(done) > 1 else []
