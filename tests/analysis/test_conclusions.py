@@ -133,28 +133,29 @@ def test_noise_of_times_takes_nobody_off_the_front():
     rng = np.random.default_rng(4)
     quality, free = rng.random(N), np.zeros(N)
     for _ in range(20):
-        one, two = (np.exp(rng.normal(0, 0.2, N)) for _ in range(2))
+        one, two = (10 * np.exp(rng.normal(0, 0.2, N)) for _ in range(2))
         assert places((quality, one, free), (quality, two, free)) == ([True, True], [True, True])
 
 
 def test_what_is_as_good_and_surely_faster_or_cheaper_beats_the_other():
     rng = np.random.default_rng(5)
-    quality, ms, free = rng.random(N), np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
+    quality, ms, free = rng.random(N), 10 * np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
     assert places((quality, ms, free), (quality, 2 * ms, free))[0] == [True, False]
     assert places((quality, ms, free), (quality, ms, free + 0.001))[0] == [True, False]
     assert places((quality, ms, free), (quality, 1.1 * ms, free))[0] == [True, True], "a tenth is no difference"
+    assert places((quality, ms / 100, free), (quality, ms / 50, free))[0] == [True, True], "nor is a tenth of a ms"
     assert places((quality, ms, free), (quality, None, free))[0] == [True, True], "unknown is not surely slower"
 
 
 def test_a_higher_mean_is_not_given_up_for_speed_while_nobody_showed_that_the_other_is_as_good():
     rng = np.random.default_rng(6)
-    quality, ms, free = rng.random(N), np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
+    quality, ms, free = rng.random(N), 10 * np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
     assert places((quality, ms, free), (quality[::-1] + 0.01, 3 * ms, free), reach=2.0)[0] == [True, True]
     assert places((quality, ms, free), (quality + 0.1 * rng.random(N), 3 * ms, free), reach=2.0)[0] == [True, True]
 
 
 def test_of_a_measure_that_should_be_small_the_smaller_is_better():
     rng = np.random.default_rng(7)
-    quality, ms, free = rng.random(N), np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
+    quality, ms, free = rng.random(N), 10 * np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
     worse = quality + 0.1 * rng.random(N)
     assert places((quality, ms, free), (worse, ms, free), sign=-1.0, reach=2.0)[0] == [True, False]

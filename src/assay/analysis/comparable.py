@@ -15,6 +15,8 @@ from assay.messages import say, some
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from assay.data.scores import Column, Scores
     from assay.data.segments import Bools, Floats
 
@@ -35,6 +37,7 @@ class AlignedScores:
     values: Floats
     weights: Floats | None
     apart: tuple[str, ...] = ()
+    clusters: NDArray[np.str_] | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -99,6 +102,7 @@ def align_systems(systems: Sequence[Scores], labels: Sequence[str] | None = None
         values=stacked[rows],
         weights=None if weights is None else weights[rows],
         apart=apart,
+        clusters=_clusters(systems, queries, rows),
     )
 
 
@@ -237,6 +241,29 @@ def _same_weights(first: Scores, other: Scores) -> bool:
 def _weight_map(scores: Scores) -> dict[str, float]:
     assert scores.weights is not None
     return {query: float(w) for query, w in zip(scores.query_ids, scores.weights, strict=True) if w}
+
+
+def _clusters(systems: Sequence[Scores], queries: list[str], rows: Bools) -> NDArray[np.str_] | None:
+    """What each query belongs to, of which all systems must tell the same."""
+    told = [_cluster_map(scores) for scores in systems]
+    for other, scores in zip(told[1:], systems[1:], strict=True):
+        first = told[0]
+        if (other is None) != (first is None) or any(
+            (first or {}).get(query, name) != name for query, name in (other or {}).items()
+        ):
+            raise NotComparable(
+                say(
+                    "{first} and {second} have different clusters of queries", first=systems[0].name, second=scores.name
+                )
+            )
+    if told[0] is None:
+        return None
+    known = {query: name for one in told for query, name in (one or {}).items()}
+    return np.array([known.get(query, query) for query in queries])[rows]
+
+
+def _cluster_map(scores: Scores) -> dict[str, str] | None:
+    return None if scores.clusters is None else dict(zip(scores.query_ids, scores.clusters, strict=True))
 
 
 def _union(systems: Sequence[Scores]) -> list[str]:

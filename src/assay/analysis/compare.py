@@ -25,7 +25,7 @@ from assay.stats.inputs import paired_differences
 from assay.stats.intervals import Interval, difference_interval, mean_intervals
 from assay.stats.moments import NO_SPREAD, Moments, moments, weighing
 from assay.stats.multiplicity import adjust
-from assay.stats.power import detectable_difference
+from assay.stats.power import design, detectable_difference
 from assay.stats.relative import relative_interval
 from assay.stats.signflip import sign_flip
 from assay.stats.ttests import paired_t
@@ -82,6 +82,7 @@ def compare(
         label: mean_intervals(
             data.values[:, i],
             weights=data.weights,
+            clusters=data.clusters,
             bounds=data.columns[i].limits(data.values[:, i]),
             method=rules.interval,
             confidence_level=rules.confidence_level,
@@ -103,6 +104,7 @@ def compare(
         conclusions=conclude(data, rules, contrasts=contrasts, pairs=pairs, named=baseline is not None),
         warnings=find_comparison_warnings(ordered, data, rules, all_pairs=all_pairs),
         weight=_weight(data),
+        clusters=None if data.clusters is None else len(np.unique(data.clusters)),
         descriptions=_descriptions(descriptions, data.names),
         scores=tuple(ordered),
     )
@@ -167,6 +169,7 @@ def _contrasts(data: AlignedScores, rules: Rules) -> tuple[Contrast, ...]:
     test = sign_flip(
         differences.reshape(rows, labels * systems),
         weights=data.weights,
+        clusters=data.clusters,
         n_resamples=rules.n_resamples,
         rng=rules.seed,
     )
@@ -195,10 +198,10 @@ def _contrast(
     after, before = data.values[:, measure, system + 1], data.values[:, measure, 0]
     sign = float(data.signs()[measure])
     better = sign * change
-    options = {"weights": data.weights, "confidence_level": rules.confidence_level}
+    options = {"weights": data.weights, "clusters": data.clusters, "confidence_level": rules.confidence_level}
     t_test = paired_t(change, **options)  # type: ignore[arg-type]
     outcomes = wins_ties_losses(better)
-    of = moments(change, data.weights)
+    of = moments(change, data.weights, clusters=data.clusters)
     limits = data.columns[measure].limits(data.values[:, measure])
     span = None if limits is None else limits[1] - limits[0]
     interval = _interval(change, data, rules, span)
@@ -212,7 +215,9 @@ def _contrast(
                 span=span,
             )
         )
-    verdict = decide(change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span)
+    verdict = decide(
+        change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span, clusters=data.clusters
+    )
     return Contrast(
         system=data.names[system + 1],
         measure=data.labels[measure],
@@ -233,7 +238,7 @@ def _contrast(
         wins=outcomes.wins,
         ties=outcomes.ties,
         losses=outcomes.losses,
-        detectable=_detectable(of, rules.strictest(len(data.names) - 1, len(data.labels))),
+        detectable=_detectable(change, data, rules.strictest(len(data.names) - 1, len(data.labels))),
         effective_n=of.effective_n,
         too_few=too_few(of.effective_n),
         reach=span,
@@ -241,22 +246,23 @@ def _contrast(
         verdict=verdict,
         improves=sign * (t_test.estimate or 0.0) > 0,
         at_least_smallest=_is_beyond(interval, rules.smallest_effect) or _all_beyond(of, change, data, rules, span),
-        pays=decide_payment(verdict, after, before, rules, weights=data.weights, bounds=limits) if sign > 0 else None,
+        pays=decide_payment(verdict, after, before, rules, weights=data.weights, bounds=limits, clusters=data.clusters)
+        if sign > 0
+        else None,
         gained=_movers(data, better, before, after),
         lost=_movers(data, -better, before, after),
     )
 
 
-def _detectable(of: Moments, level: float) -> float | None:
+def _detectable(change: Floats, data: AlignedScores, level: float) -> float | None:
     """What so many queries would show 80 % of the time, where the tests that are corrected together begin."""
-    if not of.deviation:
-        return None
-    return detectable_difference(of.deviation, of.effective_n, alpha=level).difference
+    of = design(change, weights=data.weights, clusters=data.clusters)
+    return detectable_difference(of.deviation, of.effective_n, alpha=level).difference if of.deviation else None
 
 
 def _limit(change: Floats, data: AlignedScores, alpha: float, span: float) -> float | None:
     """The upper bound of the mean at alpha, which counts on what the queries did not show."""
-    return upper_bound(change, upper=span, alpha=alpha, weights=data.weights)
+    return upper_bound(change, upper=span, alpha=alpha, weights=data.weights, clusters=data.clusters)
 
 
 def _all_beyond(of: Moments, change: Floats, data: AlignedScores, rules: Rules, span: float | None) -> bool:
@@ -272,6 +278,7 @@ def _interval(change: Floats, data: AlignedScores, rules: Rules, span: float | N
         change,
         reach=span,
         weights=data.weights,
+        clusters=data.clusters,
         method=rules.interval,
         confidence_level=rules.confidence_level,
         n_resamples=rules.n_resamples,
@@ -299,13 +306,13 @@ def _movers(data: AlignedScores, gain: Floats, before: Floats, after: Floats) ->
 def _pairs(data: AlignedScores, rules: Rules) -> tuple[Pairs, ...]:
     cube = data.values.transpose(0, 2, 1)
     found = randomised_tukey(
-        cube, weights=data.weights, confidence_level=rules.confidence_level, n_resamples=rules.n_resamples,
-        rng=rules.seed,
+        cube, weights=data.weights, clusters=data.clusters, confidence_level=rules.confidence_level,
+        n_resamples=rules.n_resamples, rng=rules.seed,
     )  # fmt: skip
     pairs = []
     for i, label in enumerate(data.labels):
         order = np.argsort(-found.mean[i] * data.signs()[i], kind="stable").tolist()
-        enough = not too_few(moments(data.values[:, i, 0], data.weights).effective_n)
+        enough = not too_few(moments(data.values[:, i, 0], data.weights, clusters=data.clusters).effective_n)
         marks = compact_letters((found.pvalue[i] <= rules.alpha) & enough, order)
         pairs.append(Pairs(label, tuple(tuple(map(float, row)) for row in found.pvalue[i]), tuple(marks)))
     return tuple(pairs)

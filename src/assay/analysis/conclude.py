@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -97,7 +97,9 @@ def _test_columns(data: AlignedScores, plain: Sequence[Conclusion], rules: Rules
     if not wanted:
         return {}
     columns = np.stack([_changes(data, *which) for which in wanted], axis=1)
-    found = sign_flip(columns, weights=data.weights, n_resamples=rules.n_resamples, rng=rules.seed).pvalue
+    found = sign_flip(
+        columns, weights=data.weights, clusters=data.clusters, n_resamples=rules.n_resamples, rng=rules.seed
+    ).pvalue
     return {(data.labels[place], other): float(p) for (place, _, other), p in zip(wanted, found, strict=True)}
 
 
@@ -149,10 +151,10 @@ def _pair_test(
     change = _changes(data, place, *pair)
     limits = data.columns[place].limits(data.values[:, place])
     reach = None if limits is None else limits[1] - limits[0]
-    sign, weights = float(data.signs()[place]), data.weights
-    decision = decide(change, rules, adjusted=tested[1], sign=sign, weights=weights, reach=reach)
-    interval = difference_interval(change, reach=reach, weights=weights, confidence_level=rules.confidence_level)
-    few = too_few(moments(change, weights).effective_n)
+    of: dict[str, Any] = {"weights": data.weights, "clusters": data.clusters}
+    decision = decide(change, rules, adjusted=tested[1], sign=float(data.signs()[place]), reach=reach, **of)
+    interval = difference_interval(change, reach=reach, confidence_level=rules.confidence_level, **of)
+    few = too_few(moments(change, **of).effective_n)
     turned = decision == "inconclusive" and not few and tested[0] <= rules.alpha < tested[1]
     return PairTest(*pair, interval, *tested, decision, *corrected, turned=turned, too_few=few)
 

@@ -12,9 +12,13 @@ from assay.stats.inputs import EQUAL
 from assay.stats.moments import NO_SPREAD, moments
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from assay.data.segments import Floats
     from assay.results.comparison import Payment, Rules
     from assay.results.conclusion import Decision
+
+    Clusters = NDArray[np.str_] | None
 
 _ROUNDING = 1e-9
 
@@ -32,38 +36,42 @@ def decide(
     sign: float,
     weights: Floats | None,
     reach: float | None = 1.0,
+    clusters: Clusters = None,
 ) -> Decision:
     """Equivalent if the difference is surely too small to matter, else better or worse if it is real.
 
     `adjusted` is the corrected p of the difference, `sign` is -1 where lower values are better, and `reach` is the
-    largest difference that a query can have: the range of the measure, None for one without bounds.
+    largest difference that a query can have: the range of the measure, None for one without bounds. `clusters` say
+    which queries belong together.
     """
-    of = moments(change, weights)
+    of = moments(change, weights, clusters=clusters)
     if of.mean is None or too_few(of.effective_n):
         return "inconclusive"
-    if abs(of.mean) < rules.smallest_effect and _surely_small(change, rules, weights, reach):
+    if abs(of.mean) < rules.smallest_effect and _surely_small(change, rules, weights, reach, clusters):
         return "equivalent"
     if (
         adjusted > rules.alpha
         or not of.mean
-        or (of.reason == NO_SPREAD and not _surely_real(change, rules, weights, reach))
+        or (of.reason == NO_SPREAD and not _surely_real(change, rules, weights, reach, clusters))
     ):
         return "inconclusive"
     return "better" if sign * of.mean > 0 else "worse"
 
 
-def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: float | None) -> bool:
+def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: float | None, clusters: Clusters) -> bool:
     """Say whether a difference that all queries share is beyond what unseen ones of the other sign could undo.
 
     Flipped signs take it for as likely as its opposite, which queries that are all alike do not show.
     """
     if reach is None:
         return True
-    p = bounded_pvalue(-np.abs(change), 0.0, upper=reach, weights=weights)
+    p = bounded_pvalue(-np.abs(change), 0.0, upper=reach, weights=weights, clusters=clusters)
     return p is not None and p <= rules.alpha / 2
 
 
-def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: float | None) -> bool:
+def _surely_small(
+    change: Floats, rules: Rules, weights: Floats | None, reach: float | None, clusters: Clusters
+) -> bool:
     """Say whether the mean is shown to be within the smallest effect, whatever the queries did not show.
 
     Student's t would take a sample in which nothing happened for proof that nothing happens. Differences beyond the
@@ -71,7 +79,9 @@ def _surely_small(change: Floats, rules: Rules, weights: Floats | None, reach: f
     """
     if reach is None or rules.smallest_effect >= reach or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
         return False
-    same = bounded_equivalence(change, rules.smallest_effect, reach=reach, weights=weights, beyond=rules.alpha)
+    same = bounded_equivalence(
+        change, rules.smallest_effect, reach=reach, weights=weights, clusters=clusters, beyond=rules.alpha
+    )
     return same.pvalue is not None and same.pvalue <= rules.alpha
 
 
@@ -83,6 +93,7 @@ def decide_payment(
     *,
     weights: Floats | None,
     bounds: tuple[float, float] | None,
+    clusters: Clusters = None,
 ) -> Payment | None:
     """Say whether a relative gain is shown to be above what makes a reranker pay, shown to be below it, or neither.
 
@@ -90,18 +101,18 @@ def decide_payment(
     bounds of the measure, on each side at alpha/2. Above takes a verdict of better too. A measure without bounds
     leaves it open, and a baseline whose mean is not above 0 has no relative gain: None.
     """
-    base = moments(np.where(np.isnan(after), np.nan, before), weights)
+    base = moments(np.where(np.isnan(after), np.nan, before), weights, clusters=clusters)
     if base.mean is None or base.mean <= 0:
         return None
     if bounds is None or too_few(base.effective_n):
         return "open"
     factor = 1 + rules.worth
     beyond, (low, high) = after - factor * before, bounds
-    mean = moments(beyond, weights).mean
+    mean = moments(beyond, weights, clusters=clusters).mean
     if not mean or (mean > 0 and verdict != "better"):
         return "open"
     values, upper = (beyond, high - factor * low) if mean < 0 else (-beyond, factor * high - low)
-    p = bounded_pvalue(values, 0.0, upper=upper, weights=weights, beyond=rules.alpha)
+    p = bounded_pvalue(values, 0.0, upper=upper, weights=weights, clusters=clusters, beyond=rules.alpha)
     if p is None or p > rules.alpha / 2:
         return "open"
     return "below" if mean < 0 else "above"

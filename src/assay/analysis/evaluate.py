@@ -54,6 +54,7 @@ def evaluate(
     ignore_same_id: bool | None = ...,
     chunks: Mapping[str, str] | str | None = ...,
     weights: Mapping[str, float] | None = ...,
+    clusters: Mapping[str, str] | None = ...,
     dedupe: bool = ...,
     calibration: str = ...,
 ) -> dict[str, Scores]: ...
@@ -73,6 +74,7 @@ def evaluate(
     ignore_same_id: bool | None = ...,
     chunks: Mapping[str, str] | str | None = ...,
     weights: Mapping[str, float] | None = ...,
+    clusters: Mapping[str, str] | None = ...,
     dedupe: bool = ...,
     calibration: str = ...,
     name: str | None = ...,
@@ -94,6 +96,7 @@ def evaluate(
     ignore_same_id: bool | None = None,
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
+    clusters: Mapping[str, str] | None = None,
     dedupe: bool = False,
     calibration: str = "",
     name: str | None = None,
@@ -107,7 +110,8 @@ def evaluate(
     measures, the protocol's are computed. Options given here override the protocol, and the result says so;
     `min_relevance` may be "positive" for any grade above 0;
     `ignore_same_id` leaves out retrieved documents that have the id of their query, as BEIR does.
-    `calibration` says how far the judge behind the judgments agrees with people, if one made them.
+    `calibration` says how far the judge behind the judgments agrees with people, if one made them. `clusters` say
+    which queries belong together (by query, the name of what it belongs to): intervals and tests then count clusters.
 
     >>> import assay
     >>> judgments, run = {"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}
@@ -146,7 +150,9 @@ def evaluate(
         fold=fold,
         ignore_same_id=ignore_same_id,
     )
-    options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
+    options: dict[str, Any] = {
+        "chunks": chunks, "weights": weights, "clusters": clusters, "dedupe": dedupe, "calibration": calibration,
+    }  # fmt: skip
     if not several:
         return evaluate_run(judged, as_run(run), settings, name=name, **options)
     return {name: evaluate_run(judged, one, settings, name=name, **options) for name, one in as_runs(run).items()}
@@ -159,6 +165,7 @@ def evaluate_run(
     *,
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
+    clusters: Mapping[str, str] | None = None,
     dedupe: bool = False,
     calibration: str = "",
     name: str | None = None,
@@ -178,6 +185,7 @@ def evaluate_run(
         file=None if sources[1][1] is None else sources[1][1].portable,
         warnings=find_score_warnings(scores, complete=judgments.complete),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
+        clusters=_clusters(ranking, clusters, everything=everything),
     )
 
 
@@ -300,6 +308,27 @@ def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everythin
     if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
         raise InputError(say("query weights must be finite and not negative, and at least one must be above 0"))
     return values
+
+
+def _clusters(
+    ranking: Ranking, clusters: Mapping[str, str] | None, *, everything: bool
+) -> tuple[str, ...] | None:  # fmt: skip
+    """What each query belongs to; every query that is in a mean must belong to something."""
+    if clusters is None:
+        return None
+    counted = ranking.judged | (ranking.in_run if everything else False)
+    pairs = zip(ranking.query_ids, counted, strict=True)
+    lacking = [query for query, needs in pairs if needs and query not in clusters]
+    if lacking:
+        raise InputError(
+            say(
+                "{n} {n:query has|queries have} no cluster: {queries}",
+                n=len(lacking),
+                queries=some(map(excerpt, lacking), _FEW),
+            ),
+            hint=say("give every query a cluster; one that belongs to no other has one of its own"),
+        )
+    return tuple(str(clusters.get(query, query)) for query in ranking.query_ids)
 
 
 def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -> Scores:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from assay.results.comparison import Rules
     from assay.results.conclusion import Decision
 
-FASTER = 1.25  # a median query must take so many times as long for a difference of times to count
+FASTER = 1.5  # a median query must take so many times as long for a difference of times to count,
+NOTICED = 1.0  # and so many milliseconds longer: what is shorter is the machine's doing as often as not
 _SURE = 0.01  # and as good as all queries must agree on it
 
 
@@ -96,10 +97,10 @@ def _quality(decision: Decision, change: Floats, sign: float) -> float:
 
 def _compare(points: Sequence[FrontPoint], pair: tuple[int, int], quality: float) -> Signs:
     one, other = (points[i] for i in pair)
-    return quality, _compare_costs(one.ms, other.ms, FASTER), _compare_costs(one.money, other.money, 1.0)
+    return quality, _compare_costs(one.ms, other.ms, FASTER, NOTICED), _compare_costs(one.money, other.money)
 
 
-def _compare_costs(one: Floats | None, other: Floats | None, factor: float) -> float:
+def _compare_costs(one: Floats | None, other: Floats | None, factor: float = 1.0, least: float = 0.0) -> float:
     """1 if the first is surely cheaper, -1 if the second is, else 0; half where only one is known."""
     if one is None or other is None:
         return 0.5 * (float(one is not None) - float(other is not None))
@@ -113,4 +114,6 @@ def _compare_costs(one: Floats | None, other: Floats | None, factor: float) -> f
     if p is None or p > _SURE:
         return 0.0
     middle_a, middle_b = float(np.median(a)), float(np.median(b))
+    if abs(middle_a - middle_b) < least:
+        return 0.0
     return 1.0 if middle_a * factor <= middle_b else -1.0 if middle_b * factor <= middle_a else 0.0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -21,8 +23,11 @@ def column_mean(
     chosen = slice(None) if rows is None else list(rows)
     values, column = scores.column(label), scores.about(label)
     weights = None if scores.weights is None else scores.weights[chosen]
+    clusters = None if scores.clusters is None else np.array(scores.clusters)[chosen]
     bounds = column.limits(values)
-    found = mean_interval(values[chosen], weights=weights, bounds=bounds, confidence_level=confidence_level)
+    found = mean_interval(
+        values[chosen], weights=weights, clusters=clusters, bounds=bounds, confidence_level=confidence_level
+    )
     low, high = column.bounds
     if bounds is not None or found.low is None or found.high is None or found.estimate is None:
         return found

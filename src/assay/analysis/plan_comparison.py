@@ -16,13 +16,13 @@ from assay.results.comparison import Rules
 from assay.results.comparison_plan import ComparisonPlan, PlannedContrast
 from assay.results.result import Result
 from assay.stats.inputs import paired_differences
-from assay.stats.moments import moments
-from assay.stats.power import detectable_difference, sample_size
+from assay.stats.power import design, detectable_difference, sample_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.stats.moments import Moments
+    from assay.analysis.comparable import AlignedScores
+    from assay.stats.power import Design
 
 
 _Asked = tuple[float | None, int | None, float, float]  # difference, queries, level, power
@@ -91,8 +91,8 @@ def _baseline(systems: Any, baseline: str | None) -> str:
     return "" if systems is None else baseline or _scores(systems)[0].name
 
 
-def _seen(systems: Any, measures: Any, baseline: str | None) -> list[tuple[str, str, Moments]]:
-    """The moments of the differences of every system from the baseline, on every measure."""
+def _seen(systems: Any, measures: Any, baseline: str | None) -> list[tuple[str, str, Design]]:
+    """The spread of the differences of every system from the baseline, on every measure."""
     scores = _scores(systems)
     names = [one.name for one in scores]
     if baseline is not None and baseline not in names:
@@ -100,18 +100,23 @@ def _seen(systems: Any, measures: Any, baseline: str | None) -> list[tuple[str, 
     ordered = sorted(scores, key=lambda one: one.name != (baseline or names[0]))
     data = align_systems(ordered, measures)
     return [
-        (name, label, moments(paired_differences(data.values[:, i, j], data.values[:, i, 0]), data.weights))
+        (name, label, _design(data, i, j))
         for i, label in enumerate(data.labels)
         for j, name in enumerate(data.names)
         if j
     ]
 
 
-def _plan_seen(name: str, label: str, of: Moments, asked: _Asked) -> PlannedContrast:
+def _design(data: AlignedScores, measure: int, system: int) -> Design:
+    change = paired_differences(data.values[:, measure, system], data.values[:, measure, 0])
+    return design(change, weights=data.weights, clusters=data.clusters)
+
+
+def _plan_seen(name: str, label: str, of: Design, asked: _Asked) -> PlannedContrast:
     if too_few(of.effective_n) or not of.deviation:
         reason = say("plan.too_few") if too_few(of.effective_n) else say("plan.no_spread")
         return PlannedContrast(name, label, of.deviation or 0.0, of.n, None, None, reason)
-    worth = of.effective_n / of.n  # what a query is worth where weights are uneven
+    worth = of.effective_n / of.n  # what a query is worth where weights are uneven or queries belong together
     return _plan((name, label), of.deviation, of.n, asked, worth)
 
 

@@ -48,6 +48,7 @@ def sweep(
     alpha: float = 0.05,
     chunks: Mapping[str, str] | str | None = None,
     weights: Mapping[str, float] | None = None,
+    clusters: Mapping[str, str] | None = None,
     dedupe: bool = False,
     calibration: str = "",
     **overrides: object,
@@ -73,7 +74,9 @@ def sweep(
     texts = [text for texts in asked.values() for text in texts]
     judged = as_judgments(judgments, subtopics=need_subtopics(texts, base), dedupe=dedupe)
     settings = Settings.of(judged, texts, base, **overrides)
-    options: dict[str, Any] = {"chunks": chunks, "weights": weights, "dedupe": dedupe, "calibration": calibration}
+    options: dict[str, Any] = {
+        "chunks": chunks, "weights": weights, "clusters": clusters, "dedupe": dedupe, "calibration": calibration,
+    }  # fmt: skip
     found = tuple(evaluate_run(judged, run, settings, name=name, **options) for name, run in as_runs(runs).items())
     curves = tuple(
         Curve(scores.name, names[name], cutoffs, _points(scores, texts, 1 - alpha))
@@ -153,6 +156,7 @@ def _conclude(scores: Scores, asked: Sequence[str], cutoffs: Sequence[int], alph
         names=tuple(f"k = {k}" for k in cutoffs),
         values=values[known][:, None, :],
         weights=None if scores.weights is None else scores.weights[known],
+        clusters=None if scores.clusters is None else np.array(scores.clusters)[known],
     )
     return conclude(data, Rules(alpha=alpha))[0] if known.any() else None
 

@@ -39,6 +39,7 @@ class Inputs:
     records: Records | None = None
     chunks: Mapping[str, str] | str | None = None
     weights: Mapping[str, float] | None = None
+    clusters: Mapping[str, str] | None = None
     dedupe: bool = False
     calibration: str = ""
     input_format: str | None = None
@@ -68,6 +69,7 @@ class Inputs:
             self.settings,
             chunks=self.chunks,
             weights=self.weights,
+            clusters=self.clusters,
             dedupe=self.dedupe,
             calibration=self.calibration,
         )
@@ -101,6 +103,7 @@ def prepare(
         read_ahead(options.split_name(runs[0])[1])
     from assay.analysis.settings import Settings
     from assay.errors import UsageError
+    from assay.formats.queries import read_clusters
     from assay.formats.reading import read_chunk_map, read_weights
 
     places = [judgments, *(options.split_name(run)[1] for run in runs)]
@@ -121,6 +124,7 @@ def prepare(
         records=records,
         chunks=read_chunk_map(rules.chunk_map) if rules.chunk_map else None,
         weights=read_weights(weights) if weights else None,
+        clusters=read_clusters(rules.cluster) if rules.cluster else None,
         dedupe=rules.dedupe,
         calibration=_calibration(rules.calibration, read) if rules.calibration else "",
         input_format=rules.input_format,

@@ -65,6 +65,7 @@ class RuleOptions(PlainRules):
     chunk_map: str | None = option("--chunk-map", metavar="FILE|PATTERN", section="rules")
     calibration: str | None = option("--calibration", metavar="FILE", section="rules")
     dedupe: bool = option("--dedupe", default=False, is_flag=True, section="rules")
+    cluster: str | None = option("--cluster", metavar="FILE[:COLUMN]", section="rules")
 
     def overrides(self) -> dict[str, Any]:
         """What is said otherwise than in the protocol."""
@@ -81,7 +82,7 @@ class RagRules(RuleOptions):
 
 RULES = (*PlainRules.__dataclass_fields__, *RuleOptions.__dataclass_fields__, "weights")
 # Rules that the calculation of a single list does not know.
-OF_SEVERAL_LISTS = ("missing", "undefined", "fold", "chunk_map", "calibration", "dedupe", "weights")
+OF_SEVERAL_LISTS = ("missing", "undefined", "fold", "chunk_map", "calibration", "dedupe", "cluster", "weights")
 
 
 @dataclass(frozen=True)

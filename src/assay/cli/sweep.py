@@ -30,7 +30,8 @@ def print_sweep(
     job = inputs.prepare(judgments, runs, [f"{defaults.CLEAN}@{k[0]}"], rules, weights=weights)
     found = sweep(
         job.judgments, list(job.runs()), k, measures=measures or defaults.CURVES, protocol=rules.protocol,
-        recall_target=recall_target, alpha=alpha, chunks=job.chunks, weights=job.weights, dedupe=job.dedupe,
+        recall_target=recall_target, alpha=alpha, chunks=job.chunks, weights=job.weights, clusters=job.clusters,
+        dedupe=job.dedupe,
         calibration=job.calibration, **job.overrides,
     )  # fmt: skip
     judged, lang = stamp(found.scores), language.current()

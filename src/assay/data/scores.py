@@ -133,6 +133,7 @@ class Scores(Record):
     Scores from a file know their judgments by digest. `judge` names the language model behind the grades,
     `calibration` how far it agrees with people, `embedder` whose embeddings stand behind values found by embeddings,
     `inputs` the files that went in by what they were for, `file` the one that the system itself was read from.
+    `clusters` names for each query what it belongs to, where queries of one conversation or passage belong together.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Scores(Record):
     calibration: str = ""
     embedder: str = ""
     file: str | None = None
+    clusters: tuple[str, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
         """Say whether both tell the same of the same queries; where the data lies on this machine does not matter."""
@@ -159,7 +161,7 @@ class Scores(Record):
             return NotImplemented
         mine, theirs = (
             (s.name, s.query_ids, s.columns, s.counts, s.protocol, s.judgments_digest, s.warnings, s.notes,
-             dict(s.asked), s.judge, s.calibration, s.embedder, s.file)
+             dict(s.asked), s.judge, s.calibration, s.embedder, s.file, s.clusters)
             for s in (self, other)
         )  # fmt: skip
         if mine != theirs or (self.weights is None) != (other.weights is None):

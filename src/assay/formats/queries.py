@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError
+from assay.errors import InputError, UnknownName
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 from assay.formats.reading import refuse_repeats
+from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
     import os
-
-    import polars as pl
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,3 +65,13 @@ def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) 
     if text:
         frame = frame.with_columns(text=tables.text_column(frame, "text", source.label))
     return Queries(frame, (*notes, *columns.notes({"query_id": query, "text": text})))
+
+
+def read_clusters(place: str) -> dict[str, str]:
+    """Read what each query belongs to: FILE of query_id and cluster, or FILE:COLUMN of a table of queries."""
+    path, name = (place, "cluster") if Path(place).exists() or ":" not in place else place.rsplit(":", 1)
+    frame = read_queries(path).frame
+    if name not in frame.columns:
+        raise UnknownName(say("column"), name, [one for one in frame.columns if one != "query_id"])
+    pairs = zip(frame["query_id"].to_list(), frame[name].cast(pl.String).to_list(), strict=True)
+    return {query: query if cluster is None else cluster for query, cluster in pairs}

@@ -234,9 +234,9 @@ class Comparison(Record):
     """Systems side by side: means with intervals, contrasts with the baseline, all pairs where asked for.
 
     `conclusions` say for each measure which system is best and what is shown about it. `weight` says how uneven the
-    weights of queries are, where they have some. `likeness` and `lifts` are about the lists behind the scores,
-    where those were at hand. `descriptions` say what systems are, such as the variants of an ablation. `scores` are
-    what was compared.
+    weights of queries are, where they have some, `clusters` how many clusters they are in. `likeness` and `lifts`
+    are about the lists behind the scores, where those were at hand. `descriptions` say what systems are, such as
+    the variants of an ablation. `scores` are what was compared.
     """
 
     baseline: str
@@ -253,6 +253,7 @@ class Comparison(Record):
     likeness: tuple[Likeness, ...] = ()
     lifts: tuple[Lift, ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    clusters: int | None = None
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:

@@ -41,6 +41,7 @@ class StoredQueries:
     values: Mapping[str, Mapping[str, list[float | None]]]
     status: Mapping[str, Mapping[str, Mapping[str, Status]]]
     weights: Mapping[str, float] | None = None
+    clusters: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def encode_systems(scored: Sequence[Scores]) -> Plain:
     if not scored:
         return {}
     queries = sorted({query for scores in scored for query in scores.query_ids})
-    weights = _weights(scored)
+    weights, clusters = _weights(scored), _clusters(scored)
     return {
         "protocol": scored[0].protocol.to_dict(),
         "judgments": scored[0].judgments_digest,
@@ -70,6 +71,7 @@ def encode_systems(scored: Sequence[Scores]) -> Plain:
             "values": {scores.name: _values(scores, queries) for scores in scored},
             "status": {scores.name: _statuses(scores) for scores in scored},
             **({} if weights is None else {"weights": weights}),
+            **({} if clusters is None else {"clusters": clusters}),
         },
     }
 
@@ -126,6 +128,13 @@ def _weights(scored: Sequence[Scores]) -> dict[str, float] | None:
     return found
 
 
+def _clusters(scored: Sequence[Scores]) -> dict[str, str] | None:
+    """What each query that any system has belongs to."""
+    known = [scores for scores in scored if scores.clusters is not None]
+    pairs = [pair for scores in known for pair in zip(scores.query_ids, scores.clusters or (), strict=True)]
+    return dict(pairs) if known else None
+
+
 def _plain(value: float) -> float | None:
     return None if math.isnan(value) else value
 
@@ -175,6 +184,7 @@ def _scores(stored: StoredEvaluation, system: StoredSystem, place: str, path: st
         calibration=stored.calibrated,
         embedder=system.embedder,
         file=system.file,
+        clusters=None if rows.clusters is None else tuple(rows.clusters.get(query, query) for query in ids),
     )
 
 

@@ -140,6 +140,8 @@ def best(comparison: Comparison) -> list[Said]:
 def heading(comparison: Comparison, protocol: str) -> Said:
     """Say what the table of means shows."""
     marks, weight = legend(comparison), comparison.weight
+    if comparison.clusters is not None:
+        marks = say("compare.clustered", m=comparison.clusters, marks=marks)
     if weight is None:
         return say("compare.means", n=comparison.queries, protocol=protocol, marks=marks)
     return say(

@@ -272,7 +272,7 @@ def outcome(found: Findings) -> list[Said]:
     if found.holdout is not None:
         said.append(_holdout(found.holdout, found.winner or found.baseline, found.baseline))
         said += [] if (told := conclusion.on_holdout(best)) is None else [told]
-    elif len(done) > 1:
+    elif len(done) > 1 and len(best.best) == 1:
         said.append(say("experiment.no_holdout", n=len(done)))
     said += front(found)
     embedders = _embedders(done)

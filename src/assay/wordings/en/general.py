@@ -109,6 +109,7 @@ TEXTS = {
     "doubt.of_one": "{system}: {text}",
     # Comparisons
     "compare.means": "Means over {n:,} {n:query|queries}, protocol {protocol}; {marks}",
+    "compare.clustered": "queries in {m:,} clusters; {marks}",
     "compare.weighted_means": "Weighted means over {n:,} {n:query|queries}, worth {effective:.1f} equally weighted ones ({query} has {share:.1%} of the weight), protocol {protocol}; {marks}",
     "compare.daggers": "† better and ‡ worse than {baseline} (permutation test, {correction}, p <= {alpha:g}).",
     "compare.letters": "systems that share a letter are not shown to differ (randomised Tukey HSD, p <= {alpha:g}).",

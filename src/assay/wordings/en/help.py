@@ -93,6 +93,7 @@ TEXTS = {
     "option.judgments": "Judgments: qrels, JSON, CSV, Parquet, a BEIR folder; or one file of records, or result files where a command reads them.",
     "option.runs": "Runs: what systems retrieved. NAME=FILE names a system.",
     "option.weights": "Query weights (query_id, weight) for weighted means.",
+    "option.cluster": "What queries belong to, such as a passage or a conversation: a table with query_id and cluster, or FILE:COLUMN. Intervals and tests then count clusters.",
     "option.protocol": "The rules that are followed; see: assay help protocols.",
     "option.min_relevance": "Smallest grade that is relevant; positive: any above 0.",
     "option.max_grade": "Largest grade of the scale (graded AP, ERR).",

@@ -333,4 +333,7 @@ TEXTS = {
     "difference {difference:g}: expected a number other than 0": "差值 {difference:g}：应为非 0 的数",
     "n = {n}: expected 2 queries or more": "n = {n}：应为 2 个查询或更多",
     "{tests} tests: expected 1 or more": "{tests} 项检验：应为 1 项或更多",
+    "{n} {n:query has|queries have} no cluster: {queries}": "{n} 个查询没有聚类：{queries}",
+    "give every query a cluster; one that belongs to no other has one of its own": "请为每个查询指定聚类；不与其他查询同属的自成一类",
+    "{first} and {second} have different clusters of queries": "{first} 与 {second} 的查询聚类不同",
 }

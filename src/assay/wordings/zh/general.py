@@ -109,6 +109,7 @@ TEXTS = {
     "doubt.of_one": "{system}：{text}",
     # Comparisons
     "compare.means": "基于 {n:,} 个查询的均值，协议 {protocol}；{marks}",
+    "compare.clustered": "查询分属 {m:,} 个聚类；{marks}",
     "compare.weighted_means": "基于 {n:,} 个查询的加权均值，相当于 {effective:.1f} 个等权查询（{query} 占总权重的 {share:.1%}），协议 {protocol}；{marks}",
     "compare.daggers": "† 优于、‡ 劣于 {baseline}（置换检验，{correction}，p <= {alpha:g}）。",
     "compare.letters": "字母相同的系统之间未显示出差异（随机化 Tukey HSD，p <= {alpha:g}）。",

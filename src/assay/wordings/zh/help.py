@@ -93,6 +93,7 @@ TEXTS = {
     "option.judgments": "相关性标注：qrels、JSON、CSV、Parquet、BEIR 文件夹；或含全部内容的单个记录文件；能读结果文件的命令也接受结果文件。",
     "option.runs": "检索结果文件：各系统检索到的文档。NAME=FILE 为系统命名。",
     "option.weights": "用于加权平均的查询权重（query_id, weight）。",
+    "option.cluster": "查询所属的段落、对话等：含 query_id 与 cluster 两列的表，或 FILE:COLUMN。区间与检验按聚类计算。",
     "option.protocol": "所遵循的规则；参见 assay help protocols。",
     "option.min_relevance": "视为相关的最低等级；positive：大于 0 即可。",
     "option.max_grade": "等级的最大值（graded AP、ERR）。",
