@@ -24,6 +24,7 @@ from assay.data.run import Run
 from assay.report.views import comparison as report
 from assay.results.comparison import Rules
 from commands import run_assay
+from interval_oracles import adjusted_t_ends, score_ends
 
 
 def lists(seed: int, queries: int = 60, skill: float = 0.5) -> dict[str, dict[str, float]]:
@@ -61,8 +62,11 @@ def test_differences_and_their_tests_are_scipys(systems):
         contrast = found.contrast("strong", label)
         assert contrast.difference.estimate == pytest.approx(statistics.fmean(strong - base), abs=1e-12)
         assert contrast.t_pvalue == pytest.approx(t.pvalue, rel=1e-9)
-        low, high = t.confidence_interval(0.95)
-        assert (contrast.difference.low, contrast.difference.high) == pytest.approx((low, high), rel=1e-9)
+        ends = adjusted_t_ends(strong - base)
+        assert (contrast.difference.low, contrast.difference.high) == pytest.approx(ends, rel=1e-9)
+        plain = compare(systems, rules=Rules(interval="t")).contrast("strong", label).difference
+        assert (plain.low, plain.high) == pytest.approx(tuple(t.confidence_interval(0.95)), rel=1e-9)
+        assert (contrast.difference.method, contrast.relative.method, plain.method) == ("adjusted t", "fieller", "t")
         assert contrast.effect_size == pytest.approx((strong - base).mean() / (strong - base).std(ddof=1), rel=1e-9)
         assert contrast.wins == int((strong > base).sum())
         assert contrast.ties == int((strong == base).sum())
@@ -78,12 +82,14 @@ def test_differences_and_their_tests_are_scipys(systems):
         assert contrast.pvalue == pytest.approx(shuffled.pvalue, abs=3 * math.sqrt(0.25 / 9999) + 1e-3)
 
 
-def test_means_have_student_intervals(systems):
-    found = compare(systems)
+def test_means_have_intervals_that_stay_within_the_bounds_of_the_measure(systems):
     values = systems[1].column("ndcg@10")
+    mean = compare(systems).means["ndcg@10"][1]
+    assert (mean.estimate, mean.low, mean.high) == pytest.approx((values.mean(), *score_ends(values)), rel=1e-9)
+    assert mean.method == "score"
+    plain = compare(systems, rules=Rules(interval="t")).means["ndcg@10"][1]
     low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
-    mean = found.means["ndcg@10"][1]
-    assert (mean.estimate, mean.low, mean.high) == pytest.approx((values.mean(), low, high), rel=1e-9)
+    assert (plain.low, plain.high, plain.method) == (pytest.approx(low), pytest.approx(high), "t")
 
 
 def test_holm_runs_over_the_systems_of_a_measure(systems):

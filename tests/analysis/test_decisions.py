@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import assay
 from assay.analysis.compare import compare
@@ -590,8 +591,8 @@ def test_a_gate_on_one_query_that_differs_is_open_without_nan():
 )
 def test_a_sure_threshold_of_constant_values_asks_for_enough_of_them(n, goal, expected):
     check = gate(scores("new", [1.0] * n), [Threshold("ndcg@10", at_least=goal, sure=True)]).checks[0]
-    assert (check.outcome, check.interval.low) == (expected, pytest.approx(0.05 ** (1 / n)))
-    assert pytest.approx(0.9705, abs=1e-4) == 0.05 ** (1 / 100)
+    score = n / (n + scipy.stats.t.ppf(0.95, n - 1) ** 2)  # Wilson's, with Student's quantile
+    assert (check.outcome, check.interval.low) == (expected, pytest.approx(score))
 
 
 # Money ----------------------------------------------------------------------------------------------------------------

@@ -24,10 +24,8 @@ from assay.stats import (
     moments,
     paired_differences,
     proportion_interval,
-    relative_interval,
 )
 from assay.stats.bootstrap import bca, draw, percentile_limits, resampled_means
-from assay.stats.intervals import NO_BASELINE, UNSURE_BASELINE
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_VALUE, ONE_WEIGHT
 
 NAN = math.nan
@@ -343,52 +341,6 @@ def test_impossible_proportions_are_refused(successes, n):
         proportion_interval(successes, n)
 
 
-def test_the_relative_interval_is_the_delta_method():
-    b = RNG.gamma(3, 1, 40)
-    x = b + RNG.normal(0.2, 0.5, 40)
-    cov, n = np.cov(x, b), 40
-    r = x.mean() / b.mean()
-    error = math.sqrt((cov[0, 0] - 2 * r * cov[0, 1] + r * r * cov[1, 1]) / n) / b.mean()
-    found = relative_interval(x, b, confidence_level=0.9)
-    assert found.estimate == pytest.approx(r - 1, rel=1e-12)
-    assert (found.low, found.high) == pytest.approx(scipy.stats.t.interval(0.9, n - 1, r - 1, error), rel=1e-10)
-    assert (found.method, found.n, found.confidence_level, found.reason) == ("delta", 40, 0.9, "")
-    assert relative_interval(x, b).confidence_level == 0.95
-
-
-def test_the_relative_interval_takes_weights_and_leaves_out_broken_pairs():
-    b = RNG.gamma(3, 1, 40)
-    x = b * RNG.normal(1.1, 0.3, 40)
-    found = relative_interval(x, b, weights=W)
-    r = np.average(x, weights=W) / np.average(b, weights=W)
-    _, error, df, _ = by_matrices((x - r * b) / np.average(b, weights=W), W)
-    assert (found.low, found.high) == pytest.approx(scipy.stats.t.interval(0.95, df, r - 1, error), rel=1e-8)
-    longer = relative_interval(np.append(x, [NAN, 1, 2]), np.append(b, [1, NAN, 2]), weights=np.append(W, [1, 1, 0]))
-    assert longer == found
-
-
-def test_odd_relative_differences():
-    assert relative_interval([], []).reason == NO_VALUES
-    assert relative_interval([NAN], [1.0]) == Interval(None, None, None, 0.95, "delta", 0, NO_VALUES)
-    for baseline in ([0.0, 0.0], [-1.0, 1.0], [0.1 + 0.2, -0.3]):
-        assert relative_interval([1.0, 2.0], baseline) == Interval(None, None, None, 0.95, "delta", 2, NO_BASELINE)
-    one = relative_interval([3.0], [2.0])
-    assert (one.estimate, one.low, one.high, one.reason) == (0.5, None, None, ONE_VALUE)
-    b = np.array([0.1, 0.2, 0.3, 0.7])
-    double = relative_interval(3 * b, b)
-    assert double.estimate == pytest.approx(2)
-    assert (double.low, double.high) == (None, None)
-    assert double.reason == NO_SPREAD
-    assert not double.excludes(0)
-
-
-def test_a_baseline_near_0_is_named():
-    b = np.array([1.0, 2, 3, 6])  # mean 3, standard error 1.080
-    assert relative_interval([2.0, 2, 3, 6], b).reason == UNSURE_BASELINE
-    clear = np.array([1.0, 2, 3, 4]) + 0.8  # mean 3.3, standard error 0.6455
-    assert relative_interval([2.0, 2, 3, 6], clear).reason == ""
-
-
 def test_differences_by_rounding_alone_are_0():
     found = paired_differences([0.1 + 0.2, 1, NAN, 1, 1 + 0.9e-12, 2], [0.3, 0.5, 1, NAN, 1, 2 - 2.2e-12])
     assert found[:2].tolist() == [0.0, 0.5]
@@ -401,8 +353,8 @@ def test_differences_by_rounding_alone_are_0():
 @pytest.mark.parametrize("call", [
     lambda: mean_interval([1, 2], confidence_level=0), lambda: mean_interval([1, 2], confidence_level=1), lambda: mean_interval([[1, 2]]), lambda: mean_interval([1, 2], weights=[1]),
     lambda: mean_interval([1, 2], method="bca", n_resamples=0), lambda: mean_interval([1, 2], method="bca", rng=-1), lambda: mean_interval([1, 2], method="bca", rng=np.random.default_rng()),
-    lambda: mean_intervals([1, 2]), lambda: relative_interval([1], [1, 2]), lambda: paired_differences([1], [1, 2]), lambda: proportion_interval(1, 2, confidence_level=1),
-    lambda: relative_interval([], [], confidence_level=2), lambda: mean_intervals([[1.0], [2]], method="bca", threads=0),
+    lambda: mean_intervals([1, 2]), lambda: paired_differences([1], [1, 2]), lambda: proportion_interval(1, 2, confidence_level=1),
+    lambda: mean_intervals([[1.0], [2]], method="bca", threads=0),
     lambda: percentile_limits(lambda _: 1.0, np.arange(2), confidence_level=0.9, n_resamples=0, rng=0),
 ])  # fmt: skip
 def test_calls_that_make_no_sense_are_refused(call):
@@ -413,7 +365,6 @@ def test_calls_that_make_no_sense_are_refused(call):
 @pytest.mark.parametrize("call", [
     lambda: mean_interval([1, math.inf]), lambda: mean_interval([1, 2], weights=[1, -1]), lambda: mean_interval([1, 2], weights=[0, 0]), lambda: mean_interval([1, 2], weights=[1, NAN]),
     lambda: mean_interval([1, 2], weights=[1, math.inf]), lambda: mean_interval(["a"]), lambda: mean_interval([None, {}]), lambda: paired_differences([math.inf], [1]), lambda: paired_differences([1], [-math.inf]),
-    lambda: relative_interval([1, 2], [1, math.inf]),
 ])  # fmt: skip
 def test_values_that_cannot_be_used_are_refused(call):
     with pytest.raises(InputError):
@@ -421,7 +372,7 @@ def test_values_that_cannot_be_used_are_refused(call):
 
 
 def test_an_unknown_method_is_answered_with_the_known_ones():
-    with pytest.raises(UnknownName, match="t, bca"):
+    with pytest.raises(UnknownName, match="auto, score, adjusted t, t, bca"):
         mean_interval([1, 2], method="bootstrap")
 
 
@@ -429,7 +380,6 @@ def test_arguments_are_never_changed():
     x, w, b = X.copy(), W.copy(), X[::-1].copy()
     kept = x.copy(), w.copy(), b.copy()
     mean_interval(x, weights=w, method="bca", n_resamples=20)
-    relative_interval(x, b, weights=w)
     paired_differences(x, b)
     assert all(np.array_equal(a, k) for a, k in zip((x, w, b), kept, strict=True))
 
@@ -446,7 +396,7 @@ def test_every_public_name_of_the_statistics_exists():
 
 def test_records_are_frozen():
     records = [value for name in stats.__all__ if is_dataclass(value := getattr(stats, name))]
-    assert len(records) == 16
+    assert len(records) == 17
     assert all(record.__dataclass_params__.frozen for record in records)
     assert not any(record.__dataclass_params__.eq for record in (stats.SignFlip, stats.Tukey))
 

@@ -13,6 +13,7 @@ import numpy as np
 from assay.analysis.answer_methods import judge_samples
 from assay.analysis.answer_plan import plan_answers
 from assay.analysis.answer_stages import StageFinding, stage_of
+from assay.analysis.means import column_mean
 from assay.analysis.warnings import agreement, find_score_warnings
 from assay.data.scores import Counts, Scores
 from assay.data.status import STATUSES
@@ -22,7 +23,6 @@ from assay.grounding.record import Blank
 from assay.messages import say, some
 from assay.results.answers import AnswerCell, AnswerDetails, JudgedSample
 from assay.results.support import Method
-from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class Answers(Scores):
 
     def interval(self, label: str) -> Interval:
         """The mean of a measure with its confidence interval, which ends where values do."""
-        return mean_within_bounds(self, label)
+        return column_mean(self, label)
 
     @property
     def stages(self) -> dict[str, str | None]:
@@ -78,22 +78,9 @@ class Answers(Scores):
         return {outcome.sample.query_id: outcome.stage for outcome in self.outcomes}
 
 
-def mean_within_bounds(scores: Scores, label: str) -> Interval:
-    """The mean of a measure with its confidence interval, which ends where values do."""
-    found = mean_interval(scores.column(label), weights=scores.weights)
-    low, high = scores.about(label).bounds
-    if found.low is None or found.high is None:
-        return found
-    return replace(
-        found,
-        low=found.low if low is None else max(found.low, low),
-        high=found.high if high is None else min(found.high, high),
-    )
-
-
 def answer_means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:
     """The means of all measures with their intervals, by system and label."""
-    return {scores.name: {label: mean_within_bounds(scores, label) for label in scores.labels} for scores in systems}
+    return {scores.name: {label: column_mean(scores, label) for label in scores.labels} for scores in systems}
 
 
 def answer_details(systems: Sequence[Answers]) -> AnswerDetails:

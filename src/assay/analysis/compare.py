@@ -21,10 +21,11 @@ from assay.results.comparison import Comparison, Contrast, Mover, Pairs, Rules, 
 from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
-from assay.stats.intervals import Interval, mean_intervals, relative_interval
+from assay.stats.intervals import Interval, difference_interval, mean_intervals
 from assay.stats.moments import NO_SPREAD, Moments, moments, weighing
 from assay.stats.multiplicity import adjust
 from assay.stats.power import detectable_difference
+from assay.stats.relative import relative_interval
 from assay.stats.signflip import sign_flip
 from assay.stats.ttests import paired_t
 from assay.stats.tukey import compact_letters, randomised_tukey
@@ -80,6 +81,7 @@ def compare(
         label: mean_intervals(
             data.values[:, i],
             weights=data.weights,
+            bounds=data.columns[i].limits(data.values[:, i]),
             method=rules.interval,
             confidence_level=rules.confidence_level,
             n_resamples=rules.n_resamples,
@@ -199,10 +201,10 @@ def _contrast(
     options = {"weights": data.weights, "confidence_level": rules.confidence_level}
     t_test = paired_t(change, **options)  # type: ignore[arg-type]
     outcomes = wins_ties_losses(better)
-    interval = t_test.interval if rules.interval == "t" else _bootstrap_interval(change, data, rules)
     of = moments(change, data.weights)
     limits = data.columns[measure].limits(data.values[:, measure])
     span = None if limits is None else limits[1] - limits[0]
+    interval = _interval(change, data, rules, span)
     if span is not None and rules.smallest_effect >= span:
         raise UsageError(
             say(
@@ -218,7 +220,13 @@ def _contrast(
         system=data.names[system + 1],
         measure=data.labels[measure],
         difference=interval,
-        relative=relative_interval(after, before, **options),  # type: ignore[arg-type]
+        relative=relative_interval(
+            after,
+            before,
+            bounds=limits,
+            method="t" if rules.interval == "t" else "auto",
+            **options,  # type: ignore[arg-type]
+        ),
         t_pvalue=t_test.pvalue,
         pvalue=tested[0],
         exact=tested[2],
@@ -261,15 +269,16 @@ def _all_beyond(of: Moments, change: Floats, data: AlignedScores, rules: Rules, 
     return most is not None and -most >= rules.smallest_effect
 
 
-def _bootstrap_interval(change: Floats, data: AlignedScores, rules: Rules) -> Interval:
-    return mean_intervals(
-        change[:, None],
+def _interval(change: Floats, data: AlignedScores, rules: Rules, span: float | None) -> Interval:
+    return difference_interval(
+        change,
+        reach=span,
         weights=data.weights,
-        method="bca",
+        method=rules.interval,
         confidence_level=rules.confidence_level,
         n_resamples=rules.n_resamples,
         rng=rules.seed,
-    )[0]
+    )
 
 
 def _is_beyond(interval: Interval, smallest: float) -> bool:

@@ -11,6 +11,7 @@ import polars as pl
 
 from assay.analysis.evaluate import prepare_run, rank, score
 from assay.analysis.explain import rank_list
+from assay.analysis.means import column_mean
 from assay.analysis.settings import Settings
 from assay.analysis.stored import read_systems
 from assay.data.status import UNDEFINED
@@ -22,7 +23,6 @@ from assay.messages import say
 from assay.results.answers import AnswerDetails, by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.results.result import Result
-from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
     import os
@@ -316,9 +316,8 @@ def _slices(
 
     def part(attribute: str, value: str, ids: Sequence[str]) -> Slice:
         rows = [row_of[query] for query in ids]
-        weights = None if scores.weights is None else scores.weights[rows]
         failed = sum(stage.get(query) in FAILED if stage else values[row_of[query]] == 0 for query in ids)
-        return Slice(attribute, value, len(ids), mean_interval(values[rows], weights=weights), int(failed))
+        return Slice(attribute, value, len(ids), column_mean(scores, label, rows=rows), int(failed))
 
     found: list[Slice] = []
     for attribute in queries.attributes:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.analysis.compare import compare
+from assay.analysis.means import column_mean
 from assay.errors import UsageError, excerpt
 from assay.messages import say, word
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.experiment import Findings, Holdout, Quality, Row, StageTime
-from assay.stats.intervals import mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -156,8 +156,7 @@ def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:
             return Quality(mean)
         contrast = found.contrast(scores.name, label)
         return Quality(mean, contrast.adjusted, contrast.verdict)
-    values = scores.column(label)
-    return Quality(mean_intervals(values[~np.isnan(values)][:, None])[0])
+    return Quality(column_mean(scores, label))
 
 
 def _with_front(rows: Sequence[Row], label: str, sign: float = 1.0) -> list[Row]:

@@ -11,6 +11,7 @@ import numpy as np
 from assay.analysis.comparable import align_systems
 from assay.analysis.decision import too_few
 from assay.analysis.gate_rules import COVERAGE, MARGIN, NotWorse, Threshold
+from assay.analysis.means import column_mean
 from assay.errors import UsageError
 from assay.messages import Said, ends, say, word
 from assay.results.gate import Outcome, RuleCheck
@@ -42,7 +43,7 @@ def check_threshold(scores: Scores, rule: Threshold) -> RuleCheck:
     if not (rule.sure and scores.about(label).is_mean):
         outcome: Outcome = "passed" if rule.is_reached(value) else "failed"
         return RuleCheck(name, rule.measure, outcome, value, None, say(f"gate.{outcome}_threshold", **told))
-    interval = _interval(scores, label, rule.alpha / rule.among)
+    interval = column_mean(scores, label, confidence_level=1 - 2 * rule.alpha / rule.among)
     outcome = _surely(interval, rule)
     key = f"gate.{outcome}_sure" if interval.low is not None else "gate.inconclusive_threshold"
     message = say(key, interval=_shown(interval, "", rule.among), **told)
@@ -85,12 +86,6 @@ def _gap(scores: Scores, label: str, least: float | None, shown: str) -> Said | 
     if math.isnan(value):
         return say("gate.no_value", **told)
     return say("gate.coverage", value=value, n=found.scored, share=found.share, least=wanted, **told)
-
-
-def _interval(scores: Scores, label: str, alpha: float) -> Interval:
-    values = scores.column(label)
-    limits = scores.about(label).limits(values)
-    return guarded_interval(values, limits, weights=scores.weights, confidence_level=1 - 2 * alpha)
 
 
 def _with_method(measure: str, about: Column) -> str:
@@ -164,11 +159,10 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
     before = replace(base.scores, name=say("{name} (baseline)", name=base.scores.name))
     data = align_systems([before, scores], [label])
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
-    limits = data.columns[0].limits(data.values[:, 0].ravel())
-    bounds = None if limits is None else (limits[0] - limits[1], limits[1] - limits[0])
+    reach = data.columns[0].reach(data.values[:, 0].ravel())
     alpha = rule.alpha / rule.among
     of = moments(change, data.weights)
-    interval = guarded_interval(change, bounds, weights=data.weights, confidence_level=1 - 2 * alpha)
+    interval = guarded_interval(change, reach, weights=data.weights, confidence_level=1 - 2 * alpha)
     if interval.estimate is None:
         raise UsageError(
             say(

@@ -12,6 +12,7 @@ from assay.analysis.compare import compare
 from assay.analysis.diagnose import choose_measure, diagnose, diagnose_scores
 from assay.analysis.economics import price_goal
 from assay.analysis.evaluate import prepare_run
+from assay.analysis.means import column_mean
 from assay.analysis.settings import settings_of
 from assay.analysis.sweep import sweep
 from assay.analysis.warnings import find_score_warnings
@@ -26,7 +27,6 @@ from assay.results.diagnosis import Diagnosis
 from assay.results.experiment import Findings
 from assay.results.money import Costs
 from assay.results.sweep import Curve, Sweep
-from assay.stats.intervals import Interval, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.formats.queries import Queries
     from assay.results.result import Result
+    from assay.stats.intervals import Interval
 
 PartRecord = TypeVar("PartRecord", bound=Record)
 _DAMAGE = (KeyError, TypeError, ValueError, IndexError, AttributeError)
@@ -279,4 +280,4 @@ def _curves(systems: Sequence[Scores]) -> tuple[Curve, ...]:
 
 
 def _point(scores: Scores, label: str) -> Interval:
-    return mean_interval(scores.column(label), weights=scores.weights)
+    return column_mean(scores, label)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from assay.analysis.evaluate import evaluate_run
+from assay.analysis.means import column_mean
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import Settings, need_subtopics
 from assay.errors import UsageError
@@ -14,7 +13,6 @@ from assay.formats.conversion import as_judgments, as_runs
 from assay.measures import defaults, parse, split_measures
 from assay.messages import say
 from assay.results.sweep import Curve, CutoffChoice, Sweep
-from assay.stats.intervals import Interval, mean_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from assay.data.protocol import Protocol
     from assay.data.scores import Scores
     from assay.measures import Measure
+    from assay.stats.intervals import Interval
 
 CUTOFFS = (1, 3, 5, 10, 20)
 RECALL_TARGET = 0.70
@@ -108,8 +107,7 @@ def _measure_at(protocol: Protocol, name: str, cut: int) -> str:
 
 
 def _points(scores: Scores, asked: Sequence[str], level: float) -> tuple[Interval, ...]:
-    columns = np.stack([scores.column(text) for text in asked], axis=1)
-    return mean_intervals(columns, weights=scores.weights, confidence_level=level)
+    return tuple(column_mean(scores, text, confidence_level=level) for text in asked)
 
 
 def _choice(system: str, curves: Sequence[Curve], names: Mapping[str, str], recall_target: float) -> CutoffChoice:

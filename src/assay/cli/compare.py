@@ -42,7 +42,9 @@ class Testing:
     family: str = option(
         "--family", default="systems", show_default=True, type=WordChoice(["systems", "all"]), section="tests"
     )
-    interval: str = option("--interval", default="t", show_default=True, type=WordChoice(["t", "bca"]), section="tests")
+    interval: str = option(
+        "--interval", default="auto", show_default=True, type=WordChoice(["auto", "t", "bca"]), section="tests"
+    )
     resamples: int = option("--resamples", default=10_000, show_default=True, type=WHOLE, section="tests")
     seed: int = option("--seed", default=0, show_default=True, type=WHOLE, section="tests")
     worth: float = option("--worth", default=0.15, show_default=True, type=NUMBER, section="tests")

@@ -85,6 +85,11 @@ class Column:
         beyond = len(known) > 0 and (known.min() < low - _EQUAL or known.max() > high + _EQUAL)
         return None if beyond else (low, high)
 
+    def reach(self, values: Floats) -> float | None:
+        """The largest difference that two values can have; None where they have no limits."""
+        limits = self.limits(values)
+        return None if limits is None else limits[1] - limits[0]
+
 
 @dataclass(frozen=True)
 class Counts:

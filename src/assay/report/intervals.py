@@ -10,8 +10,8 @@ from assay.report.numbers import number
 from assay.report.tables import Table
 from assay.stats.agreement import UNSTABLE
 from assay.stats.bootstrap import SAME_RESAMPLES
-from assay.stats.intervals import NO_BASELINE
-from assay.stats.moments import NO_SPREAD, ONE_VALUE, ONE_WEIGHT
+from assay.stats.moments import NO_SPREAD, ONE_CLUSTER, ONE_VALUE, ONE_WEIGHT
+from assay.stats.relative import NO_BASELINE, UNSURE_BASELINE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,9 @@ _REASONS = {
     NO_SPREAD: "interval.no_spread",
     ONE_VALUE: "interval.one_value",
     ONE_WEIGHT: "interval.one_weight",
+    ONE_CLUSTER: "interval.one_cluster",
     NO_BASELINE: "interval.no_baseline",
+    UNSURE_BASELINE: "interval.unsure_baseline",
     SAME_RESAMPLES: "interval.same_resamples",
     UNSTABLE: "interval.unstable",
 }

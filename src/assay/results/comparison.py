@@ -46,7 +46,7 @@ class Rules:
     alpha: float = 0.05
     correction: Correction = "holm"
     family: Family = "systems"
-    interval: Literal["t", "bca"] = "t"
+    interval: Literal["auto", "t", "bca"] = "auto"
     n_resamples: int = 10_000
     seed: int = 0
     worth: float = 0.15
@@ -252,7 +252,7 @@ class Comparison(Record):
     @property
     def exact(self) -> bool:
         """Say whether nothing in it hangs on random resamples."""
-        return self.rules.interval == "t" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
+        return self.rules.interval != "bca" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
 
     @property
     def protocol(self) -> str:

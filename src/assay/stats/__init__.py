@@ -15,17 +15,18 @@ from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, w
 from assay.stats.inputs import paired_differences
 from assay.stats.intervals import (
     Interval,
+    difference_interval,
     mean_interval,
     mean_intervals,
     needed_for_quantile,
     proportion_interval,
     quantile_interval,
-    relative_interval,
 )
 from assay.stats.moments import Moments, Weighing, moments, weighing
-from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, holm
-from assay.stats.power import Power, detectable_difference, paired_power, sample_size
+from assay.stats.multiplicity import adjust, benjamini_hochberg, bonferroni, corrected_level, holm
+from assay.stats.power import Design, Power, design, detectable_difference, paired_power, sample_size
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
+from assay.stats.relative import relative_interval
 from assay.stats.signflip import SignFlip, sign_flip
 from assay.stats.signs import McNemar, SignTest, mcnemar, sign_test, wilcoxon
 from assay.stats.ttests import Equivalence, TTest, equivalence, paired_t
@@ -35,6 +36,7 @@ __all__ = [
     "Agreement",
     "BoundedEquivalence",
     "Confusion",
+    "Design",
     "Effect",
     "Equivalence",
     "Interval",
@@ -60,7 +62,10 @@ __all__ = [
     "cohen_dz",
     "compact_letters",
     "confusion_matrix",
+    "corrected_level",
+    "design",
     "detectable_difference",
+    "difference_interval",
     "equivalence",
     "holm",
     "kappa",

@@ -51,27 +51,34 @@ def bounded_equivalence(
     *,
     reach: float = 1.0,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     beyond: float = 1.0,
 ) -> BoundedEquivalence:
     """Test whether the mean difference lies between -margin and margin; no difference can be larger than `reach`.
 
-    Each side is tested by `bounded_pvalue`. Where no value differs from 0, p is (1 - margin/reach)^n: with a margin
-    of 0.01 and a reach of 1, it takes 299 values to get below 0.05.
+    Each side is tested by `bounded_pvalue`, with clusters by their means. Where no value differs from 0, p is
+    (1 - margin/reach)^n: with a margin of 0.01 and a reach of 1, it takes 299 values to get below 0.05.
     """
     if not (math.isfinite(margin) and margin > 0):
         raise UsageError(say("margin must be a finite number above 0, not {margin}", margin=margin))
     if not (math.isfinite(reach) and reach > 0):
         raise UsageError(say("reach must be a finite number above 0, not {reach}", reach=reach))
-    x, shares = sample(differences, weights)
+    x, shares, n = sample(differences, weights, clusters)
     if not len(x):
         return BoundedEquivalence(None, None, None, None, margin, reach, 0, NO_VALUES)
     below, above = (_pvalue(side, shares, margin, reach, beyond) for side in (x, -x))
     mean = exact_sum(x) / len(x) if shares is None else exact_sum(x * shares)
-    return BoundedEquivalence(mean, max(above, below), above, below, margin, reach, len(x))
+    return BoundedEquivalence(mean, max(above, below), above, below, margin, reach, n)
 
 
 def bounded_pvalue(
-    values: ArrayLike, null: float, *, upper: float, weights: ArrayLike | None = None, beyond: float = 1.0
+    values: ArrayLike,
+    null: float,
+    *,
+    upper: float,
+    weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    beyond: float = 1.0,
 ) -> float | None:
     """Test the hypothesis that the mean is `null` or more, for values that cannot be above `upper`; return p.
 
@@ -83,21 +90,27 @@ def bounded_pvalue(
     With weights w the mean is sum(w x)/sum(w), which is at least `null` exactly when w (x - null) has a mean of 0 or
     more: the test is that of these values. It takes the largest weight for the largest that there can be, so an unseen
     value may weigh as much as the heaviest one. That is valid where no unseen value weighs more than the heaviest seen,
-    for example with the weights of a complete log; otherwise the test can be far too eager.
+    for example with the weights of a complete log; otherwise the test can be far too eager. With clusters the values
+    are the means of the clusters, which lie within the same bounds, weighted by all that they hold.
     """
-    x, shares = sample(values, weights)
+    x, shares, _ = sample(values, weights, clusters)
     return None if not len(x) else _pvalue(x, shares, null, upper, beyond)
 
 
 def upper_bound(
-    values: ArrayLike, *, upper: float, alpha: float = 0.05, weights: ArrayLike | None = None
+    values: ArrayLike,
+    *,
+    upper: float,
+    alpha: float = 0.05,
+    weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
 ) -> float | None:
     """Smallest mean that `bounded_pvalue` rejects at alpha: the mean is below it, but for a share alpha of samples.
 
     Values that are all 0 give (1 - alpha^(1/n)) upper.
     """
     check_share(alpha, "alpha")
-    x, shares = sample(values, weights)
+    x, shares, _ = sample(values, weights, clusters)
     if not len(x):
         return None
     low, high = float(x.min()), upper

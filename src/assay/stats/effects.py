@@ -52,7 +52,7 @@ def cohen_dz(differences: ArrayLike, *, weights: ArrayLike | None = None) -> Eff
 def superiority(differences: ArrayLike, *, weights: ArrayLike | None = None, tolerance: float = 0.0) -> Effect:
     """Probability of superiority: share of pairs with a positive difference, ties counted half."""
     _check_tolerance(tolerance)
-    x, shares = sample(differences, weights)
+    x, shares, _ = sample(differences, weights)
     if not len(x):
         return Effect(None, 0, NO_VALUES)
     points = np.where(np.abs(x) <= tolerance, 0.5, x > 0)

@@ -1,9 +1,9 @@
-"""The mean of differences within known bounds: Student's interval, kept from being surer than the bounds allow.
+"""The mean of differences within known bounds: the usual interval, kept from being surer than the bounds allow.
 
 Student's t counts on the spread that it sees. Where many small losses stand against few large gains, a sample may hold
 none of the gains, and t then shows a loss that is not there (in up to 80 % of samples). The bounds of Gaffke (2005; see
 `bounded`) cannot be fooled so, but at the same level they see half as much. A guarded interval reaches as far as both:
-Student's at its level, and the bounds at twice the risk. No case is known in which an end is wrong more often.
+that of `difference_interval` at its level, and the bounds at twice the risk.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.stats.bounded import bounded_pvalue, upper_bound
-from assay.stats.inputs import check_share, vector
-from assay.stats.intervals import Interval, t_interval
-from assay.stats.moments import NO_SPREAD, Moments, moments
+from assay.stats.inputs import vector
+from assay.stats.intervals import Interval, difference_interval
+from assay.stats.moments import NO_SPREAD, Moments
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -25,29 +25,26 @@ _MOST_RISK = 0.5
 
 
 def guarded_interval(
-    values: ArrayLike,
-    bounds: tuple[float, float] | None,
-    *,
-    weights: ArrayLike | None = None,
-    confidence_level: float = 0.9,
+    differences: ArrayLike, reach: float | None, *, weights: ArrayLike | None = None, confidence_level: float = 0.9
 ) -> Interval:
-    """Interval of a mean of values that lie within bounds; without bounds it is Student's.
+    """Interval of a mean difference, none of which can be larger than `reach`; without one it is Student's.
 
-    Values that do not vary have the interval that the bounds give at the level itself.
+    Differences that do not vary have the interval that the bounds give at the level itself.
     """
-    check_share(confidence_level, "confidence_level")
-    x = vector(values)
-    found, risk = t_interval(moments(x, weights), confidence_level), (1 - confidence_level) / 2
-    if bounds is None or not (found.low is not None or found.reason == NO_SPREAD):
+    x = vector(differences)
+    found = difference_interval(x, reach=reach, weights=weights, confidence_level=confidence_level)
+    if reach is None or not (found.low is not None or found.reason == NO_SPREAD):
         return found
+    risk = (1 - confidence_level) / 2
     guard = risk if found.low is None else min(2 * risk, _MOST_RISK)
-    high = _reach(x, weights, found.high, bounds[1], guard)
-    low = _reach(-x, weights, None if found.low is None else -found.low, -bounds[0], guard)
-    return replace(found, low=-low, high=high, method="bounded" if found.low is None else "t, bounded", reason="")
+    high = _reach(x, weights, found.high, reach, guard)
+    low = _reach(-x, weights, None if found.low is None else -found.low, reach, guard)
+    method = "bounded" if found.low is None else f"{found.method}, bounded"
+    return replace(found, low=-low, high=high, method=method, reason="")
 
 
 def _reach(x: Floats, weights: ArrayLike | None, end: float | None, upper: float, risk: float) -> float:
-    """The upper end, as far as Student's or as the bounds say, whichever is farther; never beyond what can be."""
+    """The upper end, as it is given or as the bounds say, whichever is farther; never beyond what can be."""
     if end is not None and end >= upper:
         return upper
     if end is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -71,6 +72,25 @@ def relative_weights(weights: ArrayLike | None, n: int) -> Floats | None:
     if n and largest == 0:
         raise InputError(say("at least one weight must be above 0"))
     return None if np.all(found == largest) else found / largest
+
+
+def cluster_codes(clusters: ArrayLike | None, n: int) -> Ints | None:
+    """Number of the cluster of each value, from 0 on, or None where every value is on its own."""
+    if clusters is None:
+        return None
+    found = np.asarray(clusters)
+    if found.shape != (n,):
+        raise UsageError(
+            say(
+                "{values} {values:value|values} but clusters of shape {shape}: name one cluster per value",
+                values=n,
+                shape=str(found.shape),
+            )
+        )
+    if any(code is None or code == "" or (isinstance(code, float) and math.isnan(code)) for code in found.tolist()):
+        raise InputError(say("a value without a cluster"), hint=say("give what stands alone a name of its own"))
+    codes: Ints = np.unique(found.astype(str) if found.dtype == object else found, return_inverse=True)[1]
+    return codes.astype(np.int64)
 
 
 def paired_differences(values: ArrayLike, baseline: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean, a proportion, a relative difference and a quantile."""
+"""Confidence intervals of a mean, a mean difference, a proportion and a quantile."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
 from assay.messages import say
 from assay.stats.bootstrap import SAME_RESAMPLES, bca, limits_if_distinct, resampled_means
 from assay.stats.inputs import (
     EQUAL,
     Floats,
+    Ints,
     check_choice,
     check_share,
-    paired_differences,
+    cluster_codes,
     relative_weights,
     table,
     vector,
 )
-from assay.stats.moments import NO_SPREAD, NO_VALUES, Moments, exact_sum, moments, moments_of, sample
+from assay.stats.moments import NO_SPREAD, NO_VALUES, Moments, cluster_means, exact_sum, moments, moments_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-Method = Literal["t", "bca"]
+Method = Literal["auto", "score", "adjusted t", "t", "bca"]
+Bounds = tuple[float, float]
 
-NO_BASELINE = "the mean of the baseline is 0"
-UNSURE_BASELINE = "the mean of the baseline is not clear of 0: the interval is too narrow"
 TOO_FEW = "too few values for both ends"
-_CLEAR = 3  # standard errors
 
 
 @dataclass(frozen=True)
 class Interval:
     """A two-sided confidence interval; `low` and `high` are None, with the reason, where it cannot be computed.
 
-    Values that do not vary have none: they do not tell how far the mean of other values like them would be from theirs.
+    Values that do not vary have none, unless their bounds are known and the method is "score": by themselves they do
+    not tell how far the mean of other values like them would be from theirs.
     """
 
     estimate: float | None
@@ -60,18 +60,24 @@ def mean_interval(
     values: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    bounds: Bounds | None = None,
     confidence_level: float = 0.95,
-    method: Method = "t",
+    method: Method = "auto",
     n_resamples: int = 10_000,
     rng: int = 0,
 ) -> Interval:
-    """Interval of a (weighted) mean by Student's t or the BCa bootstrap; NaN and weight 0 leave a value out.
+    """Interval of a (weighted) mean; NaN and weight 0 leave a value out.
 
-    The bootstrap draws values together with their weights (Efron 1987). `moments` has the formula of the t interval.
+    "auto" is "score" for values with `bounds` and Student's "t" for others; "bca" is the bootstrap, which draws values
+    with their weights, or whole clusters (Efron 1987). Values of one cluster may depend on each other. An interval of
+    values with bounds never leaves them. `score_interval`, `adjusted_t_interval` and `moments` have the formulas.
     """
     return mean_intervals(
         vector(values)[:, None],
         weights=weights,
+        clusters=clusters,
+        bounds=bounds,
         confidence_level=confidence_level,
         method=method,
         n_resamples=n_resamples,
@@ -83,8 +89,10 @@ def mean_intervals(
     values: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    bounds: Bounds | None = None,
     confidence_level: float = 0.95,
-    method: Method = "t",
+    method: Method = "auto",
     n_resamples: int = 10_000,
     rng: int = 0,
     threads: int | None = None,
@@ -93,40 +101,169 @@ def mean_intervals(
     check_share(confidence_level, "confidence_level")
     check_choice(method, Method, "method")
     columns = table(values, "values", dimensions=2)
-    w = relative_weights(weights, len(columns))
-    if method == "t":
-        return tuple(t_interval(moments(column, w), confidence_level) for column in columns.T)
+    _check_bounds(columns, bounds)
+    if method == "bca":
+        w, codes = relative_weights(weights, len(columns)), cluster_codes(clusters, len(columns))
+        return _bca_intervals(columns, w, codes, confidence_level, n_resamples=n_resamples, rng=rng, threads=threads)
+    found = [moments(column, weights, clusters=clusters) for column in columns.T]
+    if method == "adjusted t":
+        return tuple(adjusted_t_interval(of, confidence_level, bounds=bounds) for of in found)
+    if method == "score" and bounds is None:
+        raise UsageError(say("the score interval needs the bounds of the values: bounds=(0, 1)"))
+    if method == "t" or bounds is None:
+        return tuple(t_interval(of, confidence_level, bounds=bounds) for of in found)
+    return tuple(score_interval(of, confidence_level, bounds=bounds) for of in found)
+
+
+def difference_interval(
+    differences: ArrayLike,
+    *,
+    reach: float | None = None,
+    weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    method: Method = "auto",
+    n_resamples: int = 10_000,
+    rng: int = 0,
+) -> Interval:
+    """Interval of a (weighted) mean difference, as `mean_interval`; no difference can be larger than `reach`.
+
+    The reach is the range of the measure. "auto" is "adjusted t" with it and Student's "t" without.
+    """
+    return mean_interval(
+        differences,
+        weights=weights,
+        clusters=clusters,
+        bounds=None if reach is None else (-reach, reach),
+        confidence_level=confidence_level,
+        method="adjusted t" if method == "auto" and reach is not None else method,
+        n_resamples=n_resamples,
+        rng=rng,
+    )
+
+
+def _check_bounds(values: Floats, bounds: Bounds | None) -> None:
+    if bounds is None:
+        return
+    low, high = bounds
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError(say("bounds must be finite with low < high, not {low} and {high}", low=low, high=high))
+    slack = EQUAL * max(abs(low), abs(high))
+    for value in (np.nanmin(values), np.nanmax(values)) if (~np.isnan(values)).any() else ():
+        if not low - slack <= value <= high + slack:
+            raise InputError(
+                say("the value {value:g} is not between {low:g} and {high:g}", value=float(value), low=low, high=high)
+            )
+
+
+def t_interval(of: Moments, confidence_level: float, *, bounds: Bounds | None = None) -> Interval:
+    """Student's interval around a mean whose moments are known."""
+    return _around(of, confidence_level, "t", bounds=bounds, skewness=0.0)
+
+
+def adjusted_t_interval(of: Moments, confidence_level: float, *, bounds: Bounds | None = None) -> Interval:
+    """Student's interval, extended on the side to which the values are skewed.
+
+    A sample of skewed values seldom holds enough of the long tail, and t is then too short on that side. In the family
+    of distributions that tilting the sample gives (a natural exponential family), the variance of the mean m changes
+    with the true mean mu by SE^2 (1 + g (mu - m)/SE), where g is the skewness of m. The end on the side of g solves
+    (mu - m)^2 = t^2 SE^2 (1 + g (mu - m)/SE): |mu - m| = SE t (a + sqrt(1 + a^2)) with a = t |g|/2. For counts of rare
+    events this is Rao's score interval of a Poisson mean. The other end stays Student's: it is only ever widened.
+    """
+    return _around(of, confidence_level, "adjusted t", bounds=bounds, skewness=of.skewness)
+
+
+def _around(of: Moments, level: float, method: str, *, bounds: Bounds | None, skewness: float) -> Interval:
+    quantile = _student(of, level)
+    if quantile is None or of.mean is None or of.standard_error is None or of.reason == NO_SPREAD:
+        return Interval(of.mean, None, None, level, method, of.n, of.reason)
+    low = of.mean - extended(quantile, -skewness) * of.standard_error
+    high = of.mean + extended(quantile, skewness) * of.standard_error
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return Interval(of.mean, low, high, level, method, of.n, of.reason)
+
+
+def extended(quantile: float, skewness: float) -> float:
+    """How many standard errors an end is away on the side where the skewness of the mean is this."""
+    a = max(quantile * skewness / 2, 0.0)
+    return quantile * (a + math.hypot(1.0, a))
+
+
+def _student(of: Moments, confidence_level: float) -> float | None:
+    from scipy.special import stdtrit
+
+    check_share(confidence_level, "confidence_level")
+    return None if of.df is None else float(stdtrit(of.df, 0.5 + confidence_level / 2))
+
+
+def score_interval(of: Moments, confidence_level: float, *, bounds: Bounds) -> Interval:
+    """Interval of a mean of values between bounds: Wilson's idea for any values, not only for 0 and 1.
+
+    Brought to the range from 0 to 1, values with the mean m have a variance of phi m (1 - m), phi at most 1. phi is
+    estimated with one value added at each end, which counts on values near the ends that were not seen. The ends are
+    those m between which (mean - m)^2 <= t^2 phi m (1 - m)/n. Where the mean lies near an end, the distribution is
+    that of few events, and Wilson's ends can be too close (Brown, Cai & DasGupta 2001): the end that is nearer to the
+    edge lies at least where Clopper and Pearson's of n/phi trials does at the one-sided level alpha. Unlike Student's,
+    it stays within the bounds, and it exists where all values are the same. With weights or clusters, n is the
+    effective number (Kish) and the variance n SE^2.
+    """
+    quantile = _student(of, confidence_level)
+    if quantile is None or of.mean is None or of.standard_error is None:
+        return Interval(of.mean, None, None, confidence_level, "score", of.n, of.reason)
+    low, width = bounds[0], bounds[1] - bounds[0]
+    mean = min(max((of.mean - low) / width, 0.0), 1.0)
+    phi = _share_of_variance(mean, (of.standard_error / width) ** 2, of.effective_n)
+    step = quantile**2 * phi / of.effective_n
+    centre = (mean + step / 2) / (1 + step)
+    half = math.sqrt(step * (mean * (1 - mean) + step / 4)) / (1 + step)
+    trials, alpha = of.effective_n / phi, 1 - confidence_level
+    least = min(max(centre - half, 0.0), _least_share(mean, trials, alpha))
+    most = max(min(centre + half, 1.0), 1 - _least_share(1 - mean, trials, alpha))
+    return Interval(of.mean, low + width * least, low + width * most, confidence_level, "score", of.n)
+
+
+def _share_of_variance(mean: float, squared_error: float, n: float) -> float:
+    """phi: the variance of values between 0 and 1 over m (1 - m), with one value added at each end."""
+    middle = (n * mean + 1) / (n + 2)
+    variance = (n * (n - 1) * squared_error + 0.5) / (n + 2) + 2 * n * (mean - 0.5) ** 2 / (n + 2) ** 2
+    return variance / (middle * (1 - middle))
+
+
+def _least_share(share: float, trials: float, alpha: float) -> float:
+    """The share below which so many successes have a chance of less than alpha (Clopper & Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    return float(betaincinv(share * trials, (1 - share) * trials + 1, alpha)) if share > 0 else 0.0
+
+
+def _bca_intervals(
+    columns: Floats, w: Floats | None, codes: Ints | None, level: float, *, n_resamples: int, rng: int,
+    threads: int | None,
+) -> tuple[Interval, ...]:  # fmt: skip
     found: dict[int, Interval] = {}
     # Columns with the same rows present share their resamples; a column's interval does not hang on its neighbours.
     for present in np.unique(~np.isnan(columns), axis=1).T:
         members = np.flatnonzero((~np.isnan(columns) == present[:, None]).all(axis=0))
         rows = present if w is None else present & (w > 0)
-        kept = None if w is None or not rows.any() else w[rows] / exact_sum(w[rows])
-        drawn = resampled_means(columns[rows][:, members], kept, n_resamples=n_resamples, rng=rng, threads=threads)
-        for place, means in zip(members.tolist(), drawn.T, strict=True):
-            found[place] = _bca_interval(columns[rows, place], kept, means, confidence_level)
+        shares = None if w is None or not rows.any() else w[rows] / exact_sum(w[rows])
+        units = columns[rows][:, members]
+        if codes is not None and rows.any():
+            units, shares = cluster_means(units, shares, codes[rows])
+        drawn = resampled_means(units, shares, n_resamples=n_resamples, rng=rng, threads=threads)
+        for place, x, means in zip(members.tolist(), units.T, drawn.T, strict=True):
+            found[place] = _bca_interval(x, shares, means, level, int(rows.sum()))
     return tuple(found[place] for place in range(columns.shape[1]))
 
 
-def t_interval(of: Moments, confidence_level: float) -> Interval:
-    """Student's interval around a mean whose moments are known."""
-    from scipy.special import stdtrit
-
-    check_share(confidence_level, "confidence_level")
-    if of.mean is None or of.standard_error is None or of.df is None or of.reason == NO_SPREAD:
-        return Interval(of.mean, None, None, confidence_level, "t", of.n, of.reason)
-    half = float(stdtrit(of.df, 0.5 + confidence_level / 2)) * of.standard_error
-    return Interval(of.mean, of.mean - half, of.mean + half, confidence_level, "t", of.n, of.reason)
-
-
-def _bca_interval(x: Floats, shares: Floats | None, drawn: Floats, confidence_level: float) -> Interval:
+def _bca_interval(x: Floats, shares: Floats | None, drawn: Floats, confidence_level: float, n: int) -> Interval:
     of = moments_of(x, shares)
     if of.mean is None or of.standard_error is None or of.reason == NO_SPREAD:
-        return Interval(of.mean, None, None, confidence_level, "bca", of.n, of.reason)
+        return Interval(of.mean, None, None, confidence_level, "bca", n, of.reason)
     limits = limits_if_distinct(*bca(drawn, of.mean, _jackknife_means(x, shares), confidence_level))
     if limits is None:
-        return Interval(of.mean, None, None, confidence_level, "bca", of.n, SAME_RESAMPLES)
-    return Interval(of.mean, *limits, confidence_level, "bca", of.n)
+        return Interval(of.mean, None, None, confidence_level, "bca", n, SAME_RESAMPLES)
+    return Interval(of.mean, *limits, confidence_level, "bca", n)
 
 
 def _jackknife_means(x: Floats, shares: Floats | None) -> Floats:
@@ -151,37 +288,6 @@ def proportion_interval(successes: int, n: int, *, confidence_level: float = 0.9
     low = 0.0 if successes == 0 else centre - half
     high = 1.0 if successes == n else centre + half
     return Interval(share, low, high, confidence_level, "wilson", n)
-
-
-def relative_interval(
-    values: ArrayLike, baseline: ArrayLike, *, weights: ArrayLike | None = None, confidence_level: float = 0.95
-) -> Interval:
-    """Interval of mean(values)/mean(baseline) - 1 of paired values, by the delta method.
-
-    The ratio r has the standard error of the mean of (x - r b)/mean(b), so pairing and weights count. When the mean of
-    the baseline is not clear of 0 (by 3 standard errors) the interval is too narrow; `reason` says so.
-    """
-    check_share(confidence_level, "confidence_level")
-    x, b = vector(values), vector(baseline, "baseline")
-    if len(x) != len(b):
-        raise UsageError(
-            say("paired values must have the same length, not {first} and {second}", first=len(x), second=len(b))
-        )
-    absent = np.isnan(x) | np.isnan(b)
-    x, _ = sample(np.where(absent, np.nan, x), weights)
-    b, shares = sample(np.where(absent, np.nan, b), weights)
-    over, under = moments_of(x, shares), moments_of(b, shares)
-    if over.mean is None or under.mean is None:
-        return Interval(None, None, None, confidence_level, "delta", 0, NO_VALUES)
-    if abs(under.mean) <= EQUAL * np.abs(b).max():
-        return Interval(None, None, None, confidence_level, "delta", over.n, NO_BASELINE)
-    ratio = over.mean / under.mean
-    around = t_interval(moments_of(paired_differences(x, ratio * b) / under.mean, shares), confidence_level)
-    low = None if around.low is None else around.low + ratio - 1
-    high = None if around.high is None else around.high + ratio - 1
-    unsure = under.standard_error is not None and abs(under.mean) < _CLEAR * under.standard_error
-    reason = around.reason or (UNSURE_BASELINE if unsure else "")
-    return Interval(ratio - 1, low, high, confidence_level, "delta", around.n, reason)
 
 
 def quantile_interval(values: ArrayLike, share: float, *, confidence_level: float = 0.95) -> Interval:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.stats.inputs import EQUAL, Floats, Ints, relative_weights, vector
+from assay.stats.inputs import EQUAL, Floats, Ints, cluster_codes, relative_weights, vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NO_VALUES = "there are no values"
 ONE_VALUE = "one value alone tells nothing about its spread"
 ONE_WEIGHT = "one value carries more than 99 % of the weight"
+ONE_CLUSTER = "one cluster alone tells nothing about the spread"
 NO_SPREAD = "the values do not vary"
 
 # With less than this for all the others, a weighted sample is one value, and the formulas lose their digits.
@@ -29,6 +30,8 @@ class Moments:
     Without values everything is None; without a spread that can be judged (one value, or one that carries nearly all
     the weight) only the mean is known; `reason` says so. Values that do not vary have a standard error of 0, with a
     reason too. `effective_n` is the number of equally weighted values that would be worth as much (Kish): 1/sum(u^2).
+    `skewness` is that of the mean: sum(u^3 (x - m)^3)/SE^3. Of clustered values, `n` counts the values and everything
+    else is about the means of the clusters, `clusters` of them, each with the weight of all its values.
     """
 
     n: int
@@ -38,6 +41,8 @@ class Moments:
     df: float | None = None
     effective_n: float = 0.0
     reason: str = ""
+    skewness: float = 0.0
+    clusters: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,19 +70,42 @@ def effective_number(shares: Floats) -> float:
     return 1 / exact_sum(shares**2)
 
 
-def sample(values: ArrayLike, weights: ArrayLike | None = None) -> tuple[Floats, Floats | None]:
-    """Keep values that are present and have a weight; the shares of the weights sum to 1, None if all are equal."""
+class Sample(NamedTuple):
+    """Independent units with the shares of their weights, which sum to 1 (None: equal), of `n` values in all."""
+
+    values: Floats
+    shares: Floats | None
+    n: int
+
+
+def sample(values: ArrayLike, weights: ArrayLike | None = None, clusters: ArrayLike | None = None) -> Sample:
+    """Keep values that are present and have a weight; of clustered ones, the mean and the weight of each cluster."""
     x = vector(values)
-    w = relative_weights(weights, len(x))
+    w, codes = relative_weights(weights, len(x)), cluster_codes(clusters, len(x))
     present = ~np.isnan(x)
-    if w is None:
-        return x[present], None
-    present &= w > 0
-    x, w = x[present], w[present]
-    return (x, None) if not len(w) or np.all(w == w[0]) else (x, w / exact_sum(w))
+    if w is not None:
+        present &= w > 0
+    x, w = x[present], None if w is None else w[present]
+    shares = None if w is None or not len(w) or np.all(w == w[0]) else w / exact_sum(w)
+    if codes is None or not len(x):
+        return Sample(x, shares, len(x))
+    means, shares = cluster_means(x[:, None], shares, codes[present])
+    return Sample(means[:, 0], shares, len(x))
 
 
-def moments(values: ArrayLike, weights: ArrayLike | None = None) -> Moments:
+def cluster_means(columns: Floats, shares: Floats | None, codes: Ints) -> tuple[Floats, Floats | None]:
+    """Means of each cluster's rows, and the clusters' shares of the weight; the codes are numbers from 0 on."""
+    _, order = np.unique(codes, return_inverse=True)
+    if order.max() + 1 == len(order):
+        return columns, shares
+    sizes = np.bincount(order, weights=shares).astype(np.float64)
+    weighted = columns if shares is None else columns * shares[:, None]
+    sums = np.stack([np.bincount(order, weights=column) for column in weighted.T], axis=1)
+    means: Floats = sums / sizes[:, None]
+    return means, None if shares is None and np.all(sizes == sizes[0]) else sizes / exact_sum(sizes)
+
+
+def moments(values: ArrayLike, weights: ArrayLike | None = None, *, clusters: ArrayLike | None = None) -> Moments:
     """Mean with its standard error; NaN and weight 0 leave a value out.
 
     Weights say how much each value matters; they are not repetition counts. With shares u = w/sum(w) and m = sum(u x):
@@ -88,9 +116,17 @@ def moments(values: ArrayLike, weights: ArrayLike | None = None) -> Moments:
     more than others; the denominator makes it unbiased when they do not. For equal weights SE = s/sqrt(n).
     Degrees of freedom are Satterthwaite's for the same quadratic form x'Ax: tr(A)^2 / tr(A^2), which is n - 1 for equal
     weights (Bell & McCaffrey 2002).
+
+    `clusters` names the cluster of each value: values of one cluster may depend on each other, clusters may not. The
+    same formulas then hold for the means of the clusters and the shares of their weight: the numerator is the
+    cluster-robust variance (Liang & Zeger 1986), and the denominator for clusters of one size its factor G/(G - 1).
     """
-    x, shares = sample(values, weights)
-    return moments_of(x, shares)
+    found = sample(values, weights, clusters)
+    of = moments_of(found.values, found.shares)
+    if clusters is None:
+        return of
+    reason = ONE_CLUSTER if of.reason == ONE_VALUE and found.n > 1 else of.reason
+    return replace(of, n=found.n, clusters=len(found.values), reason=reason)
 
 
 def moments_of(x: Floats, shares: Floats | None) -> Moments:
@@ -107,7 +143,12 @@ def moments_of(x: Floats, shares: Floats | None) -> Moments:
     if np.ptp(x) <= EQUAL * np.abs(x).max():
         return Moments(n, math.ldexp(mean, scale), 0.0, 0.0, float(n - 1), effective, NO_SPREAD)
     deviation, error, df = _plain(x, mean) if shares is None else _weighted(x, mean, shares)
-    return Moments(n, math.ldexp(mean, scale), math.ldexp(deviation, scale), math.ldexp(error, scale), df, effective)
+    cubes = (x - mean) ** 3
+    skewness = exact_sum(cubes / n**3 if shares is None else shares**3 * cubes) / error**3
+    return Moments(
+        n, math.ldexp(mean, scale), math.ldexp(deviation, scale), math.ldexp(error, scale), df, effective,
+        skewness=skewness,
+    )  # fmt: skip
 
 
 def exact_sum(x: Floats) -> float:

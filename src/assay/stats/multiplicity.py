@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.errors import InputError
 from assay.messages import say
-from assay.stats.inputs import Floats, check_choice, vector
+from assay.stats.inputs import Floats, check_choice, check_share, check_whole, vector
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,6 +22,17 @@ def adjust(pvalues: ArrayLike, method: Correction) -> Floats:
     if method == "none":
         return _check(pvalues)
     return {"bonferroni": bonferroni, "holm": holm, "benjamini-hochberg": benjamini_hochberg}[method](pvalues)
+
+
+def corrected_level(alpha: float, tests: int, *, method: Correction = "holm") -> float:
+    """Level that the smallest p of so many tests must reach: alpha/tests, without a correction alpha.
+
+    It is the first step of Holm's method and of Benjamini and Hochberg's, and what a test must be planned for that may
+    turn out to be the only one with an effect.
+    """
+    check_share(alpha, "alpha")
+    check_choice(method, Correction, "correction")
+    return alpha if method == "none" else alpha / check_whole(tests, "tests", least=1)
 
 
 def bonferroni(pvalues: ArrayLike) -> Floats:

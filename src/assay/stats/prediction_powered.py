@@ -58,7 +58,7 @@ def prediction_powered_mean(
     """
     check_share(confidence_level, "confidence_level")
     y, f, u = _sample_labels(labels, predictions, weights)
-    g, v = sample(unlabelled, unlabelled_weights)
+    g, v, _ = sample(unlabelled, unlabelled_weights)
     factor = _tune_lambda(y, f, u, g, v) if tuning is None else tuning
     if not math.isfinite(factor):
         raise UsageError(say("tuning must be finite, not {tuning}", tuning=tuning))
@@ -85,8 +85,8 @@ def _sample_labels(
             )
         )
     absent = np.isnan(y) | np.isnan(f)
-    f, u = sample(np.where(absent, np.nan, f), weights)
-    return sample(np.where(absent, np.nan, y), weights)[0], f, u
+    f, u, _ = sample(np.where(absent, np.nan, f), weights)
+    return sample(np.where(absent, np.nan, y), weights).values, f, u
 
 
 def _sum(rest: Moments, bulk: Moments) -> Moments:

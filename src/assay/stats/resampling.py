@@ -46,3 +46,12 @@ def as_integers(values: Floats, reach: Floats) -> tuple[Floats, Ints]:
     width = np.frexp(np.ldexp(reach, -largest).sum(axis=0))[1]
     rounded: Floats = np.rint(np.ldexp(np.ldexp(values, -largest), _BITS - width))
     return rounded, (largest + width - _BITS).astype(np.int64)
+
+
+def sum_clusters(rows: Floats, codes: Ints | None) -> Floats:
+    """Add up the rows of each cluster, which is exact for integers; without clusters, the rows as they are."""
+    if codes is None or not len(rows):
+        return rows
+    sums = np.zeros((int(codes.max()) + 1, *rows.shape[1:]))
+    np.add.at(sums, codes, rows)
+    return sums

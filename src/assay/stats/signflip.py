@@ -16,11 +16,12 @@ from assay.stats.inputs import (
     Ints,
     check_choice,
     check_whole,
+    cluster_codes,
     relative_weights,
     table,
 )
 from assay.stats.moments import exact_sum, scale_of
-from assay.stats.resampling import as_integers, map_blocks, stream
+from assay.stats.resampling import as_integers, map_blocks, stream, sum_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -52,6 +53,7 @@ def sign_flip(
     differences: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     alternative: Alternative = "two-sided",
     n_resamples: int = 10_000,
     rng: int = 0,
@@ -66,12 +68,15 @@ def sign_flip(
     `adjusted` is step-down maxT (Westfall & Young 1993) over the same assignments, or over all 2^n where these are no
     more than B. Columns are compared by sum/sqrt(sum of squares), which rises with Student's t and, unlike it, is
     finite. Sums are exact and compared to 1e-12 relative: threads and machines change nothing, columns no other's p.
+
+    The rows of one cluster change their signs together: what is flipped is the (weighted) sum of each cluster.
     """
     check_choice(alternative, Alternative, "alternative")
     n_resamples, rng = check_whole(n_resamples, "n_resamples", least=1), check_whole(rng, "rng", least=0)
     values = table(differences, "differences", dimensions=2)
     n, estimate, weighted = _weighted(values, relative_weights(weights, len(values)))
-    observed = _observe(as_integers(weighted, np.abs(weighted))[0], alternative)
+    codes = cluster_codes(clusters, len(values))
+    observed = _observe(sum_clusters(as_integers(weighted, np.abs(weighted))[0], codes), alternative)
     exact = np.sum(observed.values != 0, axis=0) <= EXACT_UP_TO
     pvalue, adjusted = np.ones(len(n)), np.zeros(len(n))
     if len(n) > 1 or not exact.all():

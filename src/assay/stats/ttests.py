@@ -57,15 +57,17 @@ def paired_t(
     differences: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     alternative: Alternative = "two-sided",
     confidence_level: float = 0.95,
 ) -> TTest:
     """Test whether the (weighted) mean difference is 0; NaN and weight 0 leave a pair out.
 
-    t = mean/SE with the standard error and degrees of freedom of `moments`, which states the weighted formulas.
+    t = mean/SE with the standard error and degrees of freedom of `moments`, which states the formulas for weights and
+    for clusters.
     """
     check_choice(alternative, Alternative, "alternative")
-    of = moments(differences, weights)
+    of = moments(differences, weights, clusters=clusters)
     interval = t_interval(of, confidence_level)
     if of.standard_error is None or of.mean is None:
         return TTest(of.mean, None, None, None, None, alternative, of.n, interval, of.reason)
@@ -81,6 +83,7 @@ def equivalence(
     margin: float | tuple[float, float],
     *,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     alpha: float = 0.05,
 ) -> Equivalence:
     """Test whether the mean difference lies within the margins (TOST, Schuirmann 1987).
@@ -92,7 +95,7 @@ def equivalence(
     low, high = (-margin, margin) if isinstance(margin, (int, float)) else margin
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise UsageError(say("margins must be finite with low < high, not {low} and {high}", low=low, high=high))
-    of = moments(differences, weights)
+    of = moments(differences, weights, clusters=clusters)
     interval = t_interval(of, 1 - 2 * alpha)
     if of.standard_error is None or of.reason == NO_SPREAD:
         return Equivalence(of.mean, None, None, None, low, high, interval, of.n, of.reason)

@@ -19,11 +19,12 @@ from assay.stats.inputs import (
     Ints,
     check_share,
     check_whole,
+    cluster_codes,
     relative_weights,
     table,
 )
 from assay.stats.moments import exact_sum, scale_of
-from assay.stats.resampling import as_integers, map_blocks, stream
+from assay.stats.resampling import as_integers, map_blocks, stream, sum_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +60,7 @@ def randomised_tukey(
     values: ArrayLike,
     *,
     weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
     confidence_level: float = 0.95,
     n_resamples: int = 10_000,
     rng: int = 0,
@@ -69,7 +71,7 @@ def randomised_tukey(
     `values` has the axes row, treatment, column; weights belong to rows; a row in which a treatment is NaN is left out
     of that column. In each resample every row's treatments change labels at random, the same for all columns; p of a
     pair is (c + 1)/(B + 1) with c the number of resamples whose range of means reaches the pair's difference (to 1e-12
-    relative).
+    relative). The rows of one cluster change their labels together.
     """
     check_share(confidence_level, "confidence_level")
     n_resamples, rng = check_whole(n_resamples, "n_resamples", least=1), check_whole(rng, "rng", least=0)
@@ -81,6 +83,7 @@ def randomised_tukey(
     sample = _complete(cube, relative_weights(weights, len(cube)))
     reach = sample.above.max(axis=1, keepdims=True)
     integers, exponent = as_integers(sample.above, reach)
+    integers = sum_clusters(integers, cluster_codes(clusters, len(cube)))
     ranges = np.sort(_ranges(integers, n_resamples, rng, threads), axis=0)
     critical = np.ldexp(_critical(ranges, 1 - confidence_level), exponent[0] + sample.scale)
     with np.errstate(invalid="ignore"):  # as above

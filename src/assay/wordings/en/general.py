@@ -67,7 +67,9 @@ TEXTS = {
     "interval.no_spread": "values do not vary",
     "interval.one_value": "one value only",
     "interval.one_weight": "one value has over 99 % of the weight",
+    "interval.one_cluster": "one cluster only",
     "interval.no_baseline": "the baseline is 0",
+    "interval.unsure_baseline": "the baseline may be 0",
     "interval.same_resamples": "resamples do not vary",
     "interval.unstable": "too little variation",
     # What is to be known about an evaluation

@@ -179,7 +179,7 @@ TEXTS = {
     "option.smallest_effect": "Differences below do not matter.",
     "option.correction": "For testing several systems: holm, bonferroni, benjamini-hochberg or none.",
     "option.family": "What is corrected together: the systems of a measure, or all measures too.",
-    "option.interval": "Student (t) or bootstrap (bca).",
+    "option.interval": "What holds near the bounds of a measure (auto), Student (t) or bootstrap (bca: too short for few queries).",
     "option.resamples": "Of permutation tests and bootstrap.",
     "option.worth": "Relative gain above which a reranker is taken to pay: a rule of thumb.",
     "option.labels": "Descriptions of the systems (system, description): an ablation table.",

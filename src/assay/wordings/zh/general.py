@@ -67,7 +67,9 @@ TEXTS = {
     "interval.no_spread": "取值无变化",
     "interval.one_value": "只有一个值",
     "interval.one_weight": "单个值占 99 % 以上的权重",
+    "interval.one_cluster": "只有一个组",
     "interval.no_baseline": "基线为 0",
+    "interval.unsure_baseline": "基线可能为 0",
     "interval.same_resamples": "重采样结果无变化",
     "interval.unstable": "变化过小",
     # What stands behind an evaluation

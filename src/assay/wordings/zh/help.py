@@ -179,7 +179,7 @@ TEXTS = {
     "option.smallest_effect": "小于此值的差异可以忽略。",
     "option.correction": "检验多个系统时的校正：holm、bonferroni、benjamini-hochberg 或 none。",
     "option.family": "一起校正的范围：一个指标的各系统，或所有指标。",
-    "option.interval": "学生 t（t）或自助法（bca）。",
+    "option.interval": "auto：在指标边界附近也可靠；t：学生 t；bca：自助法，查询少时偏窄。",
     "option.resamples": "置换检验和自助法的重采样次数。",
     "option.worth": "相对提升超过此值即认为重排划算：经验值。",
     "option.labels": "系统的描述（system, description）：用于消融表。",

@@ -1,0 +1,34 @@
+"""The mean of a column of scores with its interval, which every analysis shows alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from assay.stats.intervals import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.scores import Scores
+    from assay.stats.intervals import Interval
+
+
+def column_mean(
+    scores: Scores, label: str, *, rows: Sequence[int] | None = None, confidence_level: float = 0.95
+) -> Interval:
+    """The mean of a measure with an interval that stays within its bounds, over all queries or those of some rows."""
+    chosen = slice(None) if rows is None else list(rows)
+    values, column = scores.column(label), scores.about(label)
+    weights = None if scores.weights is None else scores.weights[chosen]
+    bounds = column.limits(values)
+    found = mean_interval(values[chosen], weights=weights, bounds=bounds, confidence_level=confidence_level)
+    low, high = column.bounds
+    if bounds is not None or found.low is None or found.high is None or found.estimate is None:
+        return found
+    # Of one end alone, or of bounds that some values leave, only what the mean does not leave either holds.
+    return replace(
+        found,
+        low=found.low if low is None or found.estimate < low else max(found.low, low),
+        high=found.high if high is None or found.estimate > high else min(found.high, high),
+    )

@@ -1,0 +1,41 @@
+"""Intervals near the edge, written from their definitions: ends found by search, not by a formula."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.stats
+from scipy.optimize import brentq
+
+
+def score_ends(values, level=0.95, low=0.0, high=1.0):
+    """The means m at which (mean - m)^2 = t^2 phi m (1 - m)/n, or Clopper and Pearson's where that is farther out."""
+    x = (np.asarray(values, dtype=float) - low) / (high - low)
+    n, mean, padded = len(x), x.mean(), np.append(x, [0.0, 1.0])
+    phi = padded.var() / (padded.mean() * (1 - padded.mean()))
+    t = scipy.stats.t.ppf(0.5 + level / 2, n - 1)
+
+    def beyond(m):
+        return (mean - m) ** 2 - t**2 * phi * m * (1 - m) / n
+
+    least = 0.0 if mean == 0 else brentq(beyond, 0, min(mean, 1 - 1e-9))
+    most = 1.0 if mean == 1 else brentq(beyond, max(mean, 1e-9), 1)
+    trials = n / phi
+    exact = [  # the chance of so many successes or more, and of so many or fewer, is 1 - level
+        scipy.stats.beta.ppf(1 - level, mean * trials, (1 - mean) * trials + 1) if mean > 0 else 0.0,
+        scipy.stats.beta.ppf(level, mean * trials + 1, (1 - mean) * trials) if mean < 1 else 1.0,
+    ]
+    return low + (high - low) * min(least, exact[0]), low + (high - low) * max(most, exact[1])
+
+
+def adjusted_t_ends(values, level=0.95, reach=1.0):
+    """Student's ends, on the side of the skewness g those with (mu - m)^2 = t^2 SE^2 (1 + g (mu - m)/SE)."""
+    x = np.asarray(values, dtype=float)
+    n, mean, error = len(x), x.mean(), scipy.stats.sem(x)
+    t, g = scipy.stats.t.ppf(0.5 + level / 2, n - 1), np.sum((x - mean) ** 3) / n**3 / error**3
+
+    def beyond(away):
+        return away**2 - t**2 * (1 + abs(g) * away)
+
+    far = brentq(beyond, 0, 1e6)
+    below, above = (t, far) if g > 0 else (far, t)
+    return max(mean - below * error, -reach), min(mean + above * error, reach)
