@@ -25,7 +25,7 @@ _EXAMPLES = (
     "assay gate result.json --fail-under ndcg@10=0.85",
     "assay gate qrels.txt new.run --not-worse-than baseline.json -m ndcg@10",
     "assay gate new.json --not-worse-than history/ --take best:10 --not-worse-than release.json",
-    "assay gate qrels.txt new.run --not-worse-than baseline.json --slice language --queries queries.csv",
+    "assay gate qrels.txt new.run --not-worse-than baseline.json --slice lang --queries queries.csv",
     "assay gate qrels.txt old.run new.run --baseline old -m ndcg@10",
     "assay gate result.json bench.json cost.json --rules 'p95_ms<=300' --rules 'cost_per_1000<=0.5'",
     "assay gate result.json --rules gate.toml --junit gate.xml --format markdown",
