@@ -70,7 +70,7 @@ def test_imports_point_down():
 # Files of schema 1 name their measures and say nothing else about them; what was true of them is kept as it was.
 _NAMING = {"results/schema1.py"}
 # A format of numbers, statuses of queries, and a name in prompts: ordinary words that are names of measures too.
-_ORDINARY = {"g", "judged", "unjudged", "rubric"}
+_ORDINARY = {"coverage", "g", "judged", "unjudged", "rubric"}
 _MEASURE = re.compile(r"(\w+)(\(.*\))?(@\d*)?", re.DOTALL)
 
 

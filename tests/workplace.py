@@ -117,7 +117,10 @@ def _results(folder: Path) -> None:
     for name in ("result", "evaluation"):
         assay.write_result([scores["one"], scores["two"]], folder / f"{name}.json")
     scores["old"].save(folder / "baseline.json")
-    scores["old"].save(folder / "old.json")  # that gate.toml names
+    (folder / "history").mkdir()
+    for name in ("old.json", "release.json", "history/first.json"):  # gate.toml names the first
+        scores["old"].save(folder / name)
+    scores["one"].save(folder / "new.json")
     assay.compare([scores["one"], scores["two"]]).save(folder / "comparison.json")
     for name in ("before", "after", "answers"):
         source = folder / ("before.jsonl" if name != "after" else "new.jsonl")

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from assay.analysis.evaluate import evaluate
     from assay.analysis.experiment_runner import run_experiment
     from assay.analysis.explain import explain
-    from assay.analysis.gate import gate
-    from assay.analysis.gate_numbers import gate_result
+    from assay.analysis.gate import gate, gate_result
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs, pool
     from assay.analysis.plan_comparison import plan_comparison
@@ -86,7 +85,7 @@ _HOMES = {
     "NotWorse": "assay.analysis.gate_rules",
     "Threshold": "assay.analysis.gate_rules",
     "gate": "assay.analysis.gate",
-    "gate_result": "assay.analysis.gate_numbers",
+    "gate_result": "assay.analysis.gate",
     "fuse": "assay.fusion.fuse",
     "load_protocol": "assay.analysis.protocols",
     "plan_comparison": "assay.analysis.plan_comparison",

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import assay
 from assay.analysis.compare import compare
@@ -555,32 +556,34 @@ def checked(before, after, **rule):
     return found.outcome, str(found.message), found.interval
 
 
-def test_a_gate_without_a_differing_query_says_so_and_shows_no_interval():
+def test_a_gate_without_a_differing_query_says_so():
     for size in (1, 30):
         outcome, message, interval = checked([0.5] * size, [0.5] * size)
         assert outcome == "passed"
         assert message == f"ndcg@10: no query differs from old ({size} quer{'y' if size == 1 else 'ies'})"
-        assert (interval.low, interval.high) == (None, None)
+    assert interval.high == pytest.approx(1 - 0.05 ** (1 / 30))
 
 
-def test_a_gate_on_the_same_difference_in_every_query_shows_no_interval():
+def test_a_gate_on_the_same_difference_in_every_query_has_the_interval_of_the_bounds():
     outcome, message, _ = checked([0.2] * 20, [0.4] * 20)
-    assert (outcome, message) == ("passed", "ndcg@10 differs by +0.2000 from old in every query: not worse by 0.01")
-    outcome, message, _ = checked([0.4] * 20, [0.2] * 20)
-    assert (outcome, message) == ("failed", "ndcg@10 differs by -0.2000 from old in every query: worse by over 0.01")
+    assert (outcome, "no query is worse, 20 of 20 are better" in message) == ("passed", True)
+    outcome, message, interval = checked([0.4] * 20, [0.2] * 20)
+    assert (outcome, "a drop is shown" in message, interval.method) == ("failed", True, "bounded")
+    gone, there = (interval.high - 1) / (interval.high + 0.2), -1 / 20  # Gaffke's p of values alike: (1 + gap/rest)^-n
+    assert (1 - 1 / gone) ** (1 / there) == pytest.approx(0.05, abs=1e-6)
 
 
 def test_a_gate_shows_ends_near_0_with_the_digits_that_tell_them_apart():
-    tiny = np.tile([0.00003, -0.00001], 20)  # 0.00001, give or take 1.685 * 0.00002 / sqrt(39)
-    outcome, message, _ = checked([0.5] * 40, 0.5 + tiny)
-    assert outcome == "passed"
-    assert message == "ndcg@10 differs by +0.0000 [+0.00000, +0.00002] from old: not worse by 0.01"
+    found = gate(scores("new", 0.5 + np.tile([3e-5, -1e-5], 2000)), [NotWorse("ndcg@10", scores("old", [0.5] * 4000))])
+    low, high = found.checks[0].interval.low, found.checks[0].interval.high
+    assert ends(low, high, "+.4f") in found.checks[0].message
+    assert ends(1e-5, 2e-5, "+.4f") == "[+0.00001, +0.00002]"
 
 
 def test_a_gate_on_one_query_that_differs_is_open_without_nan():
     outcome, message, _ = checked([0.4], [0.2])
     assert outcome == "inconclusive"
-    assert message == "ndcg@10 differs by -0.2000 from old: too few queries to say if it is worse by 0.01"
+    assert message == "ndcg@10 differs by -0.2000 from old: too few queries to say if it is worse"
 
 
 @pytest.mark.parametrize(
@@ -588,8 +591,8 @@ def test_a_gate_on_one_query_that_differs_is_open_without_nan():
 )
 def test_a_sure_threshold_of_constant_values_asks_for_enough_of_them(n, goal, expected):
     check = gate(scores("new", [1.0] * n), [Threshold("ndcg@10", at_least=goal, sure=True)]).checks[0]
-    assert (check.outcome, check.interval.low) == (expected, pytest.approx(0.05 ** (1 / n)))
-    assert pytest.approx(0.9705, abs=1e-4) == 0.05 ** (1 / 100)
+    score = n / (n + scipy.stats.t.ppf(0.95, n - 1) ** 2)  # Wilson's, with Student's quantile
+    assert (check.outcome, check.interval.low) == (expected, pytest.approx(score))
 
 
 # Money ----------------------------------------------------------------------------------------------------------------

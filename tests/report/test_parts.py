@@ -216,7 +216,7 @@ def test_reports_of_stored_sweeps_and_diagnoses_take_them_as_they_are(monkeypatc
 # Names ----------------------------------------------------------------------------------------------------------------
 
 # Rooms of what tables and pages show.
-SHOWN = ("analysis", "answers", "experiment", "general", "report", "serving", "validation")
+SHOWN = ("analysis", "answers", "experiment", "gate", "general", "report", "serving", "validation")
 # Texts that are the same in one language and not in the other, with the reason.
 ONE_ENGLISH = {
     "samples": "a column that counts them is 样本数, the things are 样本",

@@ -309,16 +309,11 @@ def _rules(place: str) -> tuple[str, list[Finding]]:
 
     gone = [name for name in baselines_in(place) if not is_there(name)]
     raw: dict[str, Any] = read_toml(place)
-    read_rules(raw, place, _nobody)
+    read_rules(raw, place)
     found = Finding(
         place, say("check.no_file"), len(gone), say("check.no_files", n=len(gone)), tuple(gone[:_EXAMPLES]), error=True
     )
     return say("check.rules", n=len(raw["rule"])), [found] if gone else []
-
-
-def _nobody(name: str) -> Any:
-    """Stands for a baseline that need not be read to check a rule."""
-    return name
 
 
 def _costs(place: str) -> tuple[str, list[Finding]]:

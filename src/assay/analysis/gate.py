@@ -2,193 +2,228 @@
 
 from __future__ import annotations
 
-import math
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from assay.analysis.comparable import align_systems
-from assay.analysis.gate_rules import ALPHA, GivenRules, NotWorse, Place, Rule, Threshold, collect_rules
-from assay.analysis.means import column_mean
-from assay.analysis.stored import read_system
+from assay.analysis.comparable import labels_of
+from assay.analysis.diagnose import choose_measure
+from assay.analysis.gate_baselines import count_rivals, find_baselines
+from assay.analysis.gate_checks import check_not_worse, check_threshold
+from assay.analysis.gate_numbers import check_number, find_subjects
+from assay.analysis.gate_rules import (
+    ALPHA,
+    COVERAGE,
+    GivenRules,
+    NotWorse,
+    Place,
+    Rule,
+    Targets,
+    Threshold,
+    collect_rules,
+    target_rules,
+)
+from assay.analysis.gate_slices import SliceOf, restrict, split_queries
+from assay.data.record import Record
 from assay.data.scores import Scores
 from assay.errors import UsageError
-from assay.messages import Said, ends, say
-from assay.results.gate import Gate, Outcome, RuleCheck
-from assay.stats.inputs import paired_differences
-from assay.stats.intervals import Interval, difference_interval
-from assay.stats.moments import NO_SPREAD
+from assay.messages import say
+from assay.results.gate import Baseline, Gate, Outcome, RuleCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from assay.data.scores import Column
+    from assay.analysis.gate_baselines import FoundBaseline
+    from assay.analysis.gate_numbers import Subject
+    from assay.formats.queries import Queries
 
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "inconclusive")
 
 
 def gate(
-    scores: Scores | Place,
+    scores: Scores | Record | Place,
     rules: GivenRules = (),
     *,
     at_most: Mapping[str, float] | None = None,
     targets: bool = False,
-    not_worse_than: Scores | Place | None = None,
+    not_worse_than: Scores | Place | Sequence[Scores | Place] | None = None,
     measures: Any = (),
     margin: float | None = None,
     alpha: float = ALPHA,
     sure: bool = False,
     min_coverage: float | None = None,
+    slices: str | Sequence[str] = (),
+    queries: Queries | Place | None = None,
+    take: str = "newest",
     score: Callable[[str], Scores] | None = None,
 ) -> Gate:
-    """Hold one system's scores, or those of a result file, against rules.
+    """Hold one system's scores, or those of a result (also of a bench or a cost) or its file, against rules.
 
-    `rules` are `Threshold` and `NotWorse`, {measure: least mean}, a TOML file of rules, or a list of any of these;
-    `at_most` has the largest means. `targets` checks those of the protocol. `not_worse_than` is a baseline, scores or a
-    result file, compared on `measures` (the primary one unless named); a loss below `margin` is tolerated. `score`
-    evaluates a baseline that is named by the file of its run. `sure`, `alpha` and `min_coverage` (see `Threshold`) are
-    those of all rules but `Threshold`, `NotWorse` and the rules of a file, which have their own.
+    `rules` are `Threshold` and `NotWorse`, {measure: least mean}, texts such as "p95_ms<=300", a TOML file of rules, or
+    a list of any of these; `at_most` has the largest means. `targets` checks those of the protocol. `not_worse_than` is
+    a baseline (scores, a result file, a folder of earlier results of which `take` chooses one) or several, compared on
+    `measures` (the primary one unless named); `NotWorse` says how it is decided. `slices` are attributes of `queries`
+    (a table or its file) for each of whose values all rules must hold as well. `score` evaluates a baseline that is
+    named by the file of its run. `sure`, `alpha` and `min_coverage` (see `Threshold`) are those of all rules but
+    `Threshold`, `NotWorse` and the rules of a file, which have their own.
 
     >>> import assay
     >>> scores = assay.evaluate({"q": {"d1": 1}}, {"q": {"d2": 2.0, "d1": 1.0}}, ["reciprocal_rank"])
     >>> assay.gate(scores, {"reciprocal_rank": 0.4}).passed
     True
     """
-    held = scores if isinstance(scores, Scores) else read_system(scores)
-    given = collect_rules(
-        held, rules, at_most=at_most, targets=targets, not_worse_than=not_worse_than, measures=measures, margin=margin,
-        alpha=alpha, sure=sure, min_coverage=min_coverage, score=score,
+    found = gate_result(
+        scores, rules, at_most=at_most, targets=targets, not_worse_than=not_worse_than, measures=measures,
+        margin=margin, alpha=alpha, sure=sure, min_coverage=min_coverage, slices=slices, queries=queries, take=take,
+        score=score,
     )  # fmt: skip
-    return _decide(held, given)
+    if len(found) > 1:
+        place = os.fspath(scores) if isinstance(scores, (str, os.PathLike)) else say("the result")
+        raise UsageError(say("{place} holds {n} systems: use assay.gate_result(...)", place=place, n=len(found)))
+    return found[0]
 
 
-def _decide(scores: Scores, rules: Sequence[Rule]) -> Gate:
-    checks = [_threshold(scores, rule) if isinstance(rule, Threshold) else _not_worse(scores, rule) for rule in rules]
-    bases = {rule.baseline.name: rule.baseline for rule in rules if isinstance(rule, NotWorse)}
-    doubts = [*scores.warnings, *(say("doubt.of_one", system=n, text=t) for n, b in bases.items() for t in b.warnings)]
+def gate_result(
+    results: Scores | Record | Place | Sequence[Scores | Record | Place],
+    rules: GivenRules = (),
+    *,
+    name: str | None = None,
+    queries: Queries | Place | None = None,
+    score: Callable[[str], Scores] | None = None,
+    **more: Any,
+) -> list[Gate]:
+    """Hold everything in results or their files against rules: systems, loads of a bench, methods of a cost.
+
+    Of a bench there are p50_ms, p95_ms, p99_ms, mean_ms, throughput, errors, error_rate and coverage (the share of
+    calls that worked); of a cost cost_per_query, cost_per_1000, cost_per_day and cost_per_million_tokens; systems of an
+    experiment have times and costs beside their scores. Of several results, a rule is held against those that know its
+    number. `more` are the parameters of `gate`.
+
+    >>> import assay
+    >>> costs = assay.cost({"own": {"per_query": 0.002}}, queries_per_day=1000)
+    >>> [(str(one.system), one.outcome) for one in assay.gate_result(costs, "cost_per_day<=1")]
+    [('no reranking', 'passed'), ('own', 'failed')]
+    """
+    listed = [results] if isinstance(results, (Scores, Record, str, os.PathLike)) else list(results)
+    subjects = [subject for one in listed for subject in find_subjects(one, name=name)]
+    asked = collect_rules(rules, **more)
+    if all(subject.scores is None for subject in subjects) and not all(isinstance(one, Threshold) for one in asked):
+        raise UsageError(say("gate.thresholds_only"))
+    own = {subject.kind: [rule for rule in asked if _concerns(rule, subject.kind, subjects)] for subject in subjects}
+    return [_decide(subject, own[subject.kind], queries, score) for subject in subjects if own[subject.kind]]
+
+
+def _concerns(rule: Rule | Targets, kind: str, subjects: Sequence[Subject]) -> bool:
+    """Say whether a rule is for subjects of this kind: those that know its number, else the first, to object."""
+    if not isinstance(rule, Threshold):
+        return kind == "system"
+    knowing = {subject.kind for subject in subjects if subject.knows(rule.measure) or _tells_coverage(rule, subject)}
+    return kind in knowing if knowing else kind == subjects[0].kind
+
+
+def _tells_coverage(rule: Threshold, subject: Subject) -> bool:
+    return rule.measure == COVERAGE and subject.scores is not None
+
+
+def _decide(
+    subject: Subject,
+    rules: Sequence[Rule | Targets],
+    queries: Queries | Place | None,
+    score: Callable[[str], Scores] | None,
+) -> Gate:
+    checks: list[RuleCheck] = []
+    bases: dict[str, Baseline] = {}
+    for rule in _settle(subject, rules):
+        if isinstance(rule, Threshold):
+            checks += _check_threshold(subject, rule, queries)
+        else:
+            assert subject.scores is not None
+            found = find_baselines(rule, subject.scores, score, subject.place)
+            checks += _check_baselines(subject.scores, rule, found, queries)
+            bases |= {base.title: _describe(base) for base in found if base.scores is not None}
     outcomes = {check.outcome for check in checks}
     worst: Outcome = next((one for one in _WORST_FIRST if one in outcomes), "passed")
-    return Gate(scores.name, worst, tuple(checks), tuple(doubts), (scores,))
+    own = () if subject.scores is None else (subject.scores,)
+    warnings = tuple(text for scores in own for text in scores.warnings)
+    return Gate(subject.name, worst, tuple(checks), warnings, tuple(bases.values()), own)
 
 
-def _threshold(scores: Scores, rule: Threshold) -> RuleCheck:
-    label = scores.label_of(rule.measure)
-    value = scores[label]
-    below = rule.at_most is not None
-    goal = rule.at_most if rule.at_most is not None else rule.at_least
-    sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
-    name = f"{rule.measure} {sign} {goal:g}"
-    shown = _with_method(rule.measure, scores.about(label))
-    gap = _gap(scores, label, rule.min_coverage, shown)
-    if gap is not None and goal is not None:
-        return RuleCheck(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
-    if goal is None or math.isnan(value):
-        raise UsageError(
-            say("{measure}: there is no threshold to check against", measure=rule.measure)
-            if goal is None
-            else say("{measure}: there is no value to check", measure=rule.measure)
-        )
-    interval = None
-    outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
-    if rule.sure and scores.about(label).is_mean:
-        interval = column_mean(scores, label, confidence_level=1 - 2 * rule.alpha)
-        outcome = _sure(interval, goal, below=below, strict=rule.strict)
-    message = say(f"gate.{outcome}_threshold", measure=shown, value=value, sign=sign, goal=goal)
-    return RuleCheck(name, rule.measure, outcome, value, interval, message)
+def _describe(base: FoundBaseline) -> Baseline:
+    assert base.scores is not None
+    return Baseline(base.title, base.taken, base.scores.warnings)
 
 
-def _gap(scores: Scores, label: str, least: float, shown: str) -> Said | None:
-    """Say that too few values stand behind a mean; None where enough do."""
-    found, counts, value = scores.coverage(label), scores.counts[label], scores[label]
-    if found.share >= least:
-        return None
-    answers = scores.about(label).subject == "answers"
-    absent = found.expected - found.scored - counts.failed - sum(counts.judged_by.values())
-    others = [say("left.judged_by", n=n, method=say(f"method.{method}")) for method, n in counts.judged_by.items()]
-    kinds = {"failed": counts.failed, "missing" if answers else "absent": absent}
-    why = [*others, *(say(f"left.{name}", n=n) for name, n in kinds.items() if n)]
-    told: dict[str, Any] = {"measure": shown, "of": found.expected, "why": why}
-    told["things"] = say("gate.samples" if answers else "gate.queries")
-    if math.isnan(value):
-        return say("gate.no_value", **told)
-    return say("gate.coverage", value=value, n=found.scored, share=found.share, least=least, **told)
+def _settle(subject: Subject, rules: Sequence[Rule | Targets]) -> Iterator[Rule]:
+    """Rules as they are for one system: with its protocol's targets, and each with one measure of its own."""
+    for rule in rules:
+        if isinstance(rule, Targets):
+            yield from _targets(subject, rule)
+        elif isinstance(rule, NotWorse):
+            assert subject.scores is not None
+            yield from (replace(rule, measure=one) for one in _measures(subject.scores, rule.measure))
+        else:
+            yield rule
 
 
-def _with_method(measure: str, about: Column) -> str:
-    """Name the method behind a measure of answers: a threshold made for one may be checked by another."""
-    return f"{measure} [{about.method}]" if about.method else measure
+def _measures(scores: Scores, asked: str) -> list[str]:
+    """The measures that a rule asks for, as it calls them: the primary one, the one named, or all of a list."""
+    if not asked:
+        return [choose_measure(scores, None)]
+    labels = labels_of(scores, asked)
+    return [asked] if len(labels) == 1 else labels
 
 
-def _reaches(value: float, goal: float, *, below: bool, strict: bool) -> bool:
-    beyond = value < goal if below else value > goal
-    return beyond or (value == goal and not strict)
-
-
-def _sure(interval: Interval, goal: float, *, below: bool, strict: bool) -> Outcome:
-    """Pass or fail when the whole interval does; one query alone decides nothing."""
-    if interval.low is None or interval.high is None:
-        return "inconclusive"
-    worst, best = (interval.high, interval.low) if below else (interval.low, interval.high)
-    if _reaches(worst, goal, below=below, strict=strict):
-        return "passed"
-    return "inconclusive" if _reaches(best, goal, below=below, strict=strict) else "failed"
-
-
-def _not_worse(scores: Scores, rule: NotWorse) -> RuleCheck:
-    """Non-inferiority: pass when the difference is surely above -margin, fail when it is surely not."""
-    if not rule.margin >= 0:
-        raise UsageError(say("margin {margin:g}: expected a number, 0 or more", margin=rule.margin))
-    label = scores.label_of(rule.measure)
-    name = say("gate.rule_not_worse", measure=rule.measure, baseline=rule.baseline.name, margin=rule.margin)
-    gap = _gap(scores, label, rule.min_coverage, rule.measure) or _gap_before(scores, label, rule)
-    if gap is not None:
-        value = scores[label]
-        return RuleCheck(name, rule.measure, "failed", None if math.isnan(value) else value, None, gap)
-    pair = [replace(rule.baseline, name=say("{name} (baseline)", name=rule.baseline.name)), scores]
-    data = align_systems(pair, [label])
-    change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
-    reach = data.columns[0].reach(data.values)
-    interval = difference_interval(change, reach=reach, weights=data.weights, confidence_level=1 - 2 * rule.alpha)
-    if interval.estimate is None:
+def _targets(subject: Subject, asked: Targets) -> list[Threshold]:
+    assert subject.scores is not None
+    protocol = subject.scores.protocol
+    found = [rule for rule in target_rules(protocol.targets, **asked.more) if subject.knows(rule.measure)]
+    if not found:
         raise UsageError(
             say(
-                "{measure}: no query has a value for both {system} and {baseline}",
-                measure=rule.measure,
-                system=scores.name,
-                baseline=rule.baseline.name,
+                "protocol {protocol} has no target that {system} has a value for",
+                protocol=protocol.name,
+                system=subject.name,
             )
         )
-    unchanged = not np.nan_to_num(change).any()
-    outcome = "passed" if unchanged else _non_inferior(interval, rule.margin)
-    kind = "unchanged" if unchanged else f"{outcome}_{_evidence(interval)}"
-    message = say(
-        f"gate.{kind}", measure=rule.measure, difference=interval.estimate, baseline=rule.baseline.name,
-        margin=rule.margin, interval=ends(interval.low, interval.high, "+.4f"), n=interval.n,
-    )  # fmt: skip
-    return RuleCheck(name, rule.measure, outcome, interval.estimate, interval, message)
+    return found
 
 
-def _gap_before(scores: Scores, label: str, rule: NotWorse) -> Said | None:
-    """Say that too few values of the baseline are there; one without the measure is refused elsewhere."""
-    base = rule.baseline
-    twin = next((own for own, text in base.definitions.items() if text == scores.definitions[label]), None)
-    gap = None if twin is None else _gap(base, twin, rule.min_coverage, rule.measure)
-    return None if gap is None else say("doubt.of_one", system=base.name, text=gap)
+def _check_threshold(subject: Subject, rule: Threshold, queries: Queries | Place | None) -> list[RuleCheck]:
+    scores = subject.scores
+    measured = scores is not None and (scores.find(rule.measure) is not None or _tells_coverage(rule, subject))
+    if scores is None or (not measured and subject.number(rule.measure) is not None):
+        return [] if rule.slice else [check_number(subject, rule)]
+    if not rule.slice:
+        return [check_threshold(scores, rule)]
+    parts = split_queries(rule.slice, queries, scores)
+    each = replace(rule, among=rule.among * len(parts))
+    return [_of_slice(part, check_threshold(restrict(scores, part.queries), each)) for part in parts]
 
 
-def _evidence(interval: Interval) -> str:
-    """What a difference stands on: an interval, all queries alike, or too few of them."""
-    if interval.low is not None:
-        return "baseline"
-    return "alike" if interval.reason == NO_SPREAD else "alone"
+def _check_baselines(
+    scores: Scores, rule: NotWorse, found: Sequence[FoundBaseline], queries: Queries | Place | None
+) -> list[RuleCheck]:
+    """Hold a system against each baseline, on each slice; the level is corrected for the number of them all."""
+    among = rule.among * count_rivals(found, scores.label_of(rule.measure))
+    if not rule.slice:
+        return [check_not_worse(scores, replace(rule, among=among), base) for base in found]
+    parts = split_queries(rule.slice, queries, scores)
+    each = replace(rule, among=among * len(parts))
+    return [
+        _of_slice(part, check_not_worse(restrict(scores, part.queries), each, _restrict(base, part)))
+        for part in parts
+        for base in found
+    ]
 
 
-def _non_inferior(interval: Interval, margin: float) -> Outcome:
-    if interval.reason == NO_SPREAD and interval.estimate is not None:  # every query moved by the same amount
-        return "passed" if interval.estimate >= -margin else "failed"
-    if interval.low is None or interval.high is None:
-        return "inconclusive"
-    if interval.low > -margin:
-        return "passed"
-    return "failed" if interval.high < -margin else "inconclusive"
+def _restrict(base: FoundBaseline, part: SliceOf) -> FoundBaseline:
+    return base if base.scores is None else replace(base, scores=restrict(base.scores, part.queries))
+
+
+def _of_slice(part: SliceOf, check: RuleCheck) -> RuleCheck:
+    """The same check, named after the slice."""
+    name, message, power = (
+        say("gate.of_slice", text=text, slice=part.name) if text else ""
+        for text in (check.name, check.message, check.power)
+    )
+    return replace(check, slice=part.name, name=name, message=message, power=power)

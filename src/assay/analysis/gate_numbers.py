@@ -1,121 +1,148 @@
-"""A gate for any result file: systems, the loads of a measurement, the costs of methods."""
+"""What a gate can be asked about: systems with their scores, loads of a bench, methods of a cost, and their numbers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.analysis.bench import load_name
-from assay.analysis.gate import gate
-from assay.analysis.gate_rules import Threshold
 from assay.analysis.stored import read_systems
 from assay.data.record import Record
-from assay.errors import UnknownName, UsageError
+from assay.data.scores import Scores
+from assay.errors import UnknownName
 from assay.formats.files import Input
 from assay.formats.results import load_result
-from assay.messages import say
+from assay.messages import ends, say
 from assay.results.bench import Bench
-from assay.results.gate import Gate, Outcome, RuleCheck
+from assay.results.experiment import Findings
+from assay.results.gate import Outcome, RuleCheck
 from assay.results.money import Costs
 from assay.results.result import Result, make_result
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from assay.analysis.gate_rules import Place, Rule
+    from assay.analysis.gate_rules import Place, Threshold
     from assay.results.bench import Load
+    from assay.results.experiment import Row
     from assay.results.money import MethodCost
     from assay.stats.intervals import Interval
 
-    Known = Mapping[str, tuple[float | None, Interval | None]]
+_AROUND = re.compile(r"latency_(?=p\d|mean)|cost_(?=per_)|(?<=\d)_ms$|(?<=mean)_ms$")
+_FREE_OF_FAILURES = frozenset({"errors", "error_rate", "coverage"})
 
-_LATENCY = "latency_"  # the targets of a protocol name percentiles so
+
+@dataclass(frozen=True)
+class Number:
+    """A value that was measured; None where it is not known."""
+
+    value: float | None
+    interval: Interval | None = None
 
 
-def gate_result(
-    result: Record | str | os.PathLike[str], rules: Sequence[Rule | Place] = (), *, name: str | None = None, **more: Any
-) -> list[Gate]:
-    """Hold everything in a result or its file against rules: each system, each load of a bench, each method of a cost.
+@dataclass(frozen=True)
+class Subject:
+    """One thing that rules are held against; `answered` is the share of its calls that worked."""
 
-    Of a bench there are p50, p95, p99, mean (milliseconds), throughput, errors and error_rate; of a cost per_query and
-    per_day. `more` are the parameters of `gate`.
+    name: str
+    kind: Literal["system", "load", "method"]
+    scores: Scores | None = None
+    numbers: Mapping[str, Number] = field(default_factory=dict)
+    answered: float = 1.0
+    place: str | None = None
 
-    >>> import assay
-    >>> costs = assay.cost({"own": {"per_query": 0.002}}, queries_per_day=1000)
-    >>> [(str(one.system), one.outcome) for one in assay.gate_result(costs, [assay.Threshold("per_day", at_most=1)])]
-    [('no reranking', 'passed'), ('own', 'failed')]
-    """
-    read = load_result(Input.at(result)) if not isinstance(result, Record) else _whole(result)
-    bench, costs = read.part(Bench), read.part(Costs)
-    if read.systems or (bench is None and costs is None):
-        systems = list(read.systems) if isinstance(result, Record) else read_systems(result, name=name)
-        return [gate(scores, rules, **more) for scores in systems]
-    thresholds = _thresholds(rules, more)
+    def knows(self, measure: str) -> bool:
+        """Say whether it has a value of a measure, or a number of this name."""
+        return (self.scores is not None and self.scores.find(measure) is not None) or self.number(measure) is not None
+
+    def number(self, measure: str) -> Number | None:
+        """A number by its name: p95, p95_ms and latency_p95 are one, and so are per_query and cost_per_query."""
+        return self.numbers.get(_AROUND.sub("", measure))
+
+
+def find_subjects(given: Scores | Record | Place, *, name: str | None = None) -> list[Subject]:
+    """List the systems of a result or its file; of a bench without systems its loads, of a cost its methods."""
+    if isinstance(given, Scores):
+        return [Subject(given.name, "system", given)]
+    place = None if isinstance(given, Record) else os.fspath(given)
+    result = _whole(given) if isinstance(given, Record) else load_result(Input.at(given))
+    bench, costs = result.part(Bench), result.part(Costs)
+    if result.systems or (bench is None and costs is None):
+        systems = list(result.systems) if place is None else read_systems(place, name=name)
+        rows = {row.name: row for one in result.every(Findings) for row in one.combinations}
+        return [Subject(s.name, "system", s, _row_numbers(rows.get(s.name)), place=place) for s in systems]
     if bench is not None:
-        return [_decide(_load_title(bench, load), load.figures(), thresholds, load) for load in bench.loads]
+        return [_load(bench, load) for load in bench.loads]
     assert costs is not None
-    return [_decide(one.method, _cost_numbers(one), thresholds) for one in costs.costs]
+    return [Subject(one.method, "method", None, _cost_numbers(one)) for one in costs.costs]
 
 
 def _whole(record: Record) -> Result:
     return record if isinstance(record, Result) else make_result(record)
 
 
-def _thresholds(rules: Sequence[Rule | Place], more: Mapping[str, Any]) -> list[Threshold]:
-    found = [one for one in rules if isinstance(one, Threshold)]
-    if len(found) < len(rules) or more.get("not_worse_than") is not None or more.get("targets"):
-        raise UsageError(say("gate.thresholds_only"))
-    if not found:
-        raise UsageError(say("gate.threshold_needed"))
-    return found
+def _load(bench: Bench, load: Load) -> Subject:
+    title = say("gate.load", target=bench.target, load=load_name(load)) if len(bench.loads) > 1 else bench.target
+    return Subject(title, "load", None, _load_numbers(load), load.count / max(load.count + load.failed, 1))
 
 
-def _load_title(bench: Bench, load: Load) -> str:
-    return say("gate.load", target=bench.target, load=load_name(load)) if len(bench.loads) > 1 else bench.target
+def _load_numbers(load: Load) -> dict[str, Number]:
+    calls = load.count + load.failed
+    found = {name: Number(*figure) for name, figure in load.figures().items()}
+    return {**found, "coverage": Number(load.count / calls if calls else None)}
 
 
-def _cost_numbers(one: MethodCost) -> Known:
-    return {"per_query": (one.per_query, None), "per_day": (one.per_day, None)}
+def _cost_numbers(one: MethodCost) -> dict[str, Number]:
+    return {**_money(one.per_query), "per_day": Number(one.per_day), "per_million_tokens": Number(one.price)}
 
 
-def _decide(title: str, known: Known, rules: Sequence[Threshold], load: Load | None = None) -> Gate:
-    checks = [_check(known, rule, load) for rule in rules]
-    outcomes = {check.outcome for check in checks}
-    worst: Outcome = "failed" if "failed" in outcomes else "inconclusive" if "inconclusive" in outcomes else "passed"
-    return Gate(title, worst, tuple(checks))
+def _money(per_query: float | None) -> dict[str, Number]:
+    thousand = None if per_query is None else 1000 * per_query
+    return {"per_query": Number(per_query), "per_1000": Number(thousand)}
 
 
-def _check(known: Known, rule: Threshold, load: Load | None) -> RuleCheck:
-    label = rule.measure.removeprefix(_LATENCY)
-    if label not in known:
-        raise UnknownName(say("gate.number"), rule.measure, known, hint=say("gate.numbers", names=list(known)))
-    value, interval = known[label]
-    below = rule.at_most is not None
-    goal = rule.at_most if rule.at_most is not None else rule.at_least or 0.0
-    sign = ("<" if rule.strict else "<=") if below else (">" if rule.strict else ">=")
-    name = f"{rule.measure} {sign} {goal:g}"
-    told: dict[str, Any] = {"measure": rule.measure, "sign": sign, "goal": goal}
-    answered = 1.0 if load is None or label in {"errors", "error_rate"} else load.count / max(
-        load.count + sum(load.errors.values()), 1)  # fmt: skip
-    if answered < rule.min_coverage:
-        message = say("gate.calls_failed", share=answered, least=rule.min_coverage, **told)
-        return RuleCheck(name, rule.measure, "failed", value, None, message)
-    if value is None:
+def _row_numbers(row: Row | None) -> dict[str, Number]:
+    """Time and money of a combination of an experiment; a time that a cache had a part in is not known."""
+    if row is None or not row.done:
+        return {}
+    times = {name: Number(value if row.timed else None) for name, value in row.latency_ms.items()}
+    return {**times, **_money(row.cost_per_query)}
+
+
+def check_number(subject: Subject, rule: Threshold) -> RuleCheck:
+    """Hold a number against a threshold; with `sure`, the whole interval where there is one."""
+    known = subject.number(rule.measure)
+    if known is None:
+        names = list(subject.numbers)
+        raise UnknownName(say("gate.number"), rule.measure, names, hint=say("gate.numbers", names=names))
+    name = f"{rule.measure} {rule.sign} {rule.goal:g}"
+    told: dict[str, Any] = {"measure": rule.measure, "sign": rule.sign, "goal": rule.goal}
+    least = 1.0 if rule.min_coverage is None else rule.min_coverage
+    answered = 1.0 if _AROUND.sub("", rule.measure) in _FREE_OF_FAILURES else subject.answered
+    if answered < least:
+        message = say("gate.calls_failed", share=answered, least=least, **told)
+        return RuleCheck(name, rule.measure, "failed", known.value, None, message)
+    if known.value is None:
         return RuleCheck(name, rule.measure, "inconclusive", None, None, say("gate.unknown", **told))
-    outcome: Outcome = "passed" if _reaches(value, goal, below=below, strict=rule.strict) else "failed"
-    if rule.sure and interval is not None:
-        worst, best = (interval.high, interval.low) if below else (interval.low, interval.high)
-        outcome = _surely(worst, best, goal, below=below, strict=rule.strict)
-    return RuleCheck(name, rule.measure, outcome, value, interval, say(f"gate.{outcome}_number", value=value, **told))
+    outcome, interval = _outcome(known, rule)
+    message = say(f"gate.{outcome}_number", value=known.value, **told)
+    if rule.sure and interval is not None and interval.low is not None and interval.high is not None:
+        message = say("gate.with_interval", message=message, **_ends(interval))
+    return RuleCheck(name, rule.measure, outcome, known.value, interval, message)
 
 
-def _reaches(value: float, goal: float, *, below: bool, strict: bool) -> bool:
-    return (value < goal if below else value > goal) or (value == goal and not strict)
+def _outcome(known: Number, rule: Threshold) -> tuple[Outcome, Interval | None]:
+    assert known.value is not None
+    if not rule.sure or known.interval is None:
+        return "passed" if rule.is_reached(known.value) else "failed", known.interval
+    low, high = known.interval.low, known.interval.high
+    worst, best = (high, low) if rule.below else (low, high)
+    if worst is not None and rule.is_reached(worst):
+        return "passed", known.interval
+    return "failed" if best is not None and not rule.is_reached(best) else "inconclusive", known.interval
 
 
-def _surely(worst: float | None, best: float | None, goal: float, *, below: bool, strict: bool) -> Outcome:
-    if worst is None or best is None:
-        return "inconclusive"
-    if _reaches(worst, goal, below=below, strict=strict):
-        return "passed"
-    return "inconclusive" if _reaches(best, goal, below=below, strict=strict) else "failed"
+def _ends(interval: Interval) -> dict[str, Any]:
+    return {"level": f"{100 * interval.confidence_level:.3g}", "ends": ends(interval.low, interval.high, ".4f")}

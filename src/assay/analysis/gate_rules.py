@@ -1,39 +1,43 @@
-"""The rules of a gate: thresholds and baselines as given in Python, in a TOML file or by the targets of a protocol."""
+"""The rules of a gate: thresholds and baselines as given in Python, as text, in a TOML file or by a protocol."""
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from assay.analysis.comparable import labels_of
-from assay.analysis.diagnose import choose_measure
-from assay.analysis.stored import read_system
 from assay.data.scores import Scores
 from assay.errors import InputError, UnknownName, UsageError
-from assay.formats.detect import is_result_file
 from assay.formats.files import read_toml
 from assay.measures import parse, split_measures
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from assay.data.protocol import Protocol, Target
     from assay.measures import Measure
 
-MARGIN = 0.01
+MARGIN = 0.01  # a drop below it fails no gate, unless a margin is given
 ALPHA = 0.05
+COVERAGE = "coverage"
 Place = str | os.PathLike[str]
+Signs = Literal["<=", "<", ">=", ">"]
+
+_TEXT = re.compile(r"\s*(?P<measure>.+?)\s*(?P<sign><=|>=|<|>|≤|≥|＜|＞)\s*(?P<goal>[-+.\deE]+)\s*")
+_SIGNS = {"≤": "<=", "≥": ">=", "＜": "<", "＞": ">"}
+_TAKE = re.compile(r"newest|best(:[1-9]\d*)?")
 
 
 @dataclass(frozen=True)
 class Threshold:
     """The mean must be at least `at_least` (at most `at_most`); with `sure`, so must the end of its interval.
 
-    At least the share `min_coverage` of what should have a value must have one (see `Scores.coverage`).
+    At least the share `min_coverage` of what should have a value must have one (see `Scores.coverage`): all, unless a
+    rule says `coverage>=0.98`. With a `slice`, it must hold for the queries with each value of that attribute, or with
+    one ("language=zh"); the intervals are then corrected for their number, `among`.
     """
 
     measure: str
@@ -42,72 +46,150 @@ class Threshold:
     strict: bool = False
     sure: bool = False
     alpha: float = ALPHA
-    min_coverage: float = 1.0
+    min_coverage: float | None = None
+    slice: str = ""
+    among: int = 1
+
+    @property
+    def below(self) -> bool:
+        """Say whether small values are wanted."""
+        return self.at_most is not None
+
+    @property
+    def goal(self) -> float:
+        """The number that is to be reached; there is one in every rule that was collected."""
+        found = self.at_most if self.at_most is not None else self.at_least
+        return math.nan if found is None else found
+
+    @property
+    def sign(self) -> Signs:
+        """How the value must lie to the goal."""
+        if self.below:
+            return "<" if self.strict else "<="
+        return ">" if self.strict else ">="
+
+    def is_reached(self, value: float) -> bool:
+        """Say whether a value is good enough."""
+        beyond = value < self.goal if self.below else value > self.goal
+        return beyond or (value == self.goal and not self.strict)
 
 
 @dataclass(frozen=True)
 class NotWorse:
-    """The mean must not be lower than the baseline's by `margin` or more (higher, where lower is better).
+    """The mean must not be lower than the baseline's (higher, where lower is better).
 
-    Of both systems, at least the share `min_coverage` of what should have a value must have one.
+    It fails when a drop is shown, and its estimate is no less than `margin`, 0.01 unless given. It passes when a drop
+    of `margin` is ruled out; without one, of what so many queries catch with 80 % probability. `baseline` is scores, a
+    result file, a folder of them, or several of these. Of a folder, `take` says which: the newest, or the best of the
+    last ten ("best") or of any other number ("best:5"). `slice` and `min_coverage` are those of `Threshold`; the level
+    is corrected for the number of slices, baselines, and results that the best could have been, `among`.
     """
 
     measure: str
-    baseline: Scores
-    margin: float = MARGIN
+    baseline: Scores | Place | Sequence[Scores | Place]
+    margin: float | None = None
     alpha: float = ALPHA
-    min_coverage: float = 1.0
+    min_coverage: float | None = None
+    take: str = "newest"
+    slice: str = ""
+    among: int = 1
+
+    @property
+    def tolerated(self) -> float:
+        """A drop below it fails nothing."""
+        return MARGIN if self.margin is None else self.margin
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The targets of the protocol, each a `Threshold`; `more` are its other fields."""
+
+    more: Mapping[str, Any]
 
 
 Rule = Threshold | NotWorse
 GivenRules = Rule | Mapping[str, float] | Place | Sequence[Rule | Mapping[str, float] | Place]
+_Baselines = Scores | Place | Sequence[Scores | Place] | None
 
 
 def collect_rules(
-    scores: Scores,
     rules: GivenRules = (),
     *,
     at_most: Mapping[str, float] | None = None,
     targets: bool = False,
-    not_worse_than: Scores | Place | None = None,
+    not_worse_than: _Baselines = None,
     measures: Any = (),
     margin: float | None = None,
     alpha: float = ALPHA,
     sure: bool = False,
     min_coverage: float | None = None,
-    score: Callable[[str], Scores] | None = None,
-) -> list[Rule]:
-    """Put all rules for one system together, those of files last; the parameters are those of `gate`."""
-    common: dict[str, Any] = {"alpha": alpha, "min_coverage": 1.0 if min_coverage is None else min_coverage}
+    slices: str | Sequence[str] = (),
+    take: str = "newest",
+) -> list[Rule | Targets]:
+    """Put all rules together, those of files last; the parameters are those of `gate`."""
+    common: dict[str, Any] = {"alpha": alpha, "min_coverage": min_coverage}
     given = _each(rules)
-    files = [one for one in given if isinstance(one, (str, os.PathLike))]
-    found: list[Rule] = []
+    found: list[Rule | Targets] = []
     for one in given:
         if isinstance(one, Mapping):
             found += [Threshold(name, at_least=value, sure=sure, **common) for name, value in one.items()]
         elif isinstance(one, (Threshold, NotWorse)):
             found.append(one)
+        elif (read := read_rule(one)) is not None:
+            found.append(replace(read, sure=sure, **common))
     found += [Threshold(name, at_most=value, sure=sure, **common) for name, value in (at_most or {}).items()]
     if targets:
-        found += target_rules(scores.protocol.targets, scores, sure=sure, **common)
-        if not any(scores.find(target.measure) is not None for target in scores.protocol.targets):
-            raise UsageError(
-                say(
-                    "protocol {protocol} has no target that {system} has a value for",
-                    protocol=scores.protocol.name,
-                    system=scores.name,
-                )
-            )
-    if not_worse_than is not None:
-        base = find_baseline(not_worse_than, scores, score)
-        named = [label for one in split_measures(measures) for label in labels_of(scores, one)]
-        named = named or [choose_measure(scores, None)]
-        found += [NotWorse(one, base, MARGIN if margin is None else margin, **common) for one in named]
+        found.append(Targets({"sure": sure, **common}))
+    if not (not_worse_than is None or (isinstance(not_worse_than, (list, tuple)) and not not_worse_than)):
+        named = [str(one) for one in split_measures(measures)] or [""]
+        found += [NotWorse(one, not_worse_than, margin, take=take, **common) for one in named]
     lost = {"margin": margin if not_worse_than is None else None, "min_coverage": None if found else min_coverage}
-    for place in files:
-        found += _from_file(os.fspath(place), scores, score, lost)
+    found += [rule for one in given if _is_file(one) for rule in _from_file(os.fspath(one), lost)]  # type: ignore[arg-type]
+    named_slices = (slices,) if isinstance(slices, str) else tuple(slices)
+    whole = [one for one in found if not isinstance(one, Targets) and not one.slice and one.measure != COVERAGE]
+    found += [replace(one, slice=name) for name in named_slices for one in whole]
     _check(found)
-    return found
+    return _settle_coverage(found)
+
+
+def _is_file(one: object) -> bool:
+    return isinstance(one, (str, os.PathLike)) and read_rule(one) is None
+
+
+def read_rule(text: object) -> Threshold | None:
+    """Read a rule such as "p95_ms<=300"; None where it is none.
+
+    >>> read_rule("p95_ms<=300").at_most
+    300.0
+    """
+    found = _TEXT.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    try:
+        goal = float(found["goal"])
+    except ValueError:
+        raise UsageError(say("rule {text!r:.60}: expected a number behind the sign", text=text)) from None
+    sign = _SIGNS.get(found["sign"], found["sign"])
+    strict = len(sign) == 1
+    if sign.startswith("<"):
+        return Threshold(found["measure"], at_most=goal, strict=strict)
+    return Threshold(found["measure"], at_least=goal, strict=strict)
+
+
+def _settle_coverage(rules: Sequence[Rule | Targets]) -> list[Rule | Targets]:
+    """Say of every rule how much must have a value: what it says itself, or one about coverage says, else all."""
+    told = [r.at_least for r in rules if isinstance(r, Threshold) and r.measure == COVERAGE and r.at_least is not None]
+    least = min(told) if told else 1.0
+    return [
+        Targets({**rule.more, "min_coverage": _else(rule.more.get("min_coverage"), least)})
+        if isinstance(rule, Targets)
+        else replace(rule, min_coverage=_else(rule.min_coverage, least))
+        for rule in rules
+    ]
+
+
+def _else(own: float | None, other: float) -> float:
+    return other if own is None else own
 
 
 def _each(rules: GivenRules) -> Sequence[Rule | Mapping[str, float] | Place]:
@@ -116,17 +198,22 @@ def _each(rules: GivenRules) -> Sequence[Rule | Mapping[str, float] | Place]:
     for one in given:
         if not isinstance(one, (Threshold, NotWorse, Mapping, str, os.PathLike)):
             raise UsageError(
-                say("a rule is a Threshold, NotWorse, {{measure: least}} or a TOML file, not {given!r:.60}", given=one)
+                say(
+                    'a rule is a Threshold, NotWorse, {{measure: least}}, a text such as "ndcg@10>=0.85" or a TOML '
+                    "file, not {given!r:.60}",
+                    given=one,
+                )
             )
     return given  # type: ignore[no-any-return]
 
 
-def _check(rules: Sequence[Rule]) -> None:
+def _check(rules: Sequence[Rule | Targets]) -> None:
     for rule in rules:
-        if not 0 < rule.alpha < 0.5:  # noqa: PLR2004
-            raise UsageError(say("alpha = {alpha:g}: expected a number between 0 and 0.5", alpha=rule.alpha))
-        if not 0 <= rule.min_coverage <= 1:
-            raise UsageError(say("min_coverage = {share:g}: expected a share between 0 and 1", share=rule.min_coverage))
+        _check_shares(rule.more if isinstance(rule, Targets) else vars(rule))
+        if isinstance(rule, NotWorse):
+            _check_baseline(rule)
+        elif isinstance(rule, Threshold) and not math.isfinite(rule.goal):
+            raise UsageError(say("{measure}: there is no threshold to check against", measure=rule.measure))
     if not rules:
         raise UsageError(
             say(
@@ -134,6 +221,21 @@ def _check(rules: Sequence[Rule]) -> None:
                 "--targets or --rules"
             )
         )
+
+
+def _check_shares(given: Mapping[str, Any]) -> None:
+    alpha, share = given["alpha"], given["min_coverage"]
+    if not 0 < alpha < 0.5:  # noqa: PLR2004
+        raise UsageError(say("alpha = {alpha:g}: expected a number between 0 and 0.5", alpha=alpha))
+    if share is not None and not 0 <= share <= 1:
+        raise UsageError(say("min_coverage = {share:g}: expected a share between 0 and 1", share=share))
+
+
+def _check_baseline(rule: NotWorse) -> None:
+    if not 0 <= rule.tolerated < math.inf:
+        raise UsageError(say("margin {margin:g}: expected a number, 0 or more", margin=rule.tolerated))
+    if not _TAKE.fullmatch(rule.take):
+        raise UsageError(say('take = {take!r:.40}: expected "newest", "best" or "best:5"', take=rule.take))
 
 
 def measures_of_rules(
@@ -144,7 +246,7 @@ def measures_of_rules(
     >>> measures_of_rules([Threshold("P@5", at_least=0.2), {"precision@5": 0.1, "map": 0.3}])
     ['precision@5', 'map']
     """
-    named = [name for rule in _each(rules) for name in _measures_of(rule)]
+    named = [name for rule in _each(rules) for name in _measures_of(rule) if name != COVERAGE]
     own = [] if targets_of is None else list(targets_of.measures)
     return list({_text(name): name for name in [*own, *split_measures(measures), *named]}.values())
 
@@ -154,6 +256,9 @@ def _measures_of(rule: Rule | Mapping[str, float] | Place) -> list[str | Measure
         return [rule.measure]
     if isinstance(rule, Mapping):
         return list(rule)
+    read = read_rule(rule)
+    if read is not None:
+        return [read.measure]
     return [entry["measure"] for entry in _entries(os.fspath(rule)) if isinstance(entry.get("measure"), str)]
 
 
@@ -171,54 +276,46 @@ def _text(measure: str | Measure) -> str:
 
 
 def baselines_in(place: Place) -> list[str]:
-    """Files of the baselines that a file of rules names, which are read from its folder."""
-    names = [entry.get("not_worse_than") for entry in _entries(os.fspath(place))]
-    return [str(Path(place).parent / name) for name in names if isinstance(name, str)]
+    """Files and folders of the baselines that a file of rules names, which are read from its folder."""
+    if _is_file(place):
+        named = [_names(entry.get("not_worse_than")) for entry in _entries(os.fspath(place))]
+        return [str(Path(place).parent / name) for names in named for name in names]
+    return []
 
 
-def find_baseline(given: Scores | Place, scores: Scores, score: Callable[[str], Scores] | None = None) -> Scores:
-    """The baseline of a system: scores, those of a result file (of several, the ones of its name), or a run's."""
-    if isinstance(given, Scores):
-        return given
-    place = os.fspath(given)
-    if is_result_file(place):
-        return read_system(place, like=scores.name)
-    if score is None:
-        raise UsageError(
-            say("{place} is not a result file: a result file needs another one as its baseline", place=place)
-        )
-    return score(place)
+def _names(given: object) -> list[str]:
+    return [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)]
 
 
-def _from_file(
-    place: str, scores: Scores, score: Callable[[str], Scores] | None, lost: Mapping[str, float | None]
-) -> list[Rule]:
+def _from_file(place: str, lost: Mapping[str, float | None]) -> list[Rule]:
     """Read the rules of a file; `lost` are settings that would change none of them."""
     name = next((name for name, value in lost.items() if value is not None), None)
     if name is not None:
         raise UsageError(
             say("{name} does not apply to the rules of {place}: set it in that file", name=name, place=place)
         )
-    folder = Path(place).parent
-    return read_rules(read_toml(place), place, lambda name: find_baseline(folder / name, scores, score))
+    return read_rules(read_toml(place), place)
 
 
-def target_rules(targets: Sequence[Target], scores: Scores, **more: Any) -> list[Rule]:
-    """Make rules of a protocol's targets, of those that the scores have; `more` goes into each `Threshold`."""
+def target_rules(targets: Sequence[Target], **more: Any) -> list[Threshold]:
+    """Make rules of a protocol's targets; `more` goes into each `Threshold`."""
     return [
         Threshold(t.measure, at_most=t.target, strict=t.strict, **more)
         if t.below
         else Threshold(t.measure, at_least=t.target, strict=t.strict, **more)
         for t in targets
-        if scores.find(t.measure) is not None
     ]
 
 
-_KEYS = ("measure", "at_least", "at_most", "strict", "sure", "not_worse_than", "margin", "alpha", "min_coverage")
+_KINDS: dict[str, tuple[type, ...]] = {
+    "measure": (str,), "at_least": (int, float), "at_most": (int, float), "strict": (bool,), "sure": (bool,),
+    "not_worse_than": (str, list), "margin": (int, float), "alpha": (int, float), "min_coverage": (int, float),
+    "take": (str,), "slice": (str,),
+}  # fmt: skip
 
 
-def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[Rule]:
-    """Check the rules of a TOML file; `baseline` reads the scores that a rule compares with."""
+def read_rules(raw: Any, place: str) -> list[Rule]:
+    """Check the rules of a TOML file; baselines are read from its folder when they are needed."""
     entries = raw.get("rule") if isinstance(raw, dict) else None
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise InputError(
@@ -227,28 +324,28 @@ def read_rules(raw: Any, place: str, baseline: Callable[[str], Scores]) -> list[
             hint=say('expected [[rule]] with measure = "ndcg@10", at_least = 0.85'),
         )
     try:
-        return [_rule(entry, baseline) for entry in entries]
+        return [_rule(entry, Path(place).parent) for entry in entries]
     except UsageError as error:
         raise InputError(error.message, path=place) from None
 
 
-def _rule(entry: Mapping[str, Any], baseline: Callable[[str], Scores]) -> Rule:
+def _rule(entry: Mapping[str, Any], folder: Path) -> Rule:
     for key, value in entry.items():
-        if key not in _KEYS:
-            raise UnknownName(say("key of a rule"), key, _KEYS)
-        wanted: tuple[type, ...] = (str,) if key in {"measure", "not_worse_than"} else (int, float)
-        wanted = (bool,) if key in {"strict", "sure"} else wanted
-        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        if key not in _KINDS:
+            raise UnknownName(say("key of a rule"), key, _KINDS)
+        wanted = _KINDS[key]
+        texts = not isinstance(value, list) or (value and all(isinstance(one, str) for one in value))
+        if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted) or not texts:
             kind = say("a text") if str in wanted else say("true or false") if bool in wanted else say("a number")
             raise UsageError(say("rule: {key} = {value!r}: expected {kind}", key=key, value=value, kind=kind))
     kinds = [key for key in ("at_least", "at_most", "not_worse_than") if key in entry]
     if "measure" not in entry or len(kinds) != 1:
         raise UsageError(say("a rule needs a measure and one of at_least, at_most and not_worse_than"))
     rest = {key: value for key, value in entry.items() if key != "not_worse_than"}
-    known = {one.name for one in fields(NotWorse if kinds == ["not_worse_than"] else Threshold)}
-    for key in rest:
-        if key not in known:
-            raise UsageError(say("rule: {key} does not go with {other}", key=key, other=kinds[0]))
-    if kinds == ["not_worse_than"]:
-        return NotWorse(baseline=baseline(entry["not_worse_than"]), **rest)
-    return Threshold(**rest)
+    shape = NotWorse if kinds == ["not_worse_than"] else Threshold
+    strange = next((key for key in rest if key not in shape.__dataclass_fields__), None)
+    if strange is not None:
+        raise UsageError(say("{key} has no effect on a rule with {kind}", key=strange, kind=kinds[0]))
+    if shape is Threshold:
+        return Threshold(**rest)
+    return NotWorse(baseline=[str(folder / name) for name in _names(entry["not_worse_than"])], **rest)

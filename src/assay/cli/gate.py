@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import inputs, language, options, places
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
-from assay.cli.parameters import NUMBER, Number, add_argument, list_typed, option, takes
+from assay.cli.parameters import NUMBER, Number, add_argument, option, takes
 from assay.cli.places import OUTPUT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.analysis.gate_rules import Rule
     from assay.data.scores import Scores
     from assay.results.gate import Gate
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
 
 _EXAMPLES = (
     "assay gate result.json --fail-under ndcg@10=0.85",
-    "assay gate qrels.txt new.run --not-worse-than baseline.json --margin 0.01 -m ndcg@10",
+    "assay gate qrels.txt new.run --not-worse-than baseline.json -m ndcg@10",
+    "assay gate new.json --not-worse-than history/ --take best:10 --not-worse-than release.json",
+    "assay gate qrels.txt new.run --not-worse-than baseline.json --slice lang --queries queries.csv",
     "assay gate qrels.txt old.run new.run --baseline old -m ndcg@10",
-    "assay gate bench.json --fail-over p95=300 --fail-over error_rate=0",
+    "assay gate result.json bench.json cost.json --rules 'p95_ms<=300' --rules 'cost_per_1000<=0.5'",
     "assay gate result.json --rules gate.toml --junit gate.xml --format markdown",
     "assay gate qrels.txt new.run --protocol rerank --targets",
 )
@@ -37,18 +41,21 @@ class Asked:
     fail_under: tuple[str, ...] = option("--fail-under", default=(), multiple=True, metavar="MEASURE=VALUE")
     fail_over: tuple[str, ...] = option("--fail-over", default=(), multiple=True, metavar="MEASURE=VALUE")
     sure: bool = option("--sure", default=False, is_flag=True)
-    not_worse_than: str | None = option("--not-worse-than", metavar="RESULT|RUN")
+    not_worse_than: tuple[str, ...] = option("--not-worse-than", default=(), multiple=True, metavar="RESULT|FOLDER|RUN")
+    take: str = option("--take", default="newest", show_default=True, metavar="newest|best|best:N")
     baseline: str | None = option("--baseline", metavar="NAME")
-    margin: float = option("--margin", default=0.01, show_default=True, type=NUMBER)
+    margin: float | None = option("--margin", type=NUMBER)
     alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
-    min_coverage: float = option("--min-coverage", default=1.0, show_default=True, type=Number(least=0, most=1))
+    min_coverage: float | None = option("--min-coverage", type=Number(least=0, most=1))
+    slices: tuple[str, ...] = option("--slice", default=(), multiple=True, metavar="ATTRIBUTE[=VALUE]")
+    queries: str | None = option("--queries", metavar="FILE")
     targets: bool = option("--targets", default=False, is_flag=True)
-    rules_file: str | None = option("--rules", metavar="FILE")
+    rules_file: tuple[str, ...] = option("--rules", default=(), multiple=True, metavar="FILE|RULE")
     strict: bool = option("--strict", default=False, is_flag=True)
     junit: str | None = option("--junit", type=OUTPUT, metavar="FILE", section="output")
 
     def rules(self) -> list[Rule | str]:
-        """The thresholds, and the file of rules."""
+        """The thresholds, the rules that were typed, and the files of rules."""
         from assay.analysis.gate_rules import Threshold, baselines_in
 
         own: dict[str, Any] = {"sure": self.sure, "alpha": self.alpha, "min_coverage": self.min_coverage}
@@ -56,15 +63,13 @@ class Asked:
             Threshold(name, at_least=v, **own) for name, v in _pairs(self.fail_under, "--fail-under")
         ]
         found += [Threshold(name, at_most=v, **own) for name, v in _pairs(self.fail_over, "--fail-over")]
-        if self.rules_file:
-            places.check(*baselines_in(self.rules_file))
-            found.append(self.rules_file)
-        return found
+        places.check(*(place for one in self.rules_file for place in baselines_in(one)))
+        return [*found, *self.rules_file]
 
     def more(self) -> dict[str, Any]:
-        """What else `gate` takes; what nobody typed is left to the rules."""
-        told = {name: getattr(self, name) if list_typed(name) else None for name in ("margin", "min_coverage")}
-        return {"sure": self.sure, "alpha": self.alpha, "targets": self.targets, "measures": self.measures, **told}
+        """What else `gate` takes."""
+        names = ("sure", "alpha", "targets", "measures", "margin", "min_coverage", "slices", "queries", "take")
+        return {name: getattr(self, name) for name in names}
 
 
 @make_command("gate", _EXAMPLES)
@@ -100,8 +105,7 @@ def command(*, judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleO
 
 def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptions) -> list[Gate]:
     """Decide for every system of result files, or of runs under judgments."""
-    from assay.analysis.gate import gate
-    from assay.analysis.gate_numbers import gate_result
+    from assay.analysis.gate import gate_result
     from assay.analysis.gate_rules import measures_of_rules
     from assay.analysis.protocols import load_protocol
 
@@ -110,8 +114,7 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
     if inputs.is_result(places_[0][1]):
         inputs.refuse_rules()
         if asked.baseline is None:
-            more["not_worse_than"] = asked.not_worse_than
-            return [one for name, place in places_ for one in gate_result(place, given, name=name, **more)]
+            return gate_result(_results(places_), given, not_worse_than=asked.not_worse_than, **more)
         systems, score = inputs.results((judgments, *runs)), None
     else:
         targets_of = load_protocol(rules.protocol) if asked.targets else None
@@ -119,23 +122,30 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
         job = inputs.prepare(judgments, runs, wanted or None, rules, brief=True)
         systems, score = job.scores(), partial(inputs.score_at, job)
     base, held = _baseline(systems, asked)
-    return [gate(scores, given, score=score, not_worse_than=base, **more) for scores in held]
+    return gate_result(held, given, score=score, not_worse_than=base, **more)
 
 
-def _baseline(systems: list[Scores], asked: Asked) -> tuple[Scores | str | None, list[Scores]]:
-    """The baseline, and the systems that are held against it: a system among them, or of the file that is named."""
+def _results(named: list[tuple[str | None, str]]) -> list[Scores | str]:
+    """Result files as they are given; one with a name of its own is read here, and its system renamed."""
+    from assay.analysis.stored import read_systems
+
+    return [one for name, place in named for one in (read_systems(place, name=name) if name else [place])]
+
+
+def _baseline(systems: list[Scores], asked: Asked) -> tuple[Sequence[Scores | str], list[Scores]]:
+    """The baselines, and the systems that are held against them: one among them, or those of files that are named."""
     from assay.analysis.stored import read_system
     from assay.errors import UnknownName
     from assay.messages import say
 
     if asked.baseline is None:
         return asked.not_worse_than, systems
-    if asked.not_worse_than is not None and inputs.is_result(asked.not_worse_than):
-        return read_system(asked.not_worse_than, like=asked.baseline), systems
+    if asked.not_worse_than and all(inputs.is_result(one) for one in asked.not_worse_than):
+        return [read_system(one, like=asked.baseline) for one in asked.not_worse_than], systems
     base = next((one for one in systems if one.name == asked.baseline), None)
     if base is None:
         raise UnknownName(say("cli.system"), asked.baseline, [one.name for one in systems])
-    return base, [one for one in systems if one is not base]
+    return [base, *asked.not_worse_than], [one for one in systems if one is not base]
 
 
 def _pairs(texts: tuple[str, ...], option_name: str) -> list[tuple[str, float]]:
@@ -146,5 +156,5 @@ def _pairs(texts: tuple[str, ...], option_name: str) -> list[tuple[str, float]]:
 def _result(gates: list[Gate], systems: list[Scores], judged: str) -> Result:
     from assay.results.result import make_result
 
-    warnings = dict.fromkeys([*([judged] if judged else []), *(text for one in gates for text in one.warnings)])
+    warnings = dict.fromkeys([*([judged] if judged else []), *(text for one in gates for text in one.notes)])
     return make_result(gates, systems=systems, command=inputs.command_line(), warnings=list(warnings))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.data.record import Record, Value
+from assay.messages import Said, say
 from assay.results.codec import UNSTORED, ScoresBehind
 from assay.results.parts import part
 from assay.stats.intervals import Interval
@@ -15,7 +16,12 @@ Outcome = Literal["passed", "failed", "inconclusive"]
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """One rule's outcome, with the number it stands on; None where there is none."""
+    """One rule's outcome, with the number it stands on; None where there is none.
+
+    `message` says why. Of a rule against a baseline, `detectable` is the drop that so many queries catch with 80 %
+    probability, `needed` how many it takes to show that a drop is below the margin, and `power` says both. `among` is
+    for how many checks the level of the interval is corrected, `slice` which queries it is about, all if empty.
+    """
 
     name: str
     measure: str
@@ -23,10 +29,24 @@ class RuleCheck:
     value: float | None
     interval: Interval | None
     message: str
+    detectable: float | None = None
+    needed: int | None = None
+    power: str = ""
+    among: int = 1
+    slice: str = ""
 
     def fails(self, *, strict: bool = False) -> bool:
         """Say whether the rule failed; with `strict`, one that cannot be decided fails."""
         return self.outcome == "failed" or (self.outcome == "inconclusive" and strict)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a system was compared with: its name, which of several results was taken and why, and its warnings."""
+
+    name: str
+    taken: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @part("gates", many=True, view="gate")
@@ -38,6 +58,7 @@ class Gate(Record):
     outcome: Outcome
     checks: tuple[RuleCheck, ...]
     warnings: tuple[str, ...] = ()
+    baselines: tuple[Baseline, ...] = ()
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     @property
@@ -53,9 +74,40 @@ class Gate(Record):
         """The outcome of all rules; with `strict`, one that cannot be decided fails."""
         return "failed" if strict and self.outcome == "inconclusive" else self.outcome
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know, each with the name of the system it is about.
+
+        Files of earlier versions have the warnings of baselines, with their names, among those of the system.
+        """
+        own = (text if _is_named(text) else _name(self.system, text) for text in self.warnings)
+        others = (_name(base.name, text) for base in self.baselines for text in base.warnings)
+        taken = (base.taken for base in self.baselines if base.taken)
+        power = (check.power for check in self.checks if check.power)
+        return tuple(dict.fromkeys([*power, *taken, *own, *others]))
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per rule."""
-        return [
-            {"system": self.system, "rule": check.name, "outcome": check.outcome, "value": check.value}
-            for check in self.checks
-        ]
+        return [self._row(check) for check in self.checks]
+
+    def _row(self, check: RuleCheck) -> dict[str, Value]:
+        found = check.interval
+        return {
+            "system": self.system,
+            "rule": check.name,
+            "outcome": check.outcome,
+            "value": check.value,
+            "low": None if found is None else found.low,
+            "high": None if found is None else found.high,
+            "confidence_level": None if found is None else found.confidence_level,
+            "detectable": check.detectable,
+            "needed": check.needed,
+        }
+
+
+def _name(system: str, text: str) -> str:
+    return say("doubt.of_one", system=system, text=text)
+
+
+def _is_named(text: str) -> bool:
+    return isinstance(text, Said) and text.key == "doubt.of_one"

@@ -105,7 +105,7 @@ def make_result(
     origin = Origin(
         command=_portable_command(command),
         version=version("assay-eval"),
-        date=_now(),
+        date=utc_now(),
         seed=seed,
         inputs=(*_inputs(scored), *inputs),
         models={**_models(scored), **{k: v for one in records for k, v in one.models().items()}, **(models or {})},
@@ -113,7 +113,7 @@ def make_result(
     return Result(origin, scored, parts, tuple(warnings))
 
 
-def _now() -> str:
+def utc_now() -> str:
     """The time in UTC; SOURCE_DATE_EPOCH gives another, for files that must be the same each time."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)

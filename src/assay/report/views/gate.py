@@ -21,12 +21,11 @@ def line(found: Gate, *, strict: bool = False) -> Verdict:
 def table(*gates: Gate, strict: bool = False) -> list[Block]:
     """Rules of all systems with their outcomes, then what a reader should know."""
     cases = tuple(_case(one.system, check, strict=strict) for one in gates for check in one.checks)
-    notes = tuple((one.system, text) for one in gates for text in one.warnings)
+    notes = tuple((one.system, text) for one in gates for text in one.notes)
     undecided = any(check.outcome == "inconclusive" for one in gates for check in one.checks)
     lines = [say("gate.open_fails" if strict else "gate.open")] if undecided else []
-    told = [say("doubt.of_one", system=system, text=text) for system, text in notes]
     titles = [Heading(line(one, strict=strict).text) for one in gates]
-    return [*titles, Cases(cases, notes), Lines((*lines, *told))]
+    return [*titles, Cases(cases, notes), Lines((*lines, *dict.fromkeys(text for _, text in notes)))]
 
 
 def _case(system: str, check: RuleCheck, *, strict: bool) -> CaseOutcome:

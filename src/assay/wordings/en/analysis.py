@@ -22,7 +22,6 @@ TEXTS = {
     "experiment.time_unknown": "{name}: the time of {stage} is not known, as all replies came from a cache",
     "experiment.time_partly": "{name}: the times of {stage} are those of {n:,} of {of:,} queries; the others were answered from a cache",
     # Gates
-    "gate.rule_not_worse": "{measure} not worse than {baseline} by {margin:g}",
     # Agreement with people
     "calibrate.stamp": "kappa {value:.2f} on {n} labels",
     "calibrate.stamp_open": "on {n} labels",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 TEXTS = {
-    "rule: {key} does not go with {other}": "规则：{key} 不能与 {other} 同用",
     "a protocol is a name or the path of a .toml file, not {value}": "协议应为名称或 .toml 文件的路径，而不是 {value}",
     "currency must be a text such as USD": "currency 应为文本，例如 USD",
     "{name}: threads must be a whole number, not {value}": "{name}：threads 应为整数，而不是 {value}",
@@ -26,7 +25,6 @@ TEXTS = {
     "experiment.time_unknown": "{name}：{stage} 的耗时未知，因为全部回复都来自缓存",
     "experiment.time_partly": "{name}：{stage} 的耗时只基于 {of:,} 个查询中的 {n:,} 个，其余来自缓存",
     # Gates
-    "gate.rule_not_worse": "{measure} 比 {baseline} 变差不超过 {margin:g}",
     # Agreement with people
     "calibrate.stamp": "kappa {value:.2f}（{n} 个标注）",
     "calibrate.stamp_open": "{n} 个标注",
@@ -191,7 +189,6 @@ TEXTS = {
     "its targets are {targets}": "它的目标有 {targets}",
     # Gates
     "the gate has no rule: give a threshold (--fail-under), a baseline (--not-worse-than), --targets or --rules": "质量门禁没有规则：请给出阈值（--fail-under）、基线（--not-worse-than）、--targets 或 --rules",
-    "a rule is a Threshold, NotWorse, {{measure: least}} or a TOML file, not {given!r:.60}": "规则应为 Threshold、NotWorse、{{measure: least}} 或 TOML 文件，而不是 {given!r:.60}",
     "min_coverage = {share:g}: expected a share between 0 and 1": "min_coverage = {share:g}：应为 0 与 1 之间的比例",
     "margin {margin:g}: expected a number, 0 or more": "margin 为 {margin:g}：应为不小于 0 的数",
     "protocol {protocol} has no target that {system} has a value for": "协议 {protocol} 的目标中，没有一个是 {system} 有值的",
@@ -202,7 +199,6 @@ TEXTS = {
     "rule: {key} = {value!r}: expected {kind}": "规则：{key} = {value!r}：应为{kind}",
     "a rule needs a measure and one of at_least, at_most and not_worse_than": "规则需要一个指标，以及 at_least、at_most、not_worse_than 之一",
     "{measure}: there is no threshold to check against": "{measure}：没有可供检查的阈值",
-    "{measure}: there is no value to check": "{measure}：没有可供检查的值",
     "{measure}: no query has a value for both {system} and {baseline}": "{measure}：没有一个查询在 {system} 和 {baseline} 上都有值",
     # Answers
     "the method llm needs a judge: --judge MODEL with --url (in Python: judge=client)": "llm 方法需要评审模型：请用 --judge MODEL 和 --url（Python 中用 judge=client）",
@@ -291,7 +287,6 @@ TEXTS = {
     "{name}: {key} = {value!r}: expected a number, 0 or more": "{name}：{key} = {value!r}：应为不小于 0 的数",
     "{name}: give only one of price (or model), price_per_search, machine and per_query": "{name}：price（或 model）、price_per_search、machine、per_query 只能给一个",
     "{name}: a machine needs throughput, the queries it serves a second, or a bench file": "{name}：machine 需要 throughput（每秒处理的查询数）或性能测试文件",
-    "{name}: a price needs tokens, the number of tokens in a document": "{name}：price 需要 tokens，即每个文档的 token 数",
     "{name}: a price needs tokens, those of a document, or input_tokens, those of a query": "{name}：price 需要 tokens（每个文档的 token 数）或 input_tokens（每次查询的 token 数）",
     "{name}: the price of batch jobs is that of a model: give model": "{name}：批处理价格属于模型：请给出 model",
     "{name}: more tokens are cached than read": "{name}：缓存的 token 多于读取的 token",
