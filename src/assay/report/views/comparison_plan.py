@@ -33,7 +33,8 @@ def table(found: ComparisonPlan) -> list[Block]:
         )
         for one in found.contrasts
     )  # fmt: skip
-    caption = say("plan.title", baseline=found.baseline)
+    key = "plan.title" if found.difference is None else "plan.title_of"
+    caption = say(key, baseline=found.baseline, difference=abs(found.difference or 0.0), power=found.power)
     headers = tuple(say(f"column.{name}") for name in names)
     return [Table(headers, rows, caption=caption, names=2), Lines((*said[: len(said) == 1], *ends))]
 

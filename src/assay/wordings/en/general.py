@@ -290,6 +290,7 @@ TEXTS = {
     "gloss.abstention": "right to answer or refuse",
     # Plans of comparisons
     "plan.title": "Planned against {baseline}",
+    "plan.title_of": "Queries needed for a true difference of {difference:g} from {baseline}, detected {power:.0%} of the time",
     "plan.line": "{who}{told}",
     "plan.of": "{system}, {measure}: ",
     "plan.needed": "A true difference of {difference:g} is detected {power:.0%} of the time with {needed:,} queries.",

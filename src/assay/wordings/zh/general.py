@@ -290,6 +290,7 @@ TEXTS = {
     "gloss.abstention": "该答则答，该拒则拒",
     # Plans of comparisons
     "plan.title": "与 {baseline} 比较的规划",
+    "plan.title_of": "要以 {power:.0%} 的把握检出与 {baseline} 的真实差值 {difference:g} 所需的查询",
     "plan.line": "{who}{told}",
     "plan.of": "{system}，{measure}：",
     "plan.needed": "要以 {power:.0%} 的把握检出 {difference:g} 的真实差值，需要 {needed:,} 个查询。",
