@@ -82,6 +82,25 @@ def parquet(rows, **options):
     return found.getvalue()
 
 
+def pdf(text: str) -> bytes:
+    """A file of one page."""
+    stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
+    parts = [
+        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream), b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]  # fmt: skip
+    found, places = b"%PDF-1.4\n", []
+    for number, part in enumerate(parts, 1):
+        places.append(len(found))
+        found += b"%d 0 obj\n%s\nendobj\n" % (number, part)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return found + b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
+        table,
+        len(found),
+    )
+
+
 ODD = [
     None, True, False, 0, -1, 1e308, -0.0, 10**19, 10**400, 2**63, "", " ", "\0", "\ud800", "é", "=1+1", "a" * 300, "nan", "inf", "1e999", "0x10", [], {}, [[]], [{}], {"": {}}, [None], {"a": {"a": {"a": 1}}},
     [1, "a", {}], ["a"] * 50, {"key": "nowhere", "values": 3}, "../x", "module:callable", "ndcg@10", "ndcg(", "２０", float("nan"), float("inf"),

@@ -50,6 +50,7 @@ from fuzzing import (
     csv,
     jsonl,
     parquet,
+    pdf,
 )
 
 ARCHIVE = Path(__file__).parents[1] / "archive" / "schema-1"
@@ -125,6 +126,7 @@ READERS = {
     "chunks.csv": (b"chunk_id,doc_id\nc1,d1\nc2,d1\n", [lambda place: read_chunk_map(str(place))]),
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
     "page.html": (HTML.encode(), [read_collection]),
+    "page.pdf": (pdf("Tea and rain"), [read_collection]),
     "page.md": (MARKDOWN.encode(), [read_collection]),
     "experiment.toml": (EXPERIMENT.encode(), [load_experiment, check]),
     "protocol.toml": ((Path(assay.__file__).parent / "analysis" / "protocols" / "rerank.toml").read_bytes(), [lambda place: assay.load_protocol(str(place))]),

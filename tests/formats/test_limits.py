@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -24,6 +25,7 @@ from assay.formats.documents import read_documents
 from assay.formats.markup import text_of
 from assay.pipeline.documents import read_collection
 from assay.text import negation, numbers, refusals, segmentation, sentences, words
+from fuzzing import pdf
 
 HOSTILE = {
     "numbers": ("1,", "5%", "½", "2020-1-", "one and ", "百分之", "第", "May "),
@@ -263,52 +265,25 @@ def test_a_parquet_bomb_is_refused():
         parquet.read_parquet(bomb, "x.parquet")
 
 
-def loop(data: bytes) -> bytes:
-    while data != b"end":
-        pass
-    return data
-
-
-def fill(data: bytes) -> bytes:
-    return bytes(1 << 40)
-
-
 def test_a_contained_function_may_loop_fill_memory_or_end_the_process(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(pytest.importorskip("pathlib").Path(__file__).parent))
-    child = containment.Contained("test_limits:loop", 1024)
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+    child = containment.Contained("contained:loop", 1024)
     with pytest.raises(containment.Stopped):
         child.ask(b"x", 2)
     assert child.ask(b"end", 30) == b"end"  # by another process
     assert child.close() == 0
-    child = containment.Contained("test_limits:fill", 1024)
+    child = containment.Contained("contained:fill", 1024)
     with pytest.raises(containment.Refused, match="MemoryError"):
         child.ask(b"x", 30)
     child.close()
-    child = containment.Contained("os:abort", 1024)
-    with pytest.raises(containment.Refused):
+    child = containment.Contained("contained:abort", 1024)
+    with pytest.raises(containment.Refused, match="exit code -6"):
         child.ask(b"x", 30)
-
-
-def pdf(text: str) -> bytes:
-    pytest.importorskip("pypdf")
-    stream = f"BT /F1 12 Tf 72 700 Td ({text}) Tj ET".encode()
-    parts = [
-        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream), b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]  # fmt: skip
-    found, places = b"%PDF-1.4\n", []
-    for number, part in enumerate(parts, 1):
-        places.append(len(found))
-        found += b"%d 0 obj\n%s\nendobj\n" % (number, part)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    return found + b"xref\n0 6\n0000000000 65535 f \n%strailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (
-        table,
-        len(found),
-    )
+    child.close()
 
 
 def test_pdf_files_are_read_in_a_process_of_its_own(tmp_path):
+    pytest.importorskip("pypdf")
     for name in ("a", "b"):
         (tmp_path / f"{name}.pdf").write_bytes(pdf(f"Tea of {name}"))
     assert [(document.id, document.text) for document in read_collection(tmp_path)] == [
@@ -337,8 +312,6 @@ def test_values_that_make_no_column_are_refused(tmp_path, name, text, read):
 
 
 def test_every_limit_that_can_be_raised_is_in_the_documentation():
-    from pathlib import Path
-
     text = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
     for limit in vars(limits).values():
         if isinstance(limit, limits.Limit):
