@@ -9,6 +9,7 @@ from assay.stats.agreement import (
     krippendorff_alpha,
     spearman,
 )
+from assay.stats.arms import Arm, Lift, arm_from_sums, arm_of, lift, pool_arms, share_lift
 from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
@@ -28,27 +29,42 @@ from assay.stats.power import Power, detectable_difference, paired_power, sample
 from assay.stats.prediction_powered import PredictionPowered, prediction_powered_mean
 from assay.stats.signflip import SignFlip, sign_flip
 from assay.stats.signs import McNemar, SignTest, mcnemar, sign_test, wilcoxon
+from assay.stats.trials import (
+    SampleRatio,
+    TrialPower,
+    confidence_sequence,
+    lift_shown,
+    sample_ratio,
+    trial_power,
+    users_needed,
+)
 from assay.stats.ttests import Equivalence, TTest, equivalence, paired_t
 from assay.stats.tukey import Tukey, compact_letters, randomised_tukey
 
 __all__ = [
     "Agreement",
+    "Arm",
     "BoundedEquivalence",
     "Confusion",
     "Effect",
     "Equivalence",
     "Interval",
+    "Lift",
     "McNemar",
     "Moments",
     "Power",
     "PredictionPowered",
+    "SampleRatio",
     "SignFlip",
     "SignTest",
     "TTest",
+    "TrialPower",
     "Tukey",
     "Weighing",
     "WinsTiesLosses",
     "adjust",
+    "arm_from_sums",
+    "arm_of",
     "auroc",
     "auroc_difference",
     "balanced_accuracy",
@@ -59,6 +75,7 @@ __all__ = [
     "bounded_pvalue",
     "cohen_dz",
     "compact_letters",
+    "confidence_sequence",
     "confusion_matrix",
     "detectable_difference",
     "equivalence",
@@ -66,6 +83,8 @@ __all__ = [
     "kappa",
     "kendall_tau",
     "krippendorff_alpha",
+    "lift",
+    "lift_shown",
     "mcnemar",
     "mean_interval",
     "mean_intervals",
@@ -74,17 +93,22 @@ __all__ = [
     "paired_differences",
     "paired_power",
     "paired_t",
+    "pool_arms",
     "prediction_powered_mean",
     "proportion_interval",
     "quantile_interval",
     "randomised_tukey",
     "relative_interval",
+    "sample_ratio",
     "sample_size",
+    "share_lift",
     "sign_flip",
     "sign_test",
     "spearman",
     "superiority",
+    "trial_power",
     "upper_bound",
+    "users_needed",
     "weighing",
     "wilcoxon",
     "wins_ties_losses",
