@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
+    from assay.online.ab import ab_test
+    from assay.online.ab_plan import plan_ab_test
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -73,6 +75,8 @@ _HOMES = {
     "bench": "assay.analysis.bench",
     "Comparison": "assay.results.comparison",
     "calibrate": "assay.analysis.calibrate",
+    "ab_test": "assay.online.ab",
+    "plan_ab_test": "assay.online.ab_plan",
     "compare": "assay.analysis.compare",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
@@ -140,6 +144,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Validation",
+    "ab_test",
     "answer_systems",
     "answers",
     "bench",
@@ -164,6 +169,7 @@ __all__ = [
     "measure",
     "overlap",
     "parse",
+    "plan_ab_test",
     "plot",
     "pool",
     "rbo",

@@ -9,7 +9,7 @@ from assay.stats.agreement import (
     krippendorff_alpha,
     spearman,
 )
-from assay.stats.arms import Arm, Lift, arm_from_sums, arm_of, lift, pool_arms, share_lift
+from assay.stats.arms import Arm, Lift, arm_from_sums, arm_of, excess, lift, pool_arms, share_lift, user_deviation
 from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
@@ -79,6 +79,7 @@ __all__ = [
     "confusion_matrix",
     "detectable_difference",
     "equivalence",
+    "excess",
     "holm",
     "kappa",
     "kendall_tau",
@@ -108,6 +109,7 @@ __all__ = [
     "superiority",
     "trial_power",
     "upper_bound",
+    "user_deviation",
     "users_needed",
     "weighing",
     "wilcoxon",

@@ -129,7 +129,8 @@ class Lift:
     """How far a treatment is above the control: absolute and relative, with intervals and the p of no difference.
 
     `control` and `treatment` are the values shown beside it; with a covariate they are corrected by it. `reduction` is
-    the share of the variance that the covariate took away. `standard_error` is that of the absolute lift.
+    the share of the variance that the covariate took away. `standard_error` is that of the absolute lift, `errors` are
+    those of control and treatment.
     """
 
     control: float | None
@@ -140,6 +141,7 @@ class Lift:
     standard_error: float | None
     method: str
     n: tuple[int, int]
+    errors: tuple[float, float] | None = None
     reduction: float = 0.0
 
 
@@ -180,9 +182,16 @@ def lift(control: Arm, treatment: Arm, *, confidence_level: float = 0.95) -> Lif
     absolute, pvalue = _absolute(old, new, confidence_level, method)
     return Lift(
         old.value, new.value, absolute, _relative(old, new, confidence_level, method), pvalue,
-        math.sqrt(old.error + new.error), method, n,
+        math.sqrt(old.error + new.error), method, n, (math.sqrt(old.error), math.sqrt(new.error)),
         reduction=1 - (old.error + new.error) / before if before and theta else 0.0,
     )  # fmt: skip
+
+
+def user_deviation(arm: Arm) -> float | None:
+    """Standard deviation of one user's share in the arm's value, less what its covariate explains."""
+    if _impossible(arm):
+        return None
+    return math.sqrt(_estimate(arm, _covariate_slope(arm), arm.means[2] / arm.means[3]).variance)
 
 
 def _impossible(*arms: Arm) -> str:
@@ -211,7 +220,8 @@ def _estimate(arm: Arm, theta: float, centre: float) -> _Estimate:
     own, other = _gradients(arm)
     direction = own - theta * other
     value = arm.means[0] / arm.means[1] - theta * (arm.means[2] / arm.means[3] - centre)
-    return _Estimate(value, float(direction @ np.array(arm.covariances) @ direction), arm.n)
+    variance = float(direction @ np.array(arm.covariances) @ direction)
+    return _Estimate(value, max(variance, 0.0), arm.n)  # rounding may leave less than nothing of it
 
 
 def _welch(old: float, new: float, n: tuple[int, int]) -> float:
@@ -246,6 +256,20 @@ def _relative(old: _Estimate, new: _Estimate, level: float, method: str) -> Inte
     return Interval(ratio - 1, ratio / factor - 1, ratio * factor - 1, level, method, n)
 
 
+def excess(found: Lift, factor: float = 1.0) -> tuple[float, float, float] | None:
+    """How far the treatment is above `factor` times the control: the estimate, its standard error, Welch's df.
+
+    It is what a margin relative to the control is tested with: the control's own error counts, too. None where there is
+    no spread to tell it from.
+    """
+    if found.control is None or found.treatment is None or found.errors is None:
+        return None
+    old, new = (factor * found.errors[0]) ** 2, found.errors[1] ** 2
+    if old + new <= 0:
+        return None
+    return found.treatment - factor * found.control, math.sqrt(old + new), _welch(old, new, found.n)
+
+
 def share_lift(control: tuple[int, int], treatment: tuple[int, int], *, confidence_level: float = 0.95) -> Lift:
     """Lift of a share of users from (successes, users): Newcombe's interval and the z test of equal shares.
 
@@ -269,8 +293,9 @@ def share_lift(control: tuple[int, int], treatment: tuple[int, int], *, confiden
     together = (a + b) / (n + m)
     spread = together * (1 - together) * (1 / n + 1 / m)
     pvalue = 2 * float(ndtr(-abs(d) / math.sqrt(spread))) if spread > 0 else None
-    error = math.sqrt(p * (1 - p) / n + q * (1 - q) / m)
-    return Lift(p, q, absolute, _relative_share(a, n, b, m, confidence_level), pvalue, error, "newcombe", (n, m))
+    errors = math.sqrt(p * (1 - p) / n), math.sqrt(q * (1 - q) / m)
+    relative = _relative_share(a, n, b, m, confidence_level)
+    return Lift(p, q, absolute, relative, pvalue, math.hypot(*errors), "newcombe", (n, m), errors)
 
 
 def _relative_share(a: int, n: int, b: int, m: int, level: float) -> Interval:
