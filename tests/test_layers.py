@@ -21,6 +21,7 @@ LAYERS = [
     {"judge", "pipeline", "serving"},
     {"measures"},
     {"analysis"},
+    {"online"},
     {"report"},
     {"cli"},
     {"__main__", "testing"},

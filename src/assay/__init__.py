@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
+    from assay.online.ab import ab_test
+    from assay.online.ab_plan import plan_ab_test
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -74,6 +76,8 @@ _HOMES = {
     "bench": "assay.analysis.bench",
     "Comparison": "assay.results.comparison",
     "calibrate": "assay.analysis.calibrate",
+    "ab_test": "assay.online.ab",
+    "plan_ab_test": "assay.online.ab_plan",
     "compare": "assay.analysis.compare",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
@@ -142,6 +146,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Validation",
+    "ab_test",
     "answer_systems",
     "answers",
     "bench",
@@ -166,6 +171,7 @@ __all__ = [
     "measure",
     "overlap",
     "parse",
+    "plan_ab_test",
     "plan_comparison",
     "plot",
     "pool",

@@ -69,6 +69,11 @@ RANK = ColumnName("rank", ("position", "pos", "排名", "名次", "位次"))
 CHUNK = ColumnName("chunk_id", _CHUNK_IDS)
 SUBTOPIC = ColumnName("subtopic", ("subtopic_id", "aspect", "intent", "iteration", "iter", "子主题", "子话题", "意图"))
 WEIGHT = ColumnName("weight", ("traffic", "count", "frequency", "volume", "权重", "流量", "频次", "次数"))
+VARIANT = ColumnName(
+    "variant", ("arm", "group", "bucket", "variation", "experiment_group", "实验组", "分组", "组别", "版本")
+)
+USER = ColumnName("user_id", ("user", "client_id", "uid", "visitor_id", "用户", "用户ID"))
+DAY = ColumnName("day", ("date", "日期", "天"))
 SYSTEM = ColumnName("system", ("variant", "name", "run", "系统", "系统名称", "名称"))
 DESCRIPTION = ColumnName("description", ("label", "text", "what", "描述", "说明"))
 

@@ -45,4 +45,13 @@ TEXTS: dict[str, str] = {
     "Tukey's test needs at least {least} treatments, not {found}": "Tukey 检验至少需要 {least} 个处理，而不是 {found} 个",
     "the matrix of significant differences must be square and symmetric, and false on its diagonal": "显著差异矩阵必须是对称方阵，且对角线为 False",
     "order must name each of the {treatments} treatments once": "order 必须把 {treatments} 个处理各列一次",
+    # A/B tests
+    "{name} has {n} users, value has {other}": "{name} 有 {n} 个用户，value 有 {other} 个",
+    "{name}: every user needs a number": "{name}：每个用户都要有一个数值",
+    "the sum of {first} x {second} is missing": "缺少 {first} × {second} 之和",
+    "the sums do not fit together: a sum of squares is too small for its sum": "这些合计互相矛盾：平方和相对于合计过小",
+    "give one share above 0 for each of the {n} arms": "请为 {n} 个实验组各给出一个大于 0 的占比",
+    "a confidence sequence needs at least one user and a tuning of 1 or more": "置信序列至少需要一个用户，且 tuning 不小于 1",
+    "a lift of 0 cannot be shown by any number of users": "提升为 0 时，多少用户都无法证明",
+    "the deviation of users and the ratio of the arms must be above 0": "用户间标准差与两组人数之比都必须大于 0",
 }

@@ -1,0 +1,134 @@
+"""`assay ab`: plan an A/B test, and decide one."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.cli import inputs, language, options
+from assay.cli.commands import group
+from assay.cli.options import Output
+from assay.cli.parameters import NUMBER, Number, add_argument, option, takes
+
+if TYPE_CHECKING:
+    from assay.data.record import Record
+    from assay.report.tables import Table
+
+_EXAMPLES = (
+    "assay ab plan --mean 0.05 --lift 0.04 --users-per-day 3000",
+    "assay ab analyse users.csv -m clicks --control old --guardrail 'latency_ms<=+5%'",
+)
+_PLANS = (
+    "assay ab plan --mean 0.05 --lift 0.04 --users-per-day 3000",
+    "assay ab plan users.csv -m clicks/impressions --lift 0.02",
+    "assay ab plan users.csv -m clicks --users 20000",
+)
+_ANALYSES = (
+    "assay ab analyse users.csv -m clicks -m bought --control old --planned 20000",
+    "assay ab analyse users.csv -m clicks/impressions --control old --guardrail 'latency_ms<=+5%' --report ab.html",
+    "assay ab analyse arms.csv --control A --sequential --days 9 --format json",
+)
+_WHOLE = Number(least=1)
+
+
+@group("ab", _EXAMPLES)
+def command() -> None:
+    """Plan and decide A/B tests."""
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What a test should show, and from how many users."""
+
+    measure: str | None = option("-m", "--measure", metavar="MEASURE")
+    mean: float | None = option("--mean", type=NUMBER)
+    deviation: float | None = option("--deviation", type=NUMBER)
+    lift: float | None = option("--lift", type=NUMBER)
+    absolute: float | None = option("--absolute", type=NUMBER)
+    size: float | None = option("--users", type=_WHOLE)
+    users_per_day: float | None = option("--users-per-day", type=NUMBER)
+    power: float = option("--power", default=0.8, show_default=True, type=Number(least=0, most=1))
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=Number(least=0, most=1))
+    tests: float = option("--tests", default=1, show_default=True, type=_WHOLE)
+    ratio: float = option("--ratio", default=1.0, show_default=True, type=NUMBER)
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """What is compared, and how it is decided."""
+
+    measures: tuple[str, ...] = option("-m", "--measure", default=(), multiple=True, metavar="MEASURE")
+    control: str | None = option("--control", metavar="NAME")
+    guardrails: tuple[str, ...] = option("--guardrail", default=(), multiple=True, metavar="RULE")
+    lower: tuple[str, ...] = option("--lower-is-better", default=(), multiple=True, metavar="MEASURE")
+    planned: float | None = option("--planned", type=_WHOLE)
+    days: float | None = option("--days", type=Number(least=0))
+    sequential: bool = option("--sequential", default=False, is_flag=True)
+    tuning: float = option("--tuning", default=10_000, show_default=True, type=_WHOLE, only="sequential")
+    shares: tuple[str, ...] = option("--share", default=(), multiple=True, metavar="VARIANT=SHARE")
+    no_cuped: bool = option("--no-cuped", default=False, is_flag=True)
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
+    strict: bool = option("--strict", default=False, is_flag=True)
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters of `ab_test`."""
+        return {
+            "control": self.control,
+            "guardrails": self.guardrails,
+            "lower_is_better": self.lower,
+            "days": None if self.days is None else int(self.days),
+            "cuped": not self.no_cuped,
+            "planned": None if self.planned is None else int(self.planned),
+            "sequential": self.sequential,
+            "tuning": int(self.tuning),
+            "alpha": self.alpha,
+            "shares": options.numbers(self.shares, "--share"),
+        }
+
+
+@command.command("plan", examples=_PLANS, wording="ab.plan")
+@add_argument("users", required=False, metavar="[USERS]")
+@takes(planning=Planning, out=Output)
+def plan(*, users: str | None, planning: Planning, out: Output) -> None:
+    """Print how many users are needed, or what so many show."""
+    from assay.online.ab_plan import plan_ab_test
+    from assay.report.views import ab_plan as view
+
+    settings = {name: getattr(planning, name) for name in ("mean", "deviation", "lift", "absolute", "users_per_day",
+                                                            "power", "alpha", "ratio")}  # fmt: skip
+    size = None if planning.size is None else int(planning.size)
+    found = plan_ab_test(users, planning.measure, size=size, tests=int(planning.tests), **settings)
+    _emit(found, view.table(found), view.plan_rows(found), out)
+
+
+@command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
+@add_argument("users", metavar="USERS|ARMS")
+@options.encoding
+@takes(deciding=Deciding, out=Output)
+def analyse(*, users: str, deciding: Deciding, out: Output) -> None:
+    """Decide, print, exit."""
+    from assay.online.ab import ab_test
+    from assay.report.views import ab_test as view
+
+    found = ab_test(users, list(deciding.measures), **deciding.settings())
+    _emit(found, view.table(found), view.trial_rows(found), out)
+    if deciding.strict and any(one.decision in {"invalid", "do_not_ship"} for one in found.verdicts):
+        sys.exit(1)
+
+
+def _emit(found: Record, blocks: list[Any], rows: Table, out: Output) -> None:
+    from assay.cli.reporting import write_fresh
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.results.result import make_result
+
+    result = make_result(found, command=inputs.command_line(), warnings=getattr(found, "warnings", ()))
+
+    def as_text(kind: str) -> str:
+        if kind == "json":
+            return to_json(result)
+        return write([rows] if kind == "csv" else blocks, kind, language.current())
+
+    out.emit(as_text)
+    write_fresh(result, out.report)

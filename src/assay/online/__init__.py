@@ -1,0 +1,1 @@
+"""After shipping: A/B tests that end in a decision."""

@@ -1,0 +1,335 @@
+"""A/B tests: every measure with its lift, and one decision for each treatment with all of its reasons.
+
+A test is invalid where users did not come in in the planned shares. Otherwise it is decided by its primary measure, its
+guardrails, its size and its length; nothing is said of a winner before the planned end, unless the test is sequential.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UnknownName, UsageError
+from assay.messages import say
+from assay.online.trials import TrialData, read_trial
+from assay.results.ab_test import ABTest, Guardrail, MeasureTest, TrialDay, TrialRules, TrialVerdict
+from assay.stats.arms import Arm, Lift, excess, lift, share_lift
+from assay.stats.multiplicity import adjust
+from assay.stats.trials import confidence_sequence, sample_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from assay.results.ab_test import LiftOutcome, Role, TrialDecision
+    from assay.stats.intervals import Interval
+
+_GUARDRAIL = re.compile(r"\s*(?P<measure>.+?)\s*(?P<sign><=|>=)\s*(?P<margin>[+-]?[0-9.]+)\s*(?P<unit>%?)\s*")
+
+
+def ab_test(
+    users: Any,
+    measures: Sequence[str] | str = (),
+    *,
+    control: str | None = None,
+    guardrails: Sequence[str | Guardrail] = (),
+    lower_is_better: Iterable[str] = (),
+    days: int | None = None,
+    cuped: bool = True,
+    rules: TrialRules | None = None,
+    **changes: Any,
+) -> ABTest:
+    """Decide an A/B test from one row per user or from sums per arm: a file, or a frame.
+
+    The first measure is the primary one, which decides; the others are looked at beside it. A guardrail is a text such
+    as `latency_ms<=+5%` or `revenue>=-2%`: what may not get worse by more than this. The control is the variant called
+    so, unless another is named. `days` says how many full days the test ran, where the file does not. Rules may be
+    given one by one: `ab_test(users, "clicks", planned=20_000, sequential=True)`.
+
+    >>> import assay, polars as pl
+    >>> users = pl.DataFrame({"variant": ["control", "new"] * 500, "bought": [0, 0, 0, 1] * 250})
+    >>> found = assay.ab_test(users, "bought", days=14)
+    >>> found.decision, found.test("bought").lift.absolute.estimate
+    ('ship', 0.5)
+    """
+    rules = _rules(rules, changes)
+    held = [one if isinstance(one, Guardrail) else read_guardrail(one) for one in guardrails]
+    given = [measures] if isinstance(measures, str) else list(measures)
+    named = [name.strip() for text in given for name in text.split(",")]
+    wanted = list(dict.fromkeys([*named, *(one.measure for one in held)])) if named else []
+    data = read_trial(users, wanted, cuped=cuped)
+    base = _control(data, control)
+    treatments = tuple(name for name in data.variants if name != base)
+    if not treatments:
+        raise UsageError(say("there is one variant only, {name!r}: nothing to compare it with", name=base))
+    watched = {one.measure: one for one in held}
+    primary = next((name for name in data.measures if name not in watched), None)
+    if primary is None:
+        raise UsageError(say("every measure is a guardrail: name the one that decides with -m"))
+    lower = frozenset((*lower_is_better, *(one.measure for one in held if one.lower_is_better)))
+    design = _Design(base, treatments, primary, watched, lower, rules)
+    users_by = data.users()
+    ratio = sample_ratio(list(users_by.values()), _shares(rules, data.variants))
+    tests, daily = _tests(data, design), _days(data, design)
+    full = days if days is not None else (len(data.days) or None)
+    context = _Context(rules, ratio.pvalue < rules.ratio_alpha, sum(users_by.values()), full)
+    verdicts = tuple(_decide(one, [test for test in tests if test.treatment == one], context) for one in treatments)
+    return ABTest(
+        control=base,
+        treatments=treatments,
+        rules=rules,
+        users=users_by,
+        ratio=ratio,
+        tests=tests,
+        verdicts=verdicts,
+        days=daily,
+        full_days=full,
+        warnings=_warnings(data, rules, daily, tests, full, control=control),
+    )
+
+
+def read_guardrail(text: str) -> Guardrail:
+    """Read a guardrail: `NAME<=+5%` for what should stay low, `NAME>=-2%` for what should stay high.
+
+    >>> read_guardrail("latency_ms<=+5%")
+    Guardrail(measure='latency_ms', margin=0.05, relative=True, lower_is_better=True)
+    """
+    found = _GUARDRAIL.fullmatch(text)
+    margin = float(found["margin"]) if found else 0.0
+    lower = found is not None and found["sign"] == "<="
+    if found is None or (margin < 0 if lower else margin > 0) or not margin:
+        raise UsageError(
+            say(
+                "guardrail {text!r}: write NAME<=+5% for what must not rise by more, NAME>=-2% for what must not fall "
+                "by more (without %, in the unit of the measure)",
+                text=text,
+            )
+        )
+    share = bool(found["unit"])
+    return Guardrail(found["measure"], abs(margin) / (100 if share else 1), share, lower)
+
+
+def _rules(rules: TrialRules | None, changes: dict[str, Any]) -> TrialRules:
+    known = {entry.name for entry in fields(TrialRules)}
+    for name in changes:
+        if name not in known:
+            raise UnknownName(say("rule"), name, known)
+    return replace(rules or TrialRules(), **changes)
+
+
+def _control(data: TrialData, named: str | None) -> str:
+    if named is not None:
+        if named not in data.variants:
+            raise UnknownName(say("variant"), named, data.variants)
+        return named
+    usual = [name for name in data.variants if name.casefold() in {"control", "baseline", "对照", "对照组"}]
+    if len(usual) == 1:
+        return usual[0]
+    raise UsageError(say("which variant is the control? Name it with --control: {names}", names=list(data.variants)))
+
+
+def _shares(rules: TrialRules, variants: Sequence[str]) -> list[float] | None:
+    if not rules.shares:
+        return None
+    for name in (*rules.shares, *variants):
+        if name not in rules.shares or name not in variants:
+            raise UnknownName(say("variant of the planned shares"), name, variants)
+    return [rules.shares[name] for name in variants]
+
+
+# Measures -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Design:
+    """Who is compared with whom, by what."""
+
+    control: str
+    treatments: tuple[str, ...]
+    primary: str
+    guardrails: Mapping[str, Guardrail]
+    lower: frozenset[str]
+    rules: TrialRules
+
+    def role(self, measure: str) -> Role:
+        if measure in self.guardrails:
+            return "guardrail"
+        return "primary" if measure == self.primary else "secondary"
+
+
+def _tests(data: TrialData, design: _Design) -> tuple[MeasureTest, ...]:
+    """Every measure of every treatment; the primary ones are one family, the secondary ones another.
+
+    Guardrails are not corrected: all of them must hold, so that none can be picked for its luck.
+    """
+    found = [
+        MeasureTest(measure, treatment, design.role(measure), measure in design.lower, one, "inconclusive")
+        for measure in data.measures
+        for treatment, one in _lifts(data, design, measure).items()
+    ]
+    for role in ("primary", "secondary"):
+        family = [i for i, test in enumerate(found) if test.role == role]
+        for i, test in zip(family, _correct([found[i] for i in family], design.rules), strict=True):
+            found[i] = test
+    return tuple(
+        _guard(test, design.guardrails[test.measure], design.rules) if test.role == "guardrail" else test
+        for test in found
+    )
+
+
+def _lifts(data: TrialData, design: _Design, measure: str, until: str | None = None) -> dict[str, Lift]:
+    arms = data.arms(measure, until)
+    share = measure in data.shares
+    return {
+        one: measure_lift(arms[design.control], arms[one], 1 - design.rules.alpha, share=share)
+        for one in design.treatments
+        if design.control in arms and one in arms
+    }
+
+
+def measure_lift(control: Arm, treatment: Arm, confidence_level: float, *, share: bool) -> Lift:
+    """The lift of one measure: of a share of users by Newcombe, else by the delta method."""
+    if share:
+        counts = [(round(arm.n * arm.means[0]), arm.n) for arm in (control, treatment)]
+        return share_lift(counts[0], counts[1], confidence_level=confidence_level)
+    return lift(control, treatment, confidence_level=confidence_level)
+
+
+def _correct(family: Sequence[MeasureTest], rules: TrialRules) -> list[MeasureTest]:
+    """Correct the p of a family and decide each; a sequential test has wider intervals instead."""
+    if not family:
+        return []
+    pvalues = [1.0 if test.lift.pvalue is None else test.lift.pvalue for test in family]
+    adjusted = adjust(pvalues, method=rules.correction).tolist()
+    return [_decide_lift(test, p, rules, len(family)) for test, p in zip(family, adjusted, strict=True)]
+
+
+def _decide_lift(test: MeasureTest, adjusted: float, rules: TrialRules, tests: int) -> MeasureTest:
+    found = test.lift
+    if found.pvalue is None or not found.absolute.estimate:
+        return test
+    if rules.sequential:
+        always = _hold_always(found, rules, 1 - rules.alpha / tests)
+        shown = always.excludes(0.0)
+    else:
+        always, shown = None, adjusted <= rules.alpha
+    better = (found.absolute.estimate > 0) != test.lower_is_better
+    outcome: LiftOutcome = "inconclusive" if not shown else "better" if better else "worse"
+    return replace(test, adjusted=adjusted, always=always, outcome=outcome)
+
+
+def _hold_always(found: Lift, rules: TrialRules, level: float) -> Interval:
+    estimate, error = found.absolute.estimate, found.standard_error
+    assert estimate is not None and error is not None
+    return confidence_sequence(estimate, error, sum(found.n), confidence_level=level, tuning=rules.tuning)
+
+
+def _guard(test: MeasureTest, rule: Guardrail, rules: TrialRules) -> MeasureTest:
+    """Test on both sides, each at alpha, whether the loss is below or above its margin."""
+    sign = 1.0 if rule.lower_is_better else -1.0
+    factor = 1 + sign * rule.margin if rule.relative else 1.0
+    margin = None if test.lift.control is None else rule.margin * (abs(test.lift.control) if rule.relative else 1.0)
+    found = excess(test.lift, factor)
+    if found is None:
+        return replace(test, outcome="open", margin=margin)
+    estimate, error, df = found
+    loss = sign * estimate - (0.0 if rule.relative else rule.margin)  # beyond the margin
+    if rules.sequential:
+        always = confidence_sequence(
+            loss, error, sum(test.lift.n), confidence_level=1 - 2 * rules.alpha, tuning=rules.tuning
+        )
+        low, high = always.low, always.high
+    else:
+        from scipy.special import stdtrit
+
+        half = float(stdtrit(df, 1 - rules.alpha)) * error
+        low, high = loss - half, loss + half
+    assert low is not None and high is not None
+    outcome: LiftOutcome = "holds" if high < 0 else "broken" if low > 0 else "open"
+    return replace(test, outcome=outcome, margin=margin)
+
+
+# Days -----------------------------------------------------------------------------------------------------------------
+
+
+def _days(data: TrialData, design: _Design) -> tuple[TrialDay, ...]:
+    shares = _shares(design.rules, data.variants)
+    found = []
+    for day in data.days:
+        users = data.users(day)
+        lifts = {one: made.absolute for one, made in _lifts(data, design, design.primary, until=day).items()}
+        found.append(TrialDay(day, users, sample_ratio(list(users.values()), shares).pvalue, lifts))
+    return tuple(found)
+
+
+# The decision ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What holds for all treatments: whether users came in as planned, how many, and for how long."""
+
+    rules: TrialRules
+    mismatch: bool
+    users: int
+    days: int | None
+
+    def waits(self) -> list[str]:
+        """Why it is too early to decide for a treatment."""
+        rules = self.rules
+        found: list[str] = []
+        if rules.planned is not None and self.users < rules.planned and not rules.sequential:
+            found.append(say("ab.early", users=self.users, planned=rules.planned))
+        if self.days is not None and self.days < rules.least_days:
+            found.append(say("ab.short", days=self.days, least=rules.least_days))
+        return found
+
+
+def _decide(treatment: str, tests: Sequence[MeasureTest], context: _Context) -> TrialVerdict:
+    primary = next(test for test in tests if test.role == "primary")
+    broken = [test.measure for test in tests if test.outcome == "broken"]
+    open_ = [test.measure for test in tests if test.outcome == "open"]
+    reasons = [say(f"ab.primary_{primary.outcome}", measure=primary.measure)]
+    reasons += [say("ab.guardrail_broken", measure=name) for name in broken]
+    reasons += [say("ab.guardrail_open", measure=name) for name in open_]
+    waits = context.waits()
+    decision: TrialDecision
+    if context.mismatch:
+        return TrialVerdict(treatment, "invalid", (say("ab.mismatch"), *reasons))
+    harmful = primary.outcome == "worse" or bool(broken)
+    if waits and not (context.rules.sequential and harmful):
+        return TrialVerdict(treatment, "keep_running", (*waits, *reasons[1:]))
+    if harmful:
+        decision = "do_not_ship"
+    elif primary.outcome == "better":
+        decision = "keep_running" if open_ else "ship"
+    else:
+        decision = "keep_running" if context.rules.sequential else "do_not_ship"
+    return TrialVerdict(treatment, decision, tuple(reasons))
+
+
+def _warnings(
+    data: TrialData,
+    rules: TrialRules,
+    daily: Sequence[TrialDay],
+    tests: Sequence[MeasureTest],
+    days: int | None,
+    *,
+    control: str | None,
+) -> tuple[str, ...]:
+    found = []
+    if control is None:
+        found.append(say("ab.control_by_name", name=_control(data, None)))
+    if rules.planned is None and not rules.sequential:
+        found.append(say("ab.unplanned"))
+    if days is None:
+        found.append(say("ab.no_days", least=rules.least_days))
+    odd = [one.day for one in daily if one.ratio_pvalue < rules.ratio_alpha / max(len(daily), 1)]
+    if odd:
+        found.append(say("ab.odd_days", days=odd))
+    high = [
+        test for test in tests if (test.lift.relative.estimate or 0.0) > rules.suspicious and test.outcome == "better"
+    ]
+    found += [say("ab.suspicious", measure=test.measure, lift=test.lift.relative.estimate) for test in high]
+    found += [say("ab.corrected", measure=name) for name in data.corrected]
+    return tuple(found)

@@ -1,0 +1,52 @@
+"""What the plan of an A/B test looks like: how many users, for how long, and what they would show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import say
+from assay.report.blocks import Block, Facts, Lines, Verdict
+from assay.report.numbers import number, percent
+from assay.report.tables import Table
+
+if TYPE_CHECKING:
+    from assay.results.ab_test import ABPlan
+
+
+def line(found: ABPlan) -> Verdict:
+    """How many users show the lift."""
+    if found.users is None or found.lift is None:
+        return Verdict(say("ab.plan_impossible", measure=found.measure))
+    return Verdict(
+        say(
+            "ab.plan",
+            users=found.users,
+            lift=abs(found.lift),
+            relative=percent(None if found.relative is None else abs(found.relative)),
+            measure=found.measure,
+            power=found.power,
+        )
+    )
+
+
+def table(found: ABPlan) -> list[Block]:
+    """The sentence, then what it is computed from."""
+    items = [
+        (say("column.mean"), number(found.mean), ""),
+        (say("ab.deviation"), number(found.deviation), ""),
+        (say("ab.level_alpha"), f"{found.alpha:.4g}", say("ab.plan_tests", n=found.tests) if found.tests > 1 else ""),
+        (say("ab.power"), percent(found.power), ""),
+    ]
+    if found.days is not None:
+        items.append((say("column.days"), f"{found.days:,}", say("ab.plan_days", n=found.users_per_day)))
+    week = [say("ab.plan_week")] if found.days is not None and found.days < 7 else []  # noqa: PLR2004
+    return [line(found), Facts(tuple(items)), Lines(tuple(week))]
+
+
+def plan_rows(found: ABPlan) -> Table:
+    """Every number as it is, for a program."""
+    (row,) = found.to_rows()
+    cells = tuple(
+        "" if value is None else repr(value) if isinstance(value, float) else str(value) for value in row.values()
+    )
+    return Table(tuple(row), (cells,))

@@ -1,0 +1,127 @@
+"""What an A/B test looks like: the decision with its reasons, every measure with its lift, users, and days."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import Said, say
+from assay.report.blocks import Block, Chart, Heading, Lines, Point, Verdict
+from assay.report.intervals import between
+from assay.report.marks import tone
+from assay.report.numbers import number, percent, pvalue
+from assay.report.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from assay.results.ab_test import ABTest, MeasureTest, TrialVerdict
+
+
+def line(found: ABTest) -> Verdict:
+    """The decision on the first treatment."""
+    return _sentence(found.verdicts[0])
+
+
+def table(found: ABTest) -> list[Block]:
+    """Decisions with their reasons, then lifts, users and notes."""
+    decisions: list[Block] = []
+    for one in found.verdicts:
+        decisions += [_sentence(one), Lines(one.reasons, listed=True)]
+    return [*decisions, lifts(found), _users(found), Lines((_level(found), *found.warnings), listed=True)]
+
+
+def page(found: ABTest, place: int = 0) -> list[Block]:
+    """The same with a picture of the lift by day."""
+    return [*table(found), *([_by_day(found, place)] if len(found.days) > 1 else []), *_day_table(found)]
+
+
+def _sentence(one: TrialVerdict) -> Verdict:
+    return Verdict(say(f"ab.{one.decision}", treatment=one.treatment), tone(one.decision))
+
+
+def _level(found: ABTest) -> Said:
+    key = "ab.level_sequential" if found.rules.sequential else "ab.level"
+    correction = say(f"correction.{found.rules.correction}")
+    return say(key, level=1 - found.rules.alpha, correction=correction)
+
+
+def lifts(found: ABTest) -> Table:
+    """One row per treatment and measure."""
+    interval = say("column.interval", level=1 - found.rules.alpha)
+    headers = (
+        *(say(f"column.{name}") for name in ("treatment", "measure", "role", "control", "treated", "lift")),
+        interval,
+        say("column.relative"),
+        interval,
+        say("column.p"),
+        say("column.p_corrected", name=say(f"correction.{found.rules.correction}")),
+        say("column.outcome"),
+    )
+    return Table(headers, tuple(_row(test) for test in found.tests), names=3, texts=(11,))
+
+
+def trial_rows(found: ABTest) -> Table:
+    """Every number as it is, for a program."""
+    rows = found.to_rows()
+    return Table(tuple(rows[0]), tuple(tuple(_plain(value) for value in row.values()) for row in rows), names=3)
+
+
+def _plain(value: object) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def _row(test: MeasureTest) -> tuple[str | Cell, ...]:
+    one = test.lift
+    shown = test.always or one.absolute
+    return (
+        test.treatment,
+        say("ab.lower", measure=test.measure) if test.lower_is_better else test.measure,
+        say(f"ab.role_{test.role}"),
+        number(one.control),
+        number(one.treatment),
+        number(one.absolute.estimate, signed=True),
+        between(shown, signed=True),
+        percent(one.relative.estimate, signed=True),
+        between(one.relative, signed=True, percent=True),
+        pvalue(one.pvalue),
+        pvalue(test.adjusted),
+        Cell(say(f"ab.outcome_{test.outcome}"), tone=tone(test.outcome)),
+    )
+
+
+def _users(found: ABTest) -> Table:
+    total = sum(found.users.values()) or 1
+    rows = tuple(
+        (name, f"{n:,}", percent(n / total), percent(expected / total))
+        for (name, n), expected in zip(found.users.items(), found.ratio.expected, strict=True)
+    )
+    headers = (say("column.variant"), say("column.users"), say("column.share"), say("column.planned"))
+    return Table(headers, rows, caption=say("ab.ratio", p=pvalue(found.ratio.pvalue)))
+
+
+def _by_day(found: ABTest, place: int) -> Chart:
+    primary = next(test.measure for test in found.tests if test.role == "primary")
+    points = tuple(
+        Point(float(i), one.estimate, one.low, one.high, series=treatment)
+        for i, day in enumerate(found.days, 1)
+        for treatment, one in day.lifts.items()
+        if one.estimate is not None
+    )
+    title = say("ab.by_day", measure=primary)
+    return Chart(f"ab-days-{place}", "curves", title, say("column.day"), say("column.lift"), points, _days(found))
+
+
+def _day_table(found: ABTest) -> list[Block]:
+    return [Heading(say("ab.days")), _days(found)] if found.days else []
+
+
+def _days(found: ABTest) -> Table:
+    headers = (say("column.day"), *found.users, say("column.p_ratio"), *found.treatments)
+    rows = tuple(
+        (
+            day.day,
+            *(f"{day.users.get(name, 0):,}" for name in found.users),
+            pvalue(day.ratio_pvalue),
+            *(between(day.lifts[name], signed=True) if name in day.lifts else "" for name in found.treatments),
+        )
+        for day in found.days
+    )
+    return Table(headers, rows)

@@ -1,0 +1,225 @@
+"""A/B tests: what is read, what is decided, and how often a decision is wrong."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import polars as pl
+import pytest
+
+import assay
+from assay.errors import AssayError, InputError, UsageError
+from assay.online.ab import measure_lift, read_guardrail
+from assay.online.trials import read_trial
+from assay.stats import arm_of, confidence_sequence, sample_ratio
+
+STRESS = os.environ.get("ASSAY_STRESS") == "1"
+CASES = 4000 if STRESS else 400
+
+
+def make_users(n=4000, lift=0.0, seed=0, days=14, slower=0.0):
+    rng = np.random.default_rng(seed)
+    treated = np.arange(n) % 2
+    habit = rng.gamma(2.0, 1.0, n)
+    return pl.DataFrame({
+        "user_id": [f"u{i}" for i in range(n)],
+        "variant": np.where(treated, "new", "old"),
+        "day": [f"2026-10-{1 + i * days // n:02d}" for i in range(n)],
+        "clicks": rng.poisson(habit * (1 + lift * treated)),
+        "clicks_before": rng.poisson(habit),
+        "impressions": 5 + rng.poisson(5 * habit),
+        "ms": rng.gamma(20.0, 10.0, n) * (1 + slower * treated),
+    })  # fmt: skip
+
+
+def decide(users, **more):
+    return assay.ab_test(users, more.pop("measures", "clicks"), control="old", **more)
+
+
+def test_a_clear_lift_is_shipped():
+    found = decide(make_users(lift=0.3), guardrails=["ms<=+5%"], planned=4000)
+    assert found.decision == "ship"
+    assert [one.outcome for one in found.tests] == ["better", "holds"]
+
+
+def test_no_lift_at_the_planned_end_is_not_shipped():
+    found = decide(make_users(), planned=4000)
+    assert found.decision == "do_not_ship"
+    assert "ab.primary_inconclusive" in [reason.key for reason in found.verdicts[0].reasons]
+
+
+def test_before_the_planned_size_there_is_no_verdict_however_large_the_lift():
+    found = decide(make_users(lift=0.5), planned=9000)
+    assert (found.decision, found.verdicts[0].reasons[0].key) == ("keep_running", "ab.early")
+
+
+def test_less_than_a_week_keeps_running():
+    found = decide(make_users(lift=0.5, days=3))
+    assert (found.full_days, found.decision) == (3, "keep_running")
+    assert decide(make_users(lift=0.5, days=3).drop("day"), days=9).decision == "ship"
+
+
+def test_users_in_other_shares_than_planned_make_a_test_invalid():
+    users = make_users(lift=0.5)
+    lost = users.filter(~((pl.col("variant") == "new") & (pl.int_range(pl.len()) % 10 == 1)))
+    assert decide(lost).decision == "invalid"
+    assert decide(lost, shares={"old": 2000, "new": 1600}).decision == "ship"
+
+
+def test_a_broken_guardrail_stops_a_better_treatment():
+    found = decide(make_users(lift=0.5, slower=0.2), guardrails=["ms<=+5%"])
+    assert (found.decision, found.test("ms").outcome) == ("do_not_ship", "broken")
+
+
+def test_a_guardrail_that_is_not_shown_to_hold_keeps_the_test_running():
+    found = decide(make_users(n=400, lift=1.0), guardrails=["ms<=+0.1%"])
+    assert (found.decision, found.test("ms").outcome) == ("keep_running", "open")
+
+
+@pytest.mark.parametrize(("text", "margin", "relative", "lower"), [
+    ("latency_ms<=+5%", 0.05, True, True), ("revenue >= -2 %", 0.02, True, False), ("errors<=0.001", 0.001, False, True),
+])  # fmt: skip
+def test_a_guardrail_is_read(text, margin, relative, lower):
+    found = read_guardrail(text)
+    assert (found.margin, found.relative, found.lower_is_better) == (pytest.approx(margin), relative, lower)
+
+
+@pytest.mark.parametrize("text", ["latency", "latency=5%", "latency<=-5%", "revenue>=+2%", "revenue>=0%"])
+def test_a_guardrail_without_a_sense_is_refused(text):
+    with pytest.raises(UsageError, match="write NAME<=\\+5%"):
+        read_guardrail(text)
+
+
+def test_users_and_sums_give_the_same_test(tmp_path):
+    users = make_users(lift=0.1)
+    rows = ["variant,measure,n,sum,sum_squares,denominator_sum,denominator_sum_squares,sum_products"]
+    for name in ("old", "new"):
+        a, b = (
+            users.filter(pl.col("variant") == name)[column].to_numpy().astype(float)
+            for column in ("clicks", "impressions")
+        )
+        rows.append(f"{name},ctr,{len(a)},{a.sum()},{a @ a},{b.sum()},{b @ b},{a @ b}")
+    (tmp_path / "arms.csv").write_text("\n".join(rows), encoding="utf-8")
+    one = decide(users, measures="clicks/impressions").tests[0].lift
+    other = decide(tmp_path / "arms.csv", measures="ctr", days=14).tests[0].lift
+    np.testing.assert_allclose(
+        [one.control, one.treatment, one.absolute.low, one.absolute.high, one.relative.low, one.pvalue],
+        [other.control, other.treatment, other.absolute.low, other.absolute.high, other.relative.low, other.pvalue],
+        rtol=1e-9,
+    )
+
+
+def test_a_covariate_makes_the_interval_shorter_and_is_named():
+    users = make_users(n=8000)
+    plain, sharp = (decide(users, cuped=cuped).test("clicks").lift for cuped in (False, True))
+    assert sharp.absolute.high - sharp.absolute.low < plain.absolute.high - plain.absolute.low
+    assert 0.2 < sharp.reduction < 0.5
+    assert "ab.corrected" in [text.key for text in decide(users).warnings]
+
+
+def test_several_treatments_and_measures_are_corrected_together():
+    users = make_users(n=3000, seed=3)
+    three = users.with_columns(pl.Series("variant", ["old", "new", "newer"] * 1000))
+    found = decide(three, measures=["clicks", "impressions", "ms"])
+    primary = [one for one in found.tests if one.role == "primary"]
+    low = min(primary, key=lambda one: one.lift.pvalue)
+    assert low.adjusted == pytest.approx(min(2 * low.lift.pvalue, 1.0))
+    assert [one.role for one in found.tests].count("secondary") == 4
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda u: pl.concat([u, u[:1].with_columns(pl.lit("new").alias("variant"))]), "1 user is in more than one variant"),
+    (lambda u: pl.concat([u, u[:1]]), "user 'u0' has several rows"),
+    (lambda u: u.with_columns(pl.when(pl.int_range(pl.len()) == 0).then(None).otherwise(pl.col("clicks")).alias("clicks")), "'clicks': 1 user has no number"),
+    (lambda u: u.with_columns(pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("Old ")).otherwise(pl.col("variant")).alias("variant")), "look like the same one"),
+    (lambda u: u.with_columns(pl.when(pl.int_range(pl.len()) < 3).then(None).otherwise(pl.col("variant")).alias("variant")), "3 rows have no variant"),
+    (lambda u: u.drop("clicks"), "there is no column 'clicks'"),
+    (lambda u: u.drop("variant"), "variant"),
+    (lambda u: u.filter(pl.col("variant") == "old"), "one variant only"),
+])  # fmt: skip
+def test_a_faulty_table_of_users_is_refused_in_one_line(change, said):
+    with pytest.raises(AssayError, match=said):
+        decide(change(make_users(n=100)))
+
+
+@pytest.mark.parametrize(("row", "said"), [
+    ("A,c,x,1,1", "n = 'x': expected a number"), ("A,c,10,,1", "needs n"), ("A,c,10,100,10", "do not fit together"),
+    ("A,c,10,5,9\nA,c,10,5,9", "c of A has two rows"),
+])  # fmt: skip
+def test_faulty_sums_are_refused_with_their_line(row, said, tmp_path):
+    place = tmp_path / "arms.csv"
+    place.write_text(f"variant,measure,n,sum,sum_squares\nB,c,10,5,9\n{row}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=said) as caught:
+        read_trial(place)
+    assert caught.value.line is not None
+
+
+def test_the_control_must_be_known():
+    with pytest.raises(UsageError, match="which variant is the control"):
+        assay.ab_test(make_users(n=50), "clicks")
+    named = make_users(n=50).with_columns(pl.col("variant").replace("old", "control"))
+    assert assay.ab_test(named, "clicks").control == "control"
+
+
+# How often a decision is wrong ----------------------------------------------------------------------------------------
+
+
+def draw_arms(rng, n, cases):
+    """Ratios of clustered users: their sessions hang together, so that sessions are not independent."""
+    habit = rng.beta(2, 8, (cases, 2, n))
+    sessions = 1 + rng.negative_binomial(1, 0.2, (cases, 2, n))
+    return rng.binomial(sessions, habit), sessions
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+def test_false_alarms_of_clustered_users_keep_their_level(n):
+    rng = np.random.default_rng(7)
+    alarms = 0
+    for _ in range(CASES // 100):
+        clicks, sessions = draw_arms(rng, n, 100)
+        for a, b in zip(clicks, sessions, strict=True):
+            found = measure_lift(arm_of(a[0], b[0]), arm_of(a[1], b[1]), 0.95, share=False)
+            alarms += found.pvalue <= 0.05
+    rate, error = alarms / CASES, np.sqrt(0.05 * 0.95 / CASES)
+    assert 0.035 - 3 * error * (not STRESS) <= rate <= 0.065 + 3 * error * (not STRESS), rate
+
+
+def test_a_sequential_test_has_its_level_over_fifty_looks():
+    rng = np.random.default_rng(11)
+    cases, users, looks = CASES, 10_000, 50
+    alarms = np.zeros(cases, dtype=bool)
+    total, squares = np.zeros((cases, 2)), np.zeros((cases, 2))
+    for look in range(1, looks + 1):
+        step = rng.exponential(1.0, (cases, 2, users // looks // 2))
+        total += step.sum(axis=2)
+        squares += (step**2).sum(axis=2)
+        n = look * (users // looks // 2)
+        variance = (squares - total**2 / n) / (n - 1)
+        error = np.sqrt(variance.sum(axis=1) / n)
+        half = confidence_sequence(0.0, 1.0, 2 * n).high
+        alarms |= np.abs(total[:, 1] - total[:, 0]) / n > half * error
+    assert alarms.mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / cases) * (not STRESS), alarms.mean()
+
+
+def test_sample_ratio_alarms_are_as_rare_as_they_say():
+    rng = np.random.default_rng(5)
+    cases = 10 * CASES
+    split = rng.binomial(5000, 0.5, cases)
+    alarms = np.mean([sample_ratio([k, 5000 - k]).pvalue < 0.05 for k in split.tolist()])
+    assert alarms == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / cases))
+
+
+def test_lifts_are_covered_and_the_planned_power_is_reached():
+    rng = np.random.default_rng(3)
+    plan = assay.plan_ab_test(mean=1.0, deviation=1.0, lift=0.15)
+    half = -(-plan.users // 2)
+    found = [
+        measure_lift(arm_of(rng.exponential(1.0, half)), arm_of(rng.exponential(1.15, half)), 0.95, share=False)
+        for _ in range(CASES)
+    ]
+    covered = np.mean([one.absolute.low <= 0.15 <= one.absolute.high for one in found])
+    relative = np.mean([one.relative.low <= 0.15 <= one.relative.high for one in found])
+    power = np.mean([one.pvalue <= 0.05 for one in found])
+    assert min(covered, relative) >= 0.93 - 0.02 * (not STRESS)
+    assert power == pytest.approx(0.8, abs=0.06 if STRESS else 0.1)

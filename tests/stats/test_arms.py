@@ -1,0 +1,142 @@
+"""Lifts of A/B tests, beside tea-tasting, SciPy and statsmodels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+from statsmodels.stats.power import TTestIndPower
+from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+
+from assay import stats
+from assay.errors import UsageError
+from assay.stats.arms import NO_CONTROL, NO_DENOMINATOR, NO_USERS
+
+tt = pytest.importorskip("tea_tasting", reason="tea-tasting is not installed")
+
+METRICS = {
+    "mean": (tt.Mean("revenue"), ("revenue",)),
+    "ratio": (tt.RatioOfMeans("orders", "sessions"), ("orders", "sessions")),
+    "mean by a covariate": (tt.Mean("revenue", covariate="revenue_covariate"), ("revenue", None, "revenue_covariate")),
+    "ratio by a covariate": (
+        tt.RatioOfMeans("orders", "sessions", numer_covariate="orders_covariate", denom_covariate="sessions_covariate"),
+        ("orders", "sessions", "orders_covariate", "sessions_covariate"),
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=[(1, 400), (2, 5000)], ids=["400 users", "5000 users"])
+def users(request):
+    seed, n = request.param
+    return tt.make_users_data(rng=seed, n_users=n, covariates=True, sessions_uplift=0.1).to_pandas()
+
+
+def summarise(users, variant, value, denominator=None, covariate=None, covariate_denominator=None):
+    rows = users[users.variant == variant]
+    pick = lambda name: None if name is None else rows[name]  # noqa: E731
+    return stats.arm_of(
+        rows[value], pick(denominator), covariate=pick(covariate), covariate_denominator=pick(covariate_denominator)
+    )
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_lift_is_that_of_tea_tasting(users, name):
+    metric, columns = METRICS[name]
+    theirs = tt.Experiment(m=metric).analyze(users)["m"]
+    ours = stats.lift(summarise(users, 0, *columns), summarise(users, 1, *columns))
+    found = [ours.control, ours.treatment, ours.absolute.estimate, ours.absolute.low, ours.absolute.high,
+             ours.relative.estimate, ours.relative.low, ours.relative.high, ours.pvalue]  # fmt: skip
+    expected = [theirs.control, theirs.treatment, theirs.effect_size, theirs.effect_size_ci_lower,
+                theirs.effect_size_ci_upper, theirs.rel_effect_size, theirs.rel_effect_size_ci_lower,
+                theirs.rel_effect_size_ci_upper, theirs.pvalue]  # fmt: skip
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_lift_of_means_is_welchs_t_test(users):
+    control, treatment = (users[users.variant == v].revenue for v in (0, 1))
+    ours = stats.lift(stats.arm_of(control), stats.arm_of(treatment))
+    theirs = scipy_stats.ttest_ind(treatment, control, equal_var=False)
+    interval = theirs.confidence_interval(0.95)
+    np.testing.assert_allclose([ours.pvalue, ours.absolute.low, ours.absolute.high], [theirs.pvalue, *interval])
+
+
+def test_sums_over_users_give_the_same_arm(users):
+    rows = users[users.variant == 1][["orders", "sessions", "orders_covariate", "sessions_covariate"]].to_numpy(float)
+    ours = stats.arm_from_sums(len(rows), rows.sum(0).tolist(), (rows.T @ rows).tolist())
+    direct = summarise(users, 1, "orders", "sessions", "orders_covariate", "sessions_covariate")
+    np.testing.assert_allclose(ours.means, direct.means)
+    np.testing.assert_allclose(ours.covariances, np.cov(rows.T))
+
+
+def test_arms_of_disjoint_users_pool_to_the_arm_of_all(users):
+    halves = [summarise(users, v, "orders", "sessions") for v in (0, 1)]
+    whole = stats.arm_of(users.orders, users.sessions)
+    found = stats.pool_arms(*halves)
+    np.testing.assert_allclose(found.means, whole.means)
+    np.testing.assert_allclose(found.covariances, whole.covariances, atol=1e-12)
+
+
+def test_a_missing_product_and_impossible_squares_are_refused():
+    with pytest.raises(UsageError, match="value x denominator is missing"):
+        stats.arm_from_sums(
+            3, [3, 3, None, None], [[5, None, None, None], [None, 5, None, None], [None] * 4, [None] * 4]
+        )
+    with pytest.raises(UsageError, match="do not fit together"):
+        stats.arm_from_sums(10, [100, None, None, None], [[10, None, None, None], [None] * 4, [None] * 4, [None] * 4])
+
+
+def test_what_cannot_be_said_of_a_lift_has_its_reason():
+    one, many = stats.arm_of([1.0]), stats.arm_of([1.0, 2.0, 3.0])
+    assert stats.lift(one, many).absolute.reason == NO_USERS
+    assert stats.lift(stats.arm_of([0.0, 0.0, 0.0]), many).relative.reason == NO_CONTROL
+    assert stats.lift(stats.arm_of([1.0, 2.0], [0.0, 0.0]), many).absolute.reason == NO_DENOMINATOR
+    constant = stats.lift(stats.arm_of([1.0, 1.0]), stats.arm_of([2.0, 2.0]))
+    assert (constant.absolute.estimate, constant.absolute.low, constant.pvalue) == (1.0, None, None)
+
+
+@pytest.mark.parametrize(
+    ("a", "n", "b", "m"), [(30, 200, 45, 210), (1, 50, 9, 60), (99, 100, 95, 100), (400, 800, 420, 790)]
+)
+def test_a_lift_of_shares_is_newcombes(a, n, b, m):
+    ours = stats.share_lift((a, n), (b, m))
+    low, high = confint_proportions_2indep(b, m, a, n, method="newcomb", compare="diff")
+    below, above = confint_proportions_2indep(b, m, a, n, method="log", compare="ratio")
+    found = [ours.absolute.low, ours.absolute.high, ours.pvalue, ours.relative.low, ours.relative.high]
+    np.testing.assert_allclose(found, [low, high, proportions_ztest([b, a], [m, n])[1], below - 1, above - 1])
+
+
+def test_the_ratio_of_samples_is_the_chi_square_test():
+    ours = stats.sample_ratio([4900, 5100, 10300], [1, 1, 2])
+    theirs = scipy_stats.chisquare([4900, 5100, 10300], [5075, 5075, 10150])
+    np.testing.assert_allclose([ours.statistic, ours.pvalue], [theirs.statistic, theirs.pvalue])
+    with pytest.raises(UsageError, match="one share above 0 for each of the 2 arms"):
+        stats.sample_ratio([1, 2], [1, 0])
+
+
+def test_a_confidence_sequence_has_the_closed_form():
+    a, n, se, tuning = 0.05, 2500, 0.013, 10_000
+    rho = math.sqrt((-2 * math.log(a) + math.log(1 - 2 * math.log(a))) / tuning)
+    half = math.sqrt(n * se**2) * math.sqrt(
+        2 * (n * rho**2 + 1) * math.log(math.sqrt(n * rho**2 + 1) / a) / (n * rho) ** 2
+    )
+    found = stats.confidence_sequence(0.1, se, n, tuning=tuning)
+    np.testing.assert_allclose([found.low, found.high], [0.1 - half, 0.1 + half])
+
+
+@pytest.mark.parametrize(("effect", "ratio"), [(0.1, 1.0), (0.3, 0.5), (0.05, 3.0)])
+def test_planned_power_is_that_of_statsmodels(effect, ratio):
+    theirs = TTestIndPower()
+    n = stats.users_needed(effect, 1.0, ratio=ratio).n
+    assert theirs.power(effect, n / (1 + ratio), 0.05, ratio=ratio) >= 0.8 - 1e-4
+    assert theirs.power(effect, (n - 4) / (1 + ratio), 0.05, ratio=ratio) < 0.8 + 1e-4
+    assert stats.trial_power(effect, 2.0, 900, ratio=1.0) == pytest.approx(theirs.power(effect / 2, 450, 0.05, ratio=1))
+    shown = stats.lift_shown(2.0, n, ratio=ratio).lift
+    assert shown == pytest.approx(2 * effect, rel=2e-2)
+
+
+def test_no_power_is_planned_for_nothing():
+    with pytest.raises(UsageError, match="lift of 0"):
+        stats.users_needed(0.0, 1.0)
+    assert stats.trial_power(1.0, 1.0, 2) == 0
