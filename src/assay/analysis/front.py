@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.analysis.decision import decide
 from assay.stats.inputs import paired_differences
+from assay.stats.multiplicity import adjust
 from assay.stats.signflip import sign_flip
 from assay.stats.signs import sign_test
 
@@ -77,12 +78,12 @@ def _alike(signs: Signs) -> bool:
 def _qualities(
     points: Sequence[FrontPoint], rules: Rules, sign: float, reach: float | None
 ) -> dict[tuple[int, int], float]:
-    """Hold every two against each other: by the decision on their difference, else by their means."""
+    """Hold every two against each other: by the decision on their difference (corrected), else by their means."""
     pairs = list(itertools.combinations(range(len(points)), 2))
     if not pairs:
         return {}
     changes = np.stack([paired_differences(points[i].quality, points[j].quality) for i, j in pairs], axis=1)
-    tested = sign_flip(changes, n_resamples=rules.n_resamples, rng=rules.seed).pvalue
+    tested = adjust(sign_flip(changes, n_resamples=rules.n_resamples, rng=rules.seed).pvalue, method=rules.correction)
     return {
         pair: _quality(decide(change, rules, adjusted=float(p), sign=sign, weights=None, reach=reach), change, sign)
         for pair, change, p in zip(pairs, changes.T, tested, strict=True)

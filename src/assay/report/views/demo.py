@@ -57,5 +57,9 @@ def decision(found: Findings) -> Verdict:
     said = experiment.line(found)
     if len(found.done) < 2:  # noqa: PLR2004
         return said
-    key = "demo.keep" if found.choice == found.baseline else "demo.take"
-    return replace(said, text=say(key, name=found.choice, why=said.text))
+    best = found.conclusion
+    if len(best.best) != 1:
+        return replace(said, text=say("demo.keep_tie", baseline=found.baseline, measure=found.measure))
+    key = "take" if found.choice != found.baseline else "keep_best" if best.best[0] == found.baseline else "keep"
+    values = {"name": best.best[0], "baseline": found.baseline, "measure": found.measure, "value": best.value or 0.0}
+    return replace(said, text=say(f"demo.{key}", **values))
