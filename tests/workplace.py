@@ -43,6 +43,8 @@ def fill(folder: Path) -> None:
     _answers(folder)
     _results(folder)
     _trials(folder)
+    (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
+    (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
     _trials(folder)
     (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
     shutil.copytree(EXAMPLES, folder / "examples")
@@ -146,21 +148,33 @@ def _results(folder: Path) -> None:
     assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).save(folder / "cost.json")
 
 
+_EVENTS = b"".join(
+    f'data: {{"choices": [{{"index": 0, "delta": {{"content": "{word}"}}}}]}}\n\n'.encode() for word in ("tea ", "is ", "hot")
+) + b"data: [DONE]\n\n"
+
+
 class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         pass
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
+        self._say(_EVENTS if self.path.endswith("/chat/completions") else b"{}")
+
+    def do_GET(self) -> None:
+        self._say(b"{}")
+
+    def _say(self, text: bytes) -> None:
         self.send_response(200)
-        self.send_header("content-length", "2")
+        self.send_header("content-type", "text/event-stream" if text == _EVENTS else "application/json")
+        self.send_header("content-length", str(len(text)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(text)
 
 
 @contextmanager
 def web_server() -> Iterator[str]:
-    """A server that says {} to everything; gives its address."""
+    """A server that says {} to everything, and tokens to a chat; gives its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()

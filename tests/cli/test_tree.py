@@ -112,11 +112,14 @@ DASHSCOPE, OLLAMA, WEB = (
 SLOW = {
     "embedder=minilm": "embedder=minilm --runs 2 --candidates 3",
     "--seconds 60": "--seconds 0.1",
+    "--ramp 5:80x5 --seconds 30": "--ramp 50:100x2 --seconds 0.2",
+    "--rate 20 --fail-over p95=300": "--rate 100 --runs 20 --fail-over p95=300",
+    "first_token_p95=500": "first_token_p95=500 --runs 20",
     "search --throughput": "search --throughput --seconds 0.1",
 }
 # Elsewhere: the net runs the demo, tests/text fetches a model; the rest would open a browser or need an answer.
 ELSEWHERE = ("assay demo", "assay env models get")
-NO = ("gate", "check")  # an example may well be told no
+NO = ("gate", "check", "bench")  # an example may well be told no
 
 
 def examples() -> list[str]:
