@@ -300,8 +300,10 @@ def test_a_constant_difference_has_no_interval_in_any_format(tmp_path):
     cells = dict(zip(header.split(","), row.split(","), strict=True))
     assert (cells["low"], cells["high"], cells["reason"]) == ("", "", NO_SPREAD)
     data = json.loads(run_assay(*words, "--format", "json", cwd=tmp_path).stdout)["comparison"]
-    for found in (data["means"]["hit_rate@1"][0], data["contrasts"][0]["difference"]):
-        assert (found["low"], found["high"], found["reason"]) == (None, None, NO_SPREAD)
+    found = data["contrasts"][0]["difference"]
+    assert (found["low"], found["high"], found["reason"]) == (None, None, NO_SPREAD)
+    mean = data["means"]["hit_rate@1"][0]  # 0 of 12: Wilson's interval, with t = 2.201
+    assert (mean["low"], mean["high"]) == (0.0, pytest.approx(2.201**2 / (12 + 2.201**2), abs=1e-4))
     done = run_assay(*words, "--report", "r.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
