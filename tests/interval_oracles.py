@@ -39,3 +39,14 @@ def adjusted_t_ends(values, level=0.95, reach=1.0):
     far = brentq(beyond, 0, 1e6)
     below, above = (t, far) if g > 0 else (far, t)
     return max(mean - below * error, -reach), min(mean + above * error, reach)
+
+
+def relative_ends(after, before, level=0.95):
+    """The changes r at which the interval of after - (1 + r) before touches 0 (Fieller)."""
+    after, before = np.asarray(after, dtype=float), np.asarray(before, dtype=float)
+    middle = after.mean() / before.mean() - 1
+
+    def end(side):
+        return lambda r: adjusted_t_ends(after - (1 + r) * before, level, reach=np.inf)[side]
+
+    return max(brentq(end(0), middle - 50, middle), -1.0), brentq(end(1), middle, middle + 50)

@@ -148,9 +148,13 @@ def _results(folder: Path) -> None:
     assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).save(folder / "cost.json")
 
 
-_EVENTS = b"".join(
-    f'data: {{"choices": [{{"index": 0, "delta": {{"content": "{word}"}}}}]}}\n\n'.encode() for word in ("tea ", "is ", "hot")
-) + b"data: [DONE]\n\n"
+_EVENTS = (
+    b"".join(
+        f'data: {{"choices": [{{"index": 0, "delta": {{"content": "{word}"}}}}]}}\n\n'.encode()
+        for word in ("tea ", "is ", "hot")
+    )
+    + b"data: [DONE]\n\n"
+)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -301,8 +301,10 @@ def test_a_constant_difference_has_no_interval_in_any_format(tmp_path):
     cells = dict(zip(header.split(","), row.split(","), strict=True))
     assert (cells["low"], cells["high"], cells["reason"]) == ("", "", NO_SPREAD)
     data = json.loads(run_assay(*words, "--format", "json", cwd=tmp_path).stdout)["comparison"]
-    for found in (data["means"]["hit_rate@1"][0], data["contrasts"][0]["difference"]):
-        assert (found["low"], found["high"], found["reason"]) == (None, None, NO_SPREAD)
+    found = data["contrasts"][0]["difference"]
+    assert (found["low"], found["high"], found["reason"]) == (None, None, NO_SPREAD)
+    mean = data["means"]["hit_rate@1"][0]  # 0 of 12: Wilson's interval, with t = 2.201
+    assert (mean["low"], mean["high"]) == (0.0, pytest.approx(2.201**2 / (12 + 2.201**2), abs=1e-4))
     done = run_assay(*words, "--report", "r.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
@@ -329,21 +331,17 @@ def test_the_same_difference_of_few_queries_is_real_only_where_rare_losses_are_r
     assert contrast_of([1.5] * 10, [1.6] * 10, "dcg@10")[1].verdict == "better"
 
 
-def test_a_sweep_of_constant_values_shows_the_reason(tmp_path):
+def test_a_sweep_of_constant_values_shows_wilsons_interval(tmp_path):
     (tmp_path / "q").write_text("q1 0 a 1\nq2 0 a 1\n")
     (tmp_path / "r").write_text("q1 Q0 a 1 1 s\nq2 Q0 a 1 1 s\n")
     text = run_assay("sweep", "q", "r", "-m", "hit_rate", "--k", "1", cwd=tmp_path).stdout
-    assert "1.0000 (no interval: values do not vary)" in text
-    text = run_assay("sweep", "q", "r", "-m", "hit_rate", "--k", "1", "--lang", "zh", cwd=tmp_path).stdout
-    assert "1.0000（无置信区间：取值无变化）" in text
-    csv = run_assay("sweep", "q", "r", "-m", "hit_rate", "--k", "1", "--format", "csv", cwd=tmp_path).stdout
-    assert f"hit_rate,1,1.0,,,{NO_SPREAD}" in csv
+    assert "1.0000 [0.0122, 1.0000]" in text  # 2/(2 + 12.706^2)
 
 
-def test_a_report_of_one_system_says_why_a_constant_mean_has_no_interval(tmp_path):
-    (tmp_path / "q").write_text("q1 0 a 1\nq2 0 a 1\n")
-    (tmp_path / "r").write_text("q1 Q0 a 1 1 s\nq2 Q0 a 1 1 s\n")
-    for lang, reason in (("en", "(no interval: values do not vary)"), ("zh", "（无置信区间：取值无变化）")):
+def test_a_report_of_one_system_says_why_one_query_has_no_interval(tmp_path):
+    (tmp_path / "q").write_text("q1 0 a 1\n")
+    (tmp_path / "r").write_text("q1 Q0 a 1 1 s\n")
+    for lang, reason in (("en", "(no interval: one value only)"), ("zh", "（无置信区间：只有一个值）")):
         done = run_assay("evaluate", "q", "r", "-m", "ndcg@10", "--report", "r.html", "--lang", lang, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         page = (tmp_path / "r.html").read_text()
@@ -351,12 +349,12 @@ def test_a_report_of_one_system_says_why_a_constant_mean_has_no_interval(tmp_pat
         assert "[1.0000, 1.0000]" not in page
 
 
-def test_answers_that_are_all_alike_have_no_interval():
+def test_answers_that_are_all_alike_have_wilsons_interval():
     samples = [
         {"query_id": str(i), "question": "When?", "answer": "In 1889.", "reference": "In 1889."} for i in range(3)
     ]
     found = assay.answers(samples, ["exact_match"], method="words").interval("exact_match")
-    assert (found.estimate, found.low, found.high, found.reason) == (1.0, None, None, NO_SPREAD)
+    assert (found.estimate, found.low, found.high) == (1.0, pytest.approx(3 / (3 + 4.30265**2), rel=1e-4), 1.0)
 
 
 def test_perfect_agreement_has_no_interval_of_width_0():
@@ -622,7 +620,7 @@ def test_a_return_on_few_queries_or_an_unsure_baseline_has_no_interval():
     few = returned(base, base * [2.0, 2.1, 2.2])
     assert (few.outcome, few.roi.low) == ("no_interval", None)
     unsure = np.zeros(40)
-    unsure[:4] = 0.5
+    unsure[:3] = 0.5  # a mean of .0375, a standard error of .0211
     found = returned(unsure, np.minimum(unsure + 0.4, 1))
     assert (found.outcome, found.roi.low) == ("no_interval", None)
 
