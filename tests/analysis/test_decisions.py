@@ -503,7 +503,7 @@ def test_a_negative_gain_that_pays_is_refused():
 def test_a_run_that_changes_nothing_says_what_its_queries_cannot_rule_out():
     text = told_gain([0.5] * 20, [0.5] * 20)
     assert "On these 20 queries ndcg@10 does not change; that is too few to rule out a gain of 15%." in text
-    assert "在这 20 个查询上 ndcg@10 没有变化；查询太少，尚不能排除 15% 的增益。" in told_gain(
+    assert "在这 20 个查询上 ndcg@10 没有变化；查询太少，尚不能排除 15% 的提升。" in told_gain(
         [0.5] * 20, [0.5] * 20, lang="zh"
     )
     text = told_gain([0.5] * 200, [0.5] * 200)

@@ -181,7 +181,8 @@ class Roi(Record):
     @property
     def decision(self) -> Literal["pays", "loses", "open"]:
         """Whether the whole interval of the net is above 0 and the gain is shown, below 0, or neither."""
-        low, high = self.net.low, self.net.high
+        band = self.roi if self.net.low is None else self.net  # files of earlier versions may lack the net
+        low, high = band.low, band.high
         if low is None or high is None or low == high:  # of width 0 in files of earlier versions
             return "open"
         return "pays" if low > 0 and self.outcome == "pays" else "loses" if high < 0 else "open"
