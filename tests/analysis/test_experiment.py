@@ -529,7 +529,7 @@ def test_without_the_fast_embedder_the_other_one_is_named(place, monkeypatch):
     assert vectors.choices["retrieve"].params["embedder"] == "minilm"
     monkeypatch.setattr("assay.text.weights.find_minilm", lambda: None)
     assert assay.run_experiment(place / "e.toml", only=["bm25"]).findings.row("bm25").done  # which needs none
-    with pytest.raises(InputError, match="no embeddings are installed"):
+    with pytest.raises(InputError, match="no embedding model is installed"):
         assay.run_experiment(place / "e.toml", only=["vectors"])
 
 

@@ -75,7 +75,7 @@ def read_result(place):
 
 
 def rules(place):
-    return read_rules(read_toml(str(place)), str(place), lambda _: SCORES)
+    return read_rules(read_toml(str(place)), str(place))
 
 
 def cost(place):

@@ -504,7 +504,7 @@ def test_failures_are_counted_by_reason(folder):
     with FakeLLM(model) as server:
         code, _, err = assay_judge(server, folder, "--pairs", "pairs.jsonl", "-o", "j.jsonl", "--lang", "zh")
     assert code == 1
-    assert "60 对：已评 59，失败 1（被过滤 1 次）" in err
+    assert "60 对：已标注 59，失败 1（被过滤 1 次）" in err
 
 
 def test_runs_are_pooled_and_known_pairs_left_out(tmp_path):

@@ -38,8 +38,8 @@ def test_a_reason_that_is_not_ours_stays_as_it_is():
 @pytest.mark.parametrize(
     ("kept", "chinese"),
     [
-        (say("reply.no_text"), "回答没有正文"),
-        ("no text", "回答没有正文"),  # as earlier versions kept it
+        (say("reply.no_text"), "回复没有正文"),
+        ("no text", "回复没有正文"),  # as earlier versions kept it
         ("it contains no JSON object", "其中没有 JSON 对象"),
         ("grade is not one of [0, 1]", "grade is not one of [0, 1]"),
         ("", ""),

@@ -197,7 +197,7 @@ def test_a_sequential_test_has_its_level_over_fifty_looks():
         n = look * (users // looks // 2)
         variance = (squares - total**2 / n) / (n - 1)
         error = np.sqrt(variance.sum(axis=1) / n)
-        half = confidence_sequence(0.0, 1.0, 2 * n).high
+        half = confidence_sequence(0.0, 1.0, n=2 * n).high
         alarms |= np.abs(total[:, 1] - total[:, 0]) / n > half * error
     assert alarms.mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / cases) * (not STRESS), alarms.mean()
 

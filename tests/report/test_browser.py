@@ -55,7 +55,7 @@ def test_every_page_is_there_and_leads_to_itself(browser, files, lang):
             assert page.locator(f"#{name} h2").is_visible()
             assert page.evaluate("location.hash") == f"#{name}"
         assert page.evaluate("document.documentElement.lang") == ("en" if lang == "en" else "zh-CN")
-        assert page.locator("h1").inner_text() == ("all: evaluation report" if lang == "en" else "all：评估报告")
+        assert page.locator("h1").inner_text() == ("all: evaluation report" if lang == "en" else "all：评测报告")
 
 
 def until(page, condition: str) -> None:

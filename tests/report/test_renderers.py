@@ -12,6 +12,7 @@ from assay.report.document import Heading, Lines, write
 from assay.report.tables import Cell, Table
 from assay.report.views import comparison as report
 from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs, Rules
+from assay.results.conclusion import describe_best
 from assay.stats.intervals import Interval
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report"
@@ -54,7 +55,10 @@ def comparison() -> Comparison:
             contrast("dense_v2", "recall@50", 0.00390625, verdict="inconclusive", pvalue=0.4, adjusted=0.8, gained=(), lost=()),
             contrast("重排", "recall@50", 0.0, verdict="equivalent", pvalue=1.0, adjusted=1.0, gained=(), lost=()),
         ),
-        best=("dense_v2", "dense_v2"),
+        conclusions=tuple(
+            describe_best(name, dict(zip(("bm25", "dense_v2", "重排"), means, strict=True)), lower=False, baseline="bm25")
+            for name, means in (("ndcg@10", (0.5, 0.625, 0.46875)), ("recall@50", (0.75, 0.75390625, 0.75)))
+        ),
         warnings=(say("concern.each_measure", n=2),),
     )  # fmt: skip
 

@@ -64,7 +64,7 @@ def test_a_lift_of_means_is_welchs_t_test(users):
 
 def test_sums_over_users_give_the_same_arm(users):
     rows = users[users.variant == 1][["orders", "sessions", "orders_covariate", "sessions_covariate"]].to_numpy(float)
-    ours = stats.arm_from_sums(len(rows), rows.sum(0).tolist(), (rows.T @ rows).tolist())
+    ours = stats.arm_from_sums(len(rows), rows.sum(0).tolist(), products=(rows.T @ rows).tolist())
     direct = summarise(users, 1, "orders", "sessions", "orders_covariate", "sessions_covariate")
     np.testing.assert_allclose(ours.means, direct.means)
     np.testing.assert_allclose(ours.covariances, np.cov(rows.T))
@@ -81,10 +81,12 @@ def test_arms_of_disjoint_users_pool_to_the_arm_of_all(users):
 def test_a_missing_product_and_impossible_squares_are_refused():
     with pytest.raises(UsageError, match="value x denominator is missing"):
         stats.arm_from_sums(
-            3, [3, 3, None, None], [[5, None, None, None], [None, 5, None, None], [None] * 4, [None] * 4]
+            3, [3, 3, None, None], products=[[5, None, None, None], [None, 5, None, None], [None] * 4, [None] * 4]
         )
     with pytest.raises(UsageError, match="do not fit together"):
-        stats.arm_from_sums(10, [100, None, None, None], [[10, None, None, None], [None] * 4, [None] * 4, [None] * 4])
+        stats.arm_from_sums(
+            10, [100, None, None, None], products=[[10, None, None, None], [None] * 4, [None] * 4, [None] * 4]
+        )
 
 
 def test_what_cannot_be_said_of_a_lift_has_its_reason():
@@ -121,7 +123,7 @@ def test_a_confidence_sequence_has_the_closed_form():
     half = math.sqrt(n * se**2) * math.sqrt(
         2 * (n * rho**2 + 1) * math.log(math.sqrt(n * rho**2 + 1) / a) / (n * rho) ** 2
     )
-    found = stats.confidence_sequence(0.1, se, n, tuning=tuning)
+    found = stats.confidence_sequence(0.1, se, n=n, tuning=tuning)
     np.testing.assert_allclose([found.low, found.high], [0.1 - half, 0.1 + half])
 
 
@@ -131,7 +133,9 @@ def test_planned_power_is_that_of_statsmodels(effect, ratio):
     n = stats.users_needed(effect, 1.0, ratio=ratio).n
     assert theirs.power(effect, n / (1 + ratio), 0.05, ratio=ratio) >= 0.8 - 1e-4
     assert theirs.power(effect, (n - 4) / (1 + ratio), 0.05, ratio=ratio) < 0.8 + 1e-4
-    assert stats.trial_power(effect, 2.0, 900, ratio=1.0) == pytest.approx(theirs.power(effect / 2, 450, 0.05, ratio=1))
+    assert stats.trial_power(effect, 2.0, n=900, ratio=1.0) == pytest.approx(
+        theirs.power(effect / 2, 450, 0.05, ratio=1)
+    )
     shown = stats.lift_shown(2.0, n, ratio=ratio).lift
     assert shown == pytest.approx(2 * effect, rel=2e-2)
 
@@ -139,4 +143,4 @@ def test_planned_power_is_that_of_statsmodels(effect, ratio):
 def test_no_power_is_planned_for_nothing():
     with pytest.raises(UsageError, match="lift of 0"):
         stats.users_needed(0.0, 1.0)
-    assert stats.trial_power(1.0, 1.0, 2) == 0
+    assert stats.trial_power(1.0, 1.0, n=2) == 0

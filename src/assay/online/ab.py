@@ -221,7 +221,7 @@ def _decide_lift(test: MeasureTest, adjusted: float, rules: TrialRules, tests: i
 def _hold_always(found: Lift, rules: TrialRules, level: float) -> Interval:
     estimate, error = found.absolute.estimate, found.standard_error
     assert estimate is not None and error is not None
-    return confidence_sequence(estimate, error, sum(found.n), confidence_level=level, tuning=rules.tuning)
+    return confidence_sequence(estimate, error, n=sum(found.n), confidence_level=level, tuning=rules.tuning)
 
 
 def _guard(test: MeasureTest, rule: Guardrail, rules: TrialRules) -> MeasureTest:
@@ -236,7 +236,7 @@ def _guard(test: MeasureTest, rule: Guardrail, rules: TrialRules) -> MeasureTest
     loss = sign * estimate - (0.0 if rule.relative else rule.margin)  # beyond the margin
     if rules.sequential:
         always = confidence_sequence(
-            loss, error, sum(test.lift.n), confidence_level=1 - 2 * rules.alpha, tuning=rules.tuning
+            loss, error, n=sum(test.lift.n), confidence_level=1 - 2 * rules.alpha, tuning=rules.tuning
         )
         low, high = always.low, always.high
     else:

@@ -298,7 +298,7 @@ def _arm_of_sums(row: dict[str, Any], label: str, line: int, *, cuped: bool) -> 
         for i in range(len(COLUMNS))
     ]
     try:
-        return arm_from_sums(int(n), sums, products)
+        return arm_from_sums(int(n), sums, products=products)
     except UsageError as error:
         raise InputError(error.message, path=label or None, line=line) from None
 

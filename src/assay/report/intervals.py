@@ -9,6 +9,7 @@ from assay.report.blocks import Chart, Point
 from assay.report.numbers import number
 from assay.report.tables import Table
 from assay.stats.agreement import NO_PAIRS, NO_UNITS, ONE_PAIR, UNSTABLE
+from assay.stats.arms import NO_CONTROL, NO_DENOMINATOR, NO_TREATMENT, NO_USERS
 from assay.stats.bootstrap import SAME_RESAMPLES
 from assay.stats.discrimination import ONE_CLASS
 from assay.stats.intervals import TOO_FEW
@@ -44,6 +45,10 @@ REASONS = {
     OTHER_SIDE: "interval.other_side",
     TOO_MANY: "interval.too_many",
     NOT_THE_MEAN: "interval.not_the_mean",
+    NO_USERS: "interval.no_users",
+    NO_CONTROL: "interval.no_control",
+    NO_TREATMENT: "interval.no_treatment",
+    NO_DENOMINATOR: "interval.no_denominator",
 }
 
 

@@ -17,6 +17,7 @@ from assay.errors import UsageError
 from assay.messages import say
 from assay.stats.inputs import check_share, vector
 from assay.stats.intervals import Interval, proportion_interval
+from assay.stats.moments import NO_SPREAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +30,6 @@ COLUMNS = ("value", "denominator", "covariate", "covariate_denominator")
 _CONSTANT = (0.0, 1.0, 0.0, 1.0)  # what stands in for a column that nobody gave
 
 NO_USERS = "an arm has fewer than two users"
-NO_SPREAD = "the values do not vary"
 NO_CONTROL = "the control's value is not above 0"
 NO_TREATMENT = "the treatment's value is not above 0"
 NO_DENOMINATOR = "a denominator sums to 0"
@@ -81,7 +81,7 @@ def arm_of(
     return _arm(n, means, around @ around.T / max(n - 1, 1))
 
 
-def arm_from_sums(n: int, sums: Sequence[float | None], products: Sequence[Sequence[float | None]]) -> Arm:
+def arm_from_sums(n: int, sums: Sequence[float | None], *, products: Sequence[Sequence[float | None]]) -> Arm:
     """Summarise one arm from sums over its users, and from sums of the products of each two columns.
 
     None stands for a column that does not exist, and for its products. A product that is missing between two columns

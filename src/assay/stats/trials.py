@@ -52,7 +52,7 @@ def sample_ratio(counts: Sequence[int], shares: Sequence[float] | None = None) -
 
 
 def confidence_sequence(
-    estimate: float, standard_error: float, n: int, *, confidence_level: float = 0.95, tuning: int = 10_000
+    estimate: float, standard_error: float, *, n: int, confidence_level: float = 0.95, tuning: int = 10_000
 ) -> Interval:
     """An interval that holds at all looks at once, however often somebody looks (asymptotic, two-sided).
 
@@ -86,7 +86,7 @@ class TrialPower:
 
 
 def trial_power(
-    lift: float, deviation: float, n: float, *, alpha: float = 0.05, ratio: float = 1.0, tails: int = 2
+    lift: float, deviation: float, *, n: float, alpha: float = 0.05, ratio: float = 1.0, tails: int = 2
 ) -> float:
     """Chance that Welch's t test over n users shows a true lift; `ratio` is users of the treatment per control user."""
     from scipy.special import nctdtr, stdtrit
@@ -112,7 +112,7 @@ def users_needed(
         raise UsageError(say("a lift of 0 cannot be shown by any number of users"))
 
     def enough(n: float) -> bool:
-        return trial_power(lift, deviation, n, alpha=alpha, ratio=ratio, tails=tails) >= power
+        return trial_power(lift, deviation, n=n, alpha=alpha, ratio=ratio, tails=tails) >= power
 
     if not enough(_MOST):
         return TrialPower(lift, deviation, None, power, alpha, ratio)
@@ -128,7 +128,7 @@ def lift_shown(
     _check(deviation, alpha, ratio)
 
     def lacking(lift: float) -> float:
-        return trial_power(lift, deviation, n, alpha=alpha, ratio=ratio, tails=tails) - power
+        return trial_power(lift, deviation, n=n, alpha=alpha, ratio=ratio, tails=tails) - power
 
     most = deviation
     while lacking(most) < 0:

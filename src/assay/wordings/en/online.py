@@ -25,6 +25,11 @@ TEXTS = {
     "ab.corrected": "{measure} is corrected by what the same users did before the test (CUPED)",
     "ab.level": "intervals of {level:.0%}, p corrected by {correction} within the primary and within the secondary measures; guardrails one-sided, uncorrected",
     "ab.level_sequential": "intervals of {level:.0%} that hold at every look, divided among the measures of a family",
+    # Why there is no interval
+    "interval.no_users": "fewer than two users",
+    "interval.no_control": "the control is not above 0",
+    "interval.no_treatment": "the treatment is not above 0",
+    "interval.no_denominator": "nothing to divide by",
     # Tables
     "ab.lower": "{measure} (lower is better)",
     "ab.role_primary": "primary",

@@ -1,7 +1,7 @@
 """Texts in Chinese: gate."""
 
 TEXTS = {
-    "gate.title": "{system} 的质量门：{outcome}",
+    "gate.title": "{system} 的质量门禁：{outcome}",
     "gate.rule_not_worse": "{measure} 不比 {baseline} 差 {margin:g}",
     "gate.rule_no_drop": "{measure} 不比 {baseline} 差",
     "gate.of_file": "{file} 中的 {system}",
@@ -11,8 +11,8 @@ TEXTS = {
     "gate.with_interval": "{message}（{level}% 置信区间 {ends}）",
     "gate.passed_threshold": "{measure} 为 {value:.4f}（{sign} {goal:g}）",
     "gate.failed_threshold": "{measure} 为 {value:.4f}，未达到 {sign} {goal:g}",
-    "gate.passed_sure": "{measure} 为 {value:.4f}，{interval}：整个区间都 {sign} {goal:g}",
-    "gate.failed_sure": "{measure} 为 {value:.4f}，{interval}：整个区间都未达到 {sign} {goal:g}",
+    "gate.passed_sure": "{measure} 为 {value:.4f}，{interval}：整个置信区间都 {sign} {goal:g}",
+    "gate.failed_sure": "{measure} 为 {value:.4f}，{interval}：整个置信区间都未达到 {sign} {goal:g}",
     "gate.inconclusive_sure": "{measure} 为 {value:.4f}，{interval}：查询太少，无法断定 {sign} {goal:g}",
     "gate.inconclusive_threshold": "{measure} 为 {value:.4f}：查询太少，无法断定 {sign} {goal:g}",
     "gate.applies_to_none": "{measure} 没有数值：它不适用于这 {n:,} 个查询中的任何一个",
@@ -50,7 +50,7 @@ TEXTS = {
     "gate.inconclusive_alone": "{measure} 与 {baseline} 相差 {difference:+.4f}：查询太少，无法判定是否变差 {margin:g}",
     "gate.open_fails": "无法判定即视为未通过（--strict）。",
     "gate.open": "无法判定的规则不会拦截；使用 --strict 可使其失败。",
-    "gate.thresholds_only": "对于 bench 或 cost 的结果，质量门只检查阈值：--fail-under、--fail-over 以及 p95_ms<=300 这样的规则",
+    "gate.thresholds_only": "对于 bench 或 cost 的结果，质量门禁只检查阈值：--fail-under、--fail-over 以及 p95_ms<=300 这样的规则",
     "gate.load": "{target}，{load}",
     "gate.number": "数字",
     "gate.numbers": "可用的有 {names}",

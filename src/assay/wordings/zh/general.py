@@ -128,7 +128,7 @@ TEXTS = {
     "compare.unbounded": "；没有上限的指标不判为等效",
     "compare.maybe_small": "，但可能小于有意义的最小差值 {smallest:g}",
     "compare.power": "；{n:,} 个查询有 80% 的把握检出的最小差值为 {detectable:.4f}",
-    "compare.power_corrected": "；在校正后的水平（{level:.3g}，{tests} 项检验）上，{n:,} 个查询有 80 % 的把握检出的最小差值为 {detectable:.4f}",
+    "compare.power_corrected": "；在校正后的水平（{level:.3g}，{tests} 项检验）上，{n:,} 个查询有 80% 的把握检出的最小差值为 {detectable:.4f}",
     "compare.turned": "；之所以无法判定，是因为对 {n} 个系统作了校正（p {p}，校正后 {adjusted}）",
     "compare.turned_all": "；之所以无法判定，是因为对 {n} 项检验（系统与指标）作了校正（p {p}，校正后 {adjusted}）",
     "compare.matrix": "{measure}：各对系统的 p 值（随机化 Tukey HSD）",

@@ -23,8 +23,13 @@ TEXTS = {
     "ab.odd_days": "在 {days}，各组用户的占比与计划不符",
     "ab.suspicious": "{measure}：{lift:.0%} 的提升大于多数真实的提升：请检查埋点",
     "ab.corrected": "{measure} 已用同一批用户在实验前的行为校正（CUPED）",
-    "ab.level": "区间为 {level:.0%}；p 值在主要指标之内、次要指标之内分别按 {correction} 校正；护栏指标为单侧检验，不校正",
-    "ab.level_sequential": "{level:.0%} 区间，每次查看时都成立，由同一族的指标分摊",
+    "ab.level": "置信区间为 {level:.0%}；p 值在主指标之内、次要指标之内分别按 {correction} 校正；护栏指标为单侧检验，不校正",
+    "ab.level_sequential": "{level:.0%} 置信区间，每次查看时都成立，由同一族的指标分摊",
+    # Why there is no interval
+    "interval.no_users": "用户不足两个",
+    "interval.no_control": "对照组不大于 0",
+    "interval.no_treatment": "实验组不大于 0",
+    "interval.no_denominator": "分母为 0",
     # Tables
     "ab.lower": "{measure}（越低越好）",
     "ab.role_primary": "主要",

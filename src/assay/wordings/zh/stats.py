@@ -12,7 +12,7 @@ TEXTS: dict[str, str] = {
     "{values} {values:value|values} but clusters of shape {shape}: name one cluster per value": "有 {values} 个值，而组的形状为 {shape}：请为每个值指明一个组",
     "a value without a cluster": "有的值没有组",
     "give what stands alone a name of its own": "单独的值请单独起一个组名",
-    "the score interval needs the bounds of the values: bounds=(0, 1)": "score 区间需要值的上下界：bounds=(0, 1)",
+    "the score interval needs the bounds of the values: bounds=(0, 1)": "score 置信区间需要值的上下界：bounds=(0, 1)",
     "bounds must be finite with low < high, not {low} and {high}": "上下界必须是有限的数且下界小于上界，而不是 {low} 和 {high}",
     "the value {value:g} is not between {low:g} and {high:g}": "值 {value:g} 不在 {low:g} 与 {high:g} 之间",
     "the design effect must be a number above 0, not {effect}": "设计效应必须是大于 0 的数，而不是 {effect}",
