@@ -42,10 +42,10 @@ def fill(folder: Path) -> None:
     _texts(folder)
     _answers(folder)
     _results(folder)
-    _trials(folder)
+    making.trial(folder)
     (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
     (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
-    _trials(folder)
+    making.trial(folder)
     (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
     shutil.copytree(EXAMPLES, folder / "examples")
     shutil.copy(EXAMPLES / "tone.md", folder)
@@ -112,19 +112,6 @@ def _answers(folder: Path) -> None:
     begin = ["question\tanswer\tknowledge\tbegin_label"]
     begin += ["\t".join((q, a or "-", " ".join(c.split()), labels[i % 2])) for i, (q, a, c) in enumerate(cells * 3)]
     (folder / "begin.tsv").write_text("\n".join(begin) + "\n", encoding="utf-8")
-
-
-def _trials(folder: Path) -> None:
-    """Users and arms of an A/B test."""
-    names = "user_id,variant,day,clicks,impressions,bought,latency_ms,clicks_before"
-    rows = [
-        f"u{i},{('old', 'new')[i % 2]},2026-10-{1 + i // 2 % 14:02d},{i % 5 + i % 2},{10 + i % 7},{i % 3 % 2},{100 + i % 11},{i % 5}"
-        for i in range(280)
-    ]
-    (folder / "users.csv").write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
-    (folder / "arms.csv").write_text(
-        "variant,measure,n,sum,sum_squares\nA,clicks,1000,2000,6000\nB,clicks,1010,2300,7000\n", encoding="utf-8"
-    )
 
 
 def _results(folder: Path) -> None:

@@ -258,3 +258,16 @@ def functions(folder: Path) -> None:
         "def search(query):\n    return [query]\n\n\ndef fail(query):\n    raise RuntimeError('no')\n",
         encoding="utf-8",
     )
+
+
+def trial(folder: Path) -> None:
+    """Users and arms of an A/B test."""
+    names = "user_id,variant,day,clicks,impressions,bought,latency_ms,clicks_before"
+    rows = [
+        f"u{i},{('old', 'new')[i % 2]},2026-10-{1 + i // 2 % 14:02d},{i % 5 + i % 2},{10 + i % 7},{i % 3 % 2},{100 + i % 11},{i % 5}"
+        for i in range(280)
+    ]
+    (folder / "users.csv").write_text("\n".join([names, *rows]) + "\n", encoding="utf-8")
+    (folder / "arms.csv").write_text(
+        "variant,measure,n,sum,sum_squares\nA,clicks,1000,2000,6000\nB,clicks,1010,2300,7000\n", encoding="utf-8"
+    )

@@ -342,6 +342,15 @@ SCENES = (
         cost --method own,machine=1.2,throughput=25 --method bge,price=0.02,tokens=300 --documents-per-query 20
         bench net_functions:nothing
     """, timed=True, quiet=True, needs="charts"),
+    scene("ab", making.trial, """
+        ab analyse users.csv -m clicks --control old --planned 280 --lang {lang}
+        ab analyse users.csv -m clicks/impressions,bought --control old --guardrail latency_ms<=+5% --no-cuped -o ab.json
+        ab analyse users.csv -m bought --control old --sequential --format csv
+        ab analyse arms.csv --control A --days 14 --strict
+        ab plan users.csv -m clicks --lift 0.05 --users-per-day 100 --lang {lang}
+        ab plan --mean 0.05 --lift 0.04 --format json
+        report ab.json -o ab-{lang}.html --lang {lang}
+    """, needs="charts"),
     scene("money", making.odd_runs, f"""
         cost --lang {{lang}}
         cost --method cross-encoder,price=0.025,tokens=800 --method listwise,model=qwen-plus,tokens=1000,output_tokens=200 --reference --lang {{lang}}
