@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+ARCHIVE = Path(__file__).parent / "archive" / "schema-1"
 _MODULE = """
 def rerank(query, documents):
     return list(range(len(documents)))
@@ -132,6 +133,8 @@ def _results(folder: Path) -> None:
     assay.bench(lambda query, documents: documents, candidates=[50], runs=20, warmup=0, passing="candidates").save(
         folder / "bench.json"
     )
+    (folder / "ladder-results").mkdir()
+    shutil.copy(ARCHIVE / "experiment.json", folder / "ladder-results" / "result.json")
     assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).save(folder / "cost.json")
 
 

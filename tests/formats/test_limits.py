@@ -316,3 +316,14 @@ def test_every_limit_that_can_be_raised_is_in_the_documentation():
     for limit in vars(limits).values():
         if isinstance(limit, limits.Limit):
             assert f"`{limit.variable}`" in text
+
+
+def test_no_module_of_the_current_folder_is_run_to_read_a_pdf(tmp_path, monkeypatch):
+    (tmp_path / "pypdf.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 nothing")
+    monkeypatch.chdir(tmp_path)
+    contained = containment.Contained("assay.formats.pdf:extract", 500)
+    with pytest.raises(containment.Refused):
+        contained.ask((tmp_path / "a.pdf").read_bytes(), 30)
+    contained.close()
+    assert not (tmp_path / "ran").exists()

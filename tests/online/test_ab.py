@@ -12,7 +12,7 @@ import assay
 from assay.errors import AssayError, InputError, UsageError
 from assay.online.ab import measure_lift, read_guardrail
 from assay.online.trials import read_trial
-from assay.stats import arm_of, confidence_sequence, sample_ratio
+from assay.stats import arm_of, confidence_sequence, sample_ratio, share_excess, share_lift
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 CASES = 4000 if STRESS else 400
@@ -72,9 +72,108 @@ def test_a_broken_guardrail_stops_a_better_treatment():
     assert (found.decision, found.test("ms").outcome) == ("do_not_ship", "broken")
 
 
-def test_a_guardrail_that_is_not_shown_to_hold_keeps_the_test_running():
-    found = decide(make_users(n=400, lift=1.0), guardrails=["ms<=+0.1%"])
-    assert (found.decision, found.test("ms").outcome) == ("keep_running", "open")
+def test_a_guardrail_that_is_not_shown_to_hold_stops_a_finished_test_and_keeps_a_sequential_one_running():
+    users = make_users(n=4000, lift=1.0)
+    found = decide(users, guardrails=["ms<=+0.1%"])
+    assert (found.decision, found.test("ms").outcome) == ("do_not_ship", "open")
+    assert decide(users, guardrails=["ms<=+0.1%"], sequential=True).decision == "keep_running"
+
+
+def test_a_margin_relative_to_a_control_that_is_not_above_0_decides_nothing():
+    rng = np.random.default_rng(1)
+    users = pl.DataFrame({"variant": ["old", "new"] * 200, "clicks": rng.poisson(3, 400),
+                          "profit": np.tile([-100.0, -99.0], 200) + rng.normal(0, 1, 400)})  # fmt: skip
+    assert decide(users, guardrails=["profit>=-2%"], days=9).test("profit").outcome == "open"
+    assert decide(users, guardrails=["profit>=-5"], days=9).test("profit").outcome == "holds"
+
+
+def count_users(*counts):
+    """Users of two arms, of whom so many have a 1: (with, without) each."""
+    rows = [(name, 1) for name, (k, _) in zip(("old", "new"), counts, strict=True) for _ in range(k)]
+    rows += [(name, 0) for name, (_, k) in zip(("old", "new"), counts, strict=True) for _ in range(k)]
+    clicks = [i % 7 for i in range(len(rows))]
+    return pl.DataFrame({"variant": [a for a, _ in rows], "crash": [b for _, b in rows], "clicks": clicks})
+
+
+@pytest.mark.parametrize(("old", "new", "outcome"), [
+    ((1, 54), (0, 55), "open"),  # none of 55 still allows 5 %
+    ((0, 3000), (0, 3000), "holds"),  # no spread, and yet it is known well enough
+    ((10, 990), (200, 800), "broken"),
+])  # fmt: skip
+def test_guardrails_of_shares_hold_by_wilsons_limits(old, new, outcome):
+    found = decide(count_users(old, new), guardrails=["crash<=+0.03"], days=9)
+    assert found.test("crash").outcome == outcome
+
+
+def test_the_excess_of_a_share_is_newcombes_interval_where_the_factor_is_1():
+    found = share_lift((30, 200), (45, 210), confidence_level=0.9)
+    ours = share_excess(found, confidence_level=0.9)
+    assert (ours.low, ours.high) == (pytest.approx(found.absolute.low), pytest.approx(found.absolute.high))
+
+
+def test_a_share_needs_its_test_and_its_interval_to_be_better():
+    found = decide(count_users((0, 1000), (4, 996)), measures="crash", lower_is_better=[], days=9)
+    assert found.test("crash").lift.pvalue < 0.05
+    assert found.test("crash").outcome == "inconclusive"
+
+
+def test_few_users_get_no_verdict():
+    found = decide(make_users(n=60, lift=5.0))
+    assert (found.decision, found.test("clicks").outcome) == ("keep_running", "waiting")
+    assert [reason.key for reason in found.verdicts[0].reasons] == ["ab.few"]
+
+
+def test_nothing_is_said_of_better_before_the_planned_end():
+    found = decide(make_users(lift=0.5), planned=9000)
+    assert {one.outcome for one in found.tests} == {"waiting"}
+
+
+def test_a_sequential_test_shows_only_what_holds_at_every_look():
+    text = assay.show(decide(make_users(lift=0.5), sequential=True), "table")
+    row = next(line for line in text.splitlines() if line.startswith("new ") and "clicks" in line)
+    assert row.count("[") == 1 and "0.0001" not in row
+
+
+def test_days_are_calendar_days_and_other_texts_are_refused():
+    users = make_users(lift=0.5, days=3)
+    gap = users.with_columns(pl.col("day").replace("2026-10-03", "2026-10-20"))
+    assert decide(gap).full_days == 20
+    with pytest.raises(InputError, match="'1/2/2026 0' is not a day"):
+        decide(users.with_columns(pl.lit("1/2/2026 01:05").alias("day")))
+
+
+def test_measures_whose_names_say_so_are_better_when_lower():
+    found = decide(make_users(slower=0.2), measures="ms")
+    assert (found.test("ms").lower_is_better, found.test("ms").outcome) == (True, "worse")
+    with pytest.raises(AssayError, match="unknown measure 'latency'"):
+        decide(make_users(n=200), lower_is_better=["latency"])
+
+
+def test_of_several_treatments_the_one_that_may_be_shipped_decides():
+    users = make_users(n=3000).with_columns(pl.Series("variant", ["old", "new", "newer"] * 1000))
+    found = decide(users.with_columns(pl.col("clicks") + (pl.col("variant") == "newer").cast(pl.Int64)))
+    assert [one.decision for one in found.verdicts] == ["do_not_ship", "ship"]
+    assert found.decision == "ship"
+
+
+def test_a_measure_that_decides_is_no_guardrail():
+    with pytest.raises(UsageError, match="both the measure that decides and a guardrail"):
+        decide(make_users(n=200), measures=["ms", "clicks"], guardrails=["ms<=+5%"])
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ("A,c,10,5,9\nB,c,10,5,9\nA,d,9,5,9\nB,d,10,5,9", "A: d counts 9 users, c 10"),
+    ("A,c,10,5,9\nB,c,10,5,9\nA,d,10,5,9", "d has no row of B"),
+])  # fmt: skip
+def test_sums_of_other_users_than_the_others_are_refused(rows, said, tmp_path):
+    place = tmp_path / "arms.csv"
+    place.write_text(f"variant,measure,n,sum,sum_squares\n{rows}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read_trial(place)
+
+
+def test_a_huge_lift_needs_few_users():
+    assert assay.plan_ab_test(mean=3.5, deviation=2.7, lift=5).users <= 8
 
 
 @pytest.mark.parametrize(("text", "margin", "relative", "lower"), [

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import inputs, language, options
 from assay.cli.commands import group
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, Number, add_argument, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, option, takes
 
 if TYPE_CHECKING:
     from assay.data.record import Record
     from assay.report.tables import Table
+    from assay.results.result import InputFile
 
 _EXAMPLES = (
     "assay ab plan --mean 0.05 --lift 0.04 --users-per-day 3000",
@@ -29,7 +30,6 @@ _ANALYSES = (
     "assay ab analyse users.csv -m clicks/impressions --control old --guardrail 'latency_ms<=+5%' --report ab.html",
     "assay ab analyse arms.csv --control A --sequential --days 9 --format json",
 )
-_WHOLE = Number(least=1)
 
 
 @group("ab", _EXAMPLES)
@@ -46,11 +46,11 @@ class Planning:
     deviation: float | None = option("--deviation", type=NUMBER)
     lift: float | None = option("--lift", type=NUMBER)
     absolute: float | None = option("--absolute", type=NUMBER)
-    size: float | None = option("--users", type=_WHOLE)
+    size: int | None = option("--users", type=POSITIVE)
     users_per_day: float | None = option("--users-per-day", type=NUMBER)
     power: float = option("--power", default=0.8, show_default=True, type=Number(least=0, most=1))
     alpha: float = option("--alpha", default=0.05, show_default=True, type=Number(least=0, most=1))
-    tests: float = option("--tests", default=1, show_default=True, type=_WHOLE)
+    tests: int = option("--tests", default=1, show_default=True, type=POSITIVE)
     ratio: float = option("--ratio", default=1.0, show_default=True, type=NUMBER)
 
 
@@ -62,10 +62,10 @@ class Deciding:
     control: str | None = option("--control", metavar="NAME")
     guardrails: tuple[str, ...] = option("--guardrail", default=(), multiple=True, metavar="RULE")
     lower: tuple[str, ...] = option("--lower-is-better", default=(), multiple=True, metavar="MEASURE")
-    planned: float | None = option("--planned", type=_WHOLE)
-    days: float | None = option("--days", type=Number(least=0))
+    planned: int | None = option("--planned", type=POSITIVE)
+    days: int | None = option("--days", type=Number(least=0, whole=True))
     sequential: bool = option("--sequential", default=False, is_flag=True)
-    tuning: float = option("--tuning", default=10_000, show_default=True, type=_WHOLE, only="sequential")
+    tuning: int = option("--tuning", default=10_000, show_default=True, type=POSITIVE, only="sequential")
     shares: tuple[str, ...] = option("--share", default=(), multiple=True, metavar="VARIANT=SHARE")
     no_cuped: bool = option("--no-cuped", default=False, is_flag=True)
     alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
@@ -77,11 +77,11 @@ class Deciding:
             "control": self.control,
             "guardrails": self.guardrails,
             "lower_is_better": self.lower,
-            "days": None if self.days is None else int(self.days),
+            "days": self.days,
             "cuped": not self.no_cuped,
-            "planned": None if self.planned is None else int(self.planned),
+            "planned": self.planned,
             "sequential": self.sequential,
-            "tuning": int(self.tuning),
+            "tuning": self.tuning,
             "alpha": self.alpha,
             "shares": options.numbers(self.shares, "--share"),
         }
@@ -97,9 +97,8 @@ def plan(*, users: str | None, planning: Planning, out: Output) -> None:
 
     settings = {name: getattr(planning, name) for name in ("mean", "deviation", "lift", "absolute", "users_per_day",
                                                             "power", "alpha", "ratio")}  # fmt: skip
-    size = None if planning.size is None else int(planning.size)
-    found = plan_ab_test(users, planning.measure, size=size, tests=int(planning.tests), **settings)
-    _emit(found, view.table(found), view.plan_rows(found), out)
+    found = plan_ab_test(users, planning.measure, size=planning.size, tests=planning.tests, **settings)
+    _emit(found, view.table(found), view.plan_rows(found), out, users)
 
 
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
@@ -112,18 +111,19 @@ def analyse(*, users: str, deciding: Deciding, out: Output) -> None:
     from assay.report.views import ab_test as view
 
     found = ab_test(users, list(deciding.measures), **deciding.settings())
-    _emit(found, view.table(found), view.trial_rows(found), out)
-    if deciding.strict and any(one.decision in {"invalid", "do_not_ship"} for one in found.verdicts):
+    _emit(found, view.table(found), view.trial_rows(found), out, users)
+    if deciding.strict and found.decision in {"invalid", "do_not_ship"}:
         sys.exit(1)
 
 
-def _emit(found: Record, blocks: list[Any], rows: Table, out: Output) -> None:
+def _emit(found: Record, blocks: list[Any], rows: Table, out: Output, file: str | None) -> None:
     from assay.cli.reporting import write_fresh
     from assay.formats.results import to_json
     from assay.report.document import write
     from assay.results.result import make_result
 
-    result = make_result(found, command=inputs.command_line(), warnings=getattr(found, "warnings", ()))
+    read = [] if file is None else [_input(file)]
+    result = make_result(found, command=inputs.command_line(), warnings=getattr(found, "warnings", ()), inputs=read)
 
     def as_text(kind: str) -> str:
         if kind == "json":
@@ -132,3 +132,11 @@ def _emit(found: Record, blocks: list[Any], rows: Table, out: Output) -> None:
 
     out.emit(as_text)
     write_fresh(result, out.report)
+
+
+def _input(place: str) -> InputFile:
+    from assay.formats.files import Input
+    from assay.results.result import InputFile
+
+    source = Input.at(place).source
+    return InputFile("users", source.portable, source.sha256)

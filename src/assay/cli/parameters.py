@@ -83,7 +83,9 @@ class Number(ParamType):
             raise click.BadParameter(say(kind, value=excerpt(value)), ctx=ctx, param=param) from None
         low = -math.inf if self.least is None else self.least
         high = math.inf if self.most is None else self.most
-        if not low <= found <= high and not math.isnan(found):
+        if math.isnan(found):
+            raise click.BadParameter(say("usage.not_a_number", value=excerpt(value)), ctx=ctx, param=param)
+        if not low <= found <= high:
             bounds = say("usage.bounds_least" if self.most is None else "usage.bounds", least=low, most=high)
             raise click.BadParameter(say("usage.out_of_bounds", value=value, bounds=bounds), ctx=ctx, param=param)
         return found

@@ -64,15 +64,14 @@ class Contained:
     def _start(self) -> subprocess.Popen[bytes]:
         from pathlib import Path
 
+        # -P keeps the current folder off the path: a pypdf.py of a stranger's folder must not be run.
         here = str(Path(__file__).parents[2])
-        known = os.environ.get("PYTHONPATH")
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, *([known] if known else [])])}
+        run = f"import runpy, sys; sys.path.append({here!r}); runpy.run_module({__name__!r}, run_name='__main__')"
         return subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
-            [sys.executable, "-m", __name__, self.function, str(self.megabytes)],
+            [sys.executable, "-P", "-c", run, self.function, str(self.megabytes)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
         )
 
     def close(self) -> int | None:

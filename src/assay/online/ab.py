@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UnknownName, UsageError
 from assay.messages import say
 from assay.online.trials import TrialData, read_trial
 from assay.results.ab_test import ABTest, Guardrail, MeasureTest, TrialDay, TrialRules, TrialVerdict
-from assay.stats.arms import Arm, Lift, excess, lift, share_lift
+from assay.stats.arms import Arm, Lift, excess, lift, share_excess, share_lift
 from assay.stats.multiplicity import adjust
 from assay.stats.trials import confidence_sequence, sample_ratio
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from assay.results.ab_test import LiftOutcome, Role, TrialDecision
     from assay.stats.intervals import Interval
 
-_GUARDRAIL = re.compile(r"\s*(?P<measure>.+?)\s*(?P<sign><=|>=)\s*(?P<margin>[+-]?[0-9.]+)\s*(?P<unit>%?)\s*")
+_LOW = re.compile(
+    r"(^|_)(ms|latency|seconds|errors?|failures?|cost|abandon\w*|bounces?|zero_results?|延迟|错误)(_|$|/)"
+)
+_GUARDRAIL = re.compile(r"\s*(?P<measure>.+?)\s*(?P<sign><=|>=)\s*(?P<margin>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>%?)\s*")
 
 
 def ab_test(
@@ -63,16 +67,23 @@ def ab_test(
     if not treatments:
         raise UsageError(say("there is one variant only, {name!r}: nothing to compare it with", name=base))
     watched = {one.measure: one for one in held}
+    if named and named[0] in watched:
+        raise UsageError(
+            say(
+                "{name} is both the measure that decides and a guardrail: name another one first with -m", name=named[0]
+            )
+        )
     primary = next((name for name in data.measures if name not in watched), None)
     if primary is None:
         raise UsageError(say("every measure is a guardrail: name the one that decides with -m"))
-    lower = frozenset((*lower_is_better, *(one.measure for one in held if one.lower_is_better)))
+    lower = _find_lower(data.measures, lower_is_better, held)
     design = _Design(base, treatments, primary, watched, lower, rules)
     users_by = data.users()
     ratio = sample_ratio(list(users_by.values()), _shares(rules, data.variants))
     tests, daily = _tests(data, design), _days(data, design)
-    full = days if days is not None else (len(data.days) or None)
-    context = _Context(rules, ratio.pvalue < rules.ratio_alpha, sum(users_by.values()), full)
+    full = days if days is not None else _calendar_days(data.days)
+    context = _Context(rules, ratio.pvalue < rules.ratio_alpha, sum(users_by.values()), min(users_by.values()), full)
+    tests = _hold_back(tests, context)
     verdicts = tuple(_decide(one, [test for test in tests if test.treatment == one], context) for one in treatments)
     return ABTest(
         control=base,
@@ -109,6 +120,28 @@ def read_guardrail(text: str) -> Guardrail:
     return Guardrail(found["measure"], abs(margin) / (100 if share else 1), share, lower)
 
 
+def _find_lower(measures: Sequence[str], named: Iterable[str], held: Sequence[Guardrail]) -> frozenset[str]:
+    """Measures of which less is better: those named, those of such guardrails, and those whose names say so.
+
+    The output marks them, and says what is taken to be better the higher it is.
+    """
+    asked = list(named)
+    for name in asked:
+        if name not in measures:
+            raise UnknownName(say("measure"), name, measures)
+    usual = [name for name in measures if _LOW.search(name.casefold())]
+    high = {one.measure for one in held if not one.lower_is_better}
+    low = {one.measure for one in held if one.lower_is_better}
+    return frozenset((*asked, *low, *(name for name in usual if name not in high)))
+
+
+def _calendar_days(days: Sequence[str]) -> int | None:
+    """Days from the first to the last, both counted; None where the file has none."""
+    if not days:
+        return None
+    return (date.fromisoformat(days[-1]) - date.fromisoformat(days[0])).days + 1
+
+
 def _rules(rules: TrialRules | None, changes: dict[str, Any]) -> TrialRules:
     known = {entry.name for entry in fields(TrialRules)}
     for name in changes:
@@ -120,7 +153,9 @@ def _rules(rules: TrialRules | None, changes: dict[str, Any]) -> TrialRules:
 def _control(data: TrialData, named: str | None) -> str:
     if named is not None:
         if named not in data.variants:
-            raise UnknownName(say("variant"), named, data.variants)
+            raise UnknownName(
+                say("variant"), named, data.variants, hint=say("the variants are {names}", names=list(data.variants))
+            )
         return named
     usual = [name for name in data.variants if name.casefold() in {"control", "baseline", "对照", "对照组"}]
     if len(usual) == 1:
@@ -211,8 +246,8 @@ def _decide_lift(test: MeasureTest, adjusted: float, rules: TrialRules, tests: i
     if rules.sequential:
         always = _hold_always(found, rules, 1 - rules.alpha / tests)
         shown = always.excludes(0.0)
-    else:
-        always, shown = None, adjusted <= rules.alpha
+    else:  # a share's z test and its interval may disagree: both must show it
+        always, shown = None, adjusted <= rules.alpha and found.absolute.excludes(0.0)
     better = (found.absolute.estimate > 0) != test.lower_is_better
     outcome: LiftOutcome = "inconclusive" if not shown else "better" if better else "worse"
     return replace(test, adjusted=adjusted, always=always, outcome=outcome)
@@ -225,28 +260,48 @@ def _hold_always(found: Lift, rules: TrialRules, level: float) -> Interval:
 
 
 def _guard(test: MeasureTest, rule: Guardrail, rules: TrialRules) -> MeasureTest:
-    """Test on both sides, each at alpha, whether the loss is below or above its margin."""
-    sign = 1.0 if rule.lower_is_better else -1.0
-    factor = 1 + sign * rule.margin if rule.relative else 1.0
-    margin = None if test.lift.control is None else rule.margin * (abs(test.lift.control) if rule.relative else 1.0)
-    found = excess(test.lift, factor)
-    if found is None:
-        return replace(test, outcome="open", margin=margin)
-    estimate, error, df = found
-    loss = sign * estimate - (0.0 if rule.relative else rule.margin)  # beyond the margin
-    if rules.sequential:
-        always = confidence_sequence(
-            loss, error, n=sum(test.lift.n), confidence_level=1 - 2 * rules.alpha, tuning=rules.tuning
-        )
-        low, high = always.low, always.high
-    else:
-        from scipy.special import stdtrit
+    """Test on both sides, each at alpha, whether the loss is below or above its margin.
 
-        half = float(stdtrit(df, 1 - rules.alpha)) * error
-        low, high = loss - half, loss + half
-    assert low is not None and high is not None
+    A margin that is a share of the control's value means nothing where that value is not clear of 0.
+    """
+    sign, found = 1.0 if rule.lower_is_better else -1.0, test.lift
+    margin = None if found.control is None else rule.margin * (abs(found.control) if rule.relative else 1.0)
+    ends = _ends_beyond(found, 1 + sign * rule.margin if rule.relative else 1.0, rules)
+    if ends is None or margin is None or (rule.relative and not _is_clear(found)):
+        return replace(test, outcome="open", margin=margin)
+    spare = 0.0 if rule.relative else rule.margin
+    low, high = (end - spare for end in (ends if sign > 0 else (-ends[1], -ends[0])))  # of the loss beyond the margin
     outcome: LiftOutcome = "holds" if high < 0 else "broken" if low > 0 else "open"
     return replace(test, outcome=outcome, margin=margin)
+
+
+def _ends_beyond(found: Lift, factor: float, rules: TrialRules) -> tuple[float, float] | None:
+    """The interval of treatment - factor x control whose ends are each exceeded with probability alpha."""
+    from scipy.special import stdtrit
+
+    level = 1 - 2 * rules.alpha
+    estimate = excess(found, factor)
+    if rules.sequential:
+        if estimate is None:
+            return None
+        always = confidence_sequence(
+            estimate[0], estimate[1], n=sum(found.n), confidence_level=level, tuning=rules.tuning
+        )
+        assert always.low is not None and always.high is not None
+        return always.low, always.high
+    if found.method == "newcombe" and found.control is not None:
+        share = share_excess(found, factor, confidence_level=level)
+        assert share.low is not None and share.high is not None
+        return share.low, share.high
+    if estimate is None:
+        return None
+    half = float(stdtrit(estimate[2], 1 - rules.alpha)) * estimate[1]
+    return estimate[0] - half, estimate[0] + half
+
+
+def _is_clear(found: Lift) -> bool:
+    """Say whether the control's value is above 0 by three standard errors."""
+    return found.control is not None and found.errors is not None and found.control > 3 * found.errors[0]
 
 
 # Days -----------------------------------------------------------------------------------------------------------------
@@ -257,9 +312,17 @@ def _days(data: TrialData, design: _Design) -> tuple[TrialDay, ...]:
     found = []
     for day in data.days:
         users = data.users(day)
-        lifts = {one: made.absolute for one, made in _lifts(data, design, design.primary, until=day).items()}
+        made = _lifts(data, design, design.primary, until=day)
+        lifts = {one: _by_day(found, design) for one, found in made.items()}
         found.append(TrialDay(day, users, sample_ratio(list(users.values()), shares).pvalue, lifts))
     return tuple(found)
+
+
+def _by_day(found: Lift, design: _Design) -> Interval:
+    """The lift up to a day, with the interval that holds at every look where the test is sequential."""
+    if not design.rules.sequential or found.pvalue is None or found.absolute.estimate is None:
+        return found.absolute
+    return _hold_always(found, design.rules, 1 - design.rules.alpha / len(design.treatments))
 
 
 # The decision ---------------------------------------------------------------------------------------------------------
@@ -272,6 +335,7 @@ class _Context:
     rules: TrialRules
     mismatch: bool
     users: int
+    smallest: int
     days: int | None
 
     def waits(self) -> list[str]:
@@ -282,30 +346,36 @@ class _Context:
             found.append(say("ab.early", users=self.users, planned=rules.planned))
         if self.days is not None and self.days < rules.least_days:
             found.append(say("ab.short", days=self.days, least=rules.least_days))
+        if self.smallest < rules.least_users:
+            found.append(say("ab.few", users=self.smallest, least=rules.least_users))
         return found
 
 
+def _hold_back(tests: tuple[MeasureTest, ...], context: _Context) -> tuple[MeasureTest, ...]:
+    """Say nothing of better or worse while a test of fixed size is too young for a verdict."""
+    if context.rules.sequential or not context.waits():
+        return tests
+    return tuple(one if one.role == "guardrail" else replace(one, outcome="waiting") for one in tests)
+
+
 def _decide(treatment: str, tests: Sequence[MeasureTest], context: _Context) -> TrialVerdict:
+    if context.mismatch:
+        return TrialVerdict(treatment, "invalid", (say("ab.mismatch"),))
     primary = next(test for test in tests if test.role == "primary")
     broken = [test.measure for test in tests if test.outcome == "broken"]
-    open_ = [test.measure for test in tests if test.outcome == "open"]
-    reasons = [say(f"ab.primary_{primary.outcome}", measure=primary.measure)]
-    reasons += [say("ab.guardrail_broken", measure=name) for name in broken]
-    reasons += [say("ab.guardrail_open", measure=name) for name in open_]
-    waits = context.waits()
-    decision: TrialDecision
-    if context.mismatch:
-        return TrialVerdict(treatment, "invalid", (say("ab.mismatch"), *reasons))
-    harmful = primary.outcome == "worse" or bool(broken)
+    undecided = [test.measure for test in tests if test.outcome == "open"]
+    guards = [say("ab.guardrail_broken", measure=name) for name in broken]
+    guards += [say("ab.guardrail_open", measure=name) for name in undecided]
+    waits, harmful = context.waits(), primary.outcome == "worse" or bool(broken)
     if waits and not (context.rules.sequential and harmful):
-        return TrialVerdict(treatment, "keep_running", (*waits, *reasons[1:]))
-    if harmful:
-        decision = "do_not_ship"
-    elif primary.outcome == "better":
-        decision = "keep_running" if open_ else "ship"
-    else:
-        decision = "keep_running" if context.rules.sequential else "do_not_ship"
-    return TrialVerdict(treatment, decision, tuple(reasons))
+        return TrialVerdict(treatment, "keep_running", (*waits, *guards))
+    reasons = (say(f"ab.primary_{primary.outcome}", measure=primary.measure), *guards)
+    better = primary.outcome == "better" and not undecided
+    open_ended = context.rules.sequential and not harmful
+    decision: TrialDecision = (
+        "do_not_ship" if harmful else "ship" if better else "keep_running" if open_ended else "do_not_ship"
+    )
+    return TrialVerdict(treatment, decision, reasons)
 
 
 def _warnings(
@@ -328,8 +398,12 @@ def _warnings(
     if odd:
         found.append(say("ab.odd_days", days=odd))
     high = [
-        test for test in tests if (test.lift.relative.estimate or 0.0) > rules.suspicious and test.outcome == "better"
-    ]
+        test for test in tests
+        if abs(test.lift.relative.estimate or 0.0) > rules.suspicious and test.outcome == "better"
+    ]  # fmt: skip
     found += [say("ab.suspicious", measure=test.measure, lift=test.lift.relative.estimate) for test in high]
     found += [say("ab.corrected", measure=name) for name in data.corrected]
+    found += [say("ab.not_corrected", measure=name) for name in data.uncorrected]
+    plain = [name for name in data.measures if not any(t.lower_is_better for t in tests if t.measure == name)]
+    found += [say("ab.higher", measures=plain)] if plain else []
     return tuple(found)

@@ -43,8 +43,8 @@ class TrialData:
     """What is known of a test before anything is decided.
 
     `daily` has the arms by day, measure and variant, of the users who came in on that day; a file without days has one
-    day without a name. `corrected` names the measures that have a covariate, `shares` those that are 0 or 1 for every
-    user. `files` are the paths it came from.
+    day without a name. `corrected` names the measures that have a covariate, `uncorrected` ratios of which only one
+    part has one, `shares` what is 0 or 1 for every user. `file` is where it came from.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]
@@ -52,6 +52,7 @@ class TrialData:
     shares: tuple[str, ...] = ()
     file: str = ""
     variants: tuple[str, ...] = field(default=())
+    uncorrected: tuple[str, ...] = ()
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -99,10 +100,14 @@ def read_trial(given: Any, measures: Sequence[str] = (), *, cuped: bool = True, 
     frame = frame.with_columns(
         (pl.lit("") if day is None else pl.col(day).cast(pl.String).str.slice(0, 10)).alias(_DAY)
     )
+    if day is not None:
+        _check_days(frame, day, label)
     _check_variants(frame, label)
     is_arms = {"n", "sum", "measure"} <= set(frame.columns)
     found = (_arms_of_sums if is_arms else _arms_of_users)(frame, list(measures), label, cuped=cuped)
     names = tuple(frame[_VARIANT].unique(maintain_order=True).to_list())
+    if is_arms:
+        _check_users(found, names, label)
     measured = list(next(iter(found.values())))
     pooled = TrialData(found, file=label, variants=names)
     return TrialData(
@@ -111,7 +116,14 @@ def read_trial(given: Any, measures: Sequence[str] = (), *, cuped: bool = True, 
         tuple(m for m in measured if all(_is_share(arm) for arm in pooled.arms(m).values())),
         label,
         names,
+        tuple(m for m in measured if cuped and _is_half_known(m, frame.columns)),
     )
+
+
+def _is_half_known(measure: str, known: Sequence[str]) -> bool:
+    """Say whether only one part of a ratio has a column of before the test."""
+    ratio = _RATIO.fullmatch(measure) if measure not in known else None
+    return ratio is not None and (f"{ratio['above']}{BEFORE}" in known) != (f"{ratio['below']}{BEFORE}" in known)
 
 
 _VARIANT, _DAY = "variant ", "day "  # with a blank: no column of a file is called so
@@ -126,6 +138,18 @@ def _frame(given: Any) -> tuple[pl.DataFrame, str]:
     if found is None:
         raise UsageError(say("give a file or a frame of users or arms, not {kind}", kind=type(given).__name__))
     return found, ""
+
+
+def _check_days(frame: pl.DataFrame, name: str, label: str) -> None:
+    """Refuse days that are not written as 2026-11-18: others cannot be counted, nor put in order."""
+    days = frame[_DAY].str.to_date("%Y-%m-%d", strict=False)
+    if days.null_count():
+        odd = frame[_DAY].filter(days.is_null())[0]
+        raise InputError(
+            say("{name}: {value} is not a day", name=excerpt(name), value=excerpt(str(odd))),
+            path=label or None,
+            hint=say("write days as 2026-11-18, or rename the column"),
+        )
 
 
 def _check_variants(frame: pl.DataFrame, label: str) -> None:
@@ -262,7 +286,8 @@ def _refuse_repeated(frame: pl.DataFrame, user: str, label: str) -> None:
 def _arms_of_sums(
     frame: pl.DataFrame, measures: list[str], label: str, *, cuped: bool
 ) -> dict[str, dict[str, dict[str, Arm]]]:
-    rows = list(enumerate(frame.sort(_DAY, maintain_order=True).iter_rows(named=True), 2))
+    numbered = frame.with_row_index("line ", offset=2).sort(_DAY, maintain_order=True)
+    rows = [(row["line "], row) for row in numbered.iter_rows(named=True)]
     known = list(dict.fromkeys(str(row["measure"]) for _, row in rows))
     for name in measures:
         if name not in known:
@@ -283,6 +308,28 @@ def _arms_of_sums(
             raise InputError(text, path=label or None, line=line)
         arms[row[_VARIANT]] = _arm_of_sums(row, label, line, cuped=cuped)
     return found
+
+
+def _check_users(found: dict[str, dict[str, dict[str, Arm]]], variants: Sequence[str], label: str) -> None:
+    """Refuse sums in which a measure lacks a variant, or counts other users than the others do."""
+    for measures in found.values():
+        for measure, arms in measures.items():
+            lacking = [name for name in variants if name not in arms]
+            if lacking:
+                text = say("{measure} has no row of {variant}", measure=measure, variant=lacking[0])
+                raise InputError(text, path=label or None)
+        for name in variants:
+            counts = {measure: arms[name].n for measure, arms in measures.items()}
+            if len(set(counts.values())) > 1:
+                few, many = min(counts, key=counts.__getitem__), max(counts, key=counts.__getitem__)
+                raise InputError(
+                    say(
+                        "{variant}: {few} counts {n:,} users, {many} {other:,}",
+                        variant=name, few=few, n=counts[few], many=many, other=counts[many],
+                    ),
+                    path=label or None,
+                    hint=say("every assigned user counts in every measure: those who did nothing with 0"),
+                )  # fmt: skip
 
 
 def _arm_of_sums(row: dict[str, Any], label: str, line: int, *, cuped: bool) -> Arm:

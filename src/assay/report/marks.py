@@ -19,6 +19,7 @@ _TONES: dict[str, Tone] = {
     "kept": "good", "behind": "bad", "over": "bad",
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
+    "ship": "good", "do_not_ship": "bad", "keep_running": "warn", "invalid": "bad", "holds": "good", "broken": "bad",
     "shown": "good",
 }  # fmt: skip
 

@@ -16,7 +16,7 @@ from assay.stats.multiplicity import Correction
 from assay.stats.trials import SampleRatio
 
 Role = Literal["primary", "secondary", "guardrail"]
-LiftOutcome = Literal["better", "worse", "inconclusive", "holds", "broken", "open"]
+LiftOutcome = Literal["better", "worse", "inconclusive", "waiting", "holds", "broken", "open"]
 TrialDecision = Literal["ship", "do_not_ship", "keep_running", "invalid"]
 
 
@@ -27,6 +27,7 @@ class TrialRules:
     `planned` is the number of users, in all variants together, at which the test ends: before it there is no verdict,
     unless the test is `sequential`, whose intervals hold at every look and are tightest near `tuning` users. `shares`
     are those of the variants as planned, equal ones unless given. A lift above `suspicious` asks for a second look.
+    Arms of fewer than `least_users` get no verdict.
     """
 
     alpha: float = 0.05
@@ -38,6 +39,7 @@ class TrialRules:
     least_days: int = 7
     ratio_alpha: float = 0.001
     suspicious: float = 0.2
+    least_users: int = 50
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004
@@ -64,7 +66,7 @@ class MeasureTest:
 
     `adjusted` is the p corrected for its family; `always` the interval that holds at every look, of a sequential test.
     A guardrail holds where its loss is surely below `margin` (in the measure's own unit), is broken where it is surely
-    above it, and is open otherwise. `missing` counts users without a value, who count as 0.
+    above it, and is open otherwise. A measure is waiting while the test is too young for any verdict.
     """
 
     measure: str
@@ -120,8 +122,9 @@ class ABTest(Record):
 
     @property
     def decision(self) -> TrialDecision:
-        """The verdict of the first treatment."""
-        return self.verdicts[0].decision
+        """What follows from all treatments: ship if one may be, keep running if one needs it, else the first one's."""
+        found = [one.decision for one in self.verdicts]
+        return next((one for one in ("ship", "keep_running") if one in found), found[0])
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per treatment and measure."""

@@ -9,7 +9,18 @@ from assay.stats.agreement import (
     krippendorff_alpha,
     spearman,
 )
-from assay.stats.arms import Arm, Lift, arm_from_sums, arm_of, excess, lift, pool_arms, share_lift, user_deviation
+from assay.stats.arms import (
+    Arm,
+    Lift,
+    arm_from_sums,
+    arm_of,
+    excess,
+    lift,
+    pool_arms,
+    share_excess,
+    share_lift,
+    user_deviation,
+)
 from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
@@ -107,6 +118,7 @@ __all__ = [
     "relative_interval",
     "sample_ratio",
     "sample_size",
+    "share_excess",
     "share_lift",
     "sign_flip",
     "sign_test",

@@ -270,6 +270,25 @@ def excess(found: Lift, factor: float = 1.0) -> tuple[float, float, float] | Non
     return found.treatment - factor * found.control, math.sqrt(old + new), _welch(old, new, found.n)
 
 
+def share_excess(found: Lift, factor: float = 1.0, *, confidence_level: float = 0.95) -> Interval:
+    """How far a share of the treatment is above `factor` times that of the control, by Wilson's limits of both.
+
+    Both limits are put together as Newcombe does (MOVER), so that it holds for shares near 0 and 1.
+    """
+    assert found.control is not None and found.treatment is not None
+    (n, m), level = found.n, confidence_level
+    old, new = (
+        proportion_interval(round(share * of), of, confidence_level=level)
+        for share, of in ((found.control, n), (found.treatment, m))
+    )
+    assert old.low is not None and old.high is not None and new.low is not None and new.high is not None
+    p, q = found.control, found.treatment
+    d = q - factor * p
+    low = d - math.hypot(q - new.low, factor * (old.high - p))
+    high = d + math.hypot(new.high - q, factor * (p - old.low))
+    return Interval(d, low, high, level, "newcombe", n + m)
+
+
 def share_lift(control: tuple[int, int], treatment: tuple[int, int], *, confidence_level: float = 0.95) -> Lift:
     """Lift of a share of users from (successes, users): Newcombe's interval and the z test of equal shares.
 

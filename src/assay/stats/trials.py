@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _MOST = 2.0**60
+LEAST_TUNING = 1000  # with fewer users the sequence is too short for its asymptotics
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,10 @@ def confidence_sequence(
     (Waudby-Smith et al. 2021).
     """
     check_share(confidence_level, "confidence_level")
-    if n < 1 or tuning < 1:
-        raise UsageError(say("a confidence sequence needs at least one user and a tuning of 1 or more"))
+    if n < 1 or tuning < LEAST_TUNING:
+        raise UsageError(
+            say("a confidence sequence needs at least one user and a tuning of {least:,} or more", least=LEAST_TUNING)
+        )
     a = 1 - confidence_level
     rho2 = (-2 * math.log(a) + math.log(1 - 2 * math.log(a))) / tuning
     s2 = n * standard_error**2
@@ -98,7 +101,8 @@ def trial_power(
     errors = deviation**2 / control, deviation**2 / treatment
     df = sum(errors) ** 2 / (errors[0] ** 2 / (control - 1) + errors[1] ** 2 / (treatment - 1))
     away, bound = abs(lift) / math.sqrt(sum(errors)), float(stdtrit(df, 1 - alpha / tails))
-    above = 1 - float(nctdtr(df, away, bound))
+    below_bound = float(nctdtr(df, away, bound))
+    above = 1.0 if math.isnan(below_bound) else 1 - below_bound  # a lift so large that the distribution overflows
     below = float(nctdtr(df, away, -bound)) if tails > 1 else 0.0
     return above + (0.0 if math.isnan(below) else below)
 

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 
 def line(found: ABTest) -> Verdict:
-    """The decision on the first treatment."""
-    return _sentence(found.verdicts[0])
+    """The decision on every treatment."""
+    first, *more = [_sentence(one) for one in found.verdicts]
+    text = first.text
+    for one in more:
+        text = say("text.then", first=text, second=one.text)
+    return Verdict(text, tone(found.decision))
 
 
 def table(found: ABTest) -> list[Block]:
@@ -47,15 +51,14 @@ def lifts(found: ABTest) -> Table:
     """One row per treatment and measure."""
     interval = say("column.interval", level=1 - found.rules.alpha)
     headers = (
-        *(say(f"column.{name}") for name in ("treatment", "measure", "role", "control", "treated", "lift")),
+        *(say(f"column.{name}") for name in ("treatment", "measure", "outcome", "role", "control", "treated", "lift")),
         interval,
         say("column.relative"),
         interval,
         say("column.p"),
         say("column.p_corrected", name=say(f"correction.{found.rules.correction}")),
-        say("column.outcome"),
     )
-    return Table(headers, tuple(_row(test) for test in found.tests), names=3, texts=(11,))
+    return Table(headers, tuple(_row(test) for test in found.tests), names=4)
 
 
 def trial_rows(found: ABTest) -> Table:
@@ -74,16 +77,16 @@ def _row(test: MeasureTest) -> tuple[str | Cell, ...]:
     return (
         test.treatment,
         say("ab.lower", measure=test.measure) if test.lower_is_better else test.measure,
+        Cell(say(f"ab.outcome_{test.outcome}"), tone=tone(test.outcome)),
         say(f"ab.role_{test.role}"),
         number(one.control),
         number(one.treatment),
         number(one.absolute.estimate, signed=True),
         between(shown, signed=True),
         percent(one.relative.estimate, signed=True),
-        between(one.relative, signed=True, percent=True),
-        pvalue(one.pvalue),
-        pvalue(test.adjusted),
-        Cell(say(f"ab.outcome_{test.outcome}"), tone=tone(test.outcome)),
+        "" if test.always else between(one.relative, signed=True, percent=True),
+        "" if test.always or test.role == "guardrail" else pvalue(one.pvalue),
+        "" if test.always else pvalue(test.adjusted),
     )
 
 

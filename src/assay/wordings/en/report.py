@@ -144,6 +144,8 @@ TEXTS = {
     "page.made_of": "Made by assay {version} from {files}, measured on {days}.",
     "page.reranker": "Reranker",
     "page.gates": "Gates",
+    "page.ab_test": "A/B test",
+    "page.ab_plan": "Plan of an A/B test",
     "page.calibration": "Judge against people",
     "page.validation": "Scores against people",
     "page.judging": "Judging",

@@ -144,6 +144,8 @@ TEXTS = {
     "page.made_of": "由 assay {version} 根据 {files} 生成，测量日期 {days}。",
     "page.reranker": "重排器",
     "page.gates": "质量门禁",
+    "page.ab_test": "A/B 实验",
+    "page.ab_plan": "A/B 实验规划",
     "page.calibration": "评审模型与人工标注",
     "page.validation": "分数与人工标注",
     "page.judging": "评审",

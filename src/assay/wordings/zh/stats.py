@@ -51,7 +51,7 @@ TEXTS: dict[str, str] = {
     "the sum of {first} x {second} is missing": "缺少 {first} × {second} 之和",
     "the sums do not fit together: a sum of squares is too small for its sum": "这些合计互相矛盾：平方和相对于合计过小",
     "give one share above 0 for each of the {n} arms": "请为 {n} 个实验组各给出一个大于 0 的占比",
-    "a confidence sequence needs at least one user and a tuning of 1 or more": "置信序列至少需要一个用户，且 tuning 不小于 1",
+    "a confidence sequence needs at least one user and a tuning of {least:,} or more": "置信序列至少需要一个用户，且 tuning 不小于 {least:,}",
     "a lift of 0 cannot be shown by any number of users": "提升为 0 时，多少用户都无法证明",
     "the deviation of users and the ratio of the arms must be above 0": "用户间标准差与两组人数之比都必须大于 0",
 }
