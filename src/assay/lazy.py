@@ -1,4 +1,4 @@
-"""What is imported when it is first used: Polars, and the functions that the package shows to its users.
+"""Import on first use: Polars, and the public functions of the package.
 
 Polars takes longer to import than most runs take to be evaluated, which needs none of it.
 """
@@ -13,11 +13,11 @@ __all__ = ["pl", "public"]
 
 
 class _LazyModule(ModuleType):
-    """Stands for a module until somebody asks for something in it."""
+    """A stand-in for a module, which is imported on first use."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(importlib.import_module(self.__name__), name)
-        setattr(self, name, found)  # the next time, nobody asks here
+        setattr(self, name, found)  # the next time, this is not called
         return found
 
 

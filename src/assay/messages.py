@@ -116,7 +116,7 @@ def word(family: str, name: str) -> str:
 
 
 def is_known(key: object) -> bool:
-    """Whether a message with this key, or this English, exists."""
+    """Return whether a message with this key, or this English, exists."""
     return isinstance(key, str) and (key in texts("en") or key in texts("zh"))
 
 

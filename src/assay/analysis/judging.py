@@ -51,7 +51,7 @@ def choose_pairs(
     pairs: Iterable[Any] | Place, *, queries: Texts | Queries | None = None, documents: Texts | None = None,
     known: Any = None,
 ) -> list[Pair]:  # fmt: skip
-    """Find out what to judge: pairs with their texts, less those that are known already."""
+    """Collect the pairs to judge with their texts, without those that have a grade already."""
     found = _with_texts(pairs, queries, documents)
     if known is not None:
         judged = as_judgments(known)
@@ -147,7 +147,7 @@ def estimate_judging(
     weighted: bool = False,
     max_chars: int = 20_000,
 ) -> JudgingPlan:
-    """Say what `judge_pairs` would take of each judge, a client of a server, without asking any.
+    """Estimate what `judge_pairs` would cost with each judge, without sending any request.
 
     >>> import assay
     >>> from assay.llm import Client

@@ -43,7 +43,7 @@ def stage_target(text: str) -> Callable[[str, Sequence[str]], object]:
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """Read KEY=VALUE as a TOML file would; what is no TOML value is a text."""
+    """Read KEY=VALUE as a TOML file would; anything that is not a TOML value is a string."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(say("{text!r}: expected KEY=VALUE, as in rerank:embedding,embedder=minilm", text=text))

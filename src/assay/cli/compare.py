@@ -73,7 +73,7 @@ class Planning:
 
     @property
     def asked(self) -> bool:
-        """Say whether a plan is asked for."""
+        """Return whether a plan is asked for."""
         return self.plan is not None or self.n is not None
 
 

@@ -1,4 +1,4 @@
-"""How much of a file is believed: bounds on what a small file can make of itself in memory, each with its reason.
+"""Limits on how much memory a small file may use once it is read, each with its reason.
 
 A bomb is a file that costs far more to read than to write: a gzip file that unpacks to a thousand times its size, a
 table of a million columns, a key of twenty thousand dots. None of the bounds is on the size of honest data: what is
@@ -19,7 +19,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Limit:
-    """A bound with the environment variable that moves it."""
+    """A limit, with the environment variable that changes it."""
 
     variable: str
     usual: int
@@ -37,7 +37,7 @@ class Limit:
         return int(told)
 
     def refuse(self, message: str, path: str, *, line: int | None = None) -> InputError:
-        """The error of a file beyond the bound: what it is, and how the bound is moved."""
+        """The error for a file beyond the limit: what the limit is, and how to raise it."""
         hint = say(
             "if the file is what it should be, set {variable} above {value}", variable=self.variable, value=self.value
         )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """One row for each judged (query, document), ordered by query and document; `sizes` tells the rows of a query."""
+    """One row for each judged (query, document), ordered by both; `sizes` counts the rows of each query."""
 
     queries: list[str]
     sizes: Ints

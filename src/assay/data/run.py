@@ -70,7 +70,7 @@ class Run:
 
     @property
     def has_chunks(self) -> bool:
-        """Say whether rows name a chunk besides its document; only tables can."""
+        """Return whether rows name a chunk besides its document; only tables can."""
         return not isinstance(self.rows, Pieces) and "chunk_id" in self.rows.columns
 
     def __len__(self) -> int:

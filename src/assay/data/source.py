@@ -27,7 +27,7 @@ class Source:
 
     @property
     def portable(self) -> str:
-        """The path as it can be handed on: below the current folder, else the name of the file alone."""
+        """The path to show to others: relative if below the current folder, else the name of the file alone."""
         if self.path is None or not Path(self.label).is_absolute():
             return self.label
         below = os.path.relpath(self.label)

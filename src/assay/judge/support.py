@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("question", "contexts", "statements", "count", "numbers", "mark")
 VERDICTS = {"yes": 1.0, "partly": 0.5, "no": 0.0}
-# Words that judges use for the verdicts in spite of the list that they are given.
+# Words that judges use for the verdicts although they are given a list.
 _SPELLINGS = {
     **dict.fromkeys(
         ("true", "y", "supported", "fully supported", "entailed", "full", "fully", "是", "是的", "对", "能",

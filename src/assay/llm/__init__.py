@@ -25,7 +25,7 @@ Whom we talk to, and for how much
 What was paid for
     cache        answers by their question, shared by threads, processes and clients
     store        its file
-    claims       who is asking what, so that nobody else pays for it
+    claims       which questions are being asked, so that none is paid for twice
     upkeep       looking after the file
 
 >>> from assay.llm import Client, Request

@@ -50,7 +50,7 @@ class Ledger:
         return await answer
 
     def settle(self, held: float, *, spent: float = 0.0, possible: float = 0.0) -> None:
-        """Return what was set aside, less what it cost."""
+        """Release what was set aside, and add what the call cost."""
         self._holders -= 1
         self.held = self.held - held if self._holders else 0.0
         self.spent += spent
@@ -58,7 +58,7 @@ class Ledger:
         self._serve()
 
     def forget_calls(self) -> None:
-        """Let go of what was set aside for calls that are not this process's any more."""
+        """Release what was set aside for calls that no longer belong to this process."""
         self.held, self._holders = 0.0, 0
         self._waiting.clear()
 

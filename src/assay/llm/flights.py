@@ -128,7 +128,7 @@ class Flight:
 
     @property
     def is_wanted(self) -> bool:
-        """Say whether anybody still waits."""
+        """Return whether anybody still waits."""
         return bool(self.waiters)
 
     def tell(self, reply: Reply) -> None:

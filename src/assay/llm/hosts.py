@@ -94,12 +94,12 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Say whether the server is this machine."""
+        """Return whether the server is this machine."""
         return is_loopback(self.host)
 
     @property
     def is_private(self) -> bool:
-        """Say whether the server stands in a network of one's own, as far as its name tells."""
+        """Return whether the server stands in a network of one's own, as far as its name tells."""
         try:
             return ipaddress.ip_address(self.host).is_private
         except ValueError:
@@ -114,7 +114,7 @@ class Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host name or number means this machine."""
+    """Return whether a host name or number means this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

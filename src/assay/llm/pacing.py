@@ -176,7 +176,7 @@ class Pacer:
 
     @property
     def counts_tokens(self) -> bool:
-        """Say whether tokens are limited."""
+        """Return whether tokens are limited."""
         return self._tokens is not None
 
     def used(self, spot: Reservation, tokens: float) -> None:

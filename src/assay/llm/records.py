@@ -211,7 +211,7 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Say whether there is an answer."""
+        """Return whether there is an answer."""
         return self.status == "ok"
 
 

@@ -101,7 +101,7 @@ def connect_any(path: Path, *, patience: float) -> tuple[sqlite3.Connection, boo
 
 
 def unwritable(error: Exception) -> bool:
-    """Whether an error says that the file, its folder or its disk does not take more; it may still be read."""
+    """Return whether an error says that the file, its folder or its disk does not take more; it may still be read."""
     if isinstance(error, sqlite3.Error):
         return code_of(error) in _UNWRITABLE
     return isinstance(error, OSError) and error.errno in _DENIED

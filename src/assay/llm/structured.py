@@ -205,7 +205,7 @@ def _has_a_name_twice(value: Any) -> bool:
 
 
 def _is_copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Sequence[str]) -> bool:
-    """Say whether a sealed object stands in what was given.
+    """Return whether a sealed object stands in what was given.
 
     Only one with free words beside a verdict can be known for a copy: numbers, words of a list and bare labels are the
     same in an example, in a document and in an honest answer.
@@ -223,7 +223,7 @@ def _is_copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Seq
 
 
 def _has_words(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value holds words that its schema does not list."""
+    """Return whether a value holds words that its schema does not list."""
     if isinstance(value, str):
         return bool(value.strip()) and "enum" not in schema and "const" not in schema
     if isinstance(value, dict):

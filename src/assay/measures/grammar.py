@@ -141,7 +141,7 @@ def parse(text: str | Measure | os.PathLike[str]) -> Measure:
 
 
 def is_rubric(text: object) -> bool:
-    """Say whether what is asked for is a rubric: a file that ends in .md."""
+    """Return whether what is asked for is a rubric: a file that ends in .md."""
     return isinstance(text, (str, os.PathLike)) and os.fspath(text).strip().lower().endswith(".md")
 
 
@@ -343,7 +343,7 @@ def _arguments(text: str, source: str) -> dict[str, Any]:
 
 
 def _is_dcg(values: dict[str, Any]) -> bool:
-    """Tell whether ir_measures' dcg='exp-log2' (or 'log2') names the gain."""
+    """Return whether ir_measures' dcg='exp-log2' (or 'log2') names the gain."""
     return isinstance(values.get("dcg"), str) and values["dcg"] in {"log2", "exp-log2"}
 
 

@@ -286,7 +286,7 @@ class Measure:
 
     @property
     def needs_method(self) -> bool:
-        """Say whether some method has to find something out before this can be computed."""
+        """Return whether some method has to find something out before this can be computed."""
         return bool(self.pieces) or self.criterion is not None
 
     def value(self, case: Case) -> float | Blank:

@@ -43,7 +43,7 @@ class StepCase:
         return sum(grade >= self.threshold for grade in self.grades.values())
 
     def is_relevant(self, doc: RankedDocument) -> bool:
-        """Say whether a document was judged to be relevant."""
+        """Return whether a document was judged to be relevant."""
         return doc.grade is not None and doc.grade >= self.threshold
 
 

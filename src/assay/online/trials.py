@@ -150,7 +150,7 @@ def _check_variants(frame: pl.DataFrame, label: str) -> None:
 
 
 def _is_share(arm: Arm) -> bool:
-    """Say whether every user's value is 0 or 1, as the variance tells."""
+    """Return whether every user's value is 0 or 1, as the variance tells."""
     if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.n < 2:  # noqa: PLR2004
         return False
     mean, hits = arm.means[0], arm.n * arm.means[0]

@@ -46,7 +46,7 @@ class Timed(Generic[T]):
 
     @property
     def remote(self) -> bool:
-        """Say whether a server was asked."""
+        """Return whether a server was asked."""
         return self.account.replies > 0
 
     def spent(self, told: Scored | Answered | None = None) -> dict[str, Any]:

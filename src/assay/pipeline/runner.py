@@ -78,7 +78,7 @@ class Execution:
 
     @property
     def done(self) -> bool:
-        """Say whether it ran to its end."""
+        """Return whether it ran to its end."""
         return self.run is not None
 
 

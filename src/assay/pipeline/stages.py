@@ -208,12 +208,12 @@ def method(stage: Stage, name: str) -> Callable[[Callable[..., Any]], Callable[.
 
 
 def is_plugin(name: str) -> bool:
-    """Say whether a method is a user's own: module:callable, or the address of an endpoint."""
+    """Return whether a method is a user's own: module:callable, or the address of an endpoint."""
     return ":" in name
 
 
 def takes(stage: Stage, name: str, parameter: str) -> bool:
-    """Say whether a method has a parameter; a user's own takes any."""
+    """Return whether a method has a parameter; a user's own takes any."""
     return is_plugin(name) or parameter in find(stage, name).parameters
 
 

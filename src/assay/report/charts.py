@@ -49,7 +49,7 @@ def png(chart: Chart, lang: Lang = "en", *, scale: float = 2.0) -> bytes:
 
 
 def draws_chinese() -> bool:
-    """Find out whether two Chinese characters look different: without a font, both are the same box or nothing."""
+    """Return whether two Chinese characters look different: without a font, both are the same box or nothing."""
     convert = _converter()
     frame = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'

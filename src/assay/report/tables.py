@@ -38,7 +38,7 @@ class Table:
     texts: tuple[int, ...] = ()
 
     def is_text(self, column: int) -> bool:
-        """Say whether a column holds words."""
+        """Return whether a column holds words."""
         return column < self.names or column in self.texts
 
     def transpose(self) -> Table:

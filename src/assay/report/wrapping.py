@@ -23,7 +23,7 @@ def width(text: str) -> int:
 
 
 def has_chinese(text: str) -> bool:
-    """Say whether any of a text is Chinese."""
+    """Return whether any of a text is Chinese."""
     return re.search(f"[{_HAN}]", text) is not None
 
 

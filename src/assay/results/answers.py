@@ -59,7 +59,7 @@ class JudgedSample:
 
     @property
     def fine(self) -> bool | None:
-        """Say whether nothing went wrong; None where no stage is known."""
+        """Return whether nothing went wrong; None where no stage is known."""
         return None if self.stage is None else self.stage in FINE_STAGES
 
     def words_of(self, part: Statement) -> str:

@@ -116,7 +116,7 @@ class Load:
 
     @property
     def keeps_up(self) -> bool:
-        """Say whether calls are not shown to pile up; a closed loop offers no more than is served."""
+        """Return whether calls are not shown to pile up; a closed loop offers no more than is served."""
         if self.pace is not None:
             return self.pace.decision != "behind"
         return self.rate is None or self.throughput_qps >= self.rate * KEEPS_UP  # files of earlier versions
@@ -200,17 +200,17 @@ class Bench(Record):
 
     @property
     def has_candidates(self) -> bool:
-        """Say whether calls had candidates to rank."""
+        """Return whether calls had candidates to rank."""
         return any(load.candidates is not None for load in self.loads)
 
     @property
     def has_rates(self) -> bool:
-        """Say whether calls were offered at a rate, in an open loop."""
+        """Return whether calls were offered at a rate, in an open loop."""
         return any(load.rate is not None for load in self.loads)
 
     @property
     def has_streams(self) -> bool:
-        """Say whether answers came token by token."""
+        """Return whether answers came token by token."""
         return any(load.streaming is not None for load in self.loads)
 
     def status_of(self, load: Load) -> LoadStatus:

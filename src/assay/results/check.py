@@ -51,7 +51,7 @@ class InputCheck(Record):
 
     @property
     def clean(self) -> bool:
-        """Say whether nothing was found."""
+        """Return whether nothing was found."""
         return not self.findings
 
     def to_rows(self) -> list[dict[str, Value]]:

@@ -140,7 +140,7 @@ class Contrast:
 
     @property
     def unchanged(self) -> bool:
-        """Say whether no query differs."""
+        """Return whether no query differs."""
         return not self.wins and not self.losses
 
     def turned_by_correction(self, alpha: float) -> bool:
@@ -166,7 +166,7 @@ class Contrast:
         return "unchanged_equivalent" if self.verdict == "equivalent" else "unchanged_inconclusive"
 
     def is_within(self, smallest: float) -> bool:
-        """Say whether the whole interval lies below the smallest difference that matters."""
+        """Return whether the whole interval lies below the smallest difference that matters."""
         low, high = self.difference.low, self.difference.high
         return low is not None and high is not None and -smallest < low and high < smallest
 
@@ -204,7 +204,7 @@ class Likeness:
 
     @property
     def reranks(self) -> bool:
-        """Say whether the system only orders the baseline's documents anew."""
+        """Return whether the system only orders the baseline's documents anew."""
         return self.from_candidates == 1.0
 
 
@@ -272,12 +272,12 @@ class Comparison(Record):
 
     @property
     def weighted(self) -> bool:
-        """Say whether queries have weights."""
+        """Return whether queries have weights."""
         return self.weight is not None
 
     @property
     def exact(self) -> bool:
-        """Say whether nothing in it hangs on random resamples."""
+        """Return whether nothing in it hangs on random resamples."""
         return self.rules.interval != "bca" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
 
     @property

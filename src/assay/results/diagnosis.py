@@ -36,12 +36,12 @@ class TargetCheck:
 
     @property
     def missed(self) -> bool:
-        """Say whether the value was measured and does not reach the target."""
+        """Return whether the value was measured and does not reach the target."""
         return self.status in {"low", "high"}
 
     @property
     def reached(self) -> bool:
-        """Say whether the value surely reaches the target."""
+        """Return whether the value surely reaches the target."""
         return self.status in {"ok", "excellent"}
 
 

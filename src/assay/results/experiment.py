@@ -1,4 +1,4 @@
-"""What came out of an experiment: one row per combination with quality, time, money, and which one to take."""
+"""Evaluate an experiment: one row per combination with quality, time and money, and which one to choose."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Row:
 
     @property
     def done(self) -> bool:
-        """Say whether it ran to its end."""
+        """Return whether it ran to its end."""
         return self.status == "done"
 
     def price(self, cost: Literal["latency", "money"]) -> float | None:

@@ -85,12 +85,12 @@ class Judging(Record):
 
     @property
     def complete(self) -> bool:
-        """Say whether every pair has a grade."""
+        """Return whether every pair has a grade."""
         return not self.failures
 
     @property
     def any_graded(self) -> bool:
-        """Say whether any pair has a grade."""
+        """Return whether any pair has a grade."""
         return any(one.grade is not None for one in self.verdicts)
 
     @property

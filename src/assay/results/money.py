@@ -65,7 +65,7 @@ class Costs(Record):
 
     @property
     def has_stages(self) -> bool:
-        """Say whether some method is the sum of its stages."""
+        """Return whether some method is the sum of its stages."""
         return any(one.stages for one in self.costs)
 
     @property
@@ -189,7 +189,7 @@ class Roi(Record):
 
     @property
     def change_is_shown(self) -> bool:
-        """Say whether quality is shown to change: a comparison says so, or the gain was given as it is."""
+        """Return whether quality is shown to change: a comparison says so, or the gain was given as it is."""
         gain = self.gain
         if gain.verdict or not gain.measure:
             return gain.verdict in {"better", "worse", ""}
@@ -203,7 +203,7 @@ class Roi(Record):
 
     @property
     def unproven(self) -> bool:
-        """Say whether it would pay over the whole interval, had the comparison shown a gain."""
+        """Return whether it would pay over the whole interval, had the comparison shown a gain."""
         return self.outcome == "open" and self.net.low is not None and self.net.low > 0
 
     @property

@@ -59,7 +59,7 @@ class RerankerEvaluation(Record):
 
     @property
     def too_few_for_p99(self) -> bool:
-        """Say whether P99 is nearly the slowest query."""
+        """Return whether P99 is nearly the slowest query."""
         return len(self.ms) < _TAIL
 
     @property

@@ -83,7 +83,7 @@ class LoadTarget(Protocol):
 
     @property
     def is_async(self) -> bool:
-        """Whether a call is awaited."""
+        """Return whether a call is awaited."""
 
     def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Any]:
         """Make the calls ready, one for each query with its candidates, before any time is taken."""

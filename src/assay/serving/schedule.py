@@ -67,7 +67,7 @@ class Schedule:
             self.stop.set()
 
     def is_over(self, now: float) -> bool:
-        """Say whether it is too late for another call."""
+        """Return whether it is too late for another call."""
         return now >= self.end or self.stop.is_set()
 
 

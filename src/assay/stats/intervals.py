@@ -50,7 +50,7 @@ class Interval:
     reason: str = ""
 
     def excludes(self, value: float = 0.0) -> bool:
-        """Tell whether the value lies outside; an interval that cannot be given excludes nothing."""
+        """Return whether the value lies outside; an interval that cannot be given excludes nothing."""
         if self.low is None or self.high is None:
             return False
         return value < self.low or value > self.high

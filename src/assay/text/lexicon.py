@@ -72,5 +72,5 @@ def polar_function_words() -> frozenset[str]:
 
 
 def is_general(word: str) -> bool:
-    """Say whether a form belongs to the general vocabulary that a paraphrase draws on."""
+    """Return whether a form belongs to the general vocabulary that a paraphrase draws on."""
     return word in _equivalents() or word in _opposites()

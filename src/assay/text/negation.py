@@ -44,7 +44,7 @@ def find_denied_pairs(text: str) -> set[str]:
 
 
 def is_negated(text: str) -> bool:
-    """Say whether a text denies something."""
+    """Return whether a text denies something."""
     if any(word[0] == NOT for word in map(form, tokens(text))):
         return True
     return not text.isascii() and any(cue[1] for cue in chinese.NEGATION.finditer(text))

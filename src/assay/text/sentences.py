@@ -93,7 +93,7 @@ def _opens_list(text: str, start: int, place: int, number: int) -> bool:
 
 
 def _ends(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether a sentence that begins at `start` ends with a mark that was found."""
+    """Return whether a sentence that begins at `start` ends with a mark that was found."""
     mark, end = found.span()
     kind = found.lastindex
     follows = text[end]

@@ -37,7 +37,7 @@ STRONG = "'"
 
 
 def has_han(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Say whether a text, or a part of it, has Chinese characters."""
+    """Return whether a text, or a part of it, has Chinese characters."""
     return not text.isascii() and _HAN.search(text, start, len(text) if end is None else end) is not None
 
 
@@ -116,7 +116,7 @@ def _fold(token: str) -> str:
 
 
 def is_strong(word: str) -> bool:
-    """Say whether a form claims something: it is a number, or neither a function word nor a negation."""
+    """Return whether a form claims something: it is a number, or neither a function word nor a negation."""
     return word > STRONG or word[0] == NUMBER
 
 

@@ -223,7 +223,7 @@ def _methods(found: AnswerDetails) -> list[str]:
 
 
 def _names(text: str) -> bool:
-    """Say whether a sentence about a method names it; those of earlier versions do not."""
+    """Return whether a sentence about a method names it; those of earlier versions do not."""
     return getattr(text, "key", "").startswith("agreement.")
 
 
