@@ -78,7 +78,7 @@ def judge_samples(
 ) -> list[Case]:
     """Judge every sample by the first method of the chain that does not fail on it; `replies` are those of the judge.
 
-    A judge is always the first: everybody was asked about already.
+    A judge always comes first: all samples were already sent to it.
     """
     found: list[Case | None] = [None] * len(samples)
     left = list(range(len(samples)))

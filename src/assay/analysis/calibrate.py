@@ -54,7 +54,7 @@ def calibrate(
 ) -> Calibration:
     """Compare a judge's grades with people's on the pairs that both graded; at least 50 are needed.
 
-    Judgments and runs may be whatever `evaluate` takes.
+    Judgments and runs may be anything that `evaluate` takes.
 
     >>> import assay
     >>> people = {f"q{i}": {"d": i % 3} for i in range(60)}

@@ -151,7 +151,7 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose one run with its lists, by a protocol's targets unless settings say otherwise.
 
-    Judgments and run may be whatever `evaluate` takes. `judge` is named where its grades are not calibrated.
+    Judgments and run may be anything that `evaluate` takes. `judge` is named where its grades are not calibrated.
 
     >>> import assay
     >>> found = assay.diagnose({"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}})

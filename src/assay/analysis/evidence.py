@@ -1,6 +1,6 @@
 """Load results and the data behind them: what the caller gives, and unchanged files that results name nearby.
 
-A result may come from anybody: what it names outside its folder is opened only where the user names it.
+A result file may be untrusted: files that it names outside its folder are opened only if the user names them.
 """
 
 from __future__ import annotations

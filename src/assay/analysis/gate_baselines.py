@@ -49,7 +49,7 @@ class _Earlier(NamedTuple):
 def find_baselines(
     rule: NotWorse, scores: Scores, score: Callable[[str], Scores] | None = None, place: str | None = None
 ) -> list[FoundBaseline]:
-    """Find all baselines of a rule for one system; `place` is the result file it is from, which is no baseline."""
+    """Find all baselines of a rule for one system; `place` is its own result file, which is not a baseline."""
     given = rule.baseline
     several = not isinstance(given, (Scores, str, os.PathLike))
     listed: Sequence[Scores | Place] = given if several else [given]  # type: ignore[assignment,list-item]

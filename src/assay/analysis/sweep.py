@@ -53,7 +53,7 @@ def sweep(
     calibration: str = "",
     **overrides: object,
 ) -> Sweep:
-    """Evaluate one run or several at several k; judgments and runs may be whatever `evaluate` takes.
+    """Evaluate one run or several at several k; judgments and runs may be anything that `evaluate` takes.
 
     Precision, recall and F1 are computed too, as the choice of k needs them.
 

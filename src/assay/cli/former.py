@@ -66,7 +66,7 @@ def _table() -> dict[str, Former]:
 
 
 def find_former(name: str) -> click.Command:
-    """The command that a former name stands for."""
+    """The current command behind a former name."""
     former = _table()[name]
     target: Any = importlib.import_module(f"assay.cli.{former.of.rpartition('.')[2]}").command
     told = say("usage.moved", old=f"assay {name}", new=former.now)

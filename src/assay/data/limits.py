@@ -47,7 +47,7 @@ class Limit:
 # Unpacked bytes per packed byte. Runs and judgments pack to a fifth, logs and tables to a twentieth, samples that
 # repeat a context to a fiftieth. DEFLATE reaches 1,032, and a bomb comes close to it.
 RATIO = Limit("ASSAY_MAX_RATIO", 100)
-# What unpacks to no more than this is no bomb at any ratio.
+# A file that unpacks to no more than this is accepted at any ratio.
 HARMLESS = 64 * MEGABYTE
 # Megabytes that one packed file may fill in memory. A run that can be read piece by piece is not bound by it.
 UNPACKED = Limit("ASSAY_MAX_UNPACKED_MB", 4096)

@@ -253,7 +253,7 @@ class Scores(Record):
 
         A value that failed should be there, and so should that of an answer or a ranking that is missing (unless it
         counts as 0) and that of a sample which another method judged. Refusals, what a measure does not apply to or is
-        not defined for, and queries that nobody judged are not expected to have a value.
+        not defined for, and unjudged queries are not expected to have a value.
         """
         label = self.label_of(measure)
         column = self.status[:, self.labels.index(label)]

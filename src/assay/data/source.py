@@ -19,7 +19,7 @@ class Source:
 
     @cached_property
     def sha256(self) -> str | None:
-        """Hash of the file's bytes, computed when somebody asks; None for what is not a file."""
+        """Hash of the file's bytes, computed on first use; None for what is not a file."""
         if self.path is None or not self.path.is_file():
             return None
         with self.path.open("rb") as file:

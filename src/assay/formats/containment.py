@@ -135,7 +135,7 @@ def _serve(function: str, megabytes: int) -> None:
     module, _, name = function.partition(":")
     answer = getattr(import_module(module), name)
     asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # what libraries print is not an answer
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             seconds, _, question = _receive_in(asked)

@@ -29,7 +29,7 @@ _LONGEST = 120  # bytes of a file name that come from a system's name
 class Input:
     """One input file: its label for messages, its bytes, and its first bytes for guessing a format.
 
-    Bytes of text are UTF-8, whatever it was written in: its `encoding`, or the one to try `otherwise` than UTF-8.
+    Bytes of text are converted to UTF-8: from its `encoding`, or from the one to try `otherwise`.
     """
 
     label: str

@@ -38,7 +38,7 @@ def read_parquet(data: bytes, label: str) -> pl.DataFrame:
 
 
 def is_sound(data: bytes, label: str) -> bool:
-    """Return whether all parts of a file fit together; one that is no Parquet file or a bomb is refused."""
+    """Return whether all parts of a file fit together; one that is not a Parquet file, or a bomb, is refused."""
     try:
         return _check(data, label)
     except (Damaged, LookupError, TypeError, AttributeError):  # a field that is missing, or of another type

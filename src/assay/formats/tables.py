@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 
-_FEW_CELLS = 10_000_000  # of a table, which are no burden however empty it is
+_FEW_CELLS = 10_000_000  # of a table, which is small enough however empty it is
 _TEXTS = {"query", "document", "chunk"}  # columns that hold texts in some files: an apostrophe there is the author's
 
 

@@ -158,7 +158,7 @@ def lay_out(runs: Sequence[Run], *, ties: Ties = "docid", depth: int | None = No
 
 
 def _check(run: Run) -> pl.DataFrame:
-    """Refuse scores that are no numbers; adding 0 makes a negative zero equal to zero."""
+    """Refuse scores that are not numbers; adding 0 makes a negative zero equal to zero."""
     odd = run.frame.filter(~pl.col("score").is_finite() | pl.col("score").is_null())
     if len(odd):
         query, doc, score = odd.select("query_id", "doc_id", "score").row(0)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FIELDS = ("question", "contexts", "reference")  # what can be shown beside the answer
 _KEYS = ("name", "needs")
 _SETTING = re.compile(r"(?P<key>[a-z_]+)[ \t]*[:：][ \t]*(?P<value>.*)")
-_FORBIDDEN = re.compile(r"[^\w .-]")  # in names, which stand in tables, thresholds and definitions
+_FORBIDDEN = re.compile(r"[^\w .-]")  # in names, which appear in tables, thresholds and definitions
 _LONGEST = 40  # characters of a name
 _DIGEST = 12
 

@@ -174,7 +174,7 @@ def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[d
 def _read_verdict(entry: Any, contexts: int) -> StatementVerdict | None:
     """Read one verdict; one that is not on the list, or rests on a context that does not exist, is none.
 
-    A no rests on no context, whatever it names.
+    A "no" rests on no context, even if it names one.
     """
     if not isinstance(entry, dict) or entry.get("verdict") not in VERDICTS:
         return None

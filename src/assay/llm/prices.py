@@ -113,7 +113,7 @@ class PriceTable:
         return None
 
     def prices_of(self, model: str, *, day: Date | None = None) -> tuple[Price, ...]:
-        """Find the rows in force for a model by its name alone, one for each vendor; models of one's own have none."""
+        """Find the rows in force for a model by its name alone, one for each vendor; private models have none."""
         today = day or datetime.now(tz=UTC).date()
         name = model.rpartition("/")[2].lower()
         for part in self.parts:

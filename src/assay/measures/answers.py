@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.grounding.matrix import Matrix
     from assay.grounding.preparing import Piece
 
-# "auto" and "mix" stand for whatever method judged the sample; the last three are recipes of their own.
+# "auto" and "mix" mean the method that judged the sample; the last three are recipes of their own.
 Method = Literal["auto", "mix", "llm", "embedding", "words"]
 Recipe = Literal["auto", "mix", "llm", "embedding", "words", "sigmoid", "overlap", "contains"]
 RECIPES = frozenset({"sigmoid", "overlap", "contains"})
@@ -41,14 +41,14 @@ def faithfulness(
         less where they differ in these; statements weigh by their words. auto: a language model if there is one,
         else words, and embeddings where words fail; the result says which. Recipes as others wrote them down: sigmoid
         (the highest cosine of each sentence with a context, their mean through a sigmoid), overlap (share of the
-        answer's words, less stop words, that the contexts have), contains (share of sentences that stand in a context
+        answer's words, less stop words, that the contexts have), contains (share of sentences that occur in a context
         word for word). mix: as auto, averaged over methods.
       slope: of the sigmoid of method='sigmoid'.
       midpoint: of the sigmoid of method='sigmoid'; slope 1 and midpoint 0 is the plain logistic function.
     Odd cases: no contexts: 0. A refusal is abstained, an answer that claims nothing is not applicable; both are in no
       mean and counted. Values of different methods are never averaged unless asked for.
     Reference: Es et al. 2024 (RAGAS).
-    Agrees with: nobody: ragas divides by verdicts returned, deepeval counts "unsupported" as faithful.
+    Agrees with: no other tool: ragas divides by verdicts returned, deepeval counts "unsupported" as faithful.
     Reading: .80 by a judge means four in five statements follow from the contexts. By words, paraphrase lowers and a
       changed word hardly lowers it: compare values of one method only.
     Use when: invented content is the danger.
@@ -95,7 +95,7 @@ def hallucination_rate(
       slope: as for faithfulness.
       midpoint: as for faithfulness.
     Odd cases: those of faithfulness.
-    Agrees with: nobody in particular: it is as good as the faithfulness behind it.
+    Agrees with: no tool in particular: it is as good as the faithfulness behind it.
     Reading: .20 by a judge means one statement in five does not follow from the contexts.
     Use when: a report asks for a rate of hallucination.
     Not when: beside faithfulness: it says the same.
@@ -121,11 +121,11 @@ def context_utilisation(
 
     Definition: statements with support of at least the threshold / all statements.
     Parameters:
-      match: support: as the method finds it. contains: the sentence stands in a context word for word.
+      match: support: as the method finds it. contains: the sentence occurs word for word in a context.
       threshold: support from which a statement matches.
       method: who finds the support, as for faithfulness.
     Odd cases: those of faithfulness.
-    Agrees with: nobody known; tools that look for sentences in contexts do what match='contains' does.
+    Agrees with: no tool known; tools that look for sentences in contexts do what match='contains' does.
     Reading: .75 means three sentences in four come from the contexts.
     Use when: you want to know whether the answer uses what was retrieved.
     Not when: you want to know how much of the contexts was needed: that is context_precision.
@@ -331,7 +331,7 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     Parameters:
       method: who decides.
     Odd cases: a refusal is abstained. Whether the answer is right does not matter.
-    Agrees with: nobody: ragas lets a model invent questions for the answer and compares those.
+    Agrees with: no other tool: ragas lets a model invent questions for the answer and compares those.
     Reading: by a judge, .50 is "in part". By words and embedding, compare systems on the same questions only: a good
       short answer repeats little of the question.
     Use when: answers wander off.

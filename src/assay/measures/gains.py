@@ -316,7 +316,7 @@ def rbp(
     max_grade: float | None = None,
     min_relevance: float = 1,
 ) -> Floats:
-    """Rank-biased precision: gain met by a reader who goes on to the next rank with probability p.
+    """Rank-biased precision: gain seen by a reader who continues to the next rank with probability p.
 
     Definition: (1 - p) sum over ranks r of gain(r) p^(r - 1).
     Parameters:

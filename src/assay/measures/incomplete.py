@@ -21,10 +21,10 @@ _EPSILON = 0.00001  # smooths inferred precision, as in trec_eval
 
 @measure(cutoff="none", ideal_is_one=True)
 def bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
-    """How often judged relevant documents stand above judged non-relevant ones.
+    """How often judged relevant documents are ranked above judged non-relevant ones.
 
     Definition: 1/R sum over retrieved relevant documents of 1 - min(n, R) / min(N, R), where n judged non-relevant
-      documents stand above and N is the number of all judged non-relevant documents.
+      documents are above and N is the number of all judged non-relevant documents.
     Odd cases: unjudged documents and negative grades are skipped. Without judged non-relevant documents above, a term
       is 1 (no division by 0).
     Reference: Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004.

@@ -1,4 +1,4 @@
-"""Precision, recall and their kin: measures that ask where the relevant documents stand."""
+"""Precision, recall and related measures, which depend on the ranks of the relevant documents."""
 
 from __future__ import annotations
 

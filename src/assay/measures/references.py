@@ -62,8 +62,8 @@ def exact_match(case: Case, _k: None) -> float | Blank:
     """Whether the answer is the reference, but for case, punctuation and articles.
 
     Definition: 1 if answer and a reference are equal after lower case, removal of punctuation and of a, an, the, and
-      blanks made one; else 0. With several references, the best counts.
-    Odd cases: full-width and half-width forms are equal; blanks between Chinese characters do not count. An answer that
+      spaces made one; else 0. With several references, the best counts.
+    Odd cases: full-width and half-width forms are equal; spaces between Chinese characters do not count. An answer that
       is missing counts as 0.
     Reference: Rajpurkar et al. 2016, SQuAD.
     Agrees with: the SQuAD script on English text; for Chinese, characters are compared as CMRC does.

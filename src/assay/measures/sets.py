@@ -21,7 +21,7 @@ def set_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Fl
 
     Definition: relevant retrieved / retrieved.
     Agrees with: trec_eval set_P, ir_measures SetP.
-    Reading: .10 means one in ten documents of the list is relevant, wherever it stands.
+    Reading: .10 means one in ten documents of the list is relevant, at any rank.
     Use when: a filter returns a set, not a ranking.
     Not when: lists have a fixed length such as 1,000.
     """

@@ -142,7 +142,7 @@ def _shares(rules: TrialRules, variants: Sequence[str]) -> list[float] | None:
 
 @dataclass(frozen=True)
 class _Design:
-    """Who is compared with whom, by what."""
+    """The arms that are compared, and the measures."""
 
     control: str
     treatments: tuple[str, ...]

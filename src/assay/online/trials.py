@@ -114,7 +114,7 @@ def read_trial(given: Any, measures: Sequence[str] = (), *, cuped: bool = True, 
     )
 
 
-_VARIANT, _DAY = "variant ", "day "  # with a blank: no column of a file is called so
+_VARIANT, _DAY = "variant ", "day "  # with a space: no column of a file has this name
 
 
 def _frame(given: Any) -> tuple[pl.DataFrame, str]:
@@ -129,7 +129,7 @@ def _frame(given: Any) -> tuple[pl.DataFrame, str]:
 
 
 def _check_variants(frame: pl.DataFrame, label: str) -> None:
-    """Refuse rows without a variant, and variants that differ by case, blanks and dashes only."""
+    """Refuse rows without a variant, and variants that differ only in case, spaces and dashes."""
     names = frame[_VARIANT]
     missing = int((names.is_null() | (names.str.strip_chars() == "")).sum())
     if missing:
@@ -150,7 +150,7 @@ def _check_variants(frame: pl.DataFrame, label: str) -> None:
 
 
 def _is_share(arm: Arm) -> bool:
-    """Return whether every user's value is 0 or 1, as the variance tells."""
+    """Return whether every user's value is 0 or 1, judging by the variance."""
     if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.n < 2:  # noqa: PLR2004
         return False
     mean, hits = arm.means[0], arm.n * arm.means[0]

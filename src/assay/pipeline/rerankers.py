@@ -34,7 +34,7 @@ _A_SEARCH = 100  # texts that Cohere bills as one search
 
 
 class Reranker(Protocol):
-    """Whatever scores texts for a query; the higher the better."""
+    """Anything that scores texts for a query; the higher the better."""
 
     identity: dict[str, Any]
 

@@ -24,7 +24,7 @@ ProgressCallback = Callable[[int, int], None]
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Nobody listens."""
+    """Do nothing with reports of progress."""
 
 
 class Index(Protocol):
@@ -43,7 +43,7 @@ class Indexer(Protocol):
     identity: dict[str, Any]
 
     def build(self, chunks: Sequence[Chunk], tell: ProgressCallback = ...) -> Index:
-        """Index chunks; `tell` hears of (chunks done, chunks in all)."""
+        """Index chunks; `tell` is called with (chunks done, chunks in all)."""
 
     def load(self, folder: Path, count: int) -> Index:
         """Load what `save` wrote of so many chunks; ValueError or KeyError if something else is there."""

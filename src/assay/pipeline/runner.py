@@ -59,7 +59,7 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Execution:
-    """What became of one combination: its run, answers and trace, or the reason why there are none.
+    """The outcome of one combination: its run, answers and trace, or the reason why there are none.
 
     `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries;
     `queries` have the texts that were searched for.
@@ -83,7 +83,7 @@ class Execution:
 
 
 class Runner:
-    """Runs combinations one after the other; `tell` hears of (what, done, total)."""
+    """Runs combinations one after the other; `tell` is called with (what, done, total)."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class Runner:
         return self._store.values("search", key, compute, partial(_read_hits, len(block), count))
 
     def _time_query(self, source: str, query: Query, work: Callable[[], T]) -> Timed[T]:
-        """Time one query's work; what is loaded at the first call of a source is no query's latency.
+        """Time one query's work, without what the first call of a source loads.
 
         A server is not asked twice: that would be paid for, and a cache would give the second reply.
         """
@@ -267,7 +267,7 @@ class Runner:
         return index
 
     def _warm_up(self, part: Indexer) -> None:
-        """Build an index of one sentence, once: what is loaded for the first index is no part of its cost.
+        """Build an index of one sentence, once, so that loading is not counted in the cost of the first index.
 
         A server is not asked: that would be paid for.
         """
@@ -306,7 +306,7 @@ class Runner:
     ) -> list[Answered]:
         generator = self._made[choice.key]
         shown = [[chunks[number].text for number in hits.chunks[: choice.size]] for hits in found]
-        # What the generator sees, not how it came about: the order after a failed rerank call is not to be met again.
+        # What the generator sees, not how it was made: the order after a failed rerank call must not be reused.
         key = key_of("generate", generator.identity, [query.text for query in block], shown)
 
         def compute() -> tuple[list[Any], bool]:
@@ -408,7 +408,7 @@ def _fuse(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
 
 
 class _errors_of:  # noqa: N801 - reads as words: with _errors_of(query)
-    """Name the query in whatever error a stage raises."""
+    """Add the query to any error that a stage raises."""
 
     def __init__(self, query: Query) -> None:
         self._query = query

@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class IdentifiedEmbedder:
-    """An embedder with what tells it from every other: its name alone does not."""
+    """An embedder with a unique identity, as its name alone is not unique."""
 
     embedder: Embedder
     identity: Mapping[str, str]
@@ -50,7 +50,7 @@ class IdentifiedEmbedder:
 
 
 def identity_of(embedder: Embedder) -> Any:
-    """What stands for an embedder in the keys of finished work."""
+    """The identity of an embedder in the keys of finished work."""
     return dict(embedder.identity) if isinstance(embedder, IdentifiedEmbedder) else embedder.name
 
 

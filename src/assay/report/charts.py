@@ -1,6 +1,6 @@
 """Charts: a chart block becomes a Vega-Lite specification, and that an SVG or PNG picture. Nothing is drawn later.
 
-Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; series differ in shape or dash
+Colours are Okabe and Ito's, which people with any kind of colour vision can distinguish; series differ in shape or dash
 too.
 """
 
@@ -33,7 +33,7 @@ _NAME = 42  # characters of a name that fit beside a chart
 def svg(chart: Chart, lang: Lang = "en", *, alone: bool = False) -> str:
     """Draw a chart as SVG; texts stay texts, and the same chart gives the same bytes.
 
-    A chart that stands `alone` carries its title and a white ground.
+    A chart that is `alone` has its title and a white background.
     """
     convert = _converter()
     return tidy(convert.vegalite_to_svg(_specification(chart, lang, alone=alone)), clean(tell(chart.title, lang)))
@@ -266,7 +266,7 @@ def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(domain=[0, 1.3 * tall or 1.0], nice=False))
     bars = alt.Chart(data).mark_bar(color=BETTER, binSpacing=1).encode(x=x, x2="high:Q", y=y, y2=alt.datum(0))
     rules = _rules(alt, chart, lang)
-    if rules:  # names of close percentiles stand one below the other
+    if rules:  # names of close percentiles are placed one below the other
         heights = [14 * i for i in range(len(chart.rules))]
         rows = [{"at": at, "name": clean(tell(n, lang)), "h": h}
                 for (at, n), h in zip(chart.rules, heights, strict=True)]  # fmt: skip

@@ -12,7 +12,7 @@ from assay.messages import say
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 
-BATCH_SECONDS = 2.0  # P95 that is good enough where nobody waits for it
+BATCH_SECONDS = 2.0  # P95 that is good enough when no user waits for it
 KEEPS_UP = 0.95  # of the calls that were offered
 _TOKENS = ("first_token", "per_token")  # figures of streams, in milliseconds
 
@@ -164,7 +164,7 @@ class LimitCheck:
 
 @dataclass(frozen=True)
 class Capacity:
-    """How much a target bears, from loads of rising rates: kept up to one, behind from another; either may be None."""
+    """The capacity of a target, from loads of rising rates: keeps up to one, not from another; either may be None."""
 
     candidates: int | None
     threads: int
@@ -178,7 +178,7 @@ class Capacity:
 class Bench(Record):
     """A target under one load after another; `texts` says whose queries and documents it was asked with.
 
-    `goal` is the P95 latency that loads are held against, where there is one. `checks` are limits that the user set,
+    `goal` is the P95 latency that loads are compared with, where there is one. `checks` are limits that the user set,
     and failed calls; `capacity` says, where there are several rates, from which one on it no longer keeps up.
     """
 
@@ -194,7 +194,7 @@ class Bench(Record):
 
     @property
     def verdict(self) -> Verdict:
-        """Over where a limit is passed or too many calls failed; not clear where that cannot be told."""
+        """The verdict: over if a limit is passed or too many calls failed; not clear if that is unknown."""
         found = {check.verdict for check in self.checks}
         return "over" if "over" in found else "unclear" if "unclear" in found else "ok"
 
@@ -214,7 +214,7 @@ class Bench(Record):
         return any(load.streaming is not None for load in self.loads)
 
     def status_of(self, load: Load) -> LoadStatus:
-        """Hold the interval of a load's P95 against the goal; where calls pile up, no latency is low enough."""
+        """Compare the interval of a load's P95 with the goal; where calls pile up, no latency is low enough."""
         if load.latency_ms is None or self.goal is None:
             return "unmeasured"
         low, high = load.latency_ms.p95.low, load.latency_ms.p95.high

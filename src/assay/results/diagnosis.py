@@ -68,7 +68,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class Worst:
-    """One of the worst queries: what stands above its first relevant document (or on top, if it has none)."""
+    """One of the worst queries: the documents above its first relevant one (or on top, if it has none)."""
 
     query_id: str
     value: float

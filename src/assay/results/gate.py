@@ -16,7 +16,7 @@ Outcome = Literal["passed", "failed", "inconclusive"]
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """One rule's outcome, with the number it stands on; None where there is none.
+    """One rule's outcome, with the number it is based on; None where there is none.
 
     `message` says why. Of a rule against a baseline, `detectable` is the drop that so many queries catch with 80 %
     probability, `needed` how many it takes to show that a drop is below the margin, and `power` says both. `among` is

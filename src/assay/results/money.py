@@ -15,7 +15,7 @@ from assay.results.parts import part
 
 @dataclass(frozen=True)
 class StageCost:
-    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server told them."""
+    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server reported them."""
 
     stage: str
     per_query: float | None

@@ -31,7 +31,7 @@ _KINDS = {
 
 
 class CallFailed(Exception):
-    """A call that came to nothing: its kind, for counting, and what was said."""
+    """A call that failed: its kind, for counting, and its message."""
 
     def __init__(self, kind: str, message: str = "") -> None:
         super().__init__(message or kind)
@@ -39,7 +39,7 @@ class CallFailed(Exception):
 
 
 def kind_word(kind: str) -> str:
-    """The words for a kind of failure, which can be told in another language; names of exceptions stay as they are."""
+    """The translatable words for a kind of failure; names of exceptions stay unchanged."""
     name, _, value = kind.partition(" ")
     if name in {"status", "exit", "signal"} and value:
         return say(f"load.{name}", value=value)
@@ -48,7 +48,7 @@ def kind_word(kind: str) -> str:
 
 @dataclass(frozen=True)
 class Clock:
-    """Where the time comes from; tests bring their own."""
+    """The source of the time; tests use their own."""
 
     now: Callable[[], float] = time.perf_counter
     sleep: Callable[[float], object] = time.sleep

@@ -138,7 +138,7 @@ def _positive(rates: Floats, times: Floats, beyond: float) -> float:
     returned where it is above `beyond`. Otherwise the characteristic function is
     inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of atan(r u), rho^2 = product of
     1 + (r u)^2 (Imhof 1961), by the midpoint rule, which is off by no more than the probability beyond the range that
-    its step stands for (Davies 1973).
+    its step represents (Davies 1973).
     """
     top = float(rates.max())
     if top <= 0:

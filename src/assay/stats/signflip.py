@@ -197,7 +197,7 @@ def _count(observed: _Observed, flipped: Floats) -> tuple[Ints, Ints]:
 def exact_pvalue(values: Floats, least: float, alternative: Alternative) -> float:
     """Share of all sign assignments whose sum reaches `least`, by meeting in the middle (Pagano & Tritchler 1983).
 
-    The sums of one half of the values are sorted; for each sum of the other half a search tells how many do.
+    The sums of one half of the values are sorted; for each sum of the other half a search finds how many do.
     """
     nonzero = np.abs(values[values != 0])
     if alternative == "two-sided" and least <= 0:

@@ -83,7 +83,7 @@ class Answer:
     such a request gets the text in pieces of four letters, all at once.
     logprobs: (token, log probability, {alternative: log probability}) of each token.
     sealed: where the request asks for JSON with a seal, the one object of the text gets it, as from a model that does
-    as it is told; objects that the text quotes from the prompt are left alone. A text with several objects is sent as
+    as instructed; objects that the text quotes from the prompt are left alone. A text with several objects is sent as
     it is; so is every text if this is False.
     """
 
@@ -173,7 +173,7 @@ def _event(received: Received, choices: list[dict[str, Any]], usage: dict[str, A
 
 
 def seal_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The word that a structured answer to these messages has to carry, for functions that stand in for a judge."""
+    """The word that a structured answer to these messages has to carry, for functions that replace a judge."""
     found = re.search(r'"seal": "(\w+)"', str(messages[-1]["content"]))
     return found[1] if found else ""
 

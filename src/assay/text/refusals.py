@@ -65,7 +65,7 @@ _HAN_DENIALS = re.compile("[无不难没未缺]")
 
 
 def is_refusal(sentence: str) -> bool:
-    """Return whether a sentence refuses to answer, or says that the contexts do not tell, and nothing else."""
+    """Return whether a sentence refuses to answer, or says that the contexts lack the answer, and nothing else."""
     if len(sentence) > _REACH:
         return False
     found = _REFUSALS.search(sentence.replace("’", "'")) if _may_refuse(sentence) else None

@@ -33,7 +33,7 @@ def table(found: Judging) -> list[Block]:
 
 
 def summary(found: Judging, *, resumable: bool = True) -> list[Said]:
-    """Say what became of the pairs and what they took; where answers are kept, how to go on."""
+    """Describe the outcome of the pairs and their cost; where answers are cached, how to continue."""
     failures = found.failures
     listed = [say("call.count", reason=word("call", name), n=count) for name, count in failures.items()]
     failed = sum(failures.values())

@@ -53,7 +53,7 @@ def page(found: Sweep, place: int = 0) -> list[Block]:
 
 
 def behind(found: Sweep, protocol: str = "") -> Lines:
-    """What the means stand on, and what their labels mean."""
+    """What the means are based on, and what their labels mean."""
     first = found.scores[0] if found.scores else None
     rules = protocol or ("" if first is None else str(first.protocol))
     said = say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=rules)
