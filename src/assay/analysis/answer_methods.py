@@ -139,7 +139,7 @@ def _judge_by(
 def _by_words(sample: Sample, *, last: bool) -> Case:
     """Judge an answer by its words, when they are needed; immediately if another method can take over.
 
-    Words fail on a sample that is too long to be compared. Little in common is a value, not a failure.
+    Words fail on a sample that is too long to be compared. A low value is not a failure.
     """
     case = Case(sample, "words", judge=by_words, relevance=relevance_by_words)
     if not last and case.support.status == "failed":

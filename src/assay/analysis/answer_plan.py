@@ -181,7 +181,7 @@ def _judge(
 ) -> AnswerJudge | None:
     """Make the judge, for the measures that it may judge or that no other method can give.
 
-    None where there is nothing to ask: who is asked nothing judges nothing.
+    None if there is nothing to ask.
     """
     from assay.judge.answers import AnswerJudge
     from assay.llm import as_client

@@ -159,8 +159,8 @@ def answer_systems(
 ) -> dict[str, Answers]:
     """Evaluate the answers of several systems; returns scores by system, which `compare` accepts.
 
-    The systems are named in a column `system` of the samples, or `samples` maps names to samples. All are judged in one
-    go, by the same embeddings and the same questions; `more` are the arguments of `answers`.
+    The systems are named in a column `system` of the samples, or `samples` maps names to samples. All are judged
+    together, by the same embeddings and the same questions; `more` are the arguments of `answers`.
 
     >>> import assay
     >>> samples = [

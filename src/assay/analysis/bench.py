@@ -83,7 +83,7 @@ def bench(
     `stream`, the answers of an address or the items of a generator are timed token by token.
 
     `limits` has the largest values of numbers of a load (`Load.figures`: p95, first_token_p95 ...), `max_errors` the
-    largest share of calls that may fail; `Bench.checks` and `Bench.verdict` say what came of them.
+    largest share of calls that may fail; `Bench.checks` and `Bench.verdict` have the outcome.
 
     >>> import assay
     >>> found = assay.bench(lambda: None, runs=20, warmup=0)

@@ -58,9 +58,9 @@ def compare(
 
     Systems are a list of scores, or a dict that names them, as `evaluate` gives for several runs. Rules may be given
     one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`. With the `runs` behind the scores, by system or in
-    their order, lists are set beside each other, and a system that only reorders the baseline's documents is held
-    against the best order of them; scores of a file need the `judgments`, too, and what was evaluated with `chunks` or
-    `dedupe` is compared so. `descriptions` say what each system is, by name or in a file.
+    their order, lists are compared, and a system that only reorders the baseline's documents is compared with their
+    best order; scores of a file need the `judgments`, too, and what was evaluated with `chunks` or `dedupe` is compared
+    so. `descriptions` say what each system is, by name or in a file.
 
     >>> import assay
     >>> judged = {f"q{i}": {"a": 1} for i in range(20)}

@@ -61,7 +61,7 @@ def decide(
 def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: float | None, clusters: Clusters) -> bool:
     """Return whether unseen queries of the opposite sign could not undo a difference that all queries share.
 
-    Flipped signs take it for as likely as its opposite, which queries that are all alike do not show.
+    A sign-flip test takes it to be as likely as its opposite, for which queries that all agree give no evidence.
     """
     if reach is None:
         return True
@@ -74,8 +74,8 @@ def _surely_small(
 ) -> bool:
     """Return whether the mean is shown to be within the smallest effect, allowing for unseen values.
 
-    Student's t would take a sample in which nothing happened for proof that nothing happens. Differences beyond the
-    reach show that it is not the reach, and a smallest effect beyond the reach could not be exceeded: nothing is sure.
+    Student's t would take a sample without any difference as proof that there is none. Differences beyond the reach
+    show that it is not the reach, and a smallest effect beyond the reach could not be exceeded: nothing is sure.
     """
     if reach is None or rules.smallest_effect >= reach or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
         return False

@@ -31,7 +31,7 @@ _LAST = 10  # results from which the best is taken, by default
 class FoundBaseline:
     """A baseline; None where a folder holds no earlier result yet. `taken` says which one it is, and why.
 
-    `rivals` are all that it could have been: a best one is the best partly by chance.
+    `rivals` are all candidates for it: the best of several is the best partly by chance.
     """
 
     scores: Scores | None

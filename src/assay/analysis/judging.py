@@ -99,7 +99,7 @@ def judge_pairs(
     `known` are judgments whose pairs are not judged again. `scale` is 0-1, 0-2, 0-3, 0-10 or a file with a rubric,
     `prompt` a file with one of your own. Each judge is asked `repeats` times, and votes are combined by majority
     ("vote") or "mean"; `weighted` grades are means of those that a judge considered. `progress` is called with the name
-    of a judge and how far it is; `deadline` are seconds for everything.
+    of a judge and its progress; `deadline` are seconds for everything.
 
     >>> import assay
     >>> from assay.llm import Client

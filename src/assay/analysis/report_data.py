@@ -63,10 +63,10 @@ class ReportEvidence:
 class Group:
     """Systems with the same judgments and rules, and their comparison.
 
-    `primary` is the measure that the report speaks of first, and `lower` says that lower values of it are better. `why`
-    says why systems were not compared. `means` has the means of systems that were not, with their intervals, by system
-    and label. `changes` has what each query gained and lost, by system. `lists` has the ranked documents of every
-    system and query.
+    `primary` is the main measure of the report, and `lower` says that lower values of it are better. `why` says why
+    systems were not compared. `means` has the means of systems that were not, with their intervals, by system and
+    label. `changes` has what each query gained and lost, by system. `lists` has the ranked documents of every system
+    and query.
     """
 
     systems: tuple[Scores, ...]

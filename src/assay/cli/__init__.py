@@ -46,8 +46,8 @@ def app(ctx: click.Context) -> None:
 def program() -> NoReturn:
     """Run the command line as a process of its own, and leave at once when it is done.
 
-    Taking the interpreter apart, object by object, takes longer than many an evaluation; the system frees it all. What
-    is registered with atexit is done; threads that still run are not waited for.
+    Freeing every object at exit takes longer than many evaluations, and the system frees the memory anyway. Functions
+    registered with atexit are run; running threads are not waited for.
     """
     code: str | int | None = 0
     _attach_streams()

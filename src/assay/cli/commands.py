@@ -55,7 +55,7 @@ class Spoken:
 class SpokenCommand(Spoken, click.Command):
     """A command with examples; `wording` is the key of its texts, where it is not its name.
 
-    `told_by` is called when the command is used, to say what a user should know before: that it has another name now.
+    `told_by` is called when the command is used, to print a notice first: that it has another name now.
     """
 
     def __init__(

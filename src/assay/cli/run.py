@@ -104,8 +104,8 @@ def _experiment(path: str, trial: RunOptions, out: Output) -> None:
 def one_thread() -> None:
     """Limit the library under NumPy to one thread, if it is not loaded yet and the user asked for no more.
 
-    Products of a small model are small: threads wait for each other longer than they work, the more so the busier the
-    machine is.
+    Matrix products of a small model are small: threads spend more time waiting for each other than working, above all
+    on a busy machine.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

@@ -1,9 +1,9 @@
 """Limits on how much memory a small file may use once it is read, each with its reason.
 
 A bomb is a file that costs far more to read than to write: a gzip file that unpacks to a thousand times its size, a
-table of a million columns, a key of twenty thousand dots. None of the bounds is on the size of honest data: what is
-large is large on the disk too. Whoever has honest data beyond a bound raises it by its environment variable, which
-the message names.
+table of a million columns, a key of twenty thousand dots. None of the limits is on the size of ordinary data, which is
+large on the disk too. A limit that ordinary data exceed can be raised by its environment variable, which the message
+names.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class DocumentPart(Protocol):
 class GoldSpan(NamedTuple):
     """A piece of a document that answers a query; `others` are the further places of a text that occurs several times.
 
-    Any of its places will do: a span is found when one of them is.
+    A span counts as found when any of its places is.
     """
 
     query_id: str

@@ -22,8 +22,8 @@ class Spending:
 class Ledger:
     """Sets aside the most a call can cost before it is sent, so that the limit is never overshot.
 
-    A call that does not fit while others are under way waits for what they leave over; one that does not fit
-    with nothing under way never will.
+    A call that does not fit while others are under way waits for money they release; one that does not fit when no call
+    is under way is refused.
     """
 
     def __init__(self, limit: float | None, currency: str) -> None:

@@ -101,7 +101,7 @@ class _Batch:
 class Cache:
     """Replies by their request's fingerprint, in a file that several processes and clients may share.
 
-    `max_bytes` bounds the file: the oldest replies make room. `patience` is how long a lock of another process is
+    `max_bytes` bounds the file: the oldest replies are removed. `patience` is how long a lock of another process is
     waited for, in seconds. Every reply has a checksum; one that does not agree with it counts as missing, and is
     replaced when it has been asked for again. What is about to be asked is claimed (see `claims`).
     """

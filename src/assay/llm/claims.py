@@ -1,7 +1,7 @@
 """Claims on questions, in a file beside the cache, so that processes that share it pay for each only once.
 
 A claim names its owner and ends by itself unless the owner renews it. On Linux the claim of a process that was killed
-on this machine ends at once; elsewhere it is waited out. Nothing in the file is worth keeping: it is not made safe
+on this machine ends at once; elsewhere it is waited out. The file holds nothing of lasting value: it is not made safe
 against a crash of the machine, and made again when it is damaged.
 """
 

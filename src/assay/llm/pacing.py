@@ -1,6 +1,6 @@
 """Limit how fast requests are sent: limits per minute, a common pause, and an adaptive number in flight.
 
-Everything that decides is plain arithmetic on a clock that is handed in; only `Pacer` sleeps.
+All decisions are plain arithmetic on a clock that is passed in; only `Pacer` sleeps.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ def _has_words(value: Any, schema: Mapping[str, Any]) -> bool:
 def _is_copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool:
     """Return whether an object, or one inside it, occurs in what was given, exactly or with other parts beside it.
 
-    Numbers alone prove nothing: an example in a prompt may have the same grade. Words do.
+    Equal numbers are no proof, as an example in a prompt may have the same grade; equal words are.
     """
     if any(written in text for text in given):
         return True

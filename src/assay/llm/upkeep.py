@@ -123,7 +123,7 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Remove damaged replies; says how many are left, and how many were removed or could not be read.
 
     Where pages are damaged, what can still be read goes into a new file in its place, and the damaged one stays beside
-    it with the ending .damaged (.damaged1 if there is one). Nobody else should use the cache meanwhile.
+    it with the ending .damaged (.damaged1 if there is one). No other process should use the cache meanwhile.
     """
     place = Path(path)
     _restore_length(place)

@@ -120,8 +120,8 @@ def _text(content: Any) -> str:
 def split_thinking(text: str) -> tuple[str, str]:
     """Separate a model's thinking from its answer; thinking that never ends leaves no answer.
 
-    Some servers swallow the opening mark. Then everything before the closing one is thinking, unless it holds a brace:
-    a closing mark inside a JSON answer is a quotation.
+    Some servers drop the opening mark. Then everything before the closing one is thinking, unless it holds a brace: a
+    closing mark inside a JSON answer is a quotation.
     """
     bare = text.lstrip()
     if bare.startswith("<think>"):

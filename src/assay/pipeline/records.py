@@ -42,7 +42,7 @@ class Hits:
 
     `money` is None when the price is not known; `faults` counts calls that failed, by reason; `cached` says that some
     reply came from a cache, so that `ms` is not what the work takes. `estimated` says that some server named no tokens,
-    so that ours were counted from the length of texts; `money_estimated` that money was reckoned from such a number.
+    so that ours were counted from the length of texts; `money_estimated` that money was computed from such a number.
     """
 
     chunks: tuple[int, ...]

@@ -76,7 +76,7 @@ def top_places(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Places of the k largest scores in falling order; equal scores in the order of their places.
 
     A full sort of 50,000 scores takes longer than computing them, and even a partition a third of that. So the scores
-    are dealt into groups first: the k-th largest of the groups' maxima is below or equal to the k-th largest score.
+    are split into groups first: the k-th largest of the groups' maxima is below or equal to the k-th largest score.
     """
     size = len(scores)
     if k >= size:

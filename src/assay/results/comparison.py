@@ -214,7 +214,7 @@ class Lift:
 
     `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` says whether
     the relative gain is shown to be above the one from which a reranker pays, shown to be below it, or neither; None
-    for measures the rule does not speak of.
+    for measures that the rule does not cover.
     """
 
     system: str

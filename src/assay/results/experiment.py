@@ -63,9 +63,9 @@ class Row:
     """One combination: done with all its numbers, or failed with the reason.
 
     `stages_chosen` has the method and the parameters of each stage, as they were used. `timed` is False when a cache
-    had a part in every query: its latency is not known, and never speaks for it. `cost_estimated` says that the money
-    of some stage is an estimate. `within_noise` says that noise does not distinguish it from another one
-    on the front.
+    had a part in every query: its latency is not known, and is never counted in its favour. `cost_estimated` says that
+    the money of some stage is an estimate. `within_noise` says that noise does not distinguish it from another one on
+    the front.
     """
 
     name: str

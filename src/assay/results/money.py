@@ -152,11 +152,10 @@ class NetAt:
 class Roi(Record):
     """Return on investment: (more revenue - more cost) / more cost, and where it turns.
 
-    `net` is money a day. `roi` is empty where the comparison does not show that quality changed: a share of the cost
-    that may be anything says nothing.
-    `break_even_queries_per_day` is None when no volume pays and 0 when every volume does; `break_even_price` is the
-    extra cost of a query that would just be earned, None when nothing is earned. `tokens` is how many of them the
-    method reads for a query, where it is paid by tokens.
+    `net` is money a day. `roi` is empty where the comparison does not show that quality changed: a percentage without
+    evidence would be meaningless. `break_even_queries_per_day` is None when no volume pays and 0 when every volume
+    does; `break_even_price` is the extra cost of a query that would just be earned, None when nothing is earned.
+    `tokens` is how many of them the method reads for a query, where it is paid by tokens.
     """
 
     gain: Gain

@@ -1,7 +1,7 @@
 """Files of schema 1, which are read for ever: their plain values laid out as this schema has them.
 
-Schema 1 kept a measure as text. What was true of the measures when those files were written is kept here, whatever
-becomes of them since.
+Schema 1 kept a measure as text. The properties of the measures when those files were written are kept here, even if the
+measures change.
 """
 
 from __future__ import annotations

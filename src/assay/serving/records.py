@@ -91,7 +91,7 @@ class LoadTarget(Protocol):
     def open(self, clock: Clock = CLOCK) -> AbstractContextManager[Callable[[Any], Any]]:
         """Open what one worker needs; gives the function that makes a call and raises when it failed.
 
-        What it returns is of no interest but a `Streamed`.
+        Its return value is ignored unless it is a `Streamed`.
         """
 
 

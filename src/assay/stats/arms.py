@@ -84,8 +84,8 @@ def arm_of(
 def arm_from_sums(n: int, sums: Sequence[float | None], products: Sequence[Sequence[float | None]]) -> Arm:
     """Summarise one arm from sums over its users, and from sums of the products of each two columns.
 
-    None means a column that does not exist, and its products. A product that is missing between two columns
-    that exist (the covariate's with a denominator) is refused: nothing says what it was.
+    None means a column that does not exist, and its products. A product that is missing between two columns that exist
+    (the covariate's with a denominator) is refused, as it cannot be inferred.
     """
     if n < 1:
         return _arm(0, np.zeros(len(COLUMNS)), np.zeros((len(COLUMNS), len(COLUMNS))))

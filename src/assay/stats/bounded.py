@@ -1,7 +1,7 @@
 """The mean of values within known bounds: p-values and bounds that count on what was not seen.
 
-Student's t takes the spread that it sees for the spread that there is. Where most values are 0 and few are large, a
-sample may hold none of the large ones, and t is then sure of a mean that it cannot know. The bounds here (Gaffke 2005)
+Student's t takes the spread of the sample for the true spread. Where most values are 0 and few are large, a sample may
+hold none of the large ones, and t is then sure of a mean that the sample does not show. The bounds here (Gaffke 2005)
 add one value at the far end of the range to the sample and weigh all of them at random.
 """
 

@@ -1,6 +1,6 @@
 """Parse lines of clean TREC files with numpy, without making strings that are never used.
 
-Blanks are guessed to lie where the first line has them, and the guess is proved: see docs/internals-trec.md.
+Separators are guessed to be where the first line has them, and the guess is verified: see docs/internals-trec.md.
 """
 
 from __future__ import annotations

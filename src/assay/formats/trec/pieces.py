@@ -69,8 +69,8 @@ def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
 def keep_memory() -> None:
     """Let freed blocks be used again: what is parsed from each piece takes the place of what was parsed before.
 
-    The GNU allocator gives blocks of more than 128 kB back to the system and gets new ones, filled with zeros, until
-    it sees a larger one freed; from then on it keeps those up to that size. That is a third of the time.
+    The GNU allocator gives blocks of more than 128 kB back to the system and gets new ones, filled with zeros, until it
+    sees a larger one freed; from then on it keeps those up to that size. This saves a third of the time.
     """
     np.empty(1 << 24, np.uint8)
 
