@@ -36,7 +36,7 @@ _NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """Measures of answers by their labels and who judges them, the same for every combination of an experiment.
+    """Measures of answers by their labels, and how they are judged, the same for every combination of an experiment.
 
     `asked` has the labels of what was asked for.
     `client` asks the language model that `judge` names, in the language of the questions.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def cost_of_experiment(
     findings: Findings, queries_per_day: float, batch: PriceTable | None = None, day: date | None = None
 ) -> Costs:
-    """Add up what every stage of each system took for a query; with a price list, as batch jobs."""
+    """Add up the cost of every stage of each system per query; with a price list, as batch jobs."""
     if not 0 < queries_per_day < math.inf:
         raise UsageError(say("{name} must be above 0, not {value!r}", name="queries_per_day", value=queries_per_day))
     counts = {row.name: _count(findings, row) for row in findings.done if row.stages}

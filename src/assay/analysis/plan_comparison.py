@@ -116,7 +116,7 @@ def _plan_seen(name: str, label: str, of: Design, asked: _Asked) -> PlannedContr
     if too_few(of.effective_n) or not of.deviation:
         reason = say("plan.too_few") if too_few(of.effective_n) else say("plan.no_spread")
         return PlannedContrast(name, label, of.deviation or 0.0, of.n, None, None, reason)
-    worth = of.effective_n / of.n  # what a query is worth where weights are uneven or queries belong together
+    worth = of.effective_n / of.n  # the effective size of a query where weights are uneven or queries belong together
     return _plan((name, label), of.deviation, of.n, asked, worth)
 
 

@@ -117,7 +117,7 @@ def _total(ranking: Ranking, column: TrecColumn, values: Floats, counted: Bools,
     if z and kind == "geometric":
         return 0.0
     if kind == "geometric":
-        # Version 9 adds the queries that the run lacks at the end; version 10 meets them in their places.
+        # Version 9 adds the queries that the run lacks at the end; version 10 has them in their places.
         late = counted & ~ranking.in_run if options.version < 10 else np.zeros_like(counted)  # noqa: PLR2004
         logs = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values[counted & ~late].tolist()]
         total = _running_sum(logs) + int(late.sum()) * math.log(GEOMETRIC_FLOOR)

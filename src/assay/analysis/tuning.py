@@ -186,7 +186,7 @@ class Part:
         self.settings, self.dedupe = settings, dedupe
 
     def value(self, run: Run) -> float:
-        """Mean of the measure over these queries; a run that has none of them is worth 0."""
+        """Mean of the measure over these queries; 0 for a run that has none of them."""
         kept = run.frame.filter(pl.col("query_id").is_in(self.ids))
         if not len(kept):
             return 0.0

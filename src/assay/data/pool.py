@@ -37,7 +37,7 @@ class Pool:
 
     @classmethod
     def in_order(cls, names: list[str], sizes: Ints, docs: Texts, grade: Floats) -> Pool | None:
-        """Put rows in order, of which so many in turn belong to the named query; None when a pair is there twice."""
+        """Sort rows given in blocks of `sizes`, one block per name; None if a pair occurs twice."""
         queries = sorted(set(names))
         number = {query: place for place, query in enumerate(queries)}
         each = np.repeat(np.array([number[name] for name in names], np.int64), sizes)

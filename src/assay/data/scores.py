@@ -41,7 +41,7 @@ class Column:
     """What is known about one column of scores: which measure it is, and how its values are to be read.
 
     `definition` is the measure as text with everything that was set; two columns are the same where it is. `method`
-    says who judged answers, `bounds` between which ends all values lie (None: no end), `over` whether the mean is over
+    says how answers were judged, `bounds` are the ends of all values (None: no end), `over` whether the mean is over
     the judged queries or those of the run, `threshold` from which grade on a document is relevant for it.
     """
 

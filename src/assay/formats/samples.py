@@ -64,7 +64,7 @@ def read_samples(
 
 
 def as_samples(data: Any, *, columns: Mapping[str, str] | None = None) -> Samples:
-    """Take samples as a path, a list of dicts, a frame, or as they are."""
+    """Make samples from a path, a list of dicts or a frame; samples are returned unchanged."""
     if isinstance(data, Samples):
         return data
     if isinstance(data, (str, PathLike)):

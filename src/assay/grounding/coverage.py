@@ -54,7 +54,7 @@ class Place:
         self.sentence = contexts.bags[row]
         self.window: set[str] = set().union(*[contexts.bags[near] for near in contexts.around(row)])
         self.missing: list[str] = []  # strong words that the contexts have in no form
-        self.numbers: list[float] = []  # what each number of the statement is worth
+        self.numbers: list[float] = []  # the value of each number of the statement
         self._text = self._around = ""
         self._values: dict[str, set[str]] = {}
 

@@ -7,7 +7,7 @@ What users hold
     progress     how far a run is
 What happens between a request and its reply
     service      the thread on which the engine lives, and for how long
-    flights      who waits for an answer, and for which call
+    flights      callers that wait for an answer, and their calls
     engine       places, money and time before a call, the policy after it
     jobs, calls  what to send and how to read it: chat and embeddings, anything else (rerankers)
     pacing       how fast requests may leave

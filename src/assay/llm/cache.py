@@ -38,7 +38,7 @@ _SPARE = 0.9  # of the size limit that is left when it was reached
 
 T = TypeVar("T")
 Done = Future[T] | asyncio.Future[T]
-# What became of a claim: it is ours (True) or another's (False), or the reply that was stored meanwhile.
+# The outcome of a claim: it is ours (True) or another's (False), or the reply that was stored meanwhile.
 Claimed = bool | str
 
 
@@ -56,7 +56,7 @@ class _Get:
 
 @dataclass(frozen=True, eq=False)
 class Lease:
-    """The right to ask a question: a claim, and what becomes of it.
+    """The right to ask a question: a claim, and its outcome.
 
     True: it is ours to ask, and to `put` or `release`. False: another is asking, so wait and try again. Or the JSON of
     the reply that is there by now, unless it is the `doubted` one.

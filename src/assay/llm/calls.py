@@ -72,7 +72,7 @@ class Call:
         return self
 
     def recall(self, reply: Reply) -> Reply | None:
-        """A reply of the cache counts as it is."""
+        """Accept any cached reply."""
         return reply
 
 

@@ -35,7 +35,7 @@ def faithfulness(
 
     Definition: mean support of the answer's statements (sentences that claim something) by the contexts, 0 to 1 each.
     Parameters:
-      method: who decides. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
+      method: how it is judged. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
         counting the same. embedding: nearness in meaning of the nearest context sentence through a sigmoid, less where
         numbers, names, negation or word order differ. words: share of the statement's words that the contexts have,
         less where they differ in these; statements weigh by their words. auto: a language model if there is one,
@@ -123,7 +123,7 @@ def context_utilisation(
     Parameters:
       match: support: as the method finds it. contains: the sentence occurs word for word in a context.
       threshold: support from which a statement matches.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: those of faithfulness.
     Agrees with: no tool known; tools that look for sentences in contexts do what match='contains' does.
     Reading: .75 means three sentences in four come from the contexts.
@@ -161,7 +161,7 @@ def context_precision(
       over: contexts: plain share. ranks: mean of the precision at each rank that holds a context of use, so that order
         counts (ragas).
       threshold: support from which a context supports a statement.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: no contexts is undefined. Of several references, the first counts.
     Agrees with: ragas with over='ranks', up to the method.
     Reading: .20 at five contexts means that one of them was enough.
@@ -234,7 +234,7 @@ def context_recall(
     Definition: mean support of the reference's statements by the contexts.
     Parameters:
       by: reference: as defined. gold: share of the groups of gold ids of which a context has one.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: no contexts: 0. A reference that refuses is abstained: there was nothing to find. Of several references,
       the first counts.
     Agrees with: ragas, up to the method.
@@ -281,7 +281,7 @@ def noise_sensitivity(
       contexts: any: all contexts. relevant: those that support a statement of the reference. irrelevant: the others,
         for statements that no relevant one supports.
       threshold: support from which a statement is supported.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: those of faithfulness. A statement that is right but not in the reference counts as wrong: references
       should be complete.
     Reference: Ru et al. 2024 (RAGChecker); ragas.
@@ -329,7 +329,7 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     Definition: by llm: a grade (0 does not address it, 1 in part, 2 directly and completely) / 2. By embedding: cosine
       similarity of question and answer, not below 0. By words: share of the question's content words in the answer.
     Parameters:
-      method: who decides.
+      method: how relevance is judged.
     Odd cases: a refusal is abstained. Whether the answer is right does not matter.
     Agrees with: no other tool: ragas lets a model invent questions for the answer and compares those.
     Reading: by a judge, .50 is "in part". By words and embedding, compare systems on the same questions only: a good

@@ -29,7 +29,7 @@ def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: 
       supports it alone or the others do not without it. Right citations / citations.
     Parameters:
       threshold: support from which a statement is supported.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: marks are [1], [2, 3], [1-3], 【1】 or the id of a context in brackets; numbers count from 1. A mark
       belongs to the statement that it is in or after. A number beyond the contexts is a wrong citation. An answer
       without marks is not applicable.
@@ -62,7 +62,7 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
     Definition: statements that the contexts cited at them together support / all statements.
     Parameters:
       threshold: support from which a statement is supported.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: as for citation_precision; a statement without a citation counts as not supported.
     Reference: Gao et al. 2023 (ALCE).
     Agrees with: ALCE, up to the method.

@@ -119,14 +119,14 @@ def utility(
 
     Definition: a x relevant retrieved + b x other retrieved + c x relevant missed + d x others not retrieved.
     Parameters:
-      a: worth of a relevant document retrieved.
-      b: worth of a document retrieved that is not relevant.
-      c: worth of a relevant document missed.
-      d: worth of a document that is neither; needs collection_size.
+      a: value of a relevant document retrieved.
+      b: value of a document retrieved that is not relevant.
+      c: value of a relevant document missed.
+      d: value of a document that is neither; needs collection_size.
       collection_size: number of documents in the collection (trec_eval -N).
     Agrees with: trec_eval utility.
     Reading: in the unit of the weights.
-    Use when: right and wrong documents have a known worth.
+    Use when: right and wrong documents have a known value.
     Not when: lists have a fixed length.
     """
     hits = count_relevant(ranking, None, min_relevance)

@@ -65,7 +65,7 @@ class Bm25:
         return Bm25Index(model)
 
     def load(self, folder: Path, count: int) -> Bm25Index:
-        """Load what `save` wrote of so many chunks."""
+        """Load an index of this many chunks that `save` wrote."""
         model = _package().BM25(k1=self.k1, b=self.b, method=self.variant)
         arrays = {name: np.load(folder / f"{name}.npy") for name in ("data", "indices", "indptr")}
         rest = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))

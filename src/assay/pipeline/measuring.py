@@ -38,7 +38,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Timed(Generic[T]):
-    """What a piece of work gave, its milliseconds without what clients did aside, and what its calls took."""
+    """The result of a piece of work, its milliseconds without clients' own overhead, and the cost of its calls."""
 
     found: T
     ms: float

@@ -47,7 +47,7 @@ def fresh_score(reranker: Reranker, query: str, texts: Sequence[str]) -> Scored:
 
 
 def apply_scores(hits: Hits, done: Timed[Scored]) -> Hits:
-    """Hits in the order of a timed reranker, with what that took."""
+    """Hits in the order of a timed reranker, with its time and cost."""
     return replace(reorder(hits, done.found, done.ms), **done.spent(done.found), cached=done.account.cached)
 
 

@@ -46,7 +46,7 @@ class Indexer(Protocol):
         """Index chunks; `tell` is called with (chunks done, chunks in all)."""
 
     def load(self, folder: Path, count: int) -> Index:
-        """Load what `save` wrote of so many chunks; ValueError or KeyError if something else is there."""
+        """Load an index of this many chunks that `save` wrote; ValueError or KeyError for anything else."""
 
 
 class Retriever(Protocol):

@@ -39,7 +39,7 @@ _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", 
 
 @dataclass(frozen=True)
 class Work:
-    """What one stage took for one query; with `cached`, the milliseconds are those of a cache and count for nothing.
+    """Time and cost of one stage for one query; with `cached`, the milliseconds are those of a cache and ignored.
 
     `estimated` and `money_estimated` as in Hits.
     """
@@ -53,7 +53,7 @@ class Work:
 
     @classmethod
     def of(cls, done: Hits | Answered) -> Work:
-        """What hits or an answer took."""
+        """Time and cost of hits or an answer."""
         return cls(done.ms, done.tokens, done.money, done.cached, done.estimated, done.money_estimated)
 
 
@@ -167,7 +167,7 @@ class Runner:
             raise ValueError("a chunk is lacking, or there twice")
 
     def _rewrite(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
-        """The queries as they are asked, and what it took to write them, if it took anything."""
+        """The queries after rewriting, and the cost of rewriting, if any."""
         rewriter = self._made[choice.key]
         if rewriter is None:
             return list(block), []
@@ -373,7 +373,7 @@ class Runner:
         )  # fmt: skip
 
     def _trace_part(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> IndexTrace:
-        """What an index took, as it was written down; one that cannot be read is built again."""
+        """The stored cost of an index; an index without a readable one is built again."""
         if key not in self._traces:
             kept = self._store.load_folder("index", key, _read_trace, only=["trace.json"])
             if kept is None:
@@ -423,7 +423,7 @@ class _errors_of:  # noqa: N801 - reads as words: with _errors_of(query)
 
 
 def _keep_index(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> IndexTrace:
-    """Save an index with what it took."""
+    """Save an index with its cost."""
     import json
 
     index.save(folder)

@@ -72,7 +72,7 @@ class Store:
     ) -> T:
         """Read a value, or compute and keep it; `compute` says whether it may be kept.
 
-        `read` makes of the plain value what is wanted, and raises ValueError, TypeError or KeyError if it cannot be.
+        `read` converts the plain value, and raises ValueError, TypeError or KeyError if it cannot be.
         `check` raises ValueError if a kept value cannot be used; a new one that it refuses is not kept.
         """
         place = self._place(stage, key).with_suffix(".json")

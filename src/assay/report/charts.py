@@ -144,7 +144,7 @@ def _axis(kind: Any, field: str, title: str, lang: Lang, **more: Any) -> Any:
 def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Dots with whiskers, one row for each name; series are set off from each other.
 
-    Names are data, never part of the specification: Vega would make an expression of a list to sort by.
+    Names are data, never part of the specification: Vega would turn a list to sort by into an expression.
     """
     names = _series(chart, lang)
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))

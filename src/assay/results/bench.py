@@ -226,7 +226,7 @@ class Bench(Record):
         return "excellent" if excellent is not None and self.goal.is_reached(high, excellent) else "ok"
 
     def speed_up(self, load: Load) -> float | None:
-        """How many times the throughput of one thread a load has, where both were measured in a closed loop."""
+        """The throughput of a load relative to one thread, if both were measured in a closed loop."""
         alone = [one for one in self.loads if one.threads == 1 and one.rate is None]
         base = next((one.throughput_qps for one in reversed(alone) if one.candidates == load.candidates), 0.0)
         return load.throughput_qps / base if base else None

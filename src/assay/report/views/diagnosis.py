@@ -34,7 +34,7 @@ def goal(target: Target, value: float | None) -> str:
 
 
 def line(found: Diagnosis) -> Verdict:
-    """Say how many targets are reached."""
+    """The number of targets reached, in one sentence."""
     known = found.targets_with_value
     if not known:
         return Verdict(say("diagnose.no_targets", protocol=found.protocol.name))

@@ -234,7 +234,7 @@ def title_of(label: str, methods: list[str]) -> str:
 
 
 def sentences(found: Findings) -> list[Said]:
-    """Say what the table shows."""
+    """Describe in sentences what the table shows."""
     said = [basis(found), *(definitions(found.scores[0]) if found.scores else [])]
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def line(found: Judging) -> Verdict:
-    """Say what became of the pairs."""
+    """Describe the outcome of the pairs."""
     return Verdict(summary(found)[0], "" if found.complete else "warn")
 
 
@@ -49,7 +49,7 @@ def summary(found: Judging, *, resumable: bool = True) -> list[Said]:
 
 
 def money(now: Bill | Progress) -> Said:
-    """Say what was spent."""
+    """Describe what was spent."""
     if now.unpriced:
         spent = say("judge.money_unknown")
     elif now.possible_cost:
