@@ -51,7 +51,7 @@ def faithfulness(
     Agrees with: no other tool: ragas divides by verdicts returned, deepeval counts "unsupported" as faithful.
     Reading: .80 by a judge means four in five statements follow from the contexts. By words, paraphrase lowers and a
       changed word hardly lowers it: compare values of one method only.
-    Use when: invented content is the danger.
+    Use when: invented content is the main risk.
     Not when: you want to know whether the answer is right: contexts may be wrong.
     """
     if method in RECIPES:
@@ -98,7 +98,7 @@ def hallucination_rate(
     Agrees with: no tool in particular: it is as good as the faithfulness behind it.
     Reading: .20 by a judge means one statement in five does not follow from the contexts.
     Use when: a report asks for a rate of hallucination.
-    Not when: beside faithfulness: it says the same.
+    Not when: faithfulness is already shown: it says the same.
     """
     found = faithfulness.spec.function(case, None, method=method, slope=slope, midpoint=midpoint)
     return found if isinstance(found, Blank) else 1.0 - float(found)
@@ -287,8 +287,8 @@ def noise_sensitivity(
     Reference: Ru et al. 2024 (RAGChecker); ragas.
     Agrees with: ragas with contexts='relevant' and 'irrelevant', up to the method.
     Reading: .30 means three statements in ten repeat what the contexts say and the reference does not.
-    Use when: contexts bring distracting material along.
-    Not when: references are a few words.
+    Use when: contexts contain distracting material.
+    Not when: references are only a few words long.
     """
     said, right = case.matrix("answer"), case.matrix("check")
     for found in (said, right):
@@ -334,8 +334,8 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     Agrees with: no other tool: ragas lets a model invent questions for the answer and compares those.
     Reading: by a judge, .50 is "in part". By words and embedding, compare systems on the same questions only: a good
       short answer repeats little of the question.
-    Use when: answers wander off.
-    Not when: without a judge it is to decide anything.
+    Use when: answers may drift away from the question.
+    Not when: something is to be decided by it without a judge.
     """
     sample = case.sample
     for name in ("question", "answer"):

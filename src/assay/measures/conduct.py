@@ -36,7 +36,7 @@ def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: 
     Reference: Gao et al. 2023 (ALCE).
     Agrees with: ALCE, up to the method.
     Reading: .70 means three citations in ten do not help their statement.
-    Use when: answers cite.
+    Use when: answers have citations.
     Not when: every sentence cites everything: look at recall too.
     """
     found = _citations(case)
@@ -67,8 +67,8 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
     Reference: Gao et al. 2023 (ALCE).
     Agrees with: ALCE, up to the method.
     Reading: .60 means a reader can check three statements in five at the place that the answer names.
-    Use when: answers cite, and readers rely on it.
-    Not when: one citation at the end is meant for a whole paragraph.
+    Use when: answers have citations and readers rely on them.
+    Not when: one citation at the end covers a whole paragraph.
     """
     found = _citations(case)
     if isinstance(found, Blank):
@@ -146,9 +146,9 @@ def right_refusals(case: Case, _k: None) -> float | Blank:
     Definition: of the samples whose contexts do not hold the answer: 1 for a refusal, 0 for an answer.
     Odd cases: those of abstention; a sample whose contexts hold the answer is not applicable.
     Agrees with: no tool known.
-    Reading: .30 means that seven questions in ten without an answer get one all the same.
-    Use when: invented answers are the danger.
-    Not when: alone: a system that always refuses has 1.
+    Reading: .30 means that seven questions in ten without an answer get one anyway.
+    Use when: invented answers are the main risk.
+    Not when: it is the only measure: a system that always refuses has 1.
     """
     found = _decision(case)
     if isinstance(found, Blank):
@@ -167,7 +167,7 @@ def wrong_refusals(case: Case, _k: None) -> float | Blank:
     Agrees with: no tool known.
     Reading: .15 means that one question in seven is refused although the answer was there.
     Use when: a system is too careful.
-    Not when: alone: a system that never refuses has 0.
+    Not when: it is the only measure: a system that never refuses has 0.
     """
     found = _decision(case)
     if isinstance(found, Blank):

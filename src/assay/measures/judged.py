@@ -108,8 +108,8 @@ def rubric(
       missing answer is in no mean.
     Agrees with: no other tool: the rubric is your own.
     Reading: the mean grade on your scale; the meanings of the grades are in the file.
-    Use when: what matters is special to you: tone, house style, a duty to warn, completeness of a form.
-    Not when: the judge has not been compared with people on this very rubric.
+    Use when: you have criteria of your own: tone, house style, a duty to warn, completeness of a form.
+    Not when: the judge has not been compared with people on this rubric.
     """
     return _grade_of(case, _own_criterion({"name": name, "digest": digest}))
 
