@@ -1,4 +1,4 @@
-"""Assay tells what a search is worth.
+"""Assay measures how good a search system is.
 
 >>> import assay
 >>> scores = assay.evaluate({"q": {"d1": 1}}, {"q": {"d1": 2.0, "d2": 1.0}}, ["ndcg@10", "map"])

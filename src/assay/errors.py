@@ -100,7 +100,7 @@ class NoSuchFile(InputError):
 
 
 class Repeated(InputError):
-    """The same document twice for one query."""
+    """The same document listed twice for one query."""
 
     def __init__(
         self,
@@ -152,11 +152,11 @@ class MissingPackage(UsageError):
 
 
 class NotComparable(AssayError):
-    """Values that must not stand side by side; the message names the difference."""
+    """Values that cannot be compared; the message names the difference."""
 
 
 class NothingJudged(AssayError):
-    """A method that failed on everything it was given: the input is fine, and there is no answer."""
+    """A method failed on everything it was given, although the input is fine."""
 
 
 def _with_hint(message: str, hint: str) -> str:
@@ -183,9 +183,9 @@ def clean(text: str) -> str:
 
 
 def cause(error: BaseException) -> str:
-    """What the system or a library says went wrong, in words that can be translated where we know them.
+    """The error of the system or a library as a message, translatable where we know its wording.
 
-    A place within a text is named for TOML; that of JSON is for its reader to tell, who knows the line of the file.
+    A place within a text is named for TOML; that of JSON is left to its reader, which knows the line of the file.
     """
     if isinstance(error, AssayError):
         return error.message

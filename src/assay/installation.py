@@ -1,4 +1,4 @@
-"""How this copy came onto the machine, and so the commands that call it and that install what it lacks."""
+"""How this copy was installed, and hence the commands that run it and install what is missing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PACKAGE = "assay-eval"
 
 
 def program_name() -> str:
-    """How to call this program from here: `assay` where a shell finds it, else where it is.
+    """The command that runs this program: `assay` if the shell finds it, else its path.
 
     >>> program_name().endswith("assay")
     True
@@ -47,7 +47,7 @@ def pip_command() -> str:
 
 
 def _command(name: str) -> str:
-    """A program that was installed beside this Python: its name where a shell finds that one, else its path."""
+    """The command for a program installed with this Python: its name if the shell finds it, else its path."""
     place = Path(sys.executable).with_name(name)
     found = shutil.which(name)
     if found is not None and (Path(found) == place or not place.is_file()):
@@ -56,7 +56,7 @@ def _command(name: str) -> str:
 
 
 def _path(place: Path) -> str:
-    """A path for a shell: relative where it lies below this folder."""
+    """A path quoted for a shell: relative if it is below this folder."""
     here = Path.cwd()
     return shlex.quote(str(place.relative_to(here) if place.is_relative_to(here) else place))
 

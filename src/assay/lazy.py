@@ -1,6 +1,6 @@
-"""What is imported when it is first used: Polars, and the functions that the package shows to its users.
+"""Import on first use: Polars, and the public functions of the package.
 
-Polars takes longer to import than most runs take to be evaluated, which needs none of it.
+Importing Polars takes longer than evaluating most runs, which does not need it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ __all__ = ["pl", "public"]
 
 
 class _LazyModule(ModuleType):
-    """Stands for a module until somebody asks for something in it."""
+    """A stand-in for a module, which is imported on first use."""
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(importlib.import_module(self.__name__), name)
-        setattr(self, name, found)  # the next time, nobody asks here
+        setattr(self, name, found)  # the next time, this is not called
         return found
 
 
@@ -30,7 +30,6 @@ else:
 def public(name: str) -> Any:
     """A function of the package as its users know it, such as `show`: records offer some of them as methods.
 
-    The package itself names its functions and imports none before it is asked for, so that a record low in the layers
-    can do what any user of it can.
+    The package imports its functions on first use, so that a record in a low layer can call the public functions.
     """
     return getattr(importlib.import_module("assay"), name)

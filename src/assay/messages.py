@@ -1,6 +1,6 @@
-"""What Assay says, in English and Chinese.
+"""The messages of Assay, in English and Chinese.
 
-A text made by `say` is a plain English string that remembers how it came about, so that a renderer can `tell` it in
+A text made by `say` is a plain English string that keeps its key and values, so that a renderer can `tell` it in
 another language later. Texts that results keep have a key, so that their English may change; errors, help and progress
 are said in English where they occur, and their Chinese is found by it. `{n:query|queries}` chooses a word by number,
 `{names}` joins a list, `{names:or}` and `{names:and}` with such a word before the last; a list that `some` shortened
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Lang = Literal["en", "zh"]
 _DIGITS = 9
 _MORE = "..."
-_SIGNS = tuple("，。；：、！？（）“”［］")  # of full width: no blank belongs beside them
+_SIGNS = tuple("，。；：、！？（）“”［］")  # full-width characters: no space belongs beside them
 _LAST = {"en": {"or": " or ", "and": " and "}, "zh": {"or": "或", "and": "和"}}
 
 
@@ -38,7 +38,7 @@ class _Words(string.Formatter):
         self.lang = lang
 
     def tell(self, template: str, values: dict[str, Any]) -> str:
-        """Put values into a text; in Chinese with blanks beside them only where they belong."""
+        """Fill values into a text; in Chinese with spaces beside them only where they belong."""
         if self.lang == "en":
             return self.vformat(template, (), values)
         told = ""
@@ -72,7 +72,7 @@ class _Words(string.Formatter):
 
 
 def _beside(before: str, after: str) -> str:
-    """Put one piece of a Chinese text after another: a blank between Chinese and Latin, none between Chinese alone."""
+    """Join two pieces of a Chinese text: with a space between Chinese and Latin, without one between Chinese."""
     if not before or not after:
         return before + after
     end, start = before.rstrip(" ")[-1:], after.lstrip(" ")[:1]
@@ -91,14 +91,14 @@ def _is_latin(char: str) -> bool:
 
 
 def say(text: str, /, **values: Any) -> Said:
-    """Say a message, given by its key or its English, translatable later."""
+    """Make a translatable message from its key or its English text."""
     said = Said(_Words("en").tell(texts("en").get(text, text), values))
     said.key, said.values = text, values
     return said
 
 
 def tell(text: str, lang: Lang) -> str:
-    """Put a text into a language; what was not made by `say` stays as it is."""
+    """Translate a text into a language; what was not made by `say` stays unchanged."""
     if lang == "en" or not isinstance(text, Said):
         return str(text)
     return _Words(lang).tell(texts(lang).get(text.key, text.key), text.values)
@@ -111,17 +111,17 @@ def some(items: Iterable[object], most: int) -> list[str]:
 
 
 def word(family: str, name: str) -> str:
-    """The word for a name that records keep, such as the reason of a failed call; one that is not known stays."""
+    """The translatable word for a name kept in records, such as a failure reason; unknown names stay as they are."""
     return say(f"{family}.{name}") if is_known(f"{family}.{name}") else name
 
 
 def is_known(key: object) -> bool:
-    """Whether a message with this key, or this English, exists."""
+    """Return whether a message with this key, or this English, exists."""
     return isinstance(key, str) and (key in texts("en") or key in texts("zh"))
 
 
 def ends(low: float | None, high: float | None, form: str) -> str:
-    """Show two ends, with as many more digits as it takes to tell them apart; nothing where there is no interval.
+    """Format the two ends of an interval, with enough digits to differ; empty if there is no interval.
 
     Files of earlier versions hold intervals of width 0 for values that do not vary.
     """

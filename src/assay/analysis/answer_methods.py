@@ -1,4 +1,4 @@
-"""Which method judges which sample: one after the other in a given order, each taking over where one has failed."""
+"""Judge each sample by the first method of a given order that works; the next one takes over when a method fails."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Available:
     notes: tuple[str, ...] = ()
 
     def chain(self, asked: AnswerMethod) -> tuple[Method, ...]:
-        """Methods to try one after the other; one that is asked for by name is the only one."""
+        """The methods to try in order; a method that the user named is the only one tried."""
         if asked in ORDERS:
             here = {"llm": self.judge is not None, "embedding": self.embeddings is not None, "words": True}
             return tuple(method for method in ORDERS[asked] if here[method])
@@ -48,12 +48,12 @@ class Available:
 
 
 def is_order(asked: str) -> bool:
-    """Say whether several methods may judge, and not one alone."""
+    """Return whether more than one method may judge."""
     return asked in ORDERS
 
 
 def words_first(asked: str) -> bool:
-    """Say whether embeddings judge only what words cannot."""
+    """Return whether embeddings are used only for what words cannot judge."""
     order = ORDERS.get(asked, ())
     return "embedding" in order and order.index("words") < order.index("embedding")
 
@@ -61,7 +61,7 @@ def words_first(asked: str) -> bool:
 def choose_embeddings(
     asked: Any, texts: Sequence[str], *, needed: bool
 ) -> tuple[EmbedderChoice | None, tuple[str, ...]]:
-    """Choose who embeds; without anybody, and unless somebody was asked for, it is the next method's turn."""
+    """Choose the embedder; if there is none and the user named none, the next method takes over."""
     from assay.text.embeddings import choose_embedder
 
     try:
@@ -78,7 +78,7 @@ def judge_samples(
 ) -> list[Case]:
     """Judge every sample by the first method of the chain that does not fail on it; `replies` are those of the judge.
 
-    A judge is always the first: everybody was asked about already.
+    A judge always comes first: all samples were already sent to it.
     """
     found: list[Case | None] = [None] * len(samples)
     left = list(range(len(samples)))
@@ -99,17 +99,17 @@ def judge_samples(
 
 
 def _can_be_saved(sample: Sample) -> bool:
-    """Whether another method could do better: not where the sample itself cannot be read."""
+    """Return whether another method could succeed: not if the sample itself cannot be read."""
     return not {"answer", "contexts"}.intersection(sample.faults)
 
 
 def _was_judged(case: Case | None) -> bool:
-    """Whether a method looked at an answer: refusals and answers without contexts are settled by rule."""
+    """Return whether a method judged the answer: refusals and answers without contexts are decided by rule."""
     return case is not None and bool(case.sample.contexts) and case.support.status == "scored"
 
 
 def _carry_over(before: Case | None, case: Case) -> Case:
-    """Let a case remember why the methods before it failed, and the grades that they gave."""
+    """Copy into a case why earlier methods failed and which grades they gave."""
     if before is None:
         return case
     case.trail = (*before.trail, *case.trail)
@@ -137,9 +137,9 @@ def _judge_by(
 
 
 def _by_words(sample: Sample, *, last: bool) -> Case:
-    """Judge an answer by its words, when they are asked for; at once if another method is there to take over.
+    """Judge an answer by its words, when they are needed; immediately if another method can take over.
 
-    Words fail on a sample that is too long to be compared. Little in common is a value, not a failure.
+    Words fail on a sample that is too long to be compared. A low value is not a failure.
     """
     case = Case(sample, "words", judge=by_words, relevance=relevance_by_words)
     if not last and case.support.status == "failed":
@@ -148,7 +148,7 @@ def _by_words(sample: Sample, *, last: bool) -> Case:
 
 
 def _grader(method: Method, here: Available) -> Callable[[Sample], Grade]:
-    """Who grades relevance by a method that takes over: never a judge, who is always the first."""
+    """The function that grades relevance for a fallback method; never a judge, which always comes first."""
     if method == "words":
         return relevance_by_words
     assert here.embeddings is not None
@@ -156,7 +156,7 @@ def _grader(method: Method, here: Available) -> Callable[[Sample], Grade]:
 
 
 class CachingEmbedder:
-    """An embedder that is asked for each text once: measures look at the same sentences again and again."""
+    """An embedder that embeds each text only once, as measures use the same sentences repeatedly."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner, self.name = inner, inner.name
@@ -173,7 +173,7 @@ class CachingEmbedder:
 
 
 def _judge_by_embedding(samples: Sequence[Sample], embedder: Embedder) -> list[Case]:
-    """Judge answers by their meaning, many at a time; an embedder that breaks down is a failure of every sample."""
+    """Judge answers by embeddings, in batches; if the embedder fails, every sample fails."""
     from assay.grounding.embedding import by_embedding
 
     ready = [sample_for(sample, "answer") for sample in samples]
@@ -202,7 +202,7 @@ def _prefix_reason(reason: str) -> str:
 
 
 def _failure(error: Exception) -> str:
-    """Say why an embedder failed: in its own words, or those of the exception."""
+    """Return why an embedder failed: its own message, else that of the exception."""
     why = error.message if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
     return say("blank.fault", field="embedding", fault=why)
 

@@ -1,4 +1,4 @@
-"""What is to be found out about answers, by whom: settled before anything is judged or paid for."""
+"""Plan which measures of answers to compute and by which methods, before anything is judged or paid for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.messages import Lang
     from assay.text.embeddings import EmbedderChoice
 
-_LOOKED_AT = 200  # samples that tell the language of all
+_LOOKED_AT = 200  # samples from which the language of all is detected
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AnswerPlan:
     notes: tuple[str, ...] = ()
 
     def chain_of(self, measure: Measure) -> str:
-        """The name of the methods that judge for a measure: its own, if it has one; the judge, if nobody else can."""
+        """The name of the methods that judge a measure: its own if it has one, the judge if no other method can."""
         if measure.spec.needs_judge:
             return self.method if "llm" in self.here.chain(self.method) else "llm"
         own = str(measure.arguments.get("method", "auto"))
@@ -67,7 +67,7 @@ def plan_answers(
     calibration: str = "",
     **asking: Any,
 ) -> AnswerPlan:
-    """Settle everything before anything is judged or paid for."""
+    """Decide on measures, methods and samples before anything is judged or paid for."""
     read = as_samples(samples, columns=columns)
     rules = for_answers(load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol)
     method = method or rules.method
@@ -92,19 +92,19 @@ def plan_answers(
 
 
 def _methods(measures: Mapping[str, Measure], method: str) -> set[str]:
-    """All methods that are named, by measures or for all."""
+    """All methods that were named, for single measures or for all."""
     return {str(measure.arguments.get("method", "auto")) for measure in measures.values()} | {method}
 
 
 def _may_judge(method: str) -> bool:
-    """Say whether a language model may judge by this method, if there is one."""
+    """Return whether this method may use a language model, if there is one."""
     return method == "llm" or is_order(method)
 
 
 def _embeddings(
     measures: Mapping[str, Measure], embedder: Any, samples: Samples, *, method: str
 ) -> tuple[EmbedderChoice | None, tuple[str, ...]]:
-    """Choose who embeds, if anybody has to, and say so; where words come first, embeddings have to be named."""
+    """Choose the embedder, if one is needed, and note which; where words come first, it has to be named."""
     named = bool(_methods(measures, method) & {"embedding", "sigmoid"})
     wait = words_first(method)
     needed = any(measure.needs_method for measure in measures.values())
@@ -126,7 +126,7 @@ def _check_judge(measures: Mapping[str, Measure], judge: Any) -> None:
 def _usual(
     measures: dict[str, Measure], protocol: Protocol, samples: Samples, *, judged: bool
 ) -> tuple[dict[str, Measure], list[str]]:
-    """What is computed when nothing is asked for: what the samples allow, and of a judge, one call per answer."""
+    """The default measures: those that the samples allow and that need at most one call of a judge per answer."""
     names = protocol.headline if judged and protocol.headline else tuple(measures)
     found, lacking = {}, []
     for label in names:
@@ -144,7 +144,7 @@ def _usual(
 
 
 def _missing_field(measure: Measure, samples: Samples) -> str:
-    """The field that no sample has although the measure needs it."""
+    """The field that a measure needs and no sample has."""
     for need in measure.needs:
         options = need.split("|")
         if not any(_has(sample, option) for sample in samples for option in options):
@@ -179,9 +179,9 @@ def _judge(
     method: str,
     asking: Mapping[str, Any],
 ) -> AnswerJudge | None:
-    """Make the judge, who is asked what measures need that he may judge, or that nobody else can give.
+    """Make the judge, for the measures that it may judge or that no other method can give.
 
-    None where there is nothing to ask: who is asked nothing judges nothing.
+    None if there is nothing to ask.
     """
     from assay.judge.answers import AnswerJudge
     from assay.llm import as_client

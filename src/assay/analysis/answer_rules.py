@@ -1,4 +1,4 @@
-"""How the answers of an experiment are scored: which measures, by which methods; what cannot work is refused early."""
+"""Choose the measures and methods that score an experiment's answers; what cannot work is refused early."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NO_MARKS = frozenset({"none", "extractive"})  # generators that never cite
 
 @dataclass(frozen=True)
 class AnswerRules:
-    """Measures of answers by their labels and who judges them, the same for every combination of an experiment.
+    """Measures of answers by their labels, and how they are judged, the same for every combination of an experiment.
 
     `asked` has the labels of what was asked for.
     `client` asks the language model that `judge` names, in the language of the questions.
@@ -53,14 +53,14 @@ class AnswerRules:
     notes: tuple[str, ...] = ()
 
     def plan(self, samples: Samples, name: str = "answers") -> AnswerPlan:
-        """Settle how some samples are judged."""
+        """Plan how the given samples are judged."""
         return plan_answers(
             samples, self.measures, method=self.method, judge=self.client, embedder=self.embedder,
             text_lang=self.lang, protocol=self.protocol, name=name,
         )  # fmt: skip
 
     def score(self, samples: Samples, name: str) -> tuple[Answers, Account]:
-        """Score the answers of one combination, and say what that took."""
+        """Score the answers of one combination, and return what that cost."""
         done = time_work(lambda: score_answers(self.plan(samples, name)))
         return done.found, done.account
 
@@ -72,7 +72,7 @@ def answer_rules(
     data: tuple[Experiment, Collection],
     setup: Setup,
 ) -> AnswerRules | None:
-    """Settle how answers are scored: `asked` measures, else the protocol's; None if there will be no answers.
+    """Decide how answers are scored: by `asked` measures, else the protocol's; None if there will be no answers.
 
     `told` has the method, the judge and the embedder of the table [evaluate].
     """
@@ -117,7 +117,7 @@ def answer_rules(
 def _possible(
     wanted: Mapping[str, Measure], collection: Collection, generators: set[str], place: str, *, strict: bool
 ) -> tuple[dict[str, Measure], list[str]]:
-    """Leave out what the answers of an experiment cannot have; refuse it where it was asked for."""
+    """Drop measures that an experiment's answers cannot have; refuse one that was asked for."""
     fields = _MAKES | ({"reference"} if any(collection.references.get(q.id) for q in collection.queries) else set())
     fields |= set() if generators <= _NO_MARKS else {"marks"}
     kept: dict[str, Measure] = {}
@@ -176,7 +176,7 @@ def _judge_hint() -> str:
 
 
 def _embedder(asked: str, methods: set[str], setup: Setup) -> Any:
-    """One embedder for all combinations, chosen by the documents: answers of one may have another language."""
+    """One embedder for all combinations, chosen by the documents' language, as answers may be in another one."""
     order = ORDERS.get(next((one for one in methods if one in ORDERS), ""), ())
     first = bool(order) and order.index("embedding") < order.index("words")
     if asked == "auto" and not first and not methods & {"embedding", "sigmoid"}:
@@ -190,7 +190,7 @@ def _embedder(asked: str, methods: set[str], setup: Setup) -> Any:
 
 
 def _placeholder_samples(collection: Collection) -> Samples:
-    """Samples as they will be, before there is any answer: enough to find out what cannot be judged."""
+    """Samples without real answers yet, enough to find out which measures cannot be judged."""
     return Samples(
         tuple(
             Sample(query.id, query.text, ".", (Context("."),), references=collection.references.get(query.id, ()))

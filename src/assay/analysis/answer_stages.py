@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class StageFinding(NamedTuple):
-    """A stage, or None where nothing tells, and why."""
+    """The stage at which an answer went wrong (None if unknown), and why."""
 
     stage: AnswerStage | None
     why: str
 
 
 def stage_of(case: Case) -> StageFinding:
-    """Say how far an answer got.
+    """Return the stage that an answer reached.
 
     A refusal is right where the contexts do not hold the answer. Otherwise: the contexts hold nothing of it (not
     retrieved); no statement is supported, or the answer does not say what the reference says (not used); a statement is
@@ -61,12 +61,12 @@ def _refusal_stage(case: Case) -> StageFinding:
 
 
 def _by(case: Case) -> str:
-    """What tells whether the contexts hold the answer."""
+    """What the finding about the contexts is based on."""
     return say("stage_why.by", field=case.answerability.by)
 
 
 def _says_the_reference(sample: Sample) -> bool | None:
-    """Whether the answer has what the reference says, by its words; None where nothing tells."""
+    """Return whether the answer has the words of the reference; None if that cannot be known."""
     ready = sample_for(sample, "reference")
     if isinstance(ready, Blank) or not sample.answer:
         return None

@@ -1,4 +1,4 @@
-"""From samples to scores: what answers are worth, and which method says so."""
+"""Score answers: one value per sample and measure, with the method that judged it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Answers(Scores):
         return dict(Counter(outcome.support.method for outcome in self.outcomes))
 
     def interval(self, label: str) -> Interval:
-        """The mean of a measure with its confidence interval, which ends where values do."""
+        """The mean of a measure with its confidence interval, which stays within the measure's bounds."""
         return column_mean(self, label)
 
     @property
@@ -84,7 +84,7 @@ def answer_means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:
 
 
 def answer_details(systems: Sequence[Answers]) -> AnswerDetails:
-    """Put together what was found out about the samples of one system or several."""
+    """Collect the findings about the samples of one or more systems."""
     methods: Counter[str] = Counter()
     for scores in systems:
         methods.update(scores.methods)
@@ -123,7 +123,7 @@ def answers(
 
     `judge` is a language model: an `assay.llm.Client`, or a function from messages to text. With method `auto`, it
     judges; where it fails or there is none, words take over, and embeddings where words fail. Method `s4` has
-    embeddings before words; without a method, the protocol's applies. The method stands beside each value, and a mean
+    embeddings before words; without a method, the protocol's applies. Each value has its method beside it, and a mean
     holds values of one method unless `mix` asks for all. Several systems are for `answer_systems`.
 
     >>> import assay
@@ -157,10 +157,10 @@ def answer_systems(
     columns: Mapping[str, str] | None = None,
     **more: Any,
 ) -> dict[str, Answers]:
-    """Evaluate the answers of several systems side by side; returns scores by system, which `compare` takes.
+    """Evaluate the answers of several systems; returns scores by system, which `compare` accepts.
 
-    The systems are named in a column `system` of the samples, or `samples` maps names to samples. All are judged in one
-    go, by the same embeddings and the same questions; `more` are the arguments of `answers`.
+    The systems are named in a column `system` of the samples, or `samples` maps names to samples. All are judged
+    together, by the same embeddings and the same questions; `more` are the arguments of `answers`.
 
     >>> import assay
     >>> samples = [
@@ -181,7 +181,7 @@ def score_answers(plan: AnswerPlan) -> Answers:
 
 
 def score_systems(plan: AnswerPlan) -> dict[str, Answers]:
-    """Judge every sample and compute every measure for each system; one that no column names is called by the plan."""
+    """Judge every sample and compute every measure for each system; the plan names a system that no column names."""
     outcomes = _outcomes(plan)
     names = plan.samples.systems
     found: dict[str, Answers] = {}
@@ -202,7 +202,7 @@ def _outcomes(plan: AnswerPlan) -> tuple[JudgedSample, ...]:
     judge = plan.here.judge if any("llm" in chain for chain in chains.values()) else None
     replies = None if judge is None else judge.ask(rows)  # once for all chains
     runs = {key: judge_samples(rows, chain, plan.here, replies) for key, chain in chains.items()}
-    # One sample after the other: what was read in its contexts is still at hand for the next measure.
+    # Sample by sample, so that what was read in its contexts is still in memory for the next measure.
     return tuple(_outcome(plan, {key: cases[place] for key, cases in runs.items()}) for place in range(len(rows)))
 
 
@@ -220,7 +220,7 @@ def _outcome(plan: AnswerPlan, cases: Mapping[str, Case]) -> JudgedSample:
 
 
 def _stage_unless_failed(found: StageFinding, cells: Mapping[str, AnswerCell]) -> StageFinding:
-    """Call nothing fine of which a measure that was asked for could not be judged."""
+    """Return the stage, but not "fine" if a measure that was asked for could not be judged."""
     failed = next(
         (
             say("blank.fault", field=label, fault=cell.reason)
@@ -279,7 +279,7 @@ def _column(label: str, measure: Measure, method: str, cells: Sequence[AnswerCel
 
 
 def _leave_to_other_method(cell: AnswerCell) -> AnswerCell:
-    """A cell of a sample that another method judged: this column says nothing about it."""
+    """A cell without a value, for a sample that another method judged."""
     return replace(
         cell, value=None, status="unjudged", reason=say("blank.judged_by", method=say(f"method.{cell.method}"))
     )
@@ -328,7 +328,7 @@ def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[Jud
 
 
 def _embedder(plan: AnswerPlan, table: Sequence[MethodColumn]) -> str:
-    """Whose embeddings stand behind any of the values."""
+    """The embedder that produced any of the values."""
     used = any(column.definition.arguments.get("method") in {"embedding", "sigmoid", "mix"} for column in table)
     return plan.here.embeddings.embedder.name if used and plan.here.embeddings is not None else ""
 
@@ -340,7 +340,7 @@ def _labels_of_several_methods(table: Sequence[MethodColumn]) -> list[str]:
 
 
 def _fallbacks(scores: Answers) -> list[str]:
-    """Say how many samples another method had to judge, and the commonest reason."""
+    """Return how many samples a fallback method judged, with the most common reason."""
     by_method: dict[str, Counter[str]] = {}
     for outcome in scores.outcomes:
         fallen = {cell.method: cell.reason for cell in outcome.cells.values() if cell.value is not None and cell.reason}
@@ -355,7 +355,7 @@ def _fallbacks(scores: Answers) -> list[str]:
 
 
 def _failures(scores: Answers) -> list[str]:
-    """Say how many samples no method could judge, and the commonest reason."""
+    """Return how many samples no method could judge, with the most common reason."""
     reasons = Counter(
         outcome.support.reason or (outcome.trail or ("",))[-1]
         for outcome in scores.outcomes
@@ -366,7 +366,7 @@ def _failures(scores: Answers) -> list[str]:
 
 
 def _commonest(scores: Answers, label: str) -> str:
-    """The reason that most of the failed values of a measure have."""
+    """The most common reason why values of a measure failed."""
     cells = [outcome.cells[label] for outcome in scores.outcomes if label in outcome.cells]
     return Counter(cell.reason for cell in cells if cell.status == "failed").most_common(1)[0][0]
 

@@ -1,4 +1,4 @@
-"""How fast a target answers, and how many calls it bears: latency and throughput under one load after another."""
+"""Measure how fast a target answers and how many calls it can take: latency and throughput under several loads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CANDIDATES = (20, 50, 100, 200)
 THROUGHPUT_THREADS, THROUGHPUT_SECONDS = (1, 4), 60.0
 _MOST_CALLS_READY = 1000
 _MOST_TEXTS_READY = 2_000_000  # in the lists of all of them
-_AT_ONCE = 64  # calls at once of an open loop on something that has workers of its own
+_AT_ONCE = 64  # concurrent calls of an open loop when the target has workers of its own
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def bench(
     `stream`, the answers of an address or the items of a generator are timed token by token.
 
     `limits` has the largest values of numbers of a load (`Load.figures`: p95, first_token_p95 ...), `max_errors` the
-    largest share of calls that may fail; `Bench.checks` and `Bench.verdict` say what came of them.
+    largest share of calls that may fail; `Bench.checks` and `Bench.verdict` have the outcome.
 
     >>> import assay
     >>> found = assay.bench(lambda: None, runs=20, warmup=0)
@@ -127,7 +127,7 @@ def bench(
 
 
 def ramp_rates(first: float, last: float, stages: int) -> list[float]:
-    """Rates from the first to the last, each the same number of times the one before.
+    """Rates from the first to the last, each a constant multiple of the one before.
 
     >>> ramp_rates(5, 80, 5)
     [5.0, 10.0, 20.0, 40.0, 80.0]
@@ -139,7 +139,7 @@ def ramp_rates(first: float, last: float, stages: int) -> list[float]:
 
 
 def _is_too_fast(step: Step, loads: Sequence[Load]) -> bool:
-    """Say whether the same load at a lower rate was already more than the target bears."""
+    """Return whether the same load at a lower rate was already too much for the target."""
     return any(
         not load.keeps_up and load.candidates == step.candidates and load.threads == step.plan.threads
         and (load.rate or 0.0) < (step.plan.rate or 0.0)
@@ -148,14 +148,14 @@ def _is_too_fast(step: Step, loads: Sequence[Load]) -> bool:
 
 
 def latency_goal(loads: Sequence[Load]) -> Target | None:
-    """What the protocol of rerankers asks of P95, where calls had candidates to rank."""
+    """The P95 target of the rerankers' protocol, if calls had candidates to rank."""
     if not any(load.candidates is not None for load in loads):
         return None
     return next((target for target in load_protocol("rerank").targets if target.measure == "latency_p95"), None)
 
 
 def check_answered(found: Bench) -> None:
-    """Refuse a measurement in which no call succeeded: say how they failed."""
+    """Raise an error that says how calls failed if none succeeded."""
     if any(load.count for load in found.loads):
         return
     errors = {kind: n for load in found.loads for kind, n in load.errors.items()}
@@ -167,7 +167,7 @@ def check_answered(found: Bench) -> None:
 
 
 def _merge_warnings(loads: Sequence[Load], warnings: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Say once what holds for all loads, and name the load otherwise."""
+    """Merge warnings: one that holds for all loads is given once, others name their load."""
     everywhere = {text for text in warnings[0] if all(text in others for others in warnings)}
     found = [text for text in warnings[0] if text in everywhere]
     for load, texts in zip(loads, warnings, strict=True):
@@ -176,7 +176,7 @@ def _merge_warnings(loads: Sequence[Load], warnings: Sequence[Sequence[str]]) ->
 
 
 def load_name(load: Load) -> list[Said]:
-    """Say which load is meant."""
+    """Return the name of a load."""
     name = [] if load.candidates is None else [say("load.candidates", n=load.candidates)]
     name.append(say("load.threads", n=load.threads))
     return name if load.rate is None else [*name, say("loop.open", rate=load.rate)]
@@ -238,7 +238,7 @@ def _demo_texts() -> tuple[list[str], list[str]]:
 
 
 def _pairs(texts: tuple[list[str], list[str]], size: int, *, limit: int) -> list[tuple[str, list[str]]]:
-    """Give every query as many documents as asked for, another part of them each time."""
+    """Pair every query with the number of documents asked for, a different part of them each time."""
     queries, documents = texts
     many = min(len(queries), limit, _MOST_CALLS_READY, max(1, _MOST_TEXTS_READY // max(1, size)))
     return [

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assay.stats.agreement import Agreement
 
 LEAST, ENOUGH = 50, 100
-POOR = 0.4  # below this kappa, a judge's grades are too far from people's to stand in for them
+POOR = 0.4  # below this kappa, a judge's grades are too far from people's to replace them
 _RESAMPLES = 2000
 
 
@@ -54,7 +54,7 @@ def calibrate(
 ) -> Calibration:
     """Compare a judge's grades with people's on the pairs that both graded; at least 50 are needed.
 
-    Judgments and runs may be whatever `evaluate` takes.
+    Judgments and runs may be anything that `evaluate` takes.
 
     >>> import assay
     >>> people = {f"q{i}": {"d": i % 3} for i in range(60)}
@@ -77,7 +77,7 @@ def calibrate(
         )
     options = {"groups": queries, "n_resamples": _RESAMPLES, "rng": seed}
 
-    # What a protocol settles by the grades it sees must be the same for both.
+    # What a protocol derives from the grades must be the same for both.
     grades = pl.concat([judged.pairs, human.pairs])
     settings = Settings.of(Judgments.of(grades, dedupe=True), measures, protocol, **overrides)
 
@@ -116,7 +116,7 @@ def _biases(ours: Floats, theirs: Floats) -> tuple[Bias, ...]:
 
 
 def _stamp(agreement: Agreement, pairs: int) -> str:
-    """What stands beside numbers made with this judge."""
+    """The calibration shown beside numbers made with this judge."""
     if agreement.value is None:
         return say("calibrate.stamp_open", n=pairs)
     return say("calibrate.stamp", value=agreement.value, n=pairs)
@@ -137,7 +137,7 @@ def _check(judged: Judgments, human: Judgments) -> None:
 
 
 def _common(judged: Judgments, human: Judgments) -> tuple[list[str], Floats, Floats]:
-    """Pairs with a grade of both; negative ones are none."""
+    """Pairs that both graded; negative grades do not count."""
     ours, theirs = judged.by_query, human.by_query
     rows = [
         (query, theirs[query][doc], ours[query][doc])
@@ -219,7 +219,7 @@ def _correct_mean(by_judge: Scores, by_people: Scores, label: str, complete: set
 
 
 def _ranking(systems: Sequence[Corrected]) -> Agreement | None:
-    """Do people and the judge order the systems alike: Kendall's tau over systems, of the first measure."""
+    """Compare how people and the judge order the systems: Kendall's tau on the first measure."""
     first = [row for _, group in itertools.groupby(systems, key=lambda row: row.system) for row in [next(group)]]
     known = [(row.human, row.judge) for row in first if row.human is not None and row.judge is not None]
     if len(known) < 3:  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""Query by query against the baseline: what each query had before and has after, and what all of them come to."""
+"""Compare with the baseline query by query: each query's value before and after, and the sums."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.data.segments import Floats
 
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-_BARS = 240  # more bars than this cannot be told apart
+_BARS = 240  # more bars than this cannot be distinguished
 _DOTS = 600
 _CELLS = 24
 
@@ -32,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Density:
-    """How many of very many queries have values within a cell: its corner under both systems, and its width."""
+    """How many queries have values within a cell of a grid: its corner under both systems, and its width."""
 
     step: float
     cells: tuple[tuple[float, float, int], ...]
@@ -44,7 +44,7 @@ class QueryChanges:
 
     `ordered` are their differences, the greatest gain first, of very many evenly spaced ones; `quantiles` those of all
     at `SHARES`. `zeros` counts the queries that have 0 with both, with the baseline only, with the system only, and
-    with neither. Of more queries than a picture can show, `density` tells where they lie.
+    with neither. Of more queries than a picture can show, `density` counts them by value.
     """
 
     system: str

@@ -27,9 +27,9 @@ _CHUNKED = re.compile(r"^(.+?)(#|::|_chunk_|-chunk-|[_/:.-])([^#]*)$")
 def check(
     judgments: Any, runs: Any = (), *, kind: str | None = None, split: str = "test", encoding: str | None = None
 ) -> InputCheck:
-    """Look for trouble in judgments and runs before it becomes a number.
+    """Find problems in judgments and runs before they affect a number.
 
-    Files are looked at as they stand, in the format `kind` where it cannot be told; what would stop an evaluation is
+    Files are checked unchanged, in the format `kind` where it cannot be detected; what would stop an evaluation is
     found, too. `split` is that of a BEIR folder. Frames, dicts and our own types are taken as well.
     Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
 
@@ -189,7 +189,7 @@ def _check_gaps(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Itera
 
 
 def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
-    """Ids with blanks at their ends never match anything."""
+    """Find ids with spaces at their ends, which never match anything."""
     for column in ("query_id", "doc_id"):
         odd = frame.filter(pl.col(column) != pl.col(column).str.strip_chars())
         if len(odd):
@@ -202,7 +202,7 @@ def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
 
 
 def _other_forms(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
-    """Find ids that would match if full-width signs and composed letters were written alike."""
+    """Find ids that would match if full-width and composed characters were written the same way."""
     for column in ("query_id", "doc_id"):
         judged = set(judgments[column].unique())
         by_form = {_form(name): name for name in sorted(judged) if not name.isascii()}
@@ -215,7 +215,7 @@ def _other_forms(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iter
 
 
 def _form(name: str) -> str:
-    """An id as it reads: full-width signs as plain ones, a letter and its accent as one."""
+    """Normalise an id: full-width characters become plain ones, a letter and its accent one character."""
     return name if name.isascii() else unicodedata.normalize("NFKC", name)
 
 
@@ -228,7 +228,7 @@ def _one_id_in_two_forms(ids: Iterable[str]) -> Iterator[str]:
 
 
 def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
-    """Find ids that are not judged but whose beginning is: chunks of judged documents."""
+    """Find unjudged ids that begin with a judged one: probably chunks of judged documents."""
     judged = set(judgments["doc_id"])
     found: dict[str, str] = {}
     for doc in run["doc_id"].unique(maintain_order=True):

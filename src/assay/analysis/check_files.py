@@ -30,7 +30,7 @@ FileKind = Literal[
 ]  # fmt: skip
 _EXAMPLES = 3
 _RUN_FIELDS = 5  # of a line: judgments have four, runs six, of which the last may be missing
-# Which table or key of a TOML file tells what it is.
+# The table or key of a TOML file that shows what it is.
 _TOML: tuple[tuple[str, FileKind], ...] = (
     ("data", "experiment"), ("rule", "gate rules"), ("method", "costs"), ("price", "prices"), ("measures", "protocol"),
     ("based_on", "protocol"), ("targets", "protocol"), ("queries_per_day", "costs"),
@@ -41,7 +41,7 @@ def check_files(
     places: Sequence[str | os.PathLike[str]], *, kind: str | None = None, split: str = "test",
     encoding: str | None = None,
 ) -> InputCheck:  # fmt: skip
-    r"""Say what files are, and look for trouble in each; judgments and runs that follow them are checked together.
+    r"""Identify files and look for problems in each; judgments and the runs after them are checked together.
 
     `kind`, `split` and `encoding` are those of `assay.check`.
 
@@ -151,7 +151,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
         (query and holds["weight"], "weights"),
         (query, "queries"),
         (columns.has_any(known, columns.SYSTEM) and columns.has_any(known, columns.DESCRIPTION), "labels"),
-        # An id of no kind: the name of the file decides.
+        # The ids do not show the kind: the name of the file decides.
         (columns.has_any(known, columns.DOCUMENT_ID), "queries" if "quer" in label.lower() else "documents"),
     )
     found = next((kind for is_one, kind in rows if is_one), None)
@@ -260,7 +260,7 @@ def _verdicts(place: str) -> tuple[str, list[Finding]]:
 
 
 def _result(place: str) -> tuple[str, list[Finding]]:
-    """A result's own warnings, and the files near it that are not any more what it was made from."""
+    """A result's own warnings, and the input files that have changed since it was made."""
     from assay.formats.results import load_result
 
     read = load_result(Input.at(place))

@@ -1,4 +1,4 @@
-"""Putting scores of several systems side by side, or refusing to with the difference named."""
+"""Align the scores of several systems, or refuse with an error that names the difference."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AlignedScores:
 
 
 def labels_of(scores: Scores, measure: object) -> list[str]:
-    """Find the labels of all that one text asks for; of a list such as official, those that are means over queries."""
+    """Find the labels that a text asks for; of a list such as official, those that are means over queries."""
     try:
         several = () if str(measure) in {*scores.labels, *scores.asked} else expand(measure)  # type: ignore[arg-type]
     except UsageError:
@@ -67,7 +67,7 @@ def labels_of(scores: Scores, measure: object) -> list[str]:
 
 
 def align_systems(systems: Sequence[Scores], labels: Sequence[str] | None = None) -> AlignedScores:
-    """Align systems for comparison, over the measures named or all that can be; weight 0 leaves a query out."""
+    """Align systems for comparison, on the named measures or all possible ones; weight 0 leaves a query out."""
     if len(systems) < 2:  # noqa: PLR2004
         raise UsageError(say("a comparison needs two systems or more"))
     names = [scores.name for scores in systems]
@@ -109,7 +109,7 @@ def align_systems(systems: Sequence[Scores], labels: Sequence[str] | None = None
 def _in_common(
     labels: tuple[str, ...], values: Floats, answers: list[bool], *, asked: bool
 ) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
-    """Leave out measures of answers without a sample that every system has a value for, unless they were asked for."""
+    """Drop measures of answers that no sample has for every system, unless they were asked for."""
     lacking: Bools = np.asarray(np.isnan(values).all(axis=(0, 2))) & np.array(answers)
     apart = tuple(label for label, empty in zip(labels, lacking.tolist(), strict=True) if empty)
     if apart and (asked or len(apart) == len(labels)):
@@ -147,7 +147,7 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
 
 
 def _matching_label(scores: Scores, first: Scores, label: str) -> str | None:
-    """Find a system's column of the same definition, whatever its label; of the same label, if there is none."""
+    """Find a system's column of the same definition under any label; if there is none, that of the same label."""
     definition = first.definitions[label]
     if scores.definitions.get(label) == definition:
         return label
@@ -156,7 +156,7 @@ def _matching_label(scores: Scores, first: Scores, label: str) -> str | None:
 
 
 def _runs_differ(systems: Sequence[Scores], label: str) -> bool:
-    """Coverage is averaged over the run's own queries: systems that answered different ones cannot be compared."""
+    """Return whether systems answered different queries: then means over a run's own queries are not comparable."""
     answered = []
     for scores in systems:
         twin = _matching_label(scores, systems[0], label)
@@ -166,7 +166,7 @@ def _runs_differ(systems: Sequence[Scores], label: str) -> bool:
 
 
 def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
-    """Refuse two systems whose values must not stand side by side."""
+    """Refuse two systems whose values cannot be compared."""
     pair = {"first": first.name, "second": other.name}
     _check_judgments(first, other, pair)
     mine, theirs = first.protocol.rules(), other.protocol.rules()
@@ -231,7 +231,7 @@ def _check_column(first: Scores, other: Scores, label: str, pair: Mapping[str, s
 
 
 def _same_weights(first: Scores, other: Scores) -> bool:
-    """Compare the weights of the queries that both have."""
+    """Return whether the queries that both have are weighted alike."""
     if first.weights is None or other.weights is None:
         return first.weights is other.weights
     mine, theirs = _weight_map(first), _weight_map(other)
@@ -244,7 +244,7 @@ def _weight_map(scores: Scores) -> dict[str, float]:
 
 
 def _clusters(systems: Sequence[Scores], queries: list[str], rows: Bools) -> NDArray[np.str_] | None:
-    """What each query belongs to, of which all systems must tell the same."""
+    """The cluster of each query, which must be the same in all systems."""
     told = [_cluster_map(scores) for scores in systems]
     for other, scores in zip(told[1:], systems[1:], strict=True):
         first = told[0]
@@ -284,14 +284,14 @@ def _weights(scores: Scores, queries: list[str]) -> Floats:
 
 
 def _leave_out(values: Floats, mask: list[bool]) -> None:
-    """Compare answers over the samples that every system has a value for: one that refuses is not faithful or not."""
+    """Restrict answers to samples that every system has a value for: a refusal is neither faithful nor unfaithful."""
     for i, wanted in enumerate(mask):
         if wanted:
             values[np.isnan(values[:, i]).any(axis=1), i] = np.nan
 
 
 def _check_queries(queries: list[str], labels: Sequence[str], names: list[str], values: Floats) -> None:
-    """Refuse systems of which one has values for queries that another lacks."""
+    """Refuse systems if one has values for queries that another lacks."""
     absent = np.isnan(values)
     for i, label in enumerate(labels):
         odd = np.flatnonzero(absent[:, i].any(axis=1) & ~absent[:, i].all(axis=1))

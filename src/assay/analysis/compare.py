@@ -1,4 +1,4 @@
-"""Which system is better, by how much, and is it real: systems against a baseline, measure by measure."""
+"""Compare systems with a baseline, measure by measure: which is better, by how much, and whether it is shown."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def compare(
 
     Systems are a list of scores, or a dict that names them, as `evaluate` gives for several runs. Rules may be given
     one by one: `compare(scores, alpha=0.01, smallest_effect=0.02)`. With the `runs` behind the scores, by system or in
-    their order, lists are set beside each other, and a system that only reorders the baseline's documents is held
-    against the best order of them; scores of a file need the `judgments`, too, and what was evaluated with `chunks` or
-    `dedupe` is compared so. `descriptions` say what each system is, by name or in a file.
+    their order, lists are compared, and a system that only reorders the baseline's documents is compared with their
+    best order; scores of a file need the `judgments`, too, and what was evaluated with `chunks` or `dedupe` is compared
+    so. `descriptions` say what each system is, by name or in a file.
 
     >>> import assay
     >>> judged = {f"q{i}": {"a": 1} for i in range(20)}
@@ -127,7 +127,7 @@ def _in_order(systems: Sequence[Scores], runs: Iterable[Any]) -> dict[str, Any]:
 def _descriptions(
     given: Mapping[str, str] | str | os.PathLike[str] | None, systems: Sequence[str]
 ) -> Mapping[str, str]:
-    """What each system is; one that is described must be there."""
+    """The descriptions of systems by name; a description of an unknown system is an error."""
     place = os.fspath(given) if isinstance(given, (str, os.PathLike)) else ""
     found = read_labels(place) if isinstance(given, (str, os.PathLike)) else given or {}
     for name in found:
@@ -255,18 +255,18 @@ def _contrast(
 
 
 def _detectable(change: Floats, data: AlignedScores, level: float) -> float | None:
-    """What so many queries would show 80 % of the time, where the tests that are corrected together begin."""
+    """The difference that this many queries show 80 % of the time, at the corrected level."""
     of = design(change, weights=data.weights, clusters=data.clusters)
     return detectable_difference(of.deviation, of.effective_n, alpha=level).difference if of.deviation else None
 
 
 def _limit(change: Floats, data: AlignedScores, alpha: float, span: float) -> float | None:
-    """The upper bound of the mean at alpha, which counts on what the queries did not show."""
+    """The upper bound of the mean at alpha, which allows for values that the queries did not show."""
     return upper_bound(change, upper=span, alpha=alpha, weights=data.weights, clusters=data.clusters)
 
 
 def _all_beyond(of: Moments, change: Floats, data: AlignedScores, rules: Rules, span: float | None) -> bool:
-    """Say whether the same difference of all queries is surely above the smallest that matters."""
+    """Return whether a difference that all queries share is surely above the smallest that matters."""
     if of.reason != NO_SPREAD or span is None or not of.mean:
         return False
     most = _limit(-np.abs(change), data, rules.alpha / 2, span)
@@ -295,7 +295,7 @@ def _is_beyond(interval: Interval, smallest: float) -> bool:
 
 
 def _movers(data: AlignedScores, gain: Floats, before: Floats, after: Floats) -> tuple[Mover, ...]:
-    """The queries that gained most, in falling order; queries that did not gain are none of them."""
+    """The queries that gained most, in falling order; those that did not gain are left out."""
     known = np.nan_to_num(gain, nan=0.0)
     order = np.argsort(-known, kind="stable")[:_MOVERS]
     return tuple(

@@ -1,4 +1,4 @@
-"""Warnings about a comparison: what a careful reviewer would raise."""
+"""Warnings about a comparison, such as a careful reviewer would give."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def find_comparison_warnings(
 
 
 def _common(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
-    """Answers are compared over the samples that all systems have values for."""
+    """Warn if answers are compared on fewer samples, because not all systems have values for all."""
     if data.apart:
         yield say("answers.unshared", labels=list(data.apart))
     size = len({query for scores in systems for query in scores.query_ids})
@@ -61,7 +61,7 @@ def _multiple(data: AlignedScores, rules: Rules, *, all_pairs: bool) -> Iterator
 
 
 def _small(data: AlignedScores) -> Iterator[Said]:
-    """Relative gains of a small mean look large and say little."""
+    """Warn about relative gains over a small mean, which look large and say little."""
     found = [
         label for i, label in enumerate(data.labels) if 0 < abs(float(np.nanmean(data.values[:, i, 0]))) < _SMALL_MEAN
     ]
@@ -70,12 +70,12 @@ def _small(data: AlignedScores) -> Iterator[Said]:
 
 
 def _counts(scores: Scores, wanted: Column) -> Counts:
-    """Counts behind a measure, whatever its label in this system."""
+    """The counts of a measure, under any label that it has in this system."""
     return next(scores.counts[one.label] for one in scores.columns if one.definition == wanted.definition)
 
 
 def _uneven_gaps(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
-    """Unjudged documents hurt the newer system more: it finds what nobody pooled."""
+    """Warn of uneven judgment gaps, which hurt the newer system more: it finds documents that were never pooled."""
     for column in data.columns:
         shares = [_counts(scores, column).unjudged_share for scores in systems]
         known = [share for share in shares if share is not None]

@@ -1,4 +1,4 @@
-"""Who is best on each measure of a comparison, and whether that is shown against each of the others."""
+"""Name the best system on each measure of a comparison, and whether it is shown to beat each of the others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def conclude(
     pairs: Sequence[Pairs] = (),
     named: bool = True,
 ) -> tuple[Conclusion, ...]:
-    """Conclude on every measure: the best system is tested against each of the others.
+    """Return a conclusion for every measure, testing the best system against each of the others.
 
     The tests of one measure are corrected together, by the method of the rules; where all pairs were tested at
     once, their p-values are taken instead. The first system is the baseline where there are contrasts with it. What
@@ -112,7 +112,7 @@ def _tests(
     *,
     rules: Rules,
 ) -> dict[str, PairTest]:
-    """Test the best system against every other one; with the baseline, what is decided already."""
+    """Test the best system against every other one; the result against the baseline is already known."""
     best, base = plain.best[0], plain.baseline
     size = rules.family_size(len(data.names) - 1, len(data.labels))
     if best == base:
@@ -160,7 +160,7 @@ def _pair_test(
 
 
 def _swap(test: PairTest) -> PairTest:
-    """The same test, told of the other of the two."""
+    """The same test seen from the other system."""
     of = test.difference
     opposite: dict[str, Decision] = {"better": "worse", "worse": "better"}
     turned = replace(

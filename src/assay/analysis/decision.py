@@ -1,4 +1,4 @@
-"""How a comparison decides: its rules, and the verdict on one difference."""
+"""The rules of a comparison, and the verdict on one difference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 
 
 def too_few(effective: float) -> bool:
-    """Say whether queries that are worth so many equally weighted ones are too few for a verdict."""
+    """Return whether the effective number of queries is too small for a verdict."""
     return effective < LEAST_QUERIES * (1 - _ROUNDING)
 
 
@@ -38,7 +38,7 @@ def decide(
     reach: float | None = 1.0,
     clusters: Clusters = None,
 ) -> Decision:
-    """Equivalent if the difference is surely too small to matter, else better or worse if it is real.
+    """Return the verdict: equivalent if the difference is surely too small to matter, else better or worse if shown.
 
     `adjusted` is the corrected p of the difference, `sign` is -1 where lower values are better, and `reach` is the
     largest difference that a query can have: the range of the measure, None for one without bounds. `clusters` say
@@ -59,9 +59,9 @@ def decide(
 
 
 def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: float | None, clusters: Clusters) -> bool:
-    """Say whether a difference that all queries share is beyond what unseen ones of the other sign could undo.
+    """Return whether unseen queries of the opposite sign could not undo a difference that all queries share.
 
-    Flipped signs take it for as likely as its opposite, which queries that are all alike do not show.
+    A sign-flip test takes it to be as likely as its opposite, for which queries that all agree give no evidence.
     """
     if reach is None:
         return True
@@ -72,10 +72,10 @@ def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: fl
 def _surely_small(
     change: Floats, rules: Rules, weights: Floats | None, reach: float | None, clusters: Clusters
 ) -> bool:
-    """Say whether the mean is shown to be within the smallest effect, whatever the queries did not show.
+    """Return whether the mean is shown to be within the smallest effect, allowing for unseen values.
 
-    Student's t would take a sample in which nothing happened for proof that nothing happens. Differences beyond the
-    reach show that it is not the reach, and a smallest effect beyond the reach could not be exceeded: nothing is sure.
+    Student's t would take a sample without any difference as proof that there is none. Differences beyond the reach
+    show that it is not the reach, and a smallest effect beyond the reach could not be exceeded: nothing is sure.
     """
     if reach is None or rules.smallest_effect >= reach or np.nanmax(np.abs(change)) > reach * (1 + EQUAL):
         return False
@@ -95,7 +95,7 @@ def decide_payment(
     bounds: tuple[float, float] | None,
     clusters: Clusters = None,
 ) -> Payment | None:
-    """Say whether a relative gain is shown to be above what makes a reranker pay, shown to be below it, or neither.
+    """Return whether a relative gain is shown to be above the break-even of a reranker, below it, or neither.
 
     The gain is above `worth` exactly where after - (1 + worth) before has a mean above 0, which is tested within the
     bounds of the measure, on each side at alpha/2. Above takes a verdict of better too. A measure without bounds

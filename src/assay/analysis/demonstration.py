@@ -35,7 +35,7 @@ _CHUNKERS = ("whole", "fixed", "sentence", "recursive", "semantic")
 
 @dataclass(frozen=True)
 class Steps:
-    """Combinations of the two experiments that can run here; `left_out` says what cannot, and how to get it."""
+    """The combinations of both experiments that can run here; `left_out` lists the others and what they need."""
 
     ladder: tuple[str, ...] = _LADDER
     chunkers: tuple[str, ...] = _CHUNKERS
@@ -94,7 +94,7 @@ def copy_collection(folder: Path) -> Bundle:
 
 
 def run_demo(place: Bundle, steps: Steps, *, tell: Callable[[str, int, int], None] = lambda *_: None) -> Demonstration:
-    """Run both experiments, diagnose the best system of the ladder, judge its answers; `tell` hears how far it is."""
+    """Run both experiments, diagnose the best system of the ladder, judge its answers; `tell` reports progress."""
     ladder = run_experiment(place.ladder, only=steps.ladder, tell=tell)
     chunking = run_experiment(place.chunking, only=steps.chunkers, tell=tell)
     best = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)

@@ -1,4 +1,4 @@
-"""Where a search fails, and what to do about it: targets, stages, slices, the worst queries."""
+"""Find where a search fails and what to do about it: targets, stages, slices, the worst queries."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _DISTINCT = 8
 
 @dataclass(frozen=True)
 class Attainable:
-    """What the lists and the judgments allow.
+    """The highest values that the lists and the judgments allow.
 
     `limits` has the highest mean that any system could have, by label; `buried` and `absent` how many queries have
     relevant documents below rank k and in no list, by k.
@@ -63,7 +63,7 @@ class Attainable:
 def check_targets(
     scores: Scores, measured: Mapping[str, float] | None = None, *, attainable: Attainable | None = None
 ) -> tuple[TargetCheck, ...]:
-    """Hold the protocol's targets against the means, and against values measured elsewhere, such as latency.
+    """Compare the means, and values measured elsewhere such as latency, with the protocol's targets.
 
     A target counts as reached or missed where the whole interval of the mean says so, else it is not clear.
     """
@@ -95,14 +95,14 @@ def _check_target(target: Target, value: float | None, interval: Interval | None
 
 
 def _ends(target: Target, value: float, interval: Interval | None) -> tuple[float | None, float | None]:
-    """The worst and the best that the mean may be; a value without an interval stands for itself."""
+    """The worst and the best value of the interval; twice the value itself if it has no interval."""
     if interval is None:
         return value, value
     return (interval.high, interval.low) if target.below else (interval.low, interval.high)
 
 
 def _fit(check: TargetCheck, label: str, k: int, attainable: Attainable) -> TargetCheck:
-    """Say of a target that no system could reach that it is so, and give only advice that can help here."""
+    """Mark a target that no system could reach as unattainable, and keep only advice that can help here."""
     most = attainable.limits.get(label)
     if most is not None and not check.reached and not check.target.is_reached(most, check.target.target):
         return replace(check, status="unattainable", advice="", limit=most)
@@ -151,7 +151,7 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnose one run with its lists, by a protocol's targets unless settings say otherwise.
 
-    Judgments and run may be whatever `evaluate` takes. `judge` is named where its grades are not calibrated.
+    Judgments and run may be anything that `evaluate` takes. `judge` is named where its grades are not calibrated.
 
     >>> import assay
     >>> found = assay.diagnose({"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}})
@@ -242,7 +242,7 @@ def diagnose_result(
     queries: Queries | None = None,
     measured: Mapping[str, float] | None = None,
 ) -> list[Diagnosis]:
-    """Diagnose every system of a result or its file; the samples of answers tell their stages.
+    """Diagnose every system of a result or its file; the stages of answers come from their samples.
 
     >>> import assay
     >>> assay.write_result(assay.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, "mrr", name="mine"), "result.json")
@@ -272,7 +272,7 @@ def check_measured(measured: Mapping[str, float], protocol: Protocol) -> None:
 
 
 def attribute_notes(queries: Queries, found: Sequence[Diagnosis], *, place: str | None = None) -> list[str]:
-    """Say for how many queries attributes are known, and which were not sliced by; none at all is a mistake."""
+    """Note how many queries have attributes and which attributes were not used; none at all is an error."""
     known = set(queries.frame["query_id"].to_list())
     judged = {query for one in found for ids in one.stages.values() for query in ids}
     if not judged:
@@ -314,7 +314,7 @@ def _lowest(scores: Scores, label: str) -> list[tuple[int, str]]:
 
 
 def _stages(ranking: Ranking, threshold: float, k: int) -> dict[str, RetrievalStage]:
-    """Say of every judged query how far its relevant documents got."""
+    """Return the stage that each judged query's relevant documents reached."""
     relevant = ranking.relevant(threshold)
     total = ranking.num_relevant(threshold)
     found, top = ranking.count(relevant), ranking.count(relevant & ranking.within(k))
@@ -362,7 +362,7 @@ def _lists(
 
 
 def _graded(document: RankedDocument, *, complete: bool) -> RankedDocument:
-    """Judgments that name everything relevant say of every other document that it is not."""
+    """Grade unjudged documents 0 where judgments are complete."""
     return replace(document, grade=0.0) if complete and document.grade is None else document
 
 
@@ -397,7 +397,7 @@ def _slices(
 
 
 def _groups(column: pl.Series, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Queries by value; a number with many values is cut into three ranges of about as many queries."""
+    """Group queries by value; a number with many values is cut into three ranges of about equal size."""
     texts = column.cast(pl.String).fill_null("")
     numbers = texts.cast(pl.Float64, strict=False)
     names = texts.to_list()

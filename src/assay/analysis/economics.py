@@ -1,4 +1,4 @@
-"""What each method costs per query and per day: by tokens and their price, or by machines and their throughput."""
+"""Compute what each method costs per query and per day, from token prices or from machines and throughput."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def cost(
     day: date | None = None,
     batch: bool = False,
 ) -> Costs:
-    """Set methods side by side; `reference` adds published figures of rerankers, scaled to these volumes.
+    """Compare the cost of methods; `reference` adds published figures of rerankers, scaled to these volumes.
 
     Methods are `PricedMethod`, {name: what is known of it} (with `bench`, a file of measured loads, for `throughput`),
     or a TOML file of them, which may set the volumes too; without any, there are the published figures. Volumes are
@@ -96,7 +96,7 @@ def cost(
 
 
 def price_goal(currency: str, found: Sequence[MethodCost]) -> Target | None:
-    """What the protocol of rerankers asks of the price of a million tokens, where a method has one in dollars."""
+    """The target price of a million tokens in the rerankers' protocol, if a method has a price in dollars."""
     if currency != "USD" or all(one.price is None for one in found):
         return None
     targets = load_protocol("rerank").targets
@@ -137,7 +137,7 @@ def read_costs(place: Place) -> Costs:
 def price_methods(
     given: Sequence[PricedMethod | Described] | Mapping[str, Mapping[str, Any]], documents: float
 ) -> tuple[list[PricedMethod | PricedStages], list[Said]]:
-    """Make methods of what is known of them; a bench file gives the throughput, which is noted."""
+    """Make methods from the known figures; throughput taken from a bench file is noted."""
     listed = list(given.items()) if isinstance(given, Mapping) else list(given)
     notes: list[Said] = []
     found = [one if isinstance(one, PricedMethod) else _priced(*one, documents, notes) for one in listed]
@@ -147,7 +147,7 @@ def price_methods(
 def _priced(
     name: str, known: Mapping[str, Any], documents: float, notes: list[Said]
 ) -> PricedMethod | PricedStages:  # fmt: skip
-    """A method, or one of several stages where tables stand in it: [method.NAME.STAGE]."""
+    """A method; one of several stages if it contains tables: [method.NAME.STAGE]."""
     tables = [isinstance(value, Mapping) for value in known.values()]
     if not any(tables):
         return _method(name, known, documents, notes)
@@ -184,7 +184,7 @@ def _threads(name: str, told: Any) -> int:
 
 
 class _Job:
-    """Volumes and prices under which costs are computed, and what was noticed on the way."""
+    """Volumes and prices for which costs are computed, and the notes collected on the way."""
 
     def __init__(
         self, queries: float, documents: float, currency: str, prices: PriceTable | None, day: date | None
@@ -193,7 +193,7 @@ class _Job:
         self.warnings: list[Said] = []
 
     def cost_of(self, method: PricedMethod | PricedStages) -> MethodCost:
-        """What a method costs; one of several stages their sum, unknown where one of them is."""
+        """The cost of a method; with several stages their sum, unknown if one of them is."""
         if isinstance(method, PricedMethod):
             return self.cost(method)
         stages = tuple(self._stage(stage) for stage in method.stages)
@@ -322,7 +322,7 @@ def _unknown(method: PricedMethod, reason: Said, price: float | None = None) -> 
 def fastest_load(
     bench: Bench, *, documents: float, threads: int | None = None, place: str | None = None
 ) -> tuple[float, int]:
-    """Queries a second in the part of a bench result that has so many candidates, and how many threads it took.
+    """Queries a second in the bench load with this many candidates, and the threads that it used.
 
     Of several loads the one with the highest throughput counts, unless `threads` says which.
     """
@@ -355,7 +355,7 @@ _SIGNS = {"USD": "$", "CNY": "¥", "EUR": "€", "GBP": "£"}
 
 
 def money(value: float | None, currency: str) -> str:
-    """Show money: cents from one unit on, below that three digits that say something."""
+    """Format an amount: with cents from one unit on, below that with three significant digits."""
     if value is None:
         return say("cost.unknown")
     size = abs(value)

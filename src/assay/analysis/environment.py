@@ -28,7 +28,7 @@ class Extra:
 
 @dataclass(frozen=True)
 class Environment:
-    """What is here. Of keys and settings only the names are told, never the values.
+    """What is here. Of keys and settings only the names are shown, never the values.
 
     `models` are places of models for embeddings, None where one is missing; `server` is the host that ASSAY_BASE_URL
     names, `reachable` whether something answers there.
@@ -87,7 +87,7 @@ def _extra(name: str) -> Extra:
 
 
 def _applies(condition: str) -> bool:
-    """Leave out what is not meant for this version of Python; conditions here name no other thing."""
+    """Return whether a requirement applies to this version of Python, the only condition used here."""
     limit = re.search(r"python_version\s*<\s*['\"](\d+)\.(\d+)['\"]", condition)
     version = tuple(map(int, platform.python_version_tuple()[:2]))
     return limit is None or version < (int(limit[1]), int(limit[2]))

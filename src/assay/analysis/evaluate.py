@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _FEW = 3  # queries in a message
-# Several runs, as far as a type can tell them from one.
+# Several runs, as far as a type can distinguish them from one.
 Several = (
     list[str] | list[Path] | list[Run] | tuple[str, ...] | tuple[Path, ...] | tuple[Run, ...]
     | Mapping[str, str] | Mapping[str, Path] | Mapping[str, Run] | Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -313,7 +313,7 @@ def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everythin
 def _clusters(
     ranking: Ranking, clusters: Mapping[str, str] | None, *, everything: bool
 ) -> tuple[str, ...] | None:  # fmt: skip
-    """What each query belongs to; every query that is in a mean must belong to something."""
+    """The cluster of each query; every query in a mean needs one."""
     if clusters is None:
         return None
     counted = ranking.judged | (ranking.in_run if everything else False)

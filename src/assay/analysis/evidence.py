@@ -1,6 +1,6 @@
-"""Results to be shown, and what lies behind them: what is given, and unchanged files that results name near themselves.
+"""Load results and the data behind them: what the caller gives, and unchanged files that results name nearby.
 
-A result may come from anybody: what it names outside its folder is opened only where the user names it.
+A result file may be untrusted: files that it names outside its folder are opened only if the user names them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class LoadedResult:
 
 
 def _result_at(path: str) -> Input:
-    """Open a result file; of another one, say what it is."""
+    """Open a result file; the error for any other file says what it is."""
     source = Input.at(path)
     if not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
         try:
@@ -96,7 +96,7 @@ def _of_system(found: Record | tuple[Record, ...], system: Scores) -> Record | t
 
 
 def wrap_record(record: Record) -> LoadedResult:
-    """Take a record that is in memory."""
+    """Wrap a record that is in memory."""
     result = record if isinstance(record, Result) else make_result(record)
     names = [system.name for system in result.systems] or [result.origin.command or type(record).__name__]
     title = ", ".join(names[:_NAMES]) + (" ..." if len(names) > _NAMES else "")
@@ -104,7 +104,7 @@ def wrap_record(record: Record) -> LoadedResult:
 
 
 def load_all(given: LoadedResult | Record | Place | Iterable[LoadedResult | Record | Place]) -> list[LoadedResult]:
-    """Take results as files, as records, or several of either."""
+    """Load one or more results, given as files or records."""
     if isinstance(given, (str, os.PathLike)):
         return [load(given)]
     if isinstance(given, Record):
@@ -119,7 +119,7 @@ def find_evidence(
     results: Sequence[LoadedResult], *, judgments: Any = None, runs: Mapping[str, Any] | Iterable[Any] = (),
     documents: Mapping[str, str] | Place | None = None, queries: Queries | Place | None = None,
 ) -> ReportEvidence:  # fmt: skip
-    """Take what is given, and of the files that results name those that are near them and unchanged."""
+    """Collect the data given, and the files that results name if they are nearby and unchanged."""
     notes: list[str] = []
     files = {role: _find_unchanged(results, role) for role in ("judgments", "run")}
     return ReportEvidence(
@@ -139,7 +139,7 @@ def _texts(documents: Mapping[str, str] | Place | None) -> Mapping[str, str]:
 
 
 def _judgments(results: Sequence[LoadedResult], given: Any, near: Mapping[str, Path]) -> Judgments | None:
-    """Judgments that are given must be those of a result; others are taken where their hash is the same."""
+    """Find the judgments: those given must belong to a result; others are used if their hash is the same."""
     systems = [system for one in results for system in one.result.systems]
     digests = {one.result.systems[0].judgments_digest for one in results if one.result.systems}
     if given is not None:
@@ -152,7 +152,7 @@ def _judgments(results: Sequence[LoadedResult], given: Any, near: Mapping[str, P
             )
         return read
     for place in near.values():
-        with suppress(AssayError):  # nobody named this file here: what is wrong in it is not told
+        with suppress(AssayError):  # the user did not name this file, so problems in it are not reported
             read = read_judgments(place)
             if read.digest in digests:
                 return read
@@ -171,7 +171,7 @@ def _find_unchanged(results: Sequence[LoadedResult], role: str) -> dict[str, Pat
 
 
 def _paths_near(file: str | None, path: str) -> list[Path]:
-    """Where a path in a result leads, from here or from the result, without leaving the folder of the result."""
+    """Resolve a path of a result, from here or from the result, within the folder of the result."""
     if file is None:
         return []
     folder = Path(file).parent.resolve()
@@ -196,7 +196,7 @@ def _experiment_runs(results: Sequence[LoadedResult]) -> dict[str, Path]:
 
 
 def _by_system(given: Mapping[str, Any] | Iterable[Any]) -> dict[str, Any]:
-    """Runs by the systems they are of: by name, or by what the run or its file is called."""
+    """Map systems to their runs: by name, else by the name of the run or its file."""
     if isinstance(given, Mapping):
         return dict(given)
     return {one.name if isinstance(one, Run) else run_name(one): one for one in given}
@@ -222,7 +222,7 @@ def _runs(
 def _near_runs(
     results: Sequence[LoadedResult], given: set[str], there: Mapping[str, Path], notes: list[str]
 ) -> dict[str, Run]:
-    """Runs of the other systems, from unchanged files near their results; why one is not shown is noted."""
+    """Runs of the other systems, from unchanged files near their results; a note says why one is missing."""
     stored = [one for one in results if one.file is not None]
     written = _experiment_runs(stored)
     lists = {entry.path for one in stored for entry in one.result.origin.inputs if entry.role == "run"}
@@ -237,7 +237,7 @@ def _near_runs(
             try:
                 found[system.name] = read_run(place, name=system.name)
                 continue
-            except AssayError:  # nobody named this file here: what is wrong in it is not told
+            except AssayError:  # the user did not name this file, so problems in it are not reported
                 why = "run_unread"
         notes.append(say(f"report.{why}", system=system.name, path=path))
     return found

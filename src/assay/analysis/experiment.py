@@ -1,4 +1,4 @@
-"""What came out of an experiment: one row per combination with quality, time, money, and which one to take."""
+"""Evaluate an experiment: one row per combination with quality, time and money, and which one to choose."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _axes(outcomes: Sequence[Execution]) -> dict[str, tuple[str, ...]]:
 
 
 def _common(systems: Sequence[Scores]) -> list[str]:
-    """Measures that all systems have on the same queries: an answer that one system lacks is in no fair comparison."""
+    """Measures that all systems have on the same queries, which a fair comparison needs."""
     first = systems[0]
     found = []
     for label in first.labels:
@@ -143,7 +143,7 @@ def _stage_settings(choice: Choice) -> dict[str, Any]:
 
 
 def _ms_without_cache(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
-    """Milliseconds of the queries that no cache served, each the sum of its works; of all if there is no such query."""
+    """Milliseconds of each query that no cache served, summed over its stages; of all queries if there is none."""
     known = [row for row in works if not any(one.cached for one in row)]
     return np.array([sum(one.ms for one in row) for row in known or works])
 
@@ -174,7 +174,7 @@ def _mean(scores: Scores, label: str, found: Comparison | None) -> Quality:
 def _conclude(
     systems: Sequence[Scores], label: str, found: Comparison | None, baseline: str, *, named: bool
 ) -> Conclusion:
-    """Say who is best; measures that systems do not have on the same queries are not tested."""
+    """Conclude which system is best; measures that systems have on different queries are not tested."""
     if found is not None and label in found.measures:
         return replace(found.conclusion(label), baseline_named=named)
     means = {scores.name: None if math.isnan(scores[label]) else scores[label] for scores in systems}
@@ -203,7 +203,7 @@ def _with_front(rows: Sequence[Row], done: Sequence[Execution], systems: Sequenc
 
 
 def _front_point(outcome: Execution, scores: Scores, label: str, queries: Sequence[str]) -> FrontPoint:
-    """What each query got and took; the time of a query that a cache had a part in is not known."""
+    """Each query's quality, time and money; the time of a query that a cache helped to answer is unknown."""
     values = dict(zip(scores.query_ids, scores.column(label).tolist(), strict=True))
     works = list(zip(*outcome.work.values(), strict=True))
     ms = np.array([np.nan if any(one.cached for one in row) else sum(one.ms for one in row) for row in works])
@@ -235,7 +235,7 @@ def _evaluate_holdout(
 
 
 def _empty(collection: Collection) -> list[str]:
-    """Say how many documents have no text, and how many of them are judged relevant."""
+    """Warn of documents without text: how many there are, and how many of them are judged relevant."""
     empty = {document.id for document in collection.documents if not document.text.strip()}
     if not empty:
         return []
@@ -244,7 +244,7 @@ def _empty(collection: Collection) -> list[str]:
 
 
 def _ambiguous(collection: Collection) -> list[str]:
-    """Say how many gold spans occur several times in their document, with the first as an example."""
+    """Warn of gold spans that occur several times in their document: how many, and the first as an example."""
     found = [span for span in collection.spans if span.others]
     if not found:
         return []
@@ -255,7 +255,7 @@ def _ambiguous(collection: Collection) -> list[str]:
 
 
 def _unknown_times(outcome: Execution) -> list[str]:
-    """Say of which queries a stage's time is not known, because a cache had the replies."""
+    """Warn of queries whose time in a stage is unknown because the replies came from a cache."""
     said: list[str] = []
     for stage, works in outcome.work.items():
         cached, name = sum(work.cached for work in works), outcome.combination.name

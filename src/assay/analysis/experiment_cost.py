@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def cost_of_experiment(
     findings: Findings, queries_per_day: float, batch: PriceTable | None = None, day: date | None = None
 ) -> Costs:
-    """Add up what every stage of each system took for a query; with a price list, as batch jobs."""
+    """Add up the cost of every stage of each system per query; with a price list, as batch jobs."""
     if not 0 < queries_per_day < math.inf:
         raise UsageError(say("{name} must be above 0, not {value!r}", name="queries_per_day", value=queries_per_day))
     counts = {row.name: _count(findings, row) for row in findings.done if row.stages}
@@ -48,7 +48,7 @@ def sum_stages(name: str, stages: tuple[StageCost, ...], queries: float) -> Meth
 
 
 def _count(findings: Findings, row: Row) -> int:
-    """How many queries a system was asked: as its money says, else as its scores do."""
+    """The number of queries that a system answered, from its costs, else from its scores."""
     money = [stage.money for stage in row.stages]
     if row.cost_per_query and None not in money:
         return round(math.fsum(one or 0.0 for one in money) / row.cost_per_query)
@@ -76,7 +76,7 @@ def _stage(
 def _as_batch(
     money: float, basis: Said, chosen: Mapping[str, Setting], prices: PriceTable, day: date | None
 ) -> tuple[float | None, Said]:
-    """Money of the same calls as a batch job: every price of a model has the same share there."""
+    """The cost of the same calls as a batch job, which reduces all prices of a model by the same factor."""
     from assay.llm.hosts import Address
 
     model, url = str(chosen.get("model") or ""), str(chosen.get("url") or "")

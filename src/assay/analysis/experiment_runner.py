@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FinishedExperiment:
-    """An experiment that was run: what it was, what each combination gave, what that is worth.
+    """An experiment that was run: its settings, the outcome of each combination, and the evaluation.
 
     `done` and `reused` count the pieces of work of each stage that were done now, and that the cache had; `damaged`
     counts those that the cache had, but not as they were written, so that they were done again.
@@ -48,7 +48,7 @@ class FinishedExperiment:
 
     @property
     def complete(self) -> bool:
-        """Say whether every combination was done, and no measure failed on all that it was asked for."""
+        """Return whether every combination was done, and no measure failed on all that it was asked for."""
         return all(row.done for row in self.findings.combinations) and not any(
             system.failed for system in self.findings.systems
         )
@@ -58,7 +58,7 @@ class FinishedExperiment:
         return make_result(self.findings, command=command, warnings=self.findings.warnings, seed=self.experiment.seed)
 
     def evidence(self) -> ReportEvidence:
-        """What lies behind the findings, for a report: judgments, runs, documents and queries."""
+        """The data behind the findings, for a report: judgments, runs, documents and queries."""
         from assay.analysis.report_data import ReportEvidence
 
         return ReportEvidence(
@@ -92,7 +92,7 @@ class FinishedExperiment:
 
 
 def _save_outcome(outcome: Execution, place: Path) -> None:
-    """Write the run of a combination, its queries where a stage wrote them anew, and its answers."""
+    """Write the run of a combination, its queries if a stage rewrote them, and its answers."""
     name = f"{file_name(outcome.combination.name)}.jsonl"
     if outcome.combination.choices["query"].method != "none" and outcome.queries:
         (place / "queries").mkdir(exist_ok=True)
@@ -151,8 +151,8 @@ def run_experiment(
 
     `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
     share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
-    are compared with, instead of the one that the file names. `tell` hears of (name, done, total). What is returned
-    writes itself into a folder by `save`.
+    are compared with, instead of the one that the file names. `tell` is called with (name, done, total). The
+    returned record has `save` to write it into a folder.
 
     >>> import assay
     >>> from pathlib import Path

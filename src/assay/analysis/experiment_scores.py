@@ -94,7 +94,7 @@ class Evaluator:
         return label if label in scores.labels else scores.labels[0]
 
     def scores(self, outcome: Execution, queries: set[str] | None) -> Scores:
-        """Evaluate what one combination gave; columns stand in the order in which they were asked for."""
+        """Evaluate the outcome of one combination; columns are in the order in which they were asked for."""
         run, judgments = outcome.run, self.collection.judgments
         assert run is not None
         if queries is not None:
@@ -131,7 +131,7 @@ class Evaluator:
         return self._found[name]
 
     def notes(self) -> list[str]:
-        """What is to be known about the answers' scores: what holds for all systems once, the rest by system."""
+        """Notes on the answers' scores: what holds for all systems once, the rest by system."""
         if self._answers is None:
             return []
         told: dict[str, list[str]] = {}
@@ -156,7 +156,7 @@ class Evaluator:
 
 
 def _resolve_rubric(text: str, folder: Path) -> str | Measure:
-    """A rubric in the folder of the experiment, or what else is asked for as it stands."""
+    """The path of a rubric in the folder of the experiment; any other measure unchanged."""
     return read_rubric(folder / text) if is_rubric(text) else text
 
 
@@ -169,7 +169,7 @@ def _check_asked(asked: object, place: str) -> list[str]:
 def _by_subject(
     asked: Sequence[str | Measure], protocol: Protocol, own_spans: Mapping[str, str], collection: Collection
 ) -> dict[Subject, list[str | Measure]]:
-    """Sort what is asked for by what it is of; where nothing is, the protocol's, and of spans what the data allow."""
+    """Group the measures asked for by subject; by default the protocol's, and those of spans that the data allow."""
     if not protocol.measures:
         raise UsageError(
             say(
@@ -189,13 +189,13 @@ def _by_subject(
 
 
 def _settings(wanted: list[str | Measure], protocol: Protocol, judgments: Judgments, told: dict[str, Any]) -> Settings:
-    """What is measured of rankings; lists of chunks are folded to documents before they are cut, unless told."""
+    """The settings for rankings; lists of chunks are folded to documents before they are cut, unless set otherwise."""
     fold = {"fold": "before"} if protocol.fold is None else {}
     return Settings.of(judgments, wanted or None, protocol, **{**fold, **told})
 
 
 def _rehearse(judgments: Judgments, settings: Settings, spans: Mapping[str, Measure]) -> None:
-    """Compute every measure once on next to nothing: what it refuses, it refuses now."""
+    """Compute every measure once on a tiny example, so that errors appear before the real work."""
     row = next(judgments.frame.select("query_id", "doc_id").iter_rows(), None)
     if row is not None:
         evaluate_run(judgments, Run.from_dict({row[0]: {row[1]: 1.0}}), settings)
@@ -271,7 +271,7 @@ def _with_column(scores: Scores, about: Column, cells: Cells) -> Scores:
 
 
 def _in_order(scores: Scores, first: Sequence[str]) -> Scores:
-    """Put some columns first, each followed by those of the same measure that nobody asked for by name."""
+    """Put some columns first, each followed by the other columns of the same measure."""
     order: list[int] = []
     for label in first:
         if label in scores.labels:

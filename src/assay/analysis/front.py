@@ -2,7 +2,7 @@
 
 A combination is beaten by another one that is at least as good in all three and surely better in one. Times differ from
 run to run, so a difference of times counts only where it is sure; a lower mean quality counts against the other one
-even where it is not sure, as nobody showed that it is as good.
+even where it is not sure, as it is not shown to be as good.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from assay.results.conclusion import Decision
 
 FASTER = 1.5  # a median query must take so many times as long for a difference of times to count,
-NOTICED = 1.0  # and so many milliseconds longer: what is shorter is the machine's doing as often as not
+NOTICED = 1.0  # and so many milliseconds longer: smaller differences are often just noise of the machine
 _SURE = 0.01  # and as good as all queries must agree on it
 
 
 @dataclass(frozen=True, eq=False)
 class FrontPoint:
-    """What each query got of one combination and what it took: quality, milliseconds, money; None if not known."""
+    """Each query's quality, milliseconds and money under one combination; None if not known."""
 
     quality: Floats
     ms: Floats | None
@@ -42,7 +42,7 @@ class FrontPoint:
 
 @dataclass(frozen=True)
 class Place:
-    """Whether a combination is on the front, and whether noise hides which of it and another there is better."""
+    """Whether a combination is on the front, and whether noise makes it indistinguishable from another one there."""
 
     on_front: bool
     within_noise: bool = False
@@ -78,7 +78,7 @@ def _alike(signs: Signs) -> bool:
 def _qualities(
     points: Sequence[FrontPoint], rules: Rules, sign: float, reach: float | None
 ) -> dict[tuple[int, int], float]:
-    """Hold every two against each other: by the decision on their difference (corrected), else by their means."""
+    """Compare every two combinations: by the decision on their difference (corrected), else by their means."""
     pairs = list(itertools.combinations(range(len(points)), 2))
     if not pairs:
         return {}

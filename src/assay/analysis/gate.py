@@ -57,7 +57,7 @@ def gate(
     take: str = "newest",
     score: Callable[[str], Scores] | None = None,
 ) -> Gate:
-    """Hold one system's scores, or those of a result (also of a bench or a cost) or its file, against rules.
+    """Check one system's scores, or a result (also of a bench or a cost) or its file, against rules.
 
     `rules` are `Threshold` and `NotWorse`, {measure: least mean}, texts such as "p95_ms<=300", a TOML file of rules, or
     a list of any of these; `at_most` has the largest means. `targets` checks those of the protocol. `not_worse_than` is
@@ -92,11 +92,11 @@ def gate_result(
     score: Callable[[str], Scores] | None = None,
     **more: Any,
 ) -> list[Gate]:
-    """Hold everything in results or their files against rules: systems, loads of a bench, methods of a cost.
+    """Check everything in results or their files against rules: systems, loads of a bench, methods of a cost.
 
     Of a bench there are p50_ms, p95_ms, p99_ms, mean_ms, throughput, errors, error_rate and coverage (the share of
     calls that worked); of a cost cost_per_query, cost_per_1000, cost_per_day and cost_per_million_tokens; systems of an
-    experiment have times and costs beside their scores. Of several results, a rule is held against those that know its
+    experiment have times and costs beside their scores. Of several results, a rule is checked on those that have its
     number. `more` are the parameters of `gate`.
 
     >>> import assay
@@ -114,7 +114,7 @@ def gate_result(
 
 
 def _concerns(rule: Rule | Targets, kind: str, subjects: Sequence[Subject]) -> bool:
-    """Say whether a rule is for subjects of this kind: those that know its number, else the first, to object."""
+    """Return whether a rule applies to this kind: one that has its number, else the first, to report the error."""
     if not isinstance(rule, Threshold):
         return kind == "system"
     knowing = {subject.kind for subject in subjects if subject.knows(rule.measure) or _tells_coverage(rule, subject)}
@@ -154,7 +154,7 @@ def _describe(base: FoundBaseline) -> Baseline:
 
 
 def _settle(subject: Subject, rules: Sequence[Rule | Targets]) -> Iterator[Rule]:
-    """Rules as they are for one system: with its protocol's targets, and each with one measure of its own."""
+    """The rules for one system: with its protocol's targets, and one measure per rule."""
     for rule in rules:
         if isinstance(rule, Targets):
             yield from _targets(subject, rule)
@@ -203,7 +203,7 @@ def _check_threshold(subject: Subject, rule: Threshold, queries: Queries | Place
 def _check_baselines(
     scores: Scores, rule: NotWorse, found: Sequence[FoundBaseline], queries: Queries | Place | None
 ) -> list[RuleCheck]:
-    """Hold a system against each baseline, on each slice; the level is corrected for the number of them all."""
+    """Compare a system with each baseline on each slice; the level is corrected for the number of comparisons."""
     among = rule.among * count_rivals(found, scores.label_of(rule.measure))
     if not rule.slice:
         return [check_not_worse(scores, replace(rule, among=among), base) for base in found]

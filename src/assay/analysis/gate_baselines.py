@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from assay.analysis.gate_rules import NotWorse, Place
     from assay.results.result import Result
 
-_LAST = 10  # results that the best is taken from, unless told
+_LAST = 10  # results from which the best is taken, by default
 
 
 @dataclass(frozen=True)
 class FoundBaseline:
     """A baseline; None where a folder holds no earlier result yet. `taken` says which one it is, and why.
 
-    `rivals` are all that it could have been: a best one is the best partly by chance.
+    `rivals` are all candidates for it: the best of several is the best partly by chance.
     """
 
     scores: Scores | None
@@ -49,7 +49,7 @@ class _Earlier(NamedTuple):
 def find_baselines(
     rule: NotWorse, scores: Scores, score: Callable[[str], Scores] | None = None, place: str | None = None
 ) -> list[FoundBaseline]:
-    """Find all baselines of a rule for one system; `place` is the result file it is from, which is no baseline."""
+    """Find all baselines of a rule for one system; `place` is its own result file, which is not a baseline."""
     given = rule.baseline
     several = not isinstance(given, (Scores, str, os.PathLike))
     listed: Sequence[Scores | Place] = given if several else [given]  # type: ignore[assignment,list-item]
@@ -57,7 +57,7 @@ def find_baselines(
 
 
 def count_rivals(found: Sequence[FoundBaseline], label: str) -> int:
-    """How many different results the baselines are, or could have been: the level is corrected for so many."""
+    """The number of distinct results that the baselines were chosen from, for which the level is corrected."""
     distinct: list[np.ndarray] = []
     for one in (rival for base in found for rival in base.rivals):
         values = one.column(_twin(one, label) or label)
@@ -131,7 +131,7 @@ def _earlier(folder: str, rule: NotWorse, scores: Scores, own: str | None) -> tu
 
 
 def _comparable(read: Result, rule: NotWorse, scores: Scores) -> Scores | None:
-    """The system of a result that stands for the one that is checked, where both can be compared."""
+    """The system of a result to compare with the one that is checked, if they are comparable."""
     named = [one for one in read.systems if one.name == scores.name]
     system = named[0] if named else read.systems[0] if len(read.systems) == 1 else None
     if system is None or system.judgments_digest != scores.judgments_digest:

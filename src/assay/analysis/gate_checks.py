@@ -1,4 +1,4 @@
-"""How a gate decides: one rule, one system, an outcome with its reason."""
+"""Check one rule on one system, giving an outcome with its reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DIGITS = 2  # of a number of queries that is needed
 
 
 def check_threshold(scores: Scores, rule: Threshold) -> RuleCheck:
-    """Hold a mean, or with `sure` its whole interval, against a threshold."""
+    """Compare a mean, or with `sure` its whole interval, with a threshold."""
     if rule.measure == COVERAGE and scores.find(COVERAGE) is None:
         return check_coverage(scores, rule)
     label = scores.label_of(rule.measure)
@@ -51,7 +51,7 @@ def check_threshold(scores: Scores, rule: Threshold) -> RuleCheck:
 
 
 def check_coverage(scores: Scores, rule: Threshold) -> RuleCheck:
-    """Hold the share of values that are there, of the measure that has fewest, against a threshold."""
+    """Compare the share of values present, of the measure that has the fewest, with a threshold."""
     found = {label: scores.coverage(label) for label in scores.labels}
     label = min(found, key=lambda one: found[one].share)
     outcome: Outcome = "passed" if rule.is_reached(found[label].share) else "failed"
@@ -72,7 +72,7 @@ def _things(scores: Scores, label: str) -> str:
 
 
 def _gap(scores: Scores, label: str, least: float | None, shown: str) -> Said | None:
-    """Say that too few values stand behind a mean; None where enough do."""
+    """Return a message if a mean has too few values; None if it has enough."""
     found, counts, value = scores.coverage(label), scores.counts[label], scores[label]
     wanted = 1.0 if least is None else least
     if found.share >= wanted:
@@ -146,7 +146,7 @@ def _name_baseline(rule: NotWorse, base: FoundBaseline) -> str:
 
 
 def _gap_before(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> Said | None:
-    """Say that too few values of the baseline are there; one without the measure is refused elsewhere."""
+    """Return a message if the baseline has too few values; one without the measure is refused elsewhere."""
     assert base.scores is not None
     twins = base.scores.definitions.items()
     twin = next((own for own, text in twins if text == scores.definitions[label]), None)
@@ -177,7 +177,7 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
 
 
 def _needed(rule: NotWorse, deviation: float | None, alpha: float) -> int | None:
-    """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
+    """The number of queries that show, with 80 % probability, that an equal system is not worse by the margin."""
     if not deviation or not rule.tolerated:
         return None
     found = sample_size(rule.tolerated, deviation, alpha=alpha, alternative="greater").n
@@ -218,7 +218,7 @@ def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -
 
 
 def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
-    """Say which drop so many queries catch, and how many the margin needs; nothing where no spread tells."""
+    """Describe which drop these queries can detect and how many the margin needs; nothing if the spread is unknown."""
     if found.detectable is None:
         return ""
     told: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a gate can be asked about: systems with their scores, loads of a bench, methods of a cost, and their numbers."""
+"""What a gate can check: systems with their scores, loads of a bench, methods of a cost, and their numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Subject:
-    """One thing that rules are held against; `answered` is the share of its calls that worked."""
+    """One thing that rules are checked on; `answered` is the share of its calls that worked."""
 
     name: str
     kind: Literal["system", "load", "method"]
@@ -54,7 +54,7 @@ class Subject:
     place: str | None = None
 
     def knows(self, measure: str) -> bool:
-        """Say whether it has a value of a measure, or a number of this name."""
+        """Return whether it has a value of the measure, or a number of this name."""
         return (self.scores is not None and self.scores.find(measure) is not None) or self.number(measure) is not None
 
     def number(self, measure: str) -> Number | None:
@@ -104,7 +104,7 @@ def _money(per_query: float | None) -> dict[str, Number]:
 
 
 def _row_numbers(row: Row | None) -> dict[str, Number]:
-    """Time and money of a combination of an experiment; a time that a cache had a part in is not known."""
+    """Time and money of a combination of an experiment; a time that includes cached calls is unknown."""
     if row is None or not row.done:
         return {}
     times = {name: Number(value if row.timed else None) for name, value in row.latency_ms.items()}
@@ -112,7 +112,7 @@ def _row_numbers(row: Row | None) -> dict[str, Number]:
 
 
 def check_number(subject: Subject, rule: Threshold) -> RuleCheck:
-    """Hold a number against a threshold; with `sure`, the whole interval where there is one."""
+    """Compare a number with a threshold; with `sure`, its whole interval if it has one."""
     known = subject.number(rule.measure)
     if known is None:
         names = list(subject.numbers)

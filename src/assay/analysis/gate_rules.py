@@ -52,7 +52,7 @@ class Threshold:
 
     @property
     def below(self) -> bool:
-        """Say whether small values are wanted."""
+        """Return whether small values are wanted."""
         return self.at_most is not None
 
     @property
@@ -63,13 +63,13 @@ class Threshold:
 
     @property
     def sign(self) -> Signs:
-        """How the value must lie to the goal."""
+        """The comparison sign: >, >=, < or <=."""
         if self.below:
             return "<" if self.strict else "<="
         return ">" if self.strict else ">="
 
     def is_reached(self, value: float) -> bool:
-        """Say whether a value is good enough."""
+        """Return whether a value is good enough."""
         beyond = value < self.goal if self.below else value > self.goal
         return beyond or (value == self.goal and not self.strict)
 
@@ -96,7 +96,7 @@ class NotWorse:
 
     @property
     def tolerated(self) -> float:
-        """A drop below it fails nothing."""
+        """The drop from which on the rule can fail; smaller ones never do."""
         return MARGIN if self.margin is None else self.margin
 
 
@@ -177,7 +177,7 @@ def read_rule(text: object) -> Threshold | None:
 
 
 def _settle_coverage(rules: Sequence[Rule | Targets]) -> list[Rule | Targets]:
-    """Say of every rule how much must have a value: what it says itself, or one about coverage says, else all."""
+    """Give every rule the share that must have a value: its own, that of a rule about coverage, else all."""
     told = [r.at_least for r in rules if isinstance(r, Threshold) and r.measure == COVERAGE and r.at_least is not None]
     least = min(told) if told else 1.0
     return [

@@ -80,7 +80,7 @@ def restrict(scores: Scores, queries: frozenset[str]) -> Scores:
 
 
 def _count(whole: Counts, values: np.ndarray, status: np.ndarray) -> Counts:
-    """Count what a gate tells of a slice; which of several methods judged the others is not known of a slice."""
+    """Count the queries of a slice; how many each fallback method judged is not known for a slice."""
     n = {code: int((status == code).sum()) for code in (MISSING, FAILED, UNJUDGED)}
     others = {", ".join(whole.judged_by): n[UNJUDGED]} if whole.judged_by else {}
     return Counts(

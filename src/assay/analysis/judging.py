@@ -51,7 +51,7 @@ def choose_pairs(
     pairs: Iterable[Any] | Place, *, queries: Texts | Queries | None = None, documents: Texts | None = None,
     known: Any = None,
 ) -> list[Pair]:  # fmt: skip
-    """Find out what to judge: pairs with their texts, less those that are known already."""
+    """Collect the pairs to judge with their texts, without those that have a grade already."""
     found = _with_texts(pairs, queries, documents)
     if known is not None:
         judged = as_judgments(known)
@@ -99,7 +99,7 @@ def judge_pairs(
     `known` are judgments whose pairs are not judged again. `scale` is 0-1, 0-2, 0-3, 0-10 or a file with a rubric,
     `prompt` a file with one of your own. Each judge is asked `repeats` times, and votes are combined by majority
     ("vote") or "mean"; `weighted` grades are means of those that a judge considered. `progress` is called with the name
-    of a judge and how far it is; `deadline` are seconds for everything.
+    of a judge and its progress; `deadline` are seconds for everything.
 
     >>> import assay
     >>> from assay.llm import Client
@@ -147,7 +147,7 @@ def estimate_judging(
     weighted: bool = False,
     max_chars: int = 20_000,
 ) -> JudgingPlan:
-    """Say what `judge_pairs` would take of each judge, a client of a server, without asking any.
+    """Estimate what `judge_pairs` would cost with each judge, without sending any request.
 
     >>> import assay
     >>> from assay.llm import Client

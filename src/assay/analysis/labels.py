@@ -1,4 +1,4 @@
-"""What people said about samples, and scores that others gave them: numbers from the further columns of a file."""
+"""Read people's labels of samples, and scores by other tools, from the extra columns of a file."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def column(samples: Samples, name: str) -> Floats:
 
 
 def human_labels(samples: Samples, name: str, positive: str | float | None) -> tuple[Floats, Floats | None]:
-    """What people said as numbers, and whether that is a yes: from `positive` on, or where it is that very label."""
+    """People's labels as numbers, and whether each is positive: at least `positive`, or equal to it as a label."""
     values = [_at(sample, name) for sample in samples]
     numbers = column(samples, name)
     wanted = _number(positive)
@@ -150,7 +150,7 @@ def _label(samples: Samples) -> str | None:
 
 
 def groups(samples: Sequence[Sample]) -> list[int]:
-    """Number samples so that those with the same question and contexts share a number: they are not independent."""
+    """Give samples with the same question and contexts the same number, as they are not independent."""
     seen: dict[Any, int] = {}
     keys = [(s.conversation, tuple(c.text for c in s.contexts)) if s.contexts else s.query_id for s in samples]
     return [seen.setdefault(key, len(seen)) for key in keys]

@@ -60,8 +60,8 @@ def _sending(timing: Timing) -> float | None:
 def _throughput(ended: Floats, seconds: float, *, is_open: bool) -> float:
     """Calls a second: of an open loop over the time of sending, or over that of the answers where they take longer.
 
-    What the last answers take after the last call was sent is no part of it. Answers take longer where calls pile up;
-    the time between them is that of their middle nine tenths, which one late answer does not stretch.
+    The time from the last call sent to the last answer is not counted. Answers take longer where calls pile up; the
+    time between them is that of their middle nine tenths, which one late answer does not stretch.
     """
     n = len(ended)
     if is_open and n > 1:

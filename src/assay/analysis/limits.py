@@ -35,7 +35,7 @@ def check_limits(limits: Mapping[str, float], max_errors: float, *, stream: bool
 
 
 def check_loads(loads: Sequence[Load], limits: Mapping[str, float], max_errors: float) -> Iterator[LimitCheck]:
-    """Hold every load against the limits; failed calls are counted, so they need no interval."""
+    """Check every load against the limits; failed calls are counted exactly and need no interval."""
     for place, load in enumerate(loads):
         figures = load.figures()
         for name, limit in limits.items():
@@ -49,7 +49,7 @@ def check_loads(loads: Sequence[Load], limits: Mapping[str, float], max_errors: 
 
 
 def _verdict(value: float | None, interval: Interval | None, limit: float) -> Verdict:
-    """Over or not by the whole interval; by the value where it has none."""
+    """Return whether the limit is passed: by the whole interval, else by the value."""
     if value is None:
         return "unclear"
     if interval is None:

@@ -1,4 +1,4 @@
-"""Lists against lists: how far rankings differ, and what any reranker could make of the same candidates."""
+"""Compare ranked lists: how far they differ, and the best that any reranker could do with the same candidates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def with_lists(
     chunks: Mapping[str, str] | str | None = None,
     dedupe: bool = False,
 ) -> Comparison:
-    """Set the lists of every run beside the baseline's; runs that only reorder its documents get a ceiling."""
+    """Compare the lists of every run with the baseline's; runs that only reorder its documents get a ceiling."""
     base = comparison.scores[0]
     missing = next((name for name in comparison.systems if name not in runs), None)
     if missing is not None:
@@ -118,7 +118,7 @@ def ceilings(
 
 
 def lifts(comparison: Comparison, system: str, limits: Mapping[str, float], primary: str | None) -> tuple[Lift, ...]:
-    """Say what a reranker made of its candidates, measure by measure; a ceiling is not known for every measure."""
+    """Return how much a reranker improved its candidates on each measure; some measures have no ceiling."""
     found = []
     for label in comparison.measures:
         contrast = comparison.contrast(system, label)

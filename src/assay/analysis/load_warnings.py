@@ -1,4 +1,4 @@
-"""Warnings about the measurements of a load: what its numbers do not tell by themselves."""
+"""Warnings about the measurements of a load that its numbers alone do not show."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from assay.results.bench import Latency, Load
     from assay.serving.records import Timing
 
-_ALIKE = 0.3  # correlation of one call with the next from which intervals are too narrow to go without a word
-_LAGGING = 0.05  # share of the median latency that our own lateness may take
+_ALIKE = 0.3  # correlation of one call with the next from which we warn that intervals are too narrow
+_LAGGING = 0.05  # largest share of the median latency that our own delay may take
 _ENOUGH = 30  # fewer calls say nothing about correlation
 
 
 def find_load_warnings(load: Load, timing: Timing) -> list[str]:
-    """Say what a reader of the numbers should know."""
+    """Return the warnings that a reader of the numbers needs."""
     found: list[str] = []
     if load.latency_ms is not None:
         found += _too_few(load.latency_ms, load.count)
@@ -45,7 +45,7 @@ def find_load_warnings(load: Load, timing: Timing) -> list[str]:
 
 
 def _too_few(latency: Latency, count: int) -> list[Said]:
-    """Name the percentiles above which nothing may have been seen, and how many calls each needs."""
+    """Warn of percentiles above which there may be no call, with the number of calls that each needs."""
     named = [
         say(
             "bench.needs", n=round(100 * share), needed=needed_for_quantile(share, confidence_level=of.confidence_level)
@@ -86,7 +86,7 @@ def _own_lag(due: Floats, begun: Floats, ended: Floats, threads: int) -> float:
 
 
 def _neighbours_correlate(values: Floats) -> bool:
-    """Tell whether neighbours resemble each other by more than chance (four standard errors)."""
+    """Return whether neighbouring calls are more alike than chance explains (four standard errors)."""
     return len(values) >= _ENOUGH and _correlation(values) > max(_ALIKE, 4 / math.sqrt(len(values)))
 
 

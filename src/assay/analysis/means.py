@@ -31,7 +31,7 @@ def column_mean(
     low, high = column.bounds
     if bounds is not None or found.low is None or found.high is None or found.estimate is None:
         return found
-    # Of one end alone, or of bounds that some values leave, only what the mean does not leave either holds.
+    # A single bound, or bounds that some values exceed, are used only if the mean is within them.
     return replace(
         found,
         low=found.low if low is None or found.estimate < low else max(found.low, low),

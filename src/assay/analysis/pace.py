@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.serving.records import Timing
 
 _BLOCKS = 20  # of calls that follow each other; their medians depend less on their neighbours than single calls do
-# Queues swing slowly by themselves, which the interval of a slope does not know: as much as two and a half quartile
+# Queues swing slowly by themselves, which the interval of a slope ignores: as much as two and a half quartile
 # ranges of the latency over the length of the load. With it at most 3 of 100 simulated loads are called wrongly, at up
 # to 90 % of what a target bears and from 110 % on (tests/analysis/test_pace.py).
 _SWING = 2.5
@@ -29,7 +29,7 @@ _BEHIND = 1 / KEEPS_UP - 1  # growth from which less than that share of the call
 
 
 def judge_pace(timing: Timing, *, confidence_level: float = 0.95) -> Pace | None:
-    """Decide by how calls fail and by how their latency grows; a closed loop offers no more than is served."""
+    """Decide whether a target keeps up, by failed calls and growing latency; None for a closed loop."""
     rate = timing.plan.rate
     if rate is None:
         return None

@@ -40,10 +40,10 @@ def plan_comparison(
     power: float = 0.8,
     rules: Rules | None = None,
 ) -> ComparisonPlan:
-    """Say how many queries show a difference with this power, or which difference so many queries show.
+    """Return how many queries show a difference with this power, or which difference that many queries show.
 
     The spread of the differences is that of `systems` (scores, a result or its file), or a `deviation` that is given.
-    `tests` is how many systems are to be held against the baseline: those that there are, or one. The tests are
+    `tests` is how many systems are to be compared with the baseline: those that there are, or one. The tests are
     corrected together, so the first of them is made at alpha / tests, and so is the plan.
 
     >>> import assay
@@ -116,7 +116,7 @@ def _plan_seen(name: str, label: str, of: Design, asked: _Asked) -> PlannedContr
     if too_few(of.effective_n) or not of.deviation:
         reason = say("plan.too_few") if too_few(of.effective_n) else say("plan.no_spread")
         return PlannedContrast(name, label, of.deviation or 0.0, of.n, None, None, reason)
-    worth = of.effective_n / of.n  # what a query is worth where weights are uneven or queries belong together
+    worth = of.effective_n / of.n  # the effective size of a query where weights are uneven or queries belong together
     return _plan((name, label), of.deviation, of.n, asked, worth)
 
 

@@ -90,7 +90,7 @@ class PricedMethod:
 
     @classmethod
     def of(cls, name: str, given: Mapping[str, Any], *, also: Sequence[str] = ()) -> PricedMethod:
-        """Make a method of named values; `also` are keys that the caller has taken out, for whoever misspells one."""
+        """Make a method of named values; `also` are keys that the caller handles, for hints about misspelt ones."""
         known = [entry.name for entry in fields(cls) if entry.name != "name"]
         for key in given:
             if key not in known:

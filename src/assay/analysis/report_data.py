@@ -1,4 +1,4 @@
-"""All that a report shows about results: what they hold, and what they lack and can be computed from their scores."""
+"""Collect what a report shows about results: what they hold, and what can be computed from their scores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _DEPTH = 100  # how far down a document's place in the baseline's list is looked
 
 @dataclass(frozen=True)
 class ReportEvidence:
-    """What lies behind a result: judgments, the runs by system, texts; each may be unknown.
+    """The data behind a result: judgments, runs by system, texts; each may be unknown.
 
     `files` are those that results name and that were found near them.
     """
@@ -61,12 +61,12 @@ class ReportEvidence:
 
 @dataclass(frozen=True)
 class Group:
-    """Systems that stand on the same judgments and rules, and what comes of setting them side by side.
+    """Systems with the same judgments and rules, and their comparison.
 
-    `primary` is the measure that the report speaks of first, and `lower` says that lower values of it are better. `why`
-    says why systems were not compared. `means` has the means of systems that were not, with their intervals, by system
-    and label. `changes` has what each query gained and lost, by system. `lists` has the ranked documents of every
-    system and query.
+    `primary` is the main measure of the report, and `lower` says that lower values of it are better. `why` says why
+    systems were not compared. `means` has the means of systems that were not, with their intervals, by system and
+    label. `changes` has what each query gained and lost, by system. `lists` has the ranked documents of every system
+    and query.
     """
 
     systems: tuple[Scores, ...]
@@ -179,7 +179,7 @@ def _means(systems: Sequence[Scores]) -> dict[str, dict[str, Interval]]:
 
 
 def _fits(scores: Scores, evidence: ReportEvidence) -> bool:
-    """Say whether the judgments at hand are those of the scores."""
+    """Return whether these judgments are the ones behind the scores."""
     return evidence.judgments is not None and evidence.judgments.digest == scores.judgments_digest
 
 
@@ -197,7 +197,7 @@ def _deciding(results: Sequence[Result]) -> str:
 
 
 def _primary(systems: Sequence[Scores], comparison: Comparison | None, deciding: str) -> str:
-    """The measure that the report speaks of first: it must be one of the comparison."""
+    """The main measure of the report, which must be one of the comparison."""
     if comparison is not None:
         wanted = (deciding, systems[0].protocol.primary)
         return next((label for label in wanted if label in comparison.measures), comparison.measures[0])
@@ -227,7 +227,7 @@ def _diagnoses(
 
 
 def _diagnosis(scores: Scores, primary: str, evidence: ReportEvidence, judgments: Judgments | None) -> Diagnosis:
-    """Diagnose with the lists where they are at hand and stand for themselves, else by the values alone."""
+    """Diagnose with the ranked lists where they are available and complete, else by the values alone."""
     label = scores.find(primary)
     if label is not None and scores.about(label).is_mean:
         scores = replace(scores, protocol=replace(scores.protocol, primary=label))
@@ -244,7 +244,7 @@ def _diagnosis(scores: Scores, primary: str, evidence: ReportEvidence, judgments
 
 
 def _lists(run: Run, scores: Scores, judgments: Judgments) -> Mapping[str, list[str]]:
-    """Order the lists as they were evaluated; chunks whose map is not at hand are not shown as documents."""
+    """Order the lists as they were evaluated; chunks whose map is not available are not shown as documents."""
     protocol = scores.protocol
     if protocol.fold is not None and not run.has_chunks:
         judged = set(judgments.frame["doc_id"].to_list())
@@ -256,7 +256,7 @@ def _lists(run: Run, scores: Scores, judgments: Judgments) -> Mapping[str, list[
 
 
 def _sweep(systems: Sequence[Scores], judgments: Judgments | None, runs: Sequence[Run]) -> Sweep | None:
-    """Sweep over k with the lists, where all of them are at hand."""
+    """Sweep over k with the lists, if all of them are available."""
     first = systems[0]
     if judgments is None or len(runs) < len(systems) or first.protocol.fold is not None or judgments.groups != "none":
         return None

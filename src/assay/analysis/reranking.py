@@ -1,4 +1,4 @@
-"""What a reranker makes of given lists: quality before and after, the ceiling, and its latency. No index is needed."""
+"""Evaluate a reranker on given lists: quality before and after, the ceiling, and latency. No index is needed."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _candidates(
 
 
 class _MeasuredReranker:
-    """Calls a reranker query by query, and keeps what that took."""
+    """Calls a reranker query by query, and records the times."""
 
     def __init__(
         self, scorer: Reranker, queries: Mapping[str, str], texts: Mapping[str, Mapping[str, str]],

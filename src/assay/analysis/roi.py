@@ -1,4 +1,4 @@
-"""Whether better results pay: revenue from the measured gain against what it costs, with its uncertainty."""
+"""Compute whether better results pay: revenue from the measured gain less its cost, with uncertainty."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class _Price:
 
 
 def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> _Price:
-    """The price as given, or what costs say where it is not."""
+    """The price as given, else from the costs."""
     if costs is None:
         return replace(given, method=given.method or say("roi.step"))
     if given.per_query is not None:
@@ -142,7 +142,7 @@ def _weigh(
 
 
 def _each(band: Band, function: Any) -> Band:
-    """Put value and ends through a function that keeps their order."""
+    """Apply an increasing function to a value and the ends of its interval."""
     return Band(*(None if part is None else function(part) for part in (band.value, band.low, band.high)))
 
 
@@ -177,7 +177,7 @@ def _curve(worth: Band, cost: float | None, fixed: float, queries: float) -> tup
 
 
 def _outcome(net: Band, gain: Gain) -> Literal["pays", "loses", "open", "no_interval", "no_cost"]:
-    """Where the interval lies; a gain from a comparison pays only if that calls the system better."""
+    """The outcome by where the interval is; a gain from a comparison pays only if the verdict is better."""
     if net.value is None:
         return "no_cost"
     if net.low is None or net.high is None:
@@ -190,7 +190,7 @@ def _outcome(net: Band, gain: Gain) -> Literal["pays", "loses", "open", "no_inte
 def gain_of(comparison: Comparison, *, system: str | None = None, measure: str | None = None) -> Gain:
     """Take the gain of one system over the baseline, with its interval, from a comparison.
 
-    An interval that has a reason, or that stands on too few queries for a verdict, is left out.
+    An interval that has a reason, or that has too few queries for a verdict, is left out.
     """
     measure = None if measure is None else comparison.label_of(measure)
     label = _choose(say("measure"), measure, list(comparison.measures), default=comparison.measures[0])

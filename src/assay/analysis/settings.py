@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.measures import Measure
 
 
-_PLACEHOLDERS = {"0", "Q0"}  # what stands in the second column where it says nothing
+_PLACEHOLDERS = {"0", "Q0"}  # contents of the second column that carry no information
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def span_measures(
 
 
 def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str, str]) -> Subject:
-    """What a measure that is asked for is of; what is unknown is left to who reads rankings."""
+    """The subject of a measure that is asked for; an unknown one is left to the reader of rankings."""
     tables = (protocol.answers, protocol.measures, *others)
     try:
         return parse(next((table[measure] for table in tables if measure in table), measure)).spec.of  # type: ignore[index]
@@ -126,7 +126,7 @@ def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str,
 
 
 def split_protocol(protocol: Protocol) -> tuple[Protocol, dict[str, str]]:
-    """A protocol whose measures of answers stand apart from those of rankings, and its measures of gold spans."""
+    """Split a protocol into measures of rankings, of answers and of gold spans."""
     sides: dict[Subject, dict[str, str]] = {"rankings": {}, "answers": dict(protocol.answers), "spans": {}}
     for label, text in protocol.measures.items():
         sides[subject_of(label, protocol)][label] = text
@@ -267,7 +267,7 @@ def _resolve_request(protocol: Protocol, text: str | Measure) -> list[_MeasureRe
 
 
 def _settle_threshold(protocol: Protocol, judgments: Judgments) -> Protocol:
-    """Let "any grade above 0" be the smallest such grade, at most 1: for whole grades the usual threshold."""
+    """Replace "any grade above 0" by the smallest such grade, at most 1: the usual threshold of whole grades."""
     if protocol.min_relevance != POSITIVE:
         return protocol
     return replace(protocol, min_relevance=min(1.0, judgments.least_positive))
@@ -298,6 +298,6 @@ def _settle_max_grade(protocol: Protocol, judgments: Judgments) -> tuple[Protoco
 
 
 def need_subtopics(measures: Any, protocol: str | Protocol) -> bool:
-    """Tell whether any measure asked for reads the subtopics of judgments."""
+    """Return whether any measure asked for needs the subtopics of judgments."""
     base = load_protocol(os.fspath(protocol)) if isinstance(protocol, (str, os.PathLike)) else protocol
     return any(one.measure.spec.needs_subtopics for one in _collect_requests(base, measures))

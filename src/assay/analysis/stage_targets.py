@@ -19,7 +19,7 @@ PREFIX = "rerank:"
 def stage_target(text: str) -> Callable[[str, Sequence[str]], object]:
     """Make a reranker of the pipeline; what it keeps of earlier texts is dropped before every call.
 
-    Without that, texts that come again would cost nothing, and the numbers would be those of a cache.
+    Otherwise repeated texts would take no time, and the cache would be measured.
     """
     from assay.pipeline import language_models, rerankers  # they register their methods
     from assay.pipeline.stages import Setup, check, find
@@ -43,7 +43,7 @@ def stage_target(text: str) -> Callable[[str, Sequence[str]], object]:
 
 
 def _parameter(text: str) -> tuple[str, Any]:
-    """Read KEY=VALUE as a TOML file would; what is no TOML value is a text."""
+    """Read KEY=VALUE as a TOML file would; anything that is not a TOML value is a string."""
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageError(say("{text!r}: expected KEY=VALUE, as in rerank:embedding,embedder=minilm", text=text))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 CUTOFFS = (1, 3, 5, 10, 20)
 RECALL_TARGET = 0.70
-_NEEDED = (defaults.CLEAN, defaults.COMPLETE, defaults.BALANCED)  # what the choice of k stands on
+_NEEDED = (defaults.CLEAN, defaults.COMPLETE, defaults.BALANCED)  # what the choice of k is based on
 _ANSWERS = (3, 5)
 _SURVEYS = (10, 20)
 
@@ -53,7 +53,7 @@ def sweep(
     calibration: str = "",
     **overrides: object,
 ) -> Sweep:
-    """Evaluate one run or several at several k; judgments and runs may be whatever `evaluate` takes.
+    """Evaluate one run or several at several k; judgments and runs may be anything that `evaluate` takes.
 
     Precision, recall and F1 are computed too, as the choice of k needs them.
 
@@ -143,7 +143,7 @@ def _choice(
 
 
 def _conclude(scores: Scores, asked: Sequence[str], cutoffs: Sequence[int], alpha: float) -> Conclusion | None:
-    """Say which k is best by one measure, as if every k were a system of its own."""
+    """Return which k is best by one measure, treating every k as a system."""
     if len(cutoffs) < 2:  # noqa: PLR2004
         return None
     values = np.stack([scores.column(text) for text in asked], axis=1)

@@ -110,14 +110,14 @@ def _total(ranking: Ranking, column: TrecColumn, values: Floats, counted: Bools,
     assert column.measure is not None
     kind, z = column.measure.spec.aggregate, options.zscores is not None
     if column.trec.total == "relevant" and options.complete:
-        # It goes back to the judgments there, and counts every grade above 0, whatever the level.
+        # trec_eval uses the judgments there and counts every grade above 0, at any level.
         return float((ranking.pool_grade > 0).sum())
     if z and column.trec.total == "queries":
         return float(counted.sum())
     if z and kind == "geometric":
         return 0.0
     if kind == "geometric":
-        # Version 9 adds the queries that the run lacks at the end; version 10 meets them in their places.
+        # Version 9 adds the queries that the run lacks at the end; version 10 has them in their places.
         late = counted & ~ranking.in_run if options.version < 10 else np.zeros_like(counted)  # noqa: PLR2004
         logs = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values[counted & ~late].tolist()]
         total = _running_sum(logs) + int(late.sum()) * math.log(GEOMETRIC_FLOOR)
@@ -127,7 +127,7 @@ def _total(ranking: Ranking, column: TrecColumn, values: Floats, counted: Bools,
 
 
 def _running_sum(terms: Sequence[float]) -> float:
-    """Add numbers up one after the other; `sum` would make up for what rounding loses."""
+    """Add numbers one by one; `sum` would compensate for rounding."""
     total = 0.0
     for term in terms:
         total += term

@@ -1,4 +1,4 @@
-"""Weights and parameters of a fusion, searched on training queries and reported on the others."""
+"""Search the weights and parameters of a fusion on training queries, and report on the others."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Tuned:
 
     @property
     def has_gain(self) -> bool:
-        """Say whether tuning did better on held-out queries than equal weights and the best single run."""
+        """Return whether tuning did better on held-out queries than equal weights and the best single run."""
         return self.tuned.held_out > max(self.equal.held_out, self.single.held_out)
 
 
@@ -152,7 +152,7 @@ def tune_fusion(
 def split(
     judgments: Judgments, train: float | Collection[str], seed: int = 0
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Part the judged queries into training and held-out ones, by a seeded draw or by their ids; notes come third."""
+    """Split the judged queries into training and held-out ones, at random or by their ids; notes come third."""
     ids = sorted({*judgments.query_ids, *judgments.empty})
     if isinstance(train, (int, float)):
         if not 0 < train < 1:
@@ -176,7 +176,7 @@ def split(
 
 
 class Part:
-    """Some of the judged queries, and what a run is worth on them."""
+    """Some of the judged queries, and the mean that a run reaches on them."""
 
     def __init__(self, judgments: Judgments, settings: Settings, ids: Sequence[str], *, dedupe: bool) -> None:
         mine = set(ids)
@@ -186,7 +186,7 @@ class Part:
         self.settings, self.dedupe = settings, dedupe
 
     def value(self, run: Run) -> float:
-        """Mean of the measure over these queries; a run that has none of them is worth 0."""
+        """Mean of the measure over these queries; 0 for a run that has none of them."""
         kept = run.frame.filter(pl.col("query_id").is_in(self.ids))
         if not len(kept):
             return 0.0
@@ -240,7 +240,7 @@ class _Search:
         return self.best(best, singles)
 
     def best(self, best: Fusion, others: Iterable[Fusion]) -> Fusion:
-        """Keep the best, of equals the first."""
+        """Return the best setting, the first of equals."""
         value = self.value(best)
         for other in others:
             found = self.value(other)

@@ -144,7 +144,7 @@ def _method(samples: Samples, method: Method, embedder: Any, left_out: Counter[s
 
 
 def _by_recipe(sample: Sample, method: str) -> float:
-    """Value of a recipe; an answer that it leaves undefined has nothing in common with the contexts."""
+    """The value of a recipe; 0 for an answer for which it is undefined."""
     if not sample.answer or sample.contexts is None:
         return np.nan
     return _RECIPES[method](sample.answer, [context.text for context in sample.contexts]) or 0.0

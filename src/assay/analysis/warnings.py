@@ -20,7 +20,7 @@ _AGREEMENT = {"wordllama": ".60", "minilm": ".59"}  # Spearman with people on MT
 
 
 def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said, ...]:
-    """List the odd things about one system's scores; `complete` judgments have no gaps to warn of."""
+    """List the warnings about one system's scores; `complete` judgments have no gaps to warn of."""
     if about_answers(scores):
         return (
             *_judge_calibration(scores),
@@ -42,7 +42,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
 
 
 def about_answers(scores: Scores) -> bool:
-    """Say whether these are scores of answers, not of rankings."""
+    """Return whether these are scores of answers, not of rankings."""
     return scores.subject == "answers"
 
 
@@ -167,7 +167,7 @@ def _depth(column: Column) -> float:
 
 
 def _weight_concentration(scores: Scores) -> list[Said]:
-    """Name the queries that weights speak for: how many equal ones they are worth, and the heaviest."""
+    """Warn of uneven weights: the effective number of queries, and the heaviest one."""
     if scores.weights is None:
         return []
     kept = np.where(np.isnan(scores.values).all(axis=1), 0.0, scores.weights)

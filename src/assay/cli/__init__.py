@@ -46,8 +46,8 @@ def app(ctx: click.Context) -> None:
 def program() -> NoReturn:
     """Run the command line as a process of its own, and leave at once when it is done.
 
-    Taking the interpreter apart, object by object, takes longer than many an evaluation; the system frees it all. What
-    is registered with atexit is done; threads that still run are not waited for.
+    Freeing every object at exit takes longer than many evaluations, and the system frees the memory anyway. Functions
+    registered with atexit are run; running threads are not waited for.
     """
     code: str | int | None = 0
     _attach_streams()
@@ -65,7 +65,7 @@ def program() -> NoReturn:
 
 
 class _TolerantStream(io.TextIOWrapper):
-    """Standard error that nobody may be reading any more: what cannot be told must not stop the work."""
+    """Standard error that may be closed at the other end: a failed write must not stop the work."""
 
     def write(self, text: str, /) -> int:
         with suppress(OSError):
@@ -119,6 +119,6 @@ def _tell(message: str) -> str:
 
 
 def fail(message: str, *, code: int = 2) -> None:
-    """Print one line and exit; whatever it quotes, it cannot rewrite the terminal."""
+    """Print one line and exit; control characters in it cannot rewrite the terminal."""
     click.echo("assay: " + clean(" ".join(message.split("\n"))), err=True)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""`assay answers`: what the answers of a RAG system are worth, and which sentence is the problem."""
+"""`assay answers`: how good the answers of a RAG system are, and which sentence is the problem."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _emit(found: list[Answers], name: str, out: Output, per_sample: str | None) 
         return write(shown.table(part, name=name), kind, lang)
 
     out.emit(as_text)
-    write_fresh(result, out.report)  # last: what was found out is there, whatever becomes of the page
+    write_fresh(result, out.report)  # last, so that the findings are saved even if the page fails
 
 
 def _own_warnings(scores: Answers, found: list[Answers]) -> list[str]:

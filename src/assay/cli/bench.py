@@ -97,7 +97,7 @@ class Limits:
         return {"limits": options.numbers(self.fail_over, "--fail-over"), "max_errors": self.max_errors}
 
     def fails(self, found: Bench) -> bool:
-        """Say whether the command ends with 1."""
+        """Return whether the command ends with 1."""
         return found.verdict == "over" or (self.strict and found.verdict == "unclear")
 
 
@@ -160,7 +160,7 @@ class RequestOptions:
 def command(
     *, target: str | None, loading: Loading, limits: Limits, request: RequestOptions, reference: bool, out: Output
 ) -> None:
-    """Measure and print; the end is 1 when calls failed or a limit is passed."""
+    """Measure and print; the exit code is 1 when calls failed or a limit is passed."""
     import gc
 
     from assay.analysis.bench import bench, check_answered

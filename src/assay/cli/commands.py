@@ -1,4 +1,4 @@
-"""Commands that tell their help and their mistakes in the user's language, and end their help with examples."""
+"""Commands whose help and errors are in the user's language, and whose help ends with examples."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Spoken:
 class SpokenCommand(Spoken, click.Command):
     """A command with examples; `wording` is the key of its texts, where it is not its name.
 
-    `told_by` is called when the command is used, to say what a user should know before: that it has another name now.
+    `told_by` is called when the command is used, to print a notice first: that it has another name now.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SpokenCommand(Spoken, click.Command):
         return rest
 
     def _tell_moved(self, args: Sequence[str]) -> None:
-        """Say in one line at most where this command, or an option of it, went."""
+        """Print at most one line that says where this command or an option of it has moved."""
         words = {word.partition("=")[0] for word in args if word.startswith("-")}
         moved = [
             (old, one)
@@ -115,7 +115,7 @@ class CommandGroup(Spoken, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; one that does not exist is told with those that are like it."""
+        """Find a command; the error for an unknown one suggests similar names."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             from assay.cli.hints import advise_command
             from assay.errors import UnknownName

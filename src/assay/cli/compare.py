@@ -73,7 +73,7 @@ class Planning:
 
     @property
     def asked(self) -> bool:
-        """Say whether a plan is asked for."""
+        """Return whether a plan is asked for."""
         return self.plan is not None or self.n is not None
 
 
@@ -175,7 +175,7 @@ def _notes(systems: list[Scores]) -> list[str]:
 
 
 def _report(job: Inputs | None, result: Result, place: str) -> None:
-    """Write the report; without a job, the systems came from result files and their lists are not at hand."""
+    """Write the report; without a job, the systems came from result files and their lists are not available."""
     from assay.cli.reporting import write_fresh
 
     if job is not None:

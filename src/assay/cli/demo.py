@@ -83,7 +83,7 @@ def _report(found: Demonstration, place: Path) -> None:
 
 
 def _tell_next(place: Bundle, again: str) -> None:
-    """Print commands that go on from here, ready to be copied; `again` is the one that shows everything."""
+    """Print commands to run next, ready to be copied; `again` is the one that shows everything."""
     from assay.installation import program_name
 
     program = program_name()
@@ -95,7 +95,7 @@ def _tell_next(place: Bundle, again: str) -> None:
 
 
 def _tell_runs(place: Bundle) -> None:
-    """Print a command that needs nothing but files of judgments and lists."""
+    """Print a command that needs only files of judgments and lists."""
     from assay.installation import program_name
 
     files = shlex.join([str(place.judgments), str(place.runs[1])])

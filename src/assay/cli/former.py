@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Former:
-    """What a former name stands for: a command of today, what to type, and parameters that were other ones.
+    """The meaning of a former name: a current command, what to type, and parameters that differ.
 
     `params` takes the place of those of the same name; a value instead of a parameter is what the command is given.
     """
@@ -66,7 +66,7 @@ def _table() -> dict[str, Former]:
 
 
 def find_former(name: str) -> click.Command:
-    """The command that a former name stands for."""
+    """The current command behind a former name."""
     former = _table()[name]
     target: Any = importlib.import_module(f"assay.cli.{former.of.rpartition('.')[2]}").command
     told = say("usage.moved", old=f"assay {name}", new=former.now)
@@ -96,7 +96,7 @@ def _with(callback: Callable[..., Any], given: Mapping[str, Any]) -> Callable[..
 
 
 def _alias_group(target: CommandGroup, told: Said) -> CommandGroup:
-    """A group under its former name; what is in it tells where it went."""
+    """A group under its former name, whose commands say where they have moved."""
     found = copy.copy(target)
     found.commands = {}
     for name, inner in target.commands.items():

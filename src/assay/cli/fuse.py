@@ -133,7 +133,7 @@ def _number(text: str) -> float:
 
 
 def _tune(tune: str, runs: list[Run], tuning: Tuning, settings: dict[str, Any], *, quiet: bool) -> Run:
-    """Tune, say what came of it, and hand on the fused run."""
+    """Tune, print the outcome, and return the fused run."""
     from assay.analysis.settings import need_subtopics
     from assay.analysis.tuning import tune_fusion
     from assay.formats.reading import read_judgments

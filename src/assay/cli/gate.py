@@ -133,7 +133,7 @@ def _results(named: list[tuple[str | None, str]]) -> list[Scores | str]:
 
 
 def _baseline(systems: list[Scores], asked: Asked) -> tuple[Sequence[Scores | str], list[Scores]]:
-    """The baselines, and the systems that are held against them: one among them, or those of files that are named."""
+    """The baselines, and the systems compared with them: one of those given, or those of named files."""
     from assay.analysis.stored import read_system
     from assay.errors import UnknownName
     from assay.messages import say

@@ -1,4 +1,4 @@
-"""What people type who know another tool, or this one a little: each mistake with the line that cures it."""
+"""Common mistakes of people who know another tool, or this one only a little, each with its fix."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _path_advice(path: str) -> Iterator[str]:
 
 
 def _near_file(path: str) -> str:
-    """Offer a file of the same folder whose name is nearly the same."""
+    """Suggest a file of the same folder with a similar name."""
     place = Path(path)
     folder = place.parent
     if not folder.is_dir():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def command_line() -> str:
-    """Tell how this program was called, without the path of the program."""
+    """Return the command line without the path of the program."""
     return " ".join(["assay", *sys.argv[1:]])
 
 
@@ -47,7 +47,7 @@ class Inputs:
 
     @cached_property
     def open_runs(self) -> list[Run]:
-        """The runs, opened once: a pipe can be read only once."""
+        """The runs, opened only once, as a pipe cannot be read twice."""
         from assay.formats.reading import open_run
 
         if self.records is not None:
@@ -148,7 +148,7 @@ def _calibration(place: str, judgments: Judgments) -> str:
 
 
 def is_result(place: str) -> bool:
-    """Tell a result file from judgments."""
+    """Return whether a file is a result file and not judgments."""
     from assay.formats.detect import is_result_file
 
     return is_result_file(place)

@@ -40,7 +40,7 @@ def keep(ctx: click.Context, arguments: Sequence[str]) -> None:
 
 
 def current() -> Lang:
-    """The language in which this process speaks: that of the command that runs, else of the command line."""
+    """The language of messages: that of the running command, else of the command line."""
     ctx = click.get_current_context(silent=True)
     kept: Lang | None = None if ctx is None else ctx.meta.get(_KEPT)
     return kept or choose_language(sys.argv[1:], os.environ)

@@ -12,7 +12,7 @@ from assay.messages import tell
 
 
 class _Telling(logging.Handler):
-    """Prints what is logged on standard error, in the language of this command line."""
+    """Prints log messages on standard error, in the language of this command line."""
 
     def emit(self, record: logging.LogRecord) -> None:
         text = (
@@ -24,7 +24,7 @@ class _Telling(logging.Handler):
 
 
 def tell_logs() -> None:
-    """Tell what this package logs from now on; once is enough."""
+    """Print what this package logs from now on; repeated calls do nothing."""
     log = logging.getLogger("assay")
     if not any(isinstance(one, _Telling) for one in log.handlers):
         log.addHandler(_Telling(logging.WARNING))

@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in words of our own: click's mistakes as messages."""
+"""Turn click's errors about a command line into our own messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _message(error: click.ClickException) -> str:
 
 
 def _no_option(name: str, ctx: click.Context | None) -> Said:
-    """Say that there is no such option, and which is meant."""
+    """Return a message that there is no such option, with a suggestion."""
     advice = advise_option(name, ctx.command if ctx else None)
     if advice:
         return say("usage.no_option_so", option=excerpt(name), advice=advice)

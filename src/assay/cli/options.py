@@ -50,7 +50,7 @@ class PlainRules:
     split: str = option("--split", default="test", show_default=True, metavar="NAME", section="rules")
 
     def overrides(self) -> dict[str, Any]:
-        """What is said otherwise than in the protocol."""
+        """The rules that differ from the protocol."""
         return {name: getattr(self, name) for name in ("min_relevance", "max_grade", "ties", "ignore_same_id")}
 
 
@@ -68,7 +68,7 @@ class RuleOptions(PlainRules):
     cluster: str | None = option("--cluster", metavar="FILE[:COLUMN]", section="rules")
 
     def overrides(self) -> dict[str, Any]:
-        """What is said otherwise than in the protocol."""
+        """The rules that differ from the protocol."""
         more = {name: getattr(self, name) for name in ("missing", "undefined", "fold")}
         return {**super().overrides(), **more}
 
@@ -87,7 +87,7 @@ OF_SEVERAL_LISTS = ("missing", "undefined", "fold", "chunk_map", "calibration", 
 
 @dataclass(frozen=True)
 class Output:
-    """Where a result goes: `output` a file whose suffix says the format, `kind` what is printed, `report` a page."""
+    """Where a result goes: `output` is a file (its suffix sets the format), `kind` what is printed, `report` a page."""
 
     output: str | None = option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
     kind: str | None = option("--format", type=WordChoice(KINDS), section="output")
@@ -105,7 +105,7 @@ class Output:
 
     @property
     def format_to_print(self) -> str | None:
-        """What standard output carries; nothing with --quiet."""
+        """The format for standard output; None with --quiet."""
         return None if self.quiet else self.kind or "table"
 
     def check(self) -> None:
@@ -162,7 +162,7 @@ def numbers(texts: Sequence[str], name: str) -> dict[str, float]:
 
 
 def number_list(text: str | None, name: str, kind: type = int) -> list[Any] | None:
-    """Read 1,2,4 or, of whole numbers, ranges such as 1-4."""
+    """Read a list such as 1,2,4, or with ranges such as 1-4 of whole numbers."""
     if text is None:
         return None
     found: list[Any] = []

@@ -1,7 +1,7 @@
-"""Parameters of commands: options that are told in the user's language, and groups of them as typed records.
+"""Parameters of commands: options whose help is in the user's language, and groups of them as typed records.
 
 A group is a frozen dataclass whose fields are made by `option`; `takes` adds all of its options to a command and hands
-the record to it. What an option means stands in the wordings, under `option.COMMAND.NAME` or `option.NAME`.
+the record to it. The help of an option is in the wordings, under `option.COMMAND.NAME` or `option.NAME`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ else:
 
 
 class Option(click.Option):
-    """An option with a section of the help page it stands in.
+    """An option, with the section of the help page where it is listed.
 
     `former` are earlier spellings that still work; `only` names the option without which this one has no effect.
     """
@@ -40,7 +40,7 @@ class Option(click.Option):
 
     @property
     def spellings(self) -> list[str]:
-        """The spellings of today, the long one last."""
+        """The current spellings, the long one last."""
         return sorted((name for name in self.opts if name not in self.former), key=len)
 
 

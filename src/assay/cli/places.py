@@ -17,14 +17,14 @@ OUTPUT = click.types.StringParamType()  # the type of a parameter that names a f
 
 
 def is_read(param: click.Parameter) -> bool:
-    """Say whether a parameter names files that are read: an argument, or an option that the help calls a file."""
+    """Return whether a parameter names files that are read: an argument, or an option that the help calls a file."""
     if param.type is OUTPUT or not isinstance(param.type, click.types.StringParamType):
         return False
     return isinstance(param, click.Argument) or bool(_FILES.search(param.metavar or ""))
 
 
 def guard(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command refuse, before it does anything, to write over what it reads or twice to one file."""
+    """Make a command refuse, before it does anything, to overwrite an input or to write one file twice."""
 
     @wraps(function)
     def check_first(*args: Any, **more: Any) -> Any:
@@ -39,7 +39,7 @@ def check(*inputs: Any, outputs: Iterable[Any] = ()) -> None:
     from assay.formats.files import check_outputs
 
     ctx = click.get_current_context(silent=True)
-    if ctx is None:  # called from Python, where nobody asked for an output
+    if ctx is None:  # called from Python, where no output was asked for
         return
     written = [ctx.params.get(param.name or "") for param in ctx.command.params if param.type is OUTPUT]
     check_outputs([*written, *outputs], [*_input_places(ctx), *inputs])

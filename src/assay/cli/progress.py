@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, a line every ten seconds in a log, with the stage that it is in."""
+"""Show the progress of long work: a bar on a terminal, a line every ten seconds in a log, with the stage."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Display:
 
 @contextmanager
 def stages() -> Iterator[Callable[[str, int, int], None]]:
-    """Hear of (stage, done, total), and show it until the work is over."""
+    """Give a function that takes (stage, done, total) and shows it until the work is over."""
     from assay.cli.logs import tell_logs
 
     tell_logs()
@@ -71,7 +71,7 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
 
 @contextmanager
 def calls() -> Iterator[Callable[[str, Progress], None]]:
-    """Hear of a model and how far its calls are, and show them with their pace and price."""
+    """Give a function that takes a model and its progress, and shows its calls with their rate and price."""
     display = Display()
 
     def show(model: str, now: Progress) -> None:
@@ -90,7 +90,7 @@ def calls() -> Iterator[Callable[[str, Progress], None]]:
 
 @contextmanager
 def loads() -> Iterator[Callable[[Step], Callable[[int, float], None]]]:
-    """Hear of a load that begins; what is returned hears of its calls."""
+    """Give a function to call when a load begins, which returns one to call with its progress."""
     display = Display()
 
     def begin(step: Step) -> Callable[[int, float], None]:
@@ -118,7 +118,7 @@ def loads() -> Iterator[Callable[[Step], Callable[[int, float], None]]]:
 
 
 def each(items: Sequence[Item], stage: str) -> Iterator[Item]:
-    """Pass items on; after a second, show how far we are."""
+    """Yield the items; after a second, show the progress."""
     display = Display(_PATIENCE)
     for done, item in enumerate(items):
         display.show(stage, done / len(items), f"{done}/{len(items)}")

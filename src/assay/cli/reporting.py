@@ -44,7 +44,7 @@ def tell_written(text: str, place: str) -> None:
 def write(
     results: Sequence[tuple[str, Result]], evidence: ReportEvidence, place: str, *, title: str = "", quiet: bool = False
 ) -> None:
-    """Write the report of results by their names, with what lies behind them; with `quiet`, without a word."""
+    """Write the report of results by their names, with the data behind them; with `quiet`, without a message."""
     from pathlib import Path
 
     from assay.analysis.evidence import LoadedResult

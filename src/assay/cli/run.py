@@ -102,10 +102,10 @@ def _experiment(path: str, trial: RunOptions, out: Output) -> None:
 
 
 def one_thread() -> None:
-    """Keep the library under NumPy to one thread, if it is not loaded yet and nobody asked for more.
+    """Limit the library under NumPy to one thread, if it is not loaded yet and the user asked for no more.
 
-    Products of a small model are small: threads wait for each other longer than they work, the more so the busier the
-    machine is.
+    Matrix products of a small model are small: threads spend more time waiting for each other than working, above all
+    on a busy machine.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -168,7 +168,7 @@ def _rerank(judgments: str, candidates: str, asked: Reranking, out: Output) -> N
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; numbers and true or false are what they look like."""
+    """Read NAME=VALUE; numbers, true and false are converted."""
     import tomllib
 
     name, value = options.pair(text, "--set", "NAME=VALUE")

@@ -37,11 +37,11 @@ class Tree(CommandGroup):
     """All commands of the program."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a reader of the output that left, as `| head` does, is no error."""
+        """Run a command; an output pipe that closes early, as with `| head`, is not an error."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # Nothing is wrong, and nothing is left to flush.
+            # This is no error, and nothing is left to flush.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except Repeated as error:
@@ -51,7 +51,7 @@ class Tree(CommandGroup):
             raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands of today."""
+        """The current commands."""
         del ctx
         return list(COMMANDS)
 

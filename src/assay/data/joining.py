@@ -191,7 +191,7 @@ class _Join:
         key += np.repeat(salt, rows.sizes)
         found, needle, suspects = _match(key, judged.hashes[wanted] + salt[place])
         pool = wanted[needle]
-        same = rows.docs.take(found).equals(judged.docs.take(pool))  # and so the query is: no two have the same salt
+        same = rows.docs.take(found).equals(judged.docs.take(pool))  # and so does the query: no two have the same salt
         order = np.argsort(found[same])
         return found[same][order], pool[same][order], suspects
 
@@ -247,7 +247,7 @@ def _match(key: Words, needle: Words) -> tuple[Ints, Ints, Ints]:
         row, own = row[~same], own[~same]
         if not len(row):
             break
-    # Whoever never found a slot of its own is looked at by text, as are those with like keys.
+    # Rows that never found a slot of their own are compared by text, as are those with equal keys.
     suspects = np.concatenate([*alike, row]).astype(np.int64)
     return np.concatenate(rows).astype(np.int64), np.concatenate(hits), suspects
 

@@ -1,9 +1,9 @@
-"""How much of a file is believed: bounds on what a small file can make of itself in memory, each with its reason.
+"""Limits on how much memory a small file may use once it is read, each with its reason.
 
 A bomb is a file that costs far more to read than to write: a gzip file that unpacks to a thousand times its size, a
-table of a million columns, a key of twenty thousand dots. None of the bounds is on the size of honest data: what is
-large is large on the disk too. Whoever has honest data beyond a bound raises it by its environment variable, which
-the message names.
+table of a million columns, a key of twenty thousand dots. None of the limits is on the size of ordinary data, which is
+large on the disk too. A limit that ordinary data exceed can be raised by its environment variable, which the message
+names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Limit:
-    """A bound with the environment variable that moves it."""
+    """A limit, with the environment variable that changes it."""
 
     variable: str
     usual: int
@@ -37,7 +37,7 @@ class Limit:
         return int(told)
 
     def refuse(self, message: str, path: str, *, line: int | None = None) -> InputError:
-        """The error of a file beyond the bound: what it is, and how the bound is moved."""
+        """The error for a file beyond the limit: what the limit is, and how to raise it."""
         hint = say(
             "if the file is what it should be, set {variable} above {value}", variable=self.variable, value=self.value
         )
@@ -47,7 +47,7 @@ class Limit:
 # Unpacked bytes per packed byte. Runs and judgments pack to a fifth, logs and tables to a twentieth, samples that
 # repeat a context to a fiftieth. DEFLATE reaches 1,032, and a bomb comes close to it.
 RATIO = Limit("ASSAY_MAX_RATIO", 100)
-# What unpacks to no more than this is no bomb at any ratio.
+# A file that unpacks to no more than this is accepted at any ratio.
 HARMLESS = 64 * MEGABYTE
 # Megabytes that one packed file may fill in memory. A run that can be read piece by piece is not bound by it.
 UNPACKED = Limit("ASSAY_MAX_UNPACKED_MB", 4096)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """One row for each judged (query, document), ordered by query and document; `sizes` tells the rows of a query."""
+    """One row for each judged (query, document), ordered by both; `sizes` counts the rows of each query."""
 
     queries: list[str]
     sizes: Ints
@@ -37,7 +37,7 @@ class Pool:
 
     @classmethod
     def in_order(cls, names: list[str], sizes: Ints, docs: Texts, grade: Floats) -> Pool | None:
-        """Put rows in order, of which so many in turn belong to the named query; None when a pair is there twice."""
+        """Sort rows given in blocks of `sizes`, one block per name; None if a pair occurs twice."""
         queries = sorted(set(names))
         number = {query: place for place, query in enumerate(queries)}
         each = np.repeat(np.array([number[name] for name in names], np.int64), sizes)

@@ -14,7 +14,7 @@ Undefined = Literal["zero", "skip"]
 Fold = Literal["after", "before"]
 AnswerMethod = Literal["auto", "s4", "llm", "embedding", "words"]
 Remedy = Literal["order", "depth", "retrieval"]
-POSITIVE = float("-inf")  # stands for "any grade above 0" until the judgments are known
+POSITIVE = float("-inf")  # means "any grade above 0" until the judgments are known
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Target:
         return say("text.either", en=self.advice, zh=self.advice_zh or self.advice) if self.advice else ""
 
     def is_reached(self, value: float, goal: float) -> bool:
-        """Say whether a value is as good as a goal (this target's, or its excellent one)."""
+        """Return whether a value is as good as a goal (this target's, or its excellent one)."""
         beyond = value < goal if self.below else value > goal
         return beyond or (value == goal and not self.strict)
 
@@ -105,6 +105,6 @@ class Protocol:
         """Copy to plain values for a result file."""
         plain = asdict(self)
         if not self.ignore_same_id:
-            del plain["ignore_same_id"]  # earlier versions know nothing of it, and may read the file
+            del plain["ignore_same_id"]  # earlier versions, which may read the file, do not have it
         plain["targets"] = [{k: v for k, v in target.items() if v not in ("", None, ())} for target in plain["targets"]]
         return {key: list(value) if isinstance(value, tuple) else value for key, value in plain.items()}

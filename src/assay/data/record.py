@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.lazy import public
 
-Value = str | bool | int | float | None  # what stands in a cell of a frame
+Value = str | bool | int | float | None  # the types of a cell of a frame
 
 if TYPE_CHECKING:
     import os

@@ -56,7 +56,7 @@ class Rows:
 
     @property
     def is_scattered(self) -> bool:
-        """Say whether a query has rows in several places."""
+        """Return whether a query has rows in several places."""
         return len(set(self.names)) < len(self.names)
 
     @cached_property

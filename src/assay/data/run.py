@@ -32,7 +32,7 @@ class Pieces(ABC):
 class Run:
     """Scores of (query, document) rows in the order they were given; the higher score ranks first.
 
-    Rows may be read piece by piece by those who can use them so, or all at once as `frame`. `empty` names the queries
+    Rows may be read piece by piece, or all at once as `frame`. `empty` names the queries
     that were asked and returned nothing.
     """
 
@@ -70,7 +70,7 @@ class Run:
 
     @property
     def has_chunks(self) -> bool:
-        """Say whether rows name a chunk besides its document; only tables can."""
+        """Return whether rows name a chunk besides its document; only tables can."""
         return not isinstance(self.rows, Pieces) and "chunk_id" in self.rows.columns
 
     def __len__(self) -> int:

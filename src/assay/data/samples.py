@@ -89,11 +89,11 @@ class Samples:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Names of the systems in the order of their first samples; none where no column tells them."""
+        """Names of the systems in the order of their first samples; empty if no column names them."""
         return tuple(dict.fromkeys(row.system for row in self.rows if row.system is not None))
 
     def of(self, system: str) -> Samples:
-        """The samples of one system, which stand on the same questions as those of the others."""
+        """The samples of one system, which has the same questions as the others."""
         rows = tuple(row for row in self.rows if row.system == system)
         source = self.sources.get(system, self.source)
         return replace(self, rows=rows, source=source, sources={}, shared=self.digest)

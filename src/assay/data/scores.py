@@ -41,7 +41,7 @@ class Column:
     """What is known about one column of scores: which measure it is, and how its values are to be read.
 
     `definition` is the measure as text with everything that was set; two columns are the same where it is. `method`
-    says who judged answers, `bounds` between which ends all values lie (None: no end), `over` whether the mean is over
+    says how answers were judged, `bounds` are the ends of all values (None: no end), `over` whether the mean is over
     the judged queries or those of the run, `threshold` from which grade on a document is relevant for it.
     """
 
@@ -65,7 +65,7 @@ class Column:
 
     @property
     def is_mean(self) -> bool:
-        """Say whether it is a mean over queries, and not a total or a geometric mean."""
+        """Return whether it is a mean over queries, and not a total or a geometric mean."""
         return self.aggregate == "mean"
 
     @property
@@ -93,9 +93,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries (of answers: samples) stand behind a mean, and how many do not and why.
+    """How many queries (of answers: samples) are in a mean, and how many are not and why.
 
-    Of those in it, `tied` hang on the order of equal scores, `short` have fewer results than the cutoff. `judged_by`
+    Of those in it, `tied` depend on the order of equal scores, `short` have fewer results than the cutoff. `judged_by`
     counts the samples that other methods judged, which are in means of their own.
     """
 
@@ -131,7 +131,7 @@ class Scores(Record):
     `columns` says what is known about each measure. A cell has a value or NaN, and a status. NaN cells are in no mean;
     a judged query missing from the run has the value 0 and the status `missing` unless the protocol leaves it out.
     Scores from a file know their judgments by digest. `judge` names the language model behind the grades,
-    `calibration` how far it agrees with people, `embedder` whose embeddings stand behind values found by embeddings,
+    `calibration` how far it agrees with people, `embedder` is the one behind values found by embeddings,
     `inputs` the files that went in by what they were for, `file` the one that the system itself was read from.
     `clusters` names for each query what it belongs to, where queries of one conversation or passage belong together.
     """
@@ -156,7 +156,7 @@ class Scores(Record):
     clusters: tuple[str, ...] | None = None
 
     def __eq__(self, other: object) -> bool:
-        """Say whether both tell the same of the same queries; where the data lies on this machine does not matter."""
+        """Return whether both have the same values for the same queries, wherever their files are."""
         if not isinstance(other, Scores):
             return NotImplemented
         mine, theirs = (
@@ -194,7 +194,7 @@ class Scores(Record):
 
     @property
     def uncalibrated(self) -> bool:
-        """Say whether the grades are a language model's that nobody compared with people's."""
+        """Return whether a language model gave the grades and they were never compared with people's."""
         return bool(self.judge) and not self.calibration
 
     @property
@@ -204,7 +204,7 @@ class Scores(Record):
 
     @property
     def judged(self) -> int:
-        """Number of judged queries; a measure over the queries of the run scores the others too and does not tell."""
+        """Number of judged queries, ignoring measures over the run's own queries, which score unjudged ones too."""
         tells = [column.over == "judged" for column in self.columns]
         rows = self.status[:, tells] if any(tells) else self.status
         return int((rows != UNJUDGED).any(axis=1).sum())
@@ -253,7 +253,7 @@ class Scores(Record):
 
         A value that failed should be there, and so should that of an answer or a ranking that is missing (unless it
         counts as 0) and that of a sample which another method judged. Refusals, what a measure does not apply to or is
-        not defined for, and queries that nobody judged are not expected to have a value.
+        not defined for, and unjudged queries are not expected to have a value.
         """
         label = self.label_of(measure)
         column = self.status[:, self.labels.index(label)]

@@ -19,7 +19,7 @@ class Source:
 
     @cached_property
     def sha256(self) -> str | None:
-        """Hash of the file's bytes, computed when somebody asks; None for what is not a file."""
+        """Hash of the file's bytes, computed on first use; None for what is not a file."""
         if self.path is None or not self.path.is_file():
             return None
         with self.path.open("rb") as file:
@@ -27,7 +27,7 @@ class Source:
 
     @property
     def portable(self) -> str:
-        """The path as it can be handed on: below the current folder, else the name of the file alone."""
+        """The path to show to others: relative if below the current folder, else the name of the file alone."""
         if self.path is None or not Path(self.label).is_absolute():
             return self.label
         below = os.path.relpath(self.label)

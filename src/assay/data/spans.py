@@ -1,4 +1,4 @@
-"""Gold as spans of text: where in which document an answer stands, and how much of it pieces of documents hold."""
+"""Gold answers as spans of text: where they are in a document, and how much of them chunks contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Span = tuple[int, int]
 
 
 class DocumentPart(Protocol):
-    """A piece of a document, such as a chunk, that knows where in it it stands."""
+    """A piece of a document, such as a chunk, that knows its position in the document."""
 
     @property
     def doc_id(self) -> str:
@@ -31,7 +31,7 @@ class DocumentPart(Protocol):
 class GoldSpan(NamedTuple):
     """A piece of a document that answers a query; `others` are the further places of a text that occurs several times.
 
-    Any of its places will do: a span is found when one of them is.
+    A span counts as found when any of its places is.
     """
 
     query_id: str
@@ -43,7 +43,7 @@ class GoldSpan(NamedTuple):
 
     @property
     def places(self) -> tuple[Span, ...]:
-        """Where it stands, all places of one length."""
+        """All places where it occurs; they have the same length."""
         return (self.start, self.end), *self.others
 
 

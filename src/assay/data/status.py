@@ -1,4 +1,4 @@
-"""What became of a value, everywhere: one table. A reason stands beside a status where there is more to say."""
+"""The statuses that a value can have; a reason goes with a status where there is more to say."""
 
 from __future__ import annotations
 

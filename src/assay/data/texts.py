@@ -36,7 +36,7 @@ def words_of(data: NDArray[np.uint8]) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Texts that stand somewhere in `data`: where each starts and how many bytes it has.
+    """Texts within `data`: where each starts and how many bytes it has.
 
     At least a word of other bytes follows the last text, so that words may be read beyond its end.
     """

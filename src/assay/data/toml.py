@@ -1,4 +1,4 @@
-"""Decoding users' TOML: whatever is wrong with a text is an error that names its file."""
+"""Decoding users' TOML: any fault in a text becomes an error that names its file."""
 
 from __future__ import annotations
 

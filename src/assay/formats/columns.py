@@ -1,6 +1,6 @@
 """Column names that users already have, and what they mean here: the one table that all readers look into.
 
-Names are compared without case, blanks, hyphens, underscores and width: `Query-ID`, `queryId` and `query_id` are one.
+Names are compared without case, spaces, hyphens, underscores and width: `Query-ID`, `queryId` and `query_id` are one.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def candidates(names: Iterable[str], heading: ColumnName) -> list[str]:
 
 
 def find(names: Sequence[str], heading: ColumnName, *, path: str, needed: str = "") -> str | None:
-    """Find the column that a heading means: of its very name, else the only one that could be meant."""
+    """Find the column for a heading: the one of exactly its name, else the only possible one."""
     own = next((name for name in names if name.lower().strip() == heading.name), None)
     found = candidates(names, heading) if own is None else [own]
     if len(found) > 1:
@@ -214,7 +214,7 @@ def find(names: Sequence[str], heading: ColumnName, *, path: str, needed: str = 
 
 
 def has_any(names: Iterable[str], *headings: ColumnName) -> bool:
-    """Tell whether any of the names means any of the headings."""
+    """Return whether any of the names matches any of the headings."""
     keys = set(map(key_of, names))
     return any(not keys.isdisjoint(heading.all_keys) for heading in headings)
 

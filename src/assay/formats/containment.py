@@ -1,4 +1,4 @@
-"""Reading what may loop, fill the memory or end the process, in a process of its own.
+"""Read files in a separate process, as reading them may loop, fill the memory or crash.
 
 The child is `python -m assay.formats.containment MODULE:FUNCTION MEGABYTES`. It reads questions from its standard input
 and writes answers to its standard output, each with its size before it; the function takes and returns bytes.
@@ -18,20 +18,20 @@ from functools import cache
 from typing import IO
 
 _HEAD = struct.Struct("<?Q")  # whether it went well, and the size of what follows
-_GRACE = 5  # seconds after which a child that nobody waits for any more ends itself
+_GRACE = 5  # seconds after which a child ends itself if no parent waits for it
 
 
 class Refused(Exception):
-    """The child could not do it: what the function raised, or how the child ended."""
+    """The child process failed: what the function raised, or how the process ended."""
 
 
 class Stopped(Refused):
-    """The child took longer than it may."""
+    """The child process exceeded its time limit."""
 
 
 @dataclass
 class Contained:
-    """A function in a process of its own, started when it is asked for the first time, and anew after it died."""
+    """A function in a process of its own, started on first use, and again after it died."""
 
     function: str
     megabytes: int
@@ -134,7 +134,7 @@ def _serve(function: str, megabytes: int) -> None:
     module, _, name = function.partition(":")
     answer = getattr(import_module(module), name)
     asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # what libraries print is not an answer
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             seconds, _, question = _receive_in(asked)

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from assay.formats.records import Records
 
 Lists = Mapping[str, Mapping[str, float]]  # scores of the documents of each query
-_NAMELESS = "run"  # what a run is called that nobody named
+_NAMELESS = "run"  # the name of a run without a name
 
 
 def as_judgments(data: Any, *, subtopics: bool = False, dedupe: bool = False) -> Judgments:
-    """Take judgments as a path, {query: {document: grade}}, {query: [relevant documents]}, a frame, or as they are.
+    """Make judgments from a path, {query: {document: grade}}, {query: [relevant documents]} or a frame.
 
     So are tuples (query, document, grade), named ones of ir_measures among them, and datasets of ir_datasets.
     """
@@ -53,7 +53,7 @@ def as_judgments(data: Any, *, subtopics: bool = False, dedupe: bool = False) ->
 
 
 def as_run(data: Any) -> Run | Lists:
-    """Take a run as a path, {query: {document: score}}, {query: [documents]}, a frame, or as it is.
+    """Make a run from a path, {query: {document: score}}, {query: [documents]} or a frame.
 
     So are tuples (query, document, score), named ones of ir_measures among them, and datasets with retrieved documents.
     """
@@ -103,7 +103,7 @@ def _is_number(value: Any) -> bool:
 
 
 def are_several(data: Any) -> bool:
-    """Tell several runs, in a list or in a dict that names them, from one."""
+    """Return whether this is several runs, in a list or in a dict that names them, and not one."""
     if not isinstance(data, (Mapping, list, tuple)) or hasattr(data, "_fields"):
         return False
     told = (_is_run(value) for value in (data.values() if isinstance(data, Mapping) else data))
@@ -111,7 +111,7 @@ def are_several(data: Any) -> bool:
 
 
 def _is_run(value: Any) -> bool | None:
-    """Tell a whole run from a part of one: the documents of a query, or a row; None where it is empty."""
+    """Return whether this is a whole run, and not a query's documents or a row; None if it is empty."""
     if isinstance(value, (str, PathLike, Run)):
         return True
     if isinstance(value, Mapping) or (isinstance(value, (list, tuple)) and not hasattr(value, "_fields")):
@@ -207,7 +207,7 @@ def _mapping_run(data: Mapping[Any, Any]) -> Run | Lists:
     if data and all(isinstance(docs, (list, tuple)) for docs in data.values()):
         return Run.from_lists({query: list(docs) for query, docs in data.items()})
     scores = _check_nested(data, "score")
-    for query, docs in scores.items():  # the first id of each query tells whether ids are text
+    for query, docs in scores.items():  # the first id of each query shows whether ids are text
         if not isinstance(query, str) or (docs and not isinstance(next(iter(docs)), str)):
             return Run.from_dict(scores)
     return scores

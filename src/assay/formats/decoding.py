@@ -41,7 +41,7 @@ _decode = json.JSONDecoder(object_pairs_hook=_unique).decode
 
 
 def decode(text: str) -> Any:
-    """Decode a JSON text; whatever is wrong with it is a `ValueError`."""
+    """Decode a JSON text; any fault is a `ValueError`."""
     try:
         return _decode(text)
     except RecursionError:

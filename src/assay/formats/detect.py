@@ -22,7 +22,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def format_of(source: Input, asked: str | None = None) -> str:
-    """Name the format of an input: what was asked for, else by suffix, else by content."""
+    """Return the format of an input: the one asked for, else by suffix, else by content."""
     if asked is not None:
         if asked not in FORMATS:
             raise UsageError(
@@ -66,7 +66,7 @@ def _is_jsonl(head: bytes) -> bool:
 
 
 def is_result(source: Input) -> bool:
-    """Tell a result file by the number of its schema; where judgments are expected, that would be no grade."""
+    """Return whether this is a result file, by its schema number, which cannot be a grade."""
     if not source.head.lstrip().startswith(b"{") or b'"schema"' not in source.data:
         return False
     try:
@@ -77,14 +77,14 @@ def is_result(source: Input) -> bool:
 
 
 def is_result_file(place: str) -> bool:
-    """Say whether a place is a result file; standard input is none."""
+    """Return whether a path is a result file; standard input never is."""
     from assay.formats.files import Input
 
     return place != "-" and Path(place).is_file() and is_result(Input.at(place))
 
 
 def is_records(source: Input, kind: str) -> bool:
-    """Tell a self-contained file from judgments or a run."""
+    """Return whether a file holds self-contained records, and not judgments or a run."""
     if kind not in {"json", "jsonl"}:
         return False
     from assay.formats.records import are_lists, looks_like_records

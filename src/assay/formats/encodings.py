@@ -1,4 +1,4 @@
-"""Text that is not UTF-8: UTF-16 is told by its mark, others by who gives the file; all of it is made UTF-8."""
+"""Convert text to UTF-8: UTF-16 is detected by its mark, other encodings are named by the user."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def codec_of(name: str) -> str:
 
 @contextmanager
 def fallback_encoding(name: str | None) -> Iterator[None]:
-    """Read files that are not UTF-8 in this encoding, as long as it lasts."""
+    """Read files that are not UTF-8 in this encoding, within the context."""
     token = _otherwise.set(None if name is None else codec_of(name))
     try:
         yield
@@ -59,7 +59,7 @@ def current_fallback() -> str | None:
 
 
 def encoding_of_mark(head: bytes) -> str | None:
-    """The encoding that a byte order mark tells, unless it is UTF-8."""
+    """The encoding that a byte order mark indicates, unless it is UTF-8."""
     return next((name for mark, name in _MARKS if head.startswith(mark)), None)
 
 

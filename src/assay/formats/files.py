@@ -29,7 +29,7 @@ _LONGEST = 120  # bytes of a file name that come from a system's name
 class Input:
     """One input file: its label for messages, its bytes, and its first bytes for guessing a format.
 
-    Bytes of text are UTF-8, whatever it was written in: its `encoding`, or the one to try `otherwise` than UTF-8.
+    Bytes of text are converted to UTF-8: from its `encoding`, or from the one to try `otherwise`.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Input:
 
     @cached_property
     def is_stream(self) -> bool:
-        """Say whether the file can be unpacked piece by piece: gzip of a text that is taken for UTF-8."""
+        """Return whether the file can be unpacked piece by piece: gzip of a text that is taken for UTF-8."""
         if not self.is_packed or self.path is None or not self.path.is_file() or self.encoding or self.otherwise:
             return False
         return self._start(2) == GZIP and encodings.encoding_of_mark(next(self.stream(_HEAD), b"")) is None
@@ -186,7 +186,7 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
 
 
 def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
-    """Write a draft beside a file and put it into its place; whatever happens, no draft is left."""
+    """Write a temporary file beside the target and rename it; the temporary file is always removed."""
     import tempfile
 
     handle, name = tempfile.mkstemp(prefix=f".{target.name[:_LONGEST]}.", dir=target.parent)
@@ -207,7 +207,7 @@ def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
 
 
 def _give_to(draft: Path, before: os.stat_result) -> None:
-    """Keep the owner of a file, as far as we may."""
+    """Keep the owner of a file, as far as permissions allow."""
     now = draft.stat()
     if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
         with suppress(OSError):
@@ -240,7 +240,7 @@ def check_outputs(
 ) -> None:
     """Refuse to write over an input, or two outputs to one file, however their paths are spelled.
 
-    None and '-' are no files. Of a folder that is read, the files that its readers look at are inputs.
+    None and '-' are not files. Of a folder that is read, the files that its readers look at are inputs.
     """
     written = [os.fspath(place) for place in outputs if place and place != "-"]
     read = {os.path.realpath(place) for place in inputs if place and place != "-" and is_there(place)}
@@ -260,7 +260,7 @@ def check_outputs(
 
 
 def is_there(place: str | os.PathLike[str]) -> bool:
-    """Say whether a file or a folder is there; what cannot be a path is not."""
+    """Return whether a file or a folder is there; what cannot be a path is not."""
     try:
         return Path(place).exists()
     except (OSError, ValueError):  # too long, or no text for a path
@@ -274,7 +274,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _is_part(output: str, place: str) -> bool:
-    """Say whether an output would replace a file that is read, or a document of a folder that is read."""
+    """Return whether an output would replace a file that is read, or a document of a folder that is read."""
     if not Path(place).is_dir():
         return _same(output, place)
     real = Path(os.path.realpath(output))
@@ -328,12 +328,12 @@ def _tag(path: Path) -> str:
         with gzip.open(path) if packed else path.open("rb") as opened:
             fields = opened.readline(_FIRST_LINE).split()
     except (OSError, EOFError, zlib.error):
-        return ""  # whoever reads the file will say what is wrong with it
+        return ""  # the reader of the file will report what is wrong with it
     return fields[5].decode("utf-8", "replace") if len(fields) > 5 else ""  # noqa: PLR2004
 
 
 def file_name(name: str) -> str:
-    """Make a system's name fit for a file; one that had to be changed ends in a hash and is met once."""
+    """Turn a system's name into a file name; a changed one ends in a hash, so that it stays unique."""
     from hashlib import sha256
 
     plain = "".join(sign if sign.isalnum() or sign in "-_.=" else "-" for sign in name).strip("-.")

@@ -1,4 +1,4 @@
-"""Ids that a spreadsheet would run as formulas: guarded in CSV and TSV files of data, and given back as they were."""
+"""Protect ids that a spreadsheet would run as formulas in CSV and TSV files, and restore them when read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from assay.lazy import pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A cell that begins with = or @, or with a sign and goes on to call something: a plain -abc does nothing and stays.
+# A cell that begins with = or @, or with a sign before a call; a plain -abc is harmless and stays.
 _RUNS = "(?:[=@\uff1d\uff0b\uff0d\uff20\t\r\n]|[+-][^(|!]*[(|!])"
 _BARE = f"^'*{_RUNS}"
 _GUARDED = f"^'+{_RUNS}"
 
 
 def guard(text: str) -> str:
-    """Put an apostrophe in front of what a spreadsheet would run; `unguard` gives back the very same text."""
+    """Put an apostrophe in front of what a spreadsheet would run; `unguard` restores the exact text."""
     return f"'{text}" if re.match(_BARE, text) else text
 
 

@@ -1,7 +1,6 @@
 """The text that a reader sees of an HTML page, in one pass: no character is looked at twice on any input.
 
-Tags, comments and declarations end where they end for a browser; one that never ends takes the rest of the page with
-it.
+Tags, comments and declarations end where they end for a browser; one that never ends hides the rest of the page.
 """
 
 from __future__ import annotations

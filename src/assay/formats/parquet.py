@@ -1,6 +1,6 @@
-"""Reading Parquet files of strangers: what they declare is checked before Polars is trusted with them.
+"""Read untrusted Parquet files: what they declare is checked before Polars reads them.
 
-Polars believes the sizes that a file declares, and ends the process where memory for them cannot be had. So the footer
+Polars trusts the sizes that a file declares, and ends the process if it cannot allocate them. So the footer
 and the headers of all pages are read first, a few microseconds each: a file that would unpack to a multiple of its size
 is refused, and one whose parts do not fit together is read in a process of its own, which may end.
 """
@@ -33,12 +33,12 @@ _PAGE_HEADER = 1 << 16  # bytes; statistics of long texts are in it
 
 
 def read_parquet(data: bytes, label: str) -> pl.DataFrame:
-    """Read a file into a frame; whatever is wrong with it is an `InputError`."""
+    """Read a file into a frame; any fault is an `InputError`."""
     return _read_here(data, label) if is_sound(data, label) else _read_contained(data, label)
 
 
 def is_sound(data: bytes, label: str) -> bool:
-    """Say whether all parts of a file fit together; one that is no Parquet file or a bomb is refused."""
+    """Return whether all parts of a file fit together; one that is not a Parquet file, or a bomb, is refused."""
     try:
         return _check(data, label)
     except (Damaged, LookupError, TypeError, AttributeError):  # a field that is missing, or of another type
@@ -128,7 +128,7 @@ def _check_size(size: int, packed: int, label: str) -> None:
 
 
 def _fits(data: bytes, chunk: dict[int, Any], rows: int, end: int) -> bool:
-    """Say whether the pages of a column lie in the file and hold as many values as they should."""
+    """Return whether the pages of a column lie in the file and hold as many values as they should."""
     start, size, values = _whole(chunk, 9), _whole(chunk, 7), _whole(chunk, 5)
     if 0 < chunk.get(_DICTIONARY_OFFSET, 0) < start:
         start = chunk[_DICTIONARY_OFFSET]

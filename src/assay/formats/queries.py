@@ -1,4 +1,4 @@
-"""Queries with their attributes: a text, and whatever else is known of them."""
+"""Queries with their attributes: a text, and any other columns."""
 
 from __future__ import annotations
 

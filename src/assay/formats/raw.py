@@ -1,4 +1,4 @@
-"""Reading judgments and runs without judging them: faults that stop an evaluation are for `check` to list."""
+"""Read judgments and runs without checking them, so that `check` can list faults that stop an evaluation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TABLES = {"csv", "tsv", "jsonl", "parquet"}
 
 
 def raw_judgments(place: str, *, kind: str | None, split: str, encoding: str | None = None) -> pl.DataFrame:
-    """Rows of query_id, doc_id and grade as they stand in the file."""
+    """Rows of query_id, doc_id and grade, unchanged from the file."""
     source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "trec":
@@ -31,7 +31,7 @@ def raw_judgments(place: str, *, kind: str | None, split: str, encoding: str | N
 
 
 def raw_run(place: str, *, kind: str | None, encoding: str | None = None) -> pl.DataFrame:
-    """Rows of query_id, doc_id, score and, where there is one, rank as they stand in the file."""
+    """Rows of query_id, doc_id, score and, if present, rank, unchanged from the file."""
     source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "trec":

@@ -34,7 +34,7 @@ class Records:
 
 
 def looks_like_records(keys: set[str]) -> bool:
-    """Tell records from rows of judgments or runs by their fields."""
+    """Return whether objects are records, and not rows of judgments or runs, by their fields."""
     has_lists = columns.has_any(keys, columns.LISTS, columns.GRADES)
     pair = columns.has_any(keys, columns.RETRIEVED) and columns.has_any(keys, columns.RELEVANT)
     return pair or (has_lists and not columns.has_any(keys, columns.DOC))
@@ -95,7 +95,7 @@ def rows_of(source: Input, kind: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 def are_lists(data: dict[str, Any]) -> bool:
-    """Tell {query: [grades in ranked order]} from other objects."""
+    """Return whether an object is {query: [grades in ranked order]}."""
     return bool(data) and all(
         isinstance(v, list) and all(isinstance(g, (int, float)) for g in v) for v in data.values()
     )

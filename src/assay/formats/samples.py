@@ -64,7 +64,7 @@ def read_samples(
 
 
 def as_samples(data: Any, *, columns: Mapping[str, str] | None = None) -> Samples:
-    """Take samples as a path, a list of dicts, a frame, or as they are."""
+    """Make samples from a path, a list of dicts or a frame; samples are returned unchanged."""
     if isinstance(data, Samples):
         return data
     if isinstance(data, (str, PathLike)):
@@ -186,7 +186,7 @@ def _check_alike(rows: Iterable[Sample], label: str | None) -> None:
 
 
 def join_samples(parts: Mapping[str, Samples]) -> Samples:
-    """Put samples of several systems together, each under its name."""
+    """Join the samples of several systems, each under its name."""
     rows = [replace(row, system=name) for name, part in parts.items() for row in part]
     _check_alike(rows, None)
     mapping: dict[str, list[str]] = {}
@@ -271,7 +271,7 @@ def _field_of(name: str) -> str:
 
 @dataclass
 class _Reader:
-    """Reads rows into samples; what is wrong with one value is a fault of that sample alone."""
+    """Reads rows into samples; a wrong value is a fault of its own sample only."""
 
     mapping: Mapping[str, str]
     label: str

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.formats.files import Input
 
 
-_FEW_CELLS = 10_000_000  # of a table, which are no burden however empty it is
+_FEW_CELLS = 10_000_000  # of a table, which is small enough however empty it is
 _TEXTS = {"query", "document", "chunk"}  # columns that hold texts in some files: an apostrophe there is the author's
 
 
@@ -67,7 +67,7 @@ def _ids(frame: pl.DataFrame) -> list[str]:
 
 
 def _check_header(text: str, separator: str, label: str) -> None:
-    """Refuse a header with two columns of one name, of which nobody knows which is meant, or of very many columns."""
+    """Refuse a header with two columns of the same name, which is ambiguous, or with very many columns."""
     import csv
     from collections import Counter
 
@@ -89,7 +89,7 @@ def _check_header(text: str, separator: str, label: str) -> None:
 
 
 def _plain_rows(text: str) -> int | None:
-    """Rows of a file whose lines all have as many fields as its header: quotes in it may stand for themselves."""
+    """Rows of a file whose lines all have as many fields as its header: quotes in it may be literal."""
     lines = text.rstrip("\n").split("\n")
     width = lines[0].count("\t")
     return len(lines) - 1 if width and all(line.count("\t") == width for line in lines) else None
@@ -288,7 +288,7 @@ def text_column(frame: pl.DataFrame, name: str, label: str) -> pl.Series:
 
 
 def is_plain(column: pl.Series) -> bool:
-    """Say whether a column holds neither lists nor objects nor bytes."""
+    """Return whether a column holds neither lists nor objects nor bytes."""
     return not column.dtype.is_nested() and column.dtype not in (pl.Object, pl.Binary)
 
 

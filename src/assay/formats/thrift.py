@@ -12,7 +12,7 @@ _LONGEST = 10  # bytes of a number
 
 
 class Damaged(Exception):
-    """Bytes that are no struct."""
+    """Bytes that are not a struct."""
 
 
 def read_struct(data: bytes, start: int, end: int) -> tuple[dict[int, Any], int]:

@@ -16,7 +16,7 @@ _PIECE = MEGABYTE
 
 
 def unpack(packed: BinaryIO, label: str, first: int = _PIECE) -> Iterator[bytes]:
-    """Yield the unpacked bytes, `first` some and then a megabyte at a time, as long as they are in proportion."""
+    """Yield the unpacked bytes, `first` some and then a megabyte at a time, refusing a bomb."""
     import gzip
     import zlib
 

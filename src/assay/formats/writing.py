@@ -67,7 +67,7 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
 
 
 def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[str]) -> bytes:
-    """Let the file say which language model made its grades: a comment in TREC files, a column in tables."""
+    """Note in the file which language model made its grades: a comment in TREC files, a column in tables."""
     if kind == "json":
         raise UsageError(
             say("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
@@ -78,7 +78,7 @@ def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[
 
 
 def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
-    """Write what a judge said of every pair, with reasons and votes, as JSON lines; nothing in it changes by chance.
+    """Write a judge's verdict on every pair, with reasons and votes, as JSON lines in a reproducible form.
 
     >>> import assay
     >>> from assay.llm import Client
@@ -149,7 +149,7 @@ def write_result(
     *,
     command: str = "",
 ) -> None:
-    """Write what was found out as a result file: scores, one or several (a list, or a dict by name), or any record.
+    """Write a result file: scores, one or several (a list, or a dict by name), or any record.
 
     >>> import assay
     >>> assay.write_result(assay.evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, "map"), "result.json")
@@ -177,7 +177,7 @@ def read_result(place: str | os.PathLike[str]) -> list[Scores]:
 
 
 def kind_of(place: str | os.PathLike[str]) -> str:
-    """Name the format that a file of judgments or of a run will have by its suffix."""
+    """Return the format of a file of judgments or of a run by its suffix."""
     return _kind(place, None)
 
 

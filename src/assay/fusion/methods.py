@@ -287,7 +287,7 @@ def _check(name: str, value: float, *, low: float, high: float = np.inf, open_en
 
 
 def check_parameters(chosen: FusionMethod, given: Mapping[str, object]) -> None:
-    """Refuse parameters that a method does not take, and values that are no numbers."""
+    """Refuse parameters that a method does not take, and values that are not numbers."""
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise UsageError(say("{name} = {value}: expected a number", name=name, value=excerpt(value)))

@@ -1,4 +1,4 @@
-"""Laying the ranked lists of several runs over one another, so that fusing them is arithmetic on a matrix."""
+"""Align the ranked lists of several runs in a matrix, so that fusing them is arithmetic."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EXAMPLES = 3
 
 @dataclass(frozen=True, eq=False)
 class Overlay:
-    """Some queries' lists over one another: one row per query and document, one column per run.
+    """The aligned lists of some queries: one row per query and document, one column per run.
 
     `rank` and `score` are NaN where a run does not list the document. Rows are ordered by query and document id;
     documents are numbered in the order of their ids, so that numbers compare as ids do.
@@ -105,7 +105,7 @@ class Lists:
         return kept
 
     def overlays(self) -> Iterator[Overlay]:
-        """Lay the lists over one another, some queries at a time."""
+        """Yield the aligned lists, some queries at a time."""
         query, run, doc = (self.frame[name].to_numpy() for name in ("query", "run", "doc"))
         rank, score = (self.frame[name].to_numpy() for name in ("rank", "score"))
         for start, end in _blocks(query, max(1, _CELLS // len(self.names))):
@@ -158,7 +158,7 @@ def lay_out(runs: Sequence[Run], *, ties: Ties = "docid", depth: int | None = No
 
 
 def _check(run: Run) -> pl.DataFrame:
-    """Refuse scores that are no numbers; adding 0 makes a negative zero equal to zero."""
+    """Refuse scores that are not numbers; adding 0 makes a negative zero equal to zero."""
     odd = run.frame.filter(~pl.col("score").is_finite() | pl.col("score").is_null())
     if len(odd):
         query, doc, score = odd.select("query_id", "doc_id", "score").row(0)

@@ -1,7 +1,7 @@
-"""How far each method agrees with people, in one sentence to stand beside its numbers; docs/validation.md has the rest.
+"""How far each method agrees with people, in one sentence beside its numbers; docs/validation.md has the rest.
 
 The figures are those that `assay calibrate` prints for public labelled data; a test computes them again. The order in
-which methods are tried rests on them and stands here for that reason: better figures may change it.
+which methods are tried depends on them and is defined here for that reason: better figures may change it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIGURES: dict[str, Figures] = {
     "llm": Figures(0.58, 0.90),
 }
 
-# Who judges an answer first, and who takes over; a judge is only there if the user names one. By every figure above,
+# The method that judges first, and its fallbacks; a judge is used only if the user names one. By every figure above,
 # words agree better with people than either kind of embeddings, and they are the fastest. S4 has embeddings first.
 ORDERS: dict[str, tuple[Method, ...]] = {
     "auto": ("llm", "words", "embedding"),
@@ -44,7 +44,7 @@ ORDERS: dict[str, tuple[Method, ...]] = {
 
 
 def describe_agreement(method: str, embedder: str = "") -> Said | None:
-    """Say how far a method agrees with people and where it is blind; None for a method that nobody validated.
+    """Describe how far a method agrees with people and what it misses; None for a method without validation.
 
     Embeddings are validated one by one: name the embedder, or write it into the method as in `embedding (minilm)`.
     """

@@ -19,16 +19,16 @@ _YES = {"true", "yes", "1", "1.0", "answerable", "full", "partial", "是", "可�
 
 
 class Answerability(NamedTuple):
-    """True, False or None where nothing tells; and what it was found out from."""
+    """Whether the contexts hold the answer (None if unknown), and what that is based on."""
 
     holds: bool | None
     by: str
 
 
 def find_answerability(sample: Sample) -> Answerability:
-    """Say whether the contexts hold the answer: by a column `answerable`, gold ids, or else the reference's words.
+    """Decide whether the contexts hold the answer: by a column `answerable`, gold ids, else the reference's words.
 
-    No contexts hold no answer, even to a question that is told to be answerable.
+    Without contexts there is no answer in them, even if the question is marked answerable.
     """
     told = read_answerable(sample)
     if told is not None and not (told and sample.contexts == ()):
@@ -43,7 +43,7 @@ def find_answerability(sample: Sample) -> Answerability:
 
 
 def read_answerable(sample: Sample) -> bool | None:
-    """What a column `answerable` says; a value that says neither, such as an empty one, is as good as none."""
+    """Read a column `answerable` as True or False; None for any other value, such as an empty one."""
     for name, value in sample.others.items():
         if has_any([name], ANSWERABLE) and value is not None:
             text = str(value).strip().lower()
@@ -60,7 +60,7 @@ def _by_gold(sample: Sample) -> bool | None:
 
 
 def ids_of_contexts(sample: Sample) -> set[str] | None:
-    """Ids of the contexts; None where the sample does not tell them."""
+    """Ids of the contexts; None if the sample does not have them."""
     if sample.context_ids is not None:
         return set(sample.context_ids)
     named = [context.id for context in sample.contexts or () if context.id]

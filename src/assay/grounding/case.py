@@ -1,4 +1,4 @@
-"""A case: one sample with everything that was found out about it by one method, as measures of answers see it."""
+"""A case: one sample with everything that one method found out about it, the input of measures of answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.results.support import Method, Statement, Support
 
 
-_OF_REFERENCES = {  # reasons that are worded otherwise where the reference stands in the answer's place
+_OF_REFERENCES = {  # reasons that are worded differently when the reference is judged instead of the answer
     "reason.wordless": "reason.wordless_reference",
     "reason.refuses": "reason.reference_refuses",
     "reason.claims_nothing": "reason.reference_claims_nothing",
@@ -90,7 +90,7 @@ class Case:
         self._graders.append((method, relevance))
 
     def take_over_grades(self, before: Case) -> None:
-        """Take over the grades of a case whose support failed: what a judge has told is not lost."""
+        """Copy the grades of a case whose support failed, so that a judge's grades are not lost."""
         for criterion, grade in before._grades.items():
             if criterion != _RELEVANCE or not _is_failure(grade):
                 self._grades[criterion], self._by[criterion] = grade, before._by[criterion]

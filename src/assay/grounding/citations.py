@@ -1,4 +1,4 @@
-"""Citation marks of an answer, such as [1], [2, 3], [1-3] and 【1】: where they stand and which contexts they name."""
+"""Citation marks of an answer, such as [1], [2, 3], [1-3] and 【1】: where they are and which contexts they name."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _contexts_named(text: str, by_id: dict[str, int], count: int) -> tuple[tuple
 
 
 def blank_marks(answer: str, found: Sequence[Mark]) -> str:
-    """Write blanks over the marks, so that they are no part of what is claimed and all offsets stay."""
+    """Replace the marks by spaces, so that they are not part of a claim and all offsets stay the same."""
     parts, last = [], 0
     for mark in found:
         parts += [answer[last : mark.start], " " * (mark.end - mark.start)]

@@ -24,7 +24,7 @@ _COUNTED = re.compile(r"第?[零〇一二两三四五六七八九十百千万亿
 
 
 class ConversationWords:
-    """Words of what was said before an answer, read when somebody asks."""
+    """The words said before an answer, computed on first use."""
 
     __slots__ = ("_sample", "_words")
 

@@ -1,4 +1,4 @@
-"""Where a statement and the sentence nearest to it part: numbers, names, negation, opposites, order."""
+"""Find where a statement contradicts the nearest sentence: numbers, names, negation, opposites, order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MISSING = 0.5  # factor of a number or a name that the contexts do not have
 SWAPPED = 0.5  # what two words in each other's place cost where everything else is the same
 _COUNT = 10  # smaller numbers may count what the contexts list
-_LONGEST = 200  # words; a longer statement is no sentence, and its parts cannot be told apart
+_LONGEST = 200  # words; a longer statement is not a sentence, and its parts cannot be separated
 _ALIKE = 0.6  # closeness from which two sentences are compared word by word
 _VERBATIM = 0.7  # share of a sentence that a statement must repeat to have dropped its negation
 _HEADING = re.compile(r"\*\*[^*]{0,80}\*\*:?|^[^.:]{0,60}:(?=\s)")
@@ -29,7 +29,7 @@ _NO_NAME_AFTER = frozenset(':.!?"“(*-')
 
 
 def conflicts(place: Place, given: ConversationWords) -> tuple[Reason, ...]:
-    """Reasons to lower the support of a statement; names that the question has given are no news."""
+    """Reasons to lower the support of a statement; names from the question are not counted as new."""
     claim = place.claim
     if claim.text.strip() in place.text:
         return ()
@@ -128,7 +128,7 @@ def _chinese(place: Place) -> Iterator[Reason]:
 
 
 def _opposite(place: Place) -> Iterator[Reason]:
-    """A word of the statement is missing, and its opposite stands in a sentence that has the rest of the clause."""
+    """A word of the statement is missing, and its opposite is in a sentence that has the rest of the clause."""
     claim, window = place.claim, place.window
     strongest, which = 0.0, ""
     for word in claim.words - window:
@@ -172,7 +172,7 @@ def _opposite_function_word(place: Place, closeness: float) -> Iterator[Reason]:
 
 
 def _word_swap(place: Place, closeness: float) -> Iterator[Reason]:
-    """Two words stand in each other's place; a passive turns a sentence around without changing it."""
+    """Find two words that are swapped; a passive reverses a sentence without changing its meaning."""
     claim = place.claim
     if ("%by" in claim.weak) != ("%by" in place.sentence) or _in_order(place):
         return
@@ -191,7 +191,7 @@ def _word_swap(place: Place, closeness: float) -> Iterator[Reason]:
 
 
 def _in_order(place: Place) -> bool:
-    """Whether the strong words of a statement that stand in the sentence as they are follow each other there too."""
+    """Return whether the strong words that statement and sentence share are in the same order in both."""
     text, after = place.text.lower(), 0
     for token, word in zip(place.claim.tokens, place.claim.forms, strict=True):
         if word > STRONG:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _BEGINNING = 5  # letters that words of one family share: confirm, confirmation
 _begin = itemgetter(slice(_BEGINNING))
-_REMEMBERED = 1 << 16  # characters; longer contexts are analysed anew each time
+_REMEMBERED = 1 << 16  # characters; longer contexts are analysed again each time
 _KEPT = 1 << 20  # rows of words that are kept for one sample
 
 
 class Passage:
-    """One context: its text, its sentences and their words; pieces without words are no sentences."""
+    """One context: its text, its sentences and their words; pieces without words do not count as sentences."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -82,15 +82,15 @@ class Contexts:
         return range(row - (place > 0), row + (place < last) + 1)
 
     def has_family(self, word: str) -> bool:
-        """Say whether a word begins like a word of the contexts."""
+        """Return whether a word begins like a word of the contexts."""
         if not self._beginnings:
             self._beginnings = set(map(_begin, self.words))
         return len(word) >= _BEGINNING and word[:_BEGINNING] in self._beginnings
 
     def has_number(self, value: str) -> bool:
-        """Say whether the contexts have a number or a part of a date."""
+        """Return whether the contexts have a number or a part of a date."""
         return any(value in found.numbers() for found in self.passages)
 
     def has_text(self, text: str) -> bool:
-        """Say whether the contexts have a piece of text."""
+        """Return whether the contexts have a piece of text."""
         return any(text in found.text for found in self.passages)

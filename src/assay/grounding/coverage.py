@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assay.grounding.claims import Claim
     from assay.grounding.contexts import Contexts
 
-# What a word is worth that stands somewhere in the contexts, beside the nearest sentence, or in it.
+# The value of a word that occurs anywhere in the contexts, next to the nearest sentence, or in it.
 ANYWHERE, BESIDE, THERE = 0.7, 0.9, 1.0
 SIMILAR = 0.8  # a synonym, or a word of the same family, instead of the word itself
 SPECIFIC = 2.0  # weight of a word that the contexts have in no form and that no list of general words knows
@@ -54,7 +54,7 @@ class Place:
         self.sentence = contexts.bags[row]
         self.window: set[str] = set().union(*[contexts.bags[near] for near in contexts.around(row)])
         self.missing: list[str] = []  # strong words that the contexts have in no form
-        self.numbers: list[float] = []  # what each number of the statement is worth
+        self.numbers: list[float] = []  # the value of each number of the statement
         self._text = self._around = ""
         self._values: dict[str, set[str]] = {}
 
@@ -71,12 +71,12 @@ class Place:
         return self._around
 
     def closeness(self) -> float:
-        """Share of the statement's strong words that stand in the sentence."""
+        """Share of the statement's strong words that are in the sentence."""
         hits = sum(map(self.sentence.__contains__, self.claim.strong)) + self.numbers.count(THERE)
         return self._share(hits, self.text if self.claim.han else "")
 
     def alignment(self) -> float:
-        """Share of the statement's strong words that stand in the sentence or beside it."""
+        """Share of the statement's strong words that are in the sentence or next to it."""
         hits = sum(map(self.window.__contains__, self.claim.strong)) + sum(worth >= BESIDE for worth in self.numbers)
         return self._share(hits, self.around if self.claim.han else "")
 
@@ -128,7 +128,7 @@ class Place:
         return 0.0
 
     def _number(self, value: str) -> float:
-        """What a number is worth; only where the words do not show it, the text is read again for other spellings."""
+        """The value of a number; the text is searched for other spellings only if the words do not contain it."""
         word = NUMBER + value
         if word in self.sentence or value in self._values_of(self.text):
             return THERE

@@ -31,7 +31,7 @@ class Matrix(Protocol):
 
 
 class _LookupMatrix(ABC):
-    """A matrix whose parts are looked up when somebody asks; all contexts together are known, none support nothing."""
+    """A matrix whose parts are computed on demand; the support by all contexts is known, by none it is 0."""
 
     def __init__(self, sample: Sample, support: Support) -> None:
         self._sample, self.support = sample, support

@@ -1,6 +1,6 @@
 """A sample before and after judging: what there is to judge, which status it has, and the record of the outcome.
 
-An answer is taken apart into statements: its sentences, told apart into claims, refusals and courtesies.
+An answer is taken apart into statements: its sentences, classified as claims, refusals and courtesies.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _judgeable(sample: Sample, parts: Sequence[Sentence]) -> tuple[Status, str]:
 
 
 def statements(answer: str) -> Iterator[Sentence]:
-    """Statements of an answer; offsets are of the answer, without the blanks around."""
+    """Statements of an answer, with their offsets in it, without surrounding spaces."""
     for first, last in sentences(answer):
         raw = answer[first:last]
         text = raw.strip()
@@ -147,7 +147,7 @@ def kind_of(text: str, claim: Claim) -> Kind:
 
 
 def record(ready: Prepared, method: Method, found: Sequence[Match | None], notes: tuple[str, ...] = ()) -> Support:
-    """Write down what was found for each statement; None for those that claim nothing, or that nobody judged."""
+    """Record the finding for each statement; None for those that claim nothing or were not judged."""
     made = [_statement(ready, part, match) for part, match in zip(ready.parts, found, strict=True)]
     if any(part.claim.han for part in ready.parts):
         notes = (*notes, say("reason.segmenter", name=segmenter()))
@@ -156,7 +156,7 @@ def record(ready: Prepared, method: Method, found: Sequence[Match | None], notes
 
 
 def record_unjudged(ready: Prepared, method: Method) -> Support:
-    """Write down a sample that there is nothing to judge in."""
+    """Record a sample in which there is nothing to judge."""
     return record(ready, method, [None] * len(ready.parts))
 
 

@@ -1,4 +1,4 @@
-"""Recipes of other descriptions of faithfulness, exactly as written: plain word overlap, the sigmoid, containment."""
+"""Other published recipes for faithfulness, exactly as written: plain word overlap, the sigmoid, containment."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sigmoid_of_similarity(
 
 
 def verbatim_share(answer: str, contexts: Sequence[str]) -> float | None:
-    """Share of the answer's sentences that stand in a context word for word."""
+    """Share of the answer's sentences that occur word for word in a context."""
     said = _sentence_texts(answer)
     return sum(any(text in context for context in contexts) for text in said) / len(said) if said else None
 

@@ -44,17 +44,17 @@ class AnswerJudge:
 
     @cached_property
     def support(self) -> SupportQuestion:
-        """How statements are asked about."""
+        """The prompt and settings for asking about statements."""
         return SupportQuestion(load_prompt("support", self.lang, needed=NEEDED), self.max_chars)
 
     @cached_property
     def grades(self) -> dict[Criterion, GradeQuestion]:
-        """How the answer as a whole is asked about."""
+        """The prompt and settings for asking about the answer as a whole."""
         return {criterion: GradeQuestion.of(criterion, self.lang, self.max_chars) for criterion in self.criteria}
 
     @property
     def is_asked(self) -> bool:
-        """Say whether there is anything to find out."""
+        """Return whether there is anything to ask."""
         return bool(self.pieces or self.criteria)
 
     @property
@@ -76,7 +76,7 @@ class AnswerJudge:
                     yield place, criterion, SupportCall((), question.request(sample))
 
     def ask(self, samples: Sequence[Sample]) -> Replies:
-        """Ask everything there is to ask about some samples; replies by the sample's place and what they are about."""
+        """Send all requests about some samples; returns replies by sample and subject."""
         asked: list[tuple[int, Piece | Criterion, tuple[int, ...]]] = []
 
         def requests() -> Iterator[Request]:

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 FIELDS = ("question", "contexts", "reference")  # what can be shown beside the answer
 _KEYS = ("name", "needs")
 _SETTING = re.compile(r"(?P<key>[a-z_]+)[ \t]*[:：][ \t]*(?P<value>.*)")
-_FORBIDDEN = re.compile(r"[^\w .-]")  # in names, which stand in tables, thresholds and definitions
+_FORBIDDEN = re.compile(r"[^\w .-]")  # in names, which appear in tables, thresholds and definitions
 _LONGEST = 40  # characters of a name
 _DIGEST = 12
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that an answer as a whole is graded by; `name` tells its grades from those of others.
+    """One thing that an answer as a whole is graded by; `name` distinguishes its grades from others.
 
     `prompt` names the files that ask for it, one for each language, with the scale in them. `shows` are the fields of a
     sample that the judge sees beside the answer; without those of `needs` nothing is asked. A refusal is graded like
@@ -134,7 +134,7 @@ def _settings(lines: Sequence[str], path: str) -> dict[str, tuple[str, int]]:
 
 
 def _needs(value: str, line: int, path: str) -> tuple[str, ...]:
-    """The fields that a rubric needs; the answer goes without saying."""
+    """The fields that a rubric needs besides the answer."""
     known = ("answer", *FIELDS)
     named = [word for word in re.split(r"[\s,，、]+", value) if word]
     strange = next((word for word in named if word not in known), None)
@@ -163,7 +163,7 @@ def _parts(lines: Sequence[str], path: str) -> tuple[str, Rubric]:
     places = [place for place, line in enumerate(lines) if GRADE_LINE.match(line)]
     start, end = (places[0], places[-1] + 1) if places else (0, 0)
     while 0 < end < len(lines) and lines[end][:1].isspace() and lines[end].strip():
-        end += 1  # the last meaning goes on
+        end += 1  # the last meaning continues
     scale = read_scale(lines[start:end], path, start + 1)
     before = "\n".join(lines[:start]).rstrip()
     heading = before.rpartition("\n")[2]

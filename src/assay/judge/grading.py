@@ -36,7 +36,7 @@ class GradeQuestion:
 
     @classmethod
     def of(cls, criterion: Criterion, lang: Lang, max_context_chars: int = 60_000) -> GradeQuestion:
-        """Take the prompt of a criterion with the scale that it has, or a user's criterion with its own."""
+        """Make the question for a criterion with its built-in prompt and scale, or for a user's criterion."""
         if criterion.scale is not None:
             prompt = load_prompt(criterion.prompt, lang, needed=(*_NEEDED, "criterion", "material"))
             rubric = criterion.scale
@@ -85,7 +85,7 @@ class GradeQuestion:
         return Grade(value, self._explain(str(data.get("reason", "")), sample))
 
     def _explain(self, reason: str, sample: Sample) -> str:
-        """What the judge said, and that it did not see all of the contexts where it did not."""
+        """The judge's explanation, with a note if it did not see all of the contexts."""
         size = sum(map(len, texts_of(sample, "contexts"))) if "contexts" in self.criterion.shows else 0
         if size <= self.max_context_chars:
             return reason

@@ -69,7 +69,7 @@ def _check(pairs: Sequence[Pair], repeats: int) -> None:
 
 
 def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> PairVerdict:
-    """Combine votes: most of them must have a grade, otherwise the pair failed for the commonest reason."""
+    """Combine votes: most of them must have a grade, otherwise the pair failed for the most common reason."""
     ordered = tuple(sorted(votes, key=lambda vote: (vote.judge, vote.repeat)))
     scored = [vote for vote in ordered if vote.grade is not None]
     if 2 * len(scored) < len(ordered) or not scored:
@@ -84,7 +84,7 @@ def verdict(pair: Pair, votes: Sequence[Vote], combine: Combine = "vote") -> Pai
 
 
 def _majority(grades: Sequence[float]) -> float:
-    """The commonest grade; of several, the one nearest to the median, and of two such the lower."""
+    """The most common grade; of several, the one nearest to the median, and of two such the lower."""
     if len(grades) == 1:
         return grades[0]
     counts = Counter(grades)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def pool(runs: Iterable[Run], depth: int) -> list[tuple[str, str]]:
-    """Pairs that stand in the first `depth` ranks of any run, each once, in the order of ids."""
+    """Pairs within the first `depth` ranks of any run, each once, in the order of ids."""
     tops = [
         run.frame.select("query_id", "doc_id", "score")
         .sort(["query_id", "score", "doc_id"], descending=[False, True, True])
@@ -48,5 +48,5 @@ def pairs_of(ids: Iterable[tuple[str, str]], queries: Mapping[str, str], documen
 
 
 def is_judged(known: Judgments, query: str, doc: str) -> bool:
-    """Say whether a pair has a grade already; a negative one is no judgment."""
+    """Return whether a pair has a grade already; a negative one does not count."""
     return known.by_query.get(query, {}).get(doc, -1.0) >= 0

@@ -32,7 +32,7 @@ def load_prompt(name: str, lang: Lang = "en", *, needed: tuple[str, ...] = ()) -
 def load_graded_prompt(name: str, lang: Lang, *, needed: tuple[str, ...] = ()) -> tuple[Prompt, Rubric]:
     """Load a built-in prompt that has its scale in a part of its own, and that scale.
 
-    The version stands for the other parts alone: the words of the scale are filled into them.
+    The version covers only the other parts, into which the words of the scale are filled.
     """
     text = _read_builtin(name, lang)
     found = _SCALE.search(text)
@@ -47,7 +47,7 @@ def block(name: str, text: str, mark: str) -> str:
 
 
 def cut(texts: Sequence[str], most: int) -> list[str]:
-    """Texts of so many characters together, the last ones cut where they are longer."""
+    """Cut texts to a total number of characters, from the end."""
     left, kept = most, []
     for text in texts:
         kept.append(text[: max(left, 0)])

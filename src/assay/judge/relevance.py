@@ -63,7 +63,7 @@ class Question:
 
 
 def vote_of(reply: Reply, question: Question, judge: str, repeat: int) -> Vote:
-    """Read a reply; a grade outside the rubric is no grade."""
+    """Read a reply; a grade outside the rubric does not count."""
     if not reply.ok:
         return Vote(judge, repeat, "failed", reply.reason, None, reply.message)
     data = reply.data if isinstance(reply.data, dict) else {}

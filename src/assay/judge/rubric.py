@@ -110,7 +110,7 @@ _SCALES: dict[str, dict[Lang, dict[int, str]]] = {
 
 
 def read_scale(lines: Sequence[str], place: str, first: int = 1) -> Rubric:
-    """Read the grades of a Markdown list with lines such as - 0: poor; indented lines go on with the one before.
+    """Read the grades of a Markdown list with lines such as - 0: poor; indented lines continue the one before.
 
     `place` and `first`, the number of the first line, are for messages.
     """

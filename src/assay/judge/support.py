@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NEEDED = ("question", "contexts", "statements", "count", "numbers", "mark")
 VERDICTS = {"yes": 1.0, "partly": 0.5, "no": 0.0}
-# Words that judges use for the verdicts in spite of the list that they are given.
+# Words that judges use for the verdicts although they are given a list.
 _SPELLINGS = {
     **dict.fromkeys(
         ("true", "y", "supported", "fully supported", "entailed", "full", "fully", "是", "是的", "对", "能",
@@ -174,7 +174,7 @@ def read_verdicts(reply: Reply, places: Sequence[int], contexts: int) -> tuple[d
 def _read_verdict(entry: Any, contexts: int) -> StatementVerdict | None:
     """Read one verdict; one that is not on the list, or rests on a context that does not exist, is none.
 
-    A no rests on no context, whatever it names.
+    A "no" rests on no context, even if it names one.
     """
     if not isinstance(entry, dict) or entry.get("verdict") not in VERDICTS:
         return None

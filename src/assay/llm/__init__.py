@@ -7,7 +7,7 @@ What users hold
     progress     how far a run is
 What happens between a request and its reply
     service      the thread on which the engine lives, and for how long
-    flights      who waits for an answer, and for which call
+    flights      callers that wait for an answer, and their calls
     engine       places, money and time before a call, the policy after it
     jobs, calls  what to send and how to read it: chat and embeddings, anything else (rerankers)
     pacing       how fast requests may leave
@@ -25,7 +25,7 @@ Whom we talk to, and for how much
 What was paid for
     cache        answers by their question, shared by threads, processes and clients
     store        its file
-    claims       who is asking what, so that nobody else pays for it
+    claims       which questions are being asked, so that none is paid for twice
     upkeep       looking after the file
 
 >>> from assay.llm import Client, Request

@@ -56,9 +56,9 @@ class _One(Protocol):
 
 
 def as_client(thing: Any, *, name: str = "", workers: int = 8, cache: Cache | None = None) -> Completes:
-    """Make a client of a function (messages -> text), of an object with `complete`, or of a client as it is.
+    """Make a client from a function (messages -> text) or an object with `complete`; a client is returned unchanged.
 
-    Functions are called on `workers` threads. With a `cache` they need a `name` that tells their answers from others'.
+    Functions are called on `workers` threads. With a `cache` they need a `name`, so that answers are not mixed up.
     """
     if hasattr(thing, "complete") and hasattr(thing, "complete_many"):
         client: Completes = thing

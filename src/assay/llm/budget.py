@@ -22,8 +22,8 @@ class Spending:
 class Ledger:
     """Sets aside the most a call can cost before it is sent, so that the limit is never overshot.
 
-    A call that does not fit while others are under way waits for what they leave over; one that does not fit
-    with nothing under way never will.
+    A call that does not fit while others are under way waits for money they release; one that does not fit when no call
+    is under way is refused.
     """
 
     def __init__(self, limit: float | None, currency: str) -> None:
@@ -50,7 +50,7 @@ class Ledger:
         return await answer
 
     def settle(self, held: float, *, spent: float = 0.0, possible: float = 0.0) -> None:
-        """Return what was set aside, less what it cost."""
+        """Release what was set aside, and add what the call cost."""
         self._holders -= 1
         self.held = self.held - held if self._holders else 0.0
         self.spent += spent
@@ -58,7 +58,7 @@ class Ledger:
         self._serve()
 
     def forget_calls(self) -> None:
-        """Let go of what was set aside for calls that are not this process's any more."""
+        """Release what was set aside for calls that no longer belong to this process."""
         self.held, self._holders = 0.0, 0
         self._waiting.clear()
 

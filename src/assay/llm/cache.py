@@ -1,4 +1,4 @@
-"""Answers that were paid for, kept so that the same question is never paid twice.
+"""The cache of paid answers, so that the same question is never paid for twice.
 
 All access is on a thread of its own, which gathers what is waiting into one transaction. A `put` is acknowledged when
 it is committed: a process killed afterwards loses nothing. A file that is broken, locked or not writable turns the
@@ -38,7 +38,7 @@ _SPARE = 0.9  # of the size limit that is left when it was reached
 
 T = TypeVar("T")
 Done = Future[T] | asyncio.Future[T]
-# What became of a claim: it is ours (True) or another's (False), or the reply that was stored meanwhile.
+# The outcome of a claim: it is ours (True) or another's (False), or the reply that was stored meanwhile.
 Claimed = bool | str
 
 
@@ -56,7 +56,7 @@ class _Get:
 
 @dataclass(frozen=True, eq=False)
 class Lease:
-    """The right to ask a question: a claim, and what becomes of it.
+    """The right to ask a question: a claim, and its outcome.
 
     True: it is ours to ask, and to `put` or `release`. False: another is asking, so wait and try again. Or the JSON of
     the reply that is there by now, unless it is the `doubted` one.
@@ -101,7 +101,7 @@ class _Batch:
 class Cache:
     """Replies by their request's fingerprint, in a file that several processes and clients may share.
 
-    `max_bytes` bounds the file: the oldest replies make room. `patience` is how long a lock of another process is
+    `max_bytes` bounds the file: the oldest replies are removed. `patience` is how long a lock of another process is
     waited for, in seconds. Every reply has a checksum; one that does not agree with it counts as missing, and is
     replaced when it has been asked for again. What is about to be asked is claimed (see `claims`).
     """
@@ -120,7 +120,7 @@ class Cache:
 
     @property
     def damaged(self) -> int:
-        """Replies that were found damaged so far, and not believed."""
+        """The number of replies found damaged so far, which were not used."""
         return len(self._damaged)
 
     def tell_damage(self) -> None:
@@ -172,7 +172,7 @@ class Cache:
         return {key: reply for key, reply in read.items() if reply is not None}
 
     def claim(self, key: str, *, doubted: str = "") -> tuple[Lease, asyncio.Future[Claimed]]:
-        """Claim a question before it is asked; what becomes of it is for a coroutine to wait for."""
+        """Claim a question before it is asked; a coroutine waits for the outcome."""
         done: asyncio.Future[Claimed] = asyncio.get_running_loop().create_future()
         return self._claim(Lease(key, done, doubted)), done
 
@@ -184,7 +184,7 @@ class Cache:
         return claim
 
     def release(self, claim: Lease) -> None:
-        """Release a claim, whatever became of it: what is not held by this very claim stays held."""
+        """Release a claim, whatever its outcome; a claim of another holder stays."""
         if not self.trouble:
             self._submit(_Release(claim))
 
@@ -268,7 +268,7 @@ class Cache:
 
     def _serve(self, connection: sqlite3.Connection | None, batch: _Batch) -> None:
         kept, found = False, dict[str, str]()
-        taken: list[Claimed] = [True] * len(batch.claims)  # without a cache everybody asks
+        taken: list[Claimed] = [True] * len(batch.claims)  # without a cache, every caller asks
         if connection is not None and not self.trouble:
             try:
                 kept = self._write(connection, batch.puts)
@@ -311,9 +311,9 @@ class Cache:
         return found
 
     def _take(self, connection: sqlite3.Connection, jobs: list[Lease]) -> list[Claimed]:
-        """Claim what is free. Looking needs no lock, so those who wait for others do not hold up anybody.
+        """Claim what is free. Looking needs no lock, so waiting callers do not block others.
 
-        The reply is looked for after the claim: whoever asked before has kept it before releasing the claim.
+        The reply is looked up after the claim: an earlier caller stored it before releasing its claim.
         """
         if not jobs or not self._writable:
             return [True] * len(jobs)
@@ -340,12 +340,12 @@ class Cache:
                 found.append(job.key not in taken)
                 if job.key not in taken:
                     self._held[job.key] = job
-                    taken.add(job.key)  # the second who asks waits for the first
+                    taken.add(job.key)  # the second caller waits for the first
         self._release_unheld(free.keys() - self._held.keys() - taken)
         return found
 
     def _forgo_claims(self, error: Exception) -> None:
-        """Go on without claims: others may pay for the same question, but nothing is lost."""
+        """Continue without claims: others may pay for the same question, but nothing is lost."""
         if not self._claimless:
             self._claimless = True
             where, why = clean(str(self.path)), clean(cause(error))
@@ -365,7 +365,7 @@ class Cache:
         self._release_unheld(keys)
 
     def _release_unheld(self, keys: Collection[str]) -> None:
-        """Release claims of ours; where the file does not take even that, they end by themselves."""
+        """Release our claims; if the file cannot be written, they expire."""
         if keys and self._claims is not None:
             with suppress(sqlite3.Error), store.transaction(self._claims):
                 claims.release(self._claims, keys, self._owner)
@@ -407,7 +407,7 @@ class Cache:
 
 
 class Claims:
-    """Claims of one caller, who waits for what becomes of them on its own thread."""
+    """Claims of one caller, which waits for their outcome on its own thread."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -419,7 +419,7 @@ class Claims:
         doubted = dict.fromkeys(keys, "")
         while doubted:
             for key, text in doubted.items():
-                self._made[key] = Lease(key, Future(), text)  # first: whatever happens now, it is released
+                self._made[key] = Lease(key, Future(), text)  # first, so that it is released in any case
                 self._cache._claim(self._made[key])  # noqa: SLF001 - a part of the cache
             states = {key: self._made[key].done.result() for key in doubted}
             doubted = {}
@@ -439,7 +439,7 @@ class Claims:
 
 
 def _acknowledge(results: Sequence[tuple[Done[T], T]]) -> None:
-    """Tell those who wait; coroutines of one loop together, because waking a loop costs more than a reply."""
+    """Notify waiting callers; coroutines of one loop together, because waking a loop costs more than a reply."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[T], T]]] = {}
     for done, result in results:
         if isinstance(done, Future):

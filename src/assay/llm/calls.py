@@ -27,7 +27,7 @@ _DASHSCOPE = "/services/rerank/text-rerank/text-rerank"
 
 @dataclass(frozen=True)
 class Call:
-    """A body for a path of the server; `read` gives what the answer holds, or None when it holds it not.
+    """A body for a path of the server; `read` returns the value in the answer, or None if there is none.
 
     With `listed`, the server answers with a bare list, which is read as the `results` of an object.
     """
@@ -72,7 +72,7 @@ class Call:
         return self
 
     def recall(self, reply: Reply) -> Reply | None:
-        """A reply of the cache counts as it is."""
+        """Accept any cached reply."""
         return reply
 
 
@@ -128,7 +128,7 @@ def _scores_and_bill(answer: Mapping[str, Any], count: int) -> dict[str, Any] | 
 
 
 def rerank_base(url: str, shape: str) -> tuple[str, Shape]:
-    """The base URL of a reranker's address, and its shape: as told, else by the address."""
+    """The base URL of a reranker's address, and its API shape: as given, else guessed from the address."""
     if shape not in {"auto", *SHAPES}:
         raise UsageError(say("shape = {shape!r}: expected one of {shapes}", shape=shape, shapes=["auto", *SHAPES]))
     base = url.rstrip("/").removesuffix(_DASHSCOPE).removesuffix("/rerank")

@@ -1,8 +1,8 @@
-"""Who is asking what: claims in a file beside the cache, so that processes that share it pay for a question once.
+"""Claims on questions, in a file beside the cache, so that processes that share it pay for each only once.
 
 A claim names its owner and ends by itself unless the owner renews it. On Linux the claim of a process that was killed
-on this machine ends at once; elsewhere it is waited out. Nothing in the file is worth keeping: it is not made safe
-against a crash of the machine, and made anew when it is damaged.
+on this machine ends at once; elsewhere it is waited out. The file holds nothing of lasting value: it is not made safe
+against a crash of the machine, and made again when it is damaged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LEASE = 60.0  # seconds that a claim holds unless it is renewed
 RENEWAL = 15.0  # seconds between renewals
-_FIRST_LOOK, _LAST_LOOK = 0.05, 1.0  # seconds between looks at what another is asking: the first, and at most
+_FIRST_LOOK, _LAST_LOOK = 0.05, 1.0  # seconds between checks of another's claim: the first, and at most
 _MANY = 500  # keys of one statement
 _STARTED = 19  # field of /proc/PID/stat, counted after the name of the program
 _TABLE = """
@@ -74,13 +74,13 @@ def poll_intervals() -> Iterator[float]:
 
 
 def new_owner() -> str:
-    """Name whoever claims: the machine, the process, when it started, and a word that tells several of one process."""
+    """Name the owner of claims: machine, process, its start, and a word that separates owners within a process."""
     pid = os.getpid()
     return f"{_machine()} {pid} {_start_of(pid)} {secrets.token_hex(4)}"
 
 
 def find_claims(connection: sqlite3.Connection, keys: Sequence[str], now: float) -> set[str]:
-    """Those of the keys that somebody is asking about."""
+    """Those of the keys that are claimed."""
     living: dict[str, bool] = {}
     found = set()
     for start in range(0, len(keys), _MANY):
@@ -114,7 +114,7 @@ def release(connection: sqlite3.Connection, keys: Iterable[str], owner: str) -> 
 
 
 def _may_live(owner: str) -> bool:
-    """Whether the owner may still be at work; known only of processes that this one can see."""
+    """Return whether the owner may still be running; known only for processes visible to this one."""
     machine, _, rest = owner.partition(" ")
     pid, _, rest = rest.partition(" ")
     start = rest.partition(" ")[0]
@@ -134,7 +134,7 @@ def _machine() -> str:
 
 
 def _start_of(pid: int) -> str:
-    """When a process started, in ticks since the machine did; nothing if there is none or it cannot be told."""
+    """When a process started, in ticks since boot; empty if it does not exist or this is unknown."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -48,7 +48,7 @@ class Client:
 
     The key comes from the environment (ASSAY_API_KEY, or the vendor's variable), or as `key`, `key_file`, `key_env`.
     `budget` is money that is never overshot: the most a call can cost is set aside before it is sent; it holds for this
-    process. Failures are no exceptions: each reply has a status and, when it failed, a reason. Safe to use from several
+    process. Failures are not exceptions: each reply has a status and, if it failed, a reason. Safe to use from several
     threads, in notebooks and after a fork.
     """
 
@@ -119,7 +119,7 @@ class Client:
 
     @property
     def host(self) -> str:
-        """Host, port and path of the server, as they stand in the cache's keys."""
+        """Host, port and path of the server, as used in the cache's keys."""
         return self._settings.address.label
 
     @property
@@ -151,7 +151,7 @@ class Client:
     # Asking -----------------------------------------------------------------------------------------------------------
 
     def complete(self, request: Request, *, deadline: float | None = None) -> Reply:
-        """Ask one question and wait for what becomes of it, at most `deadline` seconds."""
+        """Ask one question and wait for its reply, at most `deadline` seconds."""
         return next(reply for _, reply in self.complete_many([request], deadline=deadline))
 
     def complete_many(
@@ -223,7 +223,7 @@ class Client:
     def _ask_vectors(
         self, texts: dict[str, str], model: str, dimensions: int | None, batch: int, deadline: float | None
     ) -> dict[str, Reply]:
-        """Ask for vectors; a text that spoils its batch must not spoil the others."""
+        """Request vectors; a text that makes its batch fail must not fail the others."""
         found: dict[str, Reply] = {}
         missing = list(texts)
         for size in dict.fromkeys((batch, 1)):
@@ -285,7 +285,7 @@ class Client:
         return Chat(request, request.model or self.model, self._settings.address.vendor)
 
     def _share(self, reply: Reply, keys: list[str], model: str) -> dict[str, Reply]:
-        """Share the reply of a batch among its texts; tokens and money count at the first."""
+        """Split the reply of a batch among its texts; tokens and money are counted at the first."""
         parts = {
             key: replace(reply, data=reply.data[place] if reply.ok else None, key=key)
             if not place

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assay.llm.records import Rung
 
 _log = logging.getLogger("assay.llm")
-_RECENT = 4096  # replies remembered between the moment they are committed and everybody's look into the cache
+_RECENT = 4096  # replies remembered after they are committed, until all callers have looked into the cache
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Configuration:
-    """Everything that a client was told."""
+    """All settings of a client."""
 
     address: Address
     model: str
@@ -91,7 +91,7 @@ class Engine:
         self._prices: dict[tuple[str, int], Price | None] = {}
 
     def submit(self, batch: Batch, key: str, job: Job, deliver: Callable[[Reply], None], *, keep: bool = True) -> None:
-        """Let a caller wait for a request, which flies once for everybody who asks the same at the same time."""
+        """Queue a request for a caller; callers who ask the same at the same time share one call."""
         if self._closed or key in self._recent:
             deliver(_CLOSED if self._closed else self._recent[key])
             return
@@ -115,7 +115,7 @@ class Engine:
             del self._flights[flight.key]
 
     async def close(self) -> None:
-        """Tell everybody who has not been sent, wait for what is under way, and close the connections."""
+        """Cancel requests that were not sent, wait for those under way, and close the connections."""
         self._closed = True
         for flight in list(self._tasks.values()):
             if not flight.sending:
@@ -161,7 +161,7 @@ class Engine:
             batch.note(reply, final=stops)
 
     async def _claim(self, flight: Flight) -> _Outcome | None:
-        """Make the question ours, so that nobody else who uses the cache pays for it too.
+        """Claim the question, so that no other user of the cache pays for it too.
 
         While another asks it, wait; the outcome is then the other's reply. None: it is ours to ask. A place comes
         first: what is claimed is asked at once, and what waits for a place is free for others.
@@ -225,7 +225,7 @@ class Engine:
                 return _miss_deadline(outcome)
 
     def _lower(self, model: str, rung: Rung) -> None:
-        """Remember that the server ignores what is above this rung."""
+        """Remember that the server ignores stricter formats than this one."""
         known = self._traits_of(model)
         if RUNGS.index(rung) > RUNGS.index(known.rung):
             self._traits[model] = replace(known, rung=rung)
@@ -239,7 +239,7 @@ class Engine:
     async def _rest(self, flight: Flight, outcome: _Outcome, tries: int) -> bool:
         """Wait before the next attempt; False when there is no time for it."""
         patience = self.settings.patience
-        wait = 0.0  # who is throttled pauses with everybody
+        wait = 0.0  # a throttled request pauses together with all others
         if outcome.kind != "throttled":
             wait = min(outcome.wait or 0.0, patience.longest_wait) or self._pacer.backoff(tries)
         if time.monotonic() + wait > flight.started + patience.deadline:
@@ -378,7 +378,7 @@ _CLOSED = failure("cancelled", say("reply.closed"), cost=Cost())
 _GONE = _Outcome(None, failure("cancelled", say("reply.unwanted")))
 _TOO_LATE = _Outcome(None, failure("deadline", say("reply.too_late")))
 _STILL_ASKED = _Outcome(None, failure("deadline", say("reply.still_asked")))
-# The server works, whatever it thinks of the request.
+# The server works, even if it rejects the request.
 _ALIVE = {"filtered", "refused", "truncated", "empty", "unfit", "too_long", "unsupported", "request"}
 
 
@@ -401,7 +401,7 @@ def _miss_deadline(outcome: _Outcome) -> _Outcome:
 
 
 def _next_rung(traits: Traits, outcome: _Outcome) -> Rung:
-    """Go down a rung where the server ignored what it was told.
+    """The next less strict format if the server ignored the one that was asked for; else empty.
 
     One that binds the model to JSON cannot give none, and one that binds it to a schema writes the seal by itself.
     """

@@ -1,4 +1,4 @@
-"""Who waits for an answer: callers, the batches they belong to, and the flights that serve them."""
+"""Callers that wait for an answer, the batches they belong to, and the flights that serve them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Batch:
 
     def __init__(self) -> None:
         self.waiters: set[Waiter] = set()
-        self.over: Reply | None = None  # what everybody is told who has not been sent
+        self.over: Reply | None = None  # the reply to all requests that were not sent
         self._bad = 0
 
     def note(self, reply: Reply, *, final: bool) -> None:
-        """Take note of an outcome: one that concerns everybody, or one too many in a row, stops the batch."""
+        """Record an outcome: one that affects all requests, or too many failures in a row, stops the batch."""
         if final:
             self.stop(reply)
         elif reply.reason not in _COUNTED:
@@ -42,14 +42,14 @@ class Batch:
                 self.stop(replace(reply, message=say("reply.given_up", n=_HOPELESS, message=reply.message)))
 
     def stop(self, reply: Reply) -> None:
-        """Send nothing more: who has not been sent is told now, who has been gets the answer."""
+        """Send nothing more: unsent requests get a failed reply now, sent ones still get their answer."""
         if self.over is None:
             self.over = replace(failure(reply.reason, say("reply.not_sent", message=reply.message)), cost=Cost())
         for waiter in [waiter for waiter in self.waiters if not waiter.flight.sending]:
             waiter.tell(self.over)
 
     def end(self, reply: Reply) -> None:
-        """Wait for nothing more. What is under way goes on and lands in the cache."""
+        """Stop waiting. Calls under way continue, and their replies go into the cache."""
         self.over = replace(reply, cost=Cost())
         for waiter in list(self.waiters):
             waiter.tell(self.over)
@@ -85,7 +85,7 @@ class ReplyQueue:
 
 
 class Waiter:
-    """One caller of one flight; it is told exactly once."""
+    """One caller of one flight; it gets its reply exactly once."""
 
     __slots__ = ("_deliver", "_told", "batch", "flight", "shared")
 
@@ -95,7 +95,7 @@ class Waiter:
         batch.waiters.add(self)
 
     def tell(self, reply: Reply) -> None:
-        """Hand the reply over, the first time."""
+        """Deliver the reply, the first time only."""
         if self._told:
             return
         self._told = True
@@ -107,7 +107,7 @@ class Waiter:
 
 @dataclass
 class Flight:
-    """One request under way, for everybody who asks the same; its calls, tokens and money so far."""
+    """One request under way, shared by all who ask the same; its calls, tokens and money so far."""
 
     key: str
     job: Job
@@ -128,10 +128,10 @@ class Flight:
 
     @property
     def is_wanted(self) -> bool:
-        """Say whether anybody still waits."""
+        """Return whether any caller still waits."""
         return bool(self.waiters)
 
     def tell(self, reply: Reply) -> None:
-        """Tell everybody; whoever joined later did not pay."""
+        """Deliver the reply to all callers; those who joined later pay nothing."""
         for waiter in list(self.waiters):
             waiter.tell(replace(reply, shared=True, calls=0, cost=Cost()) if waiter.shared else reply)

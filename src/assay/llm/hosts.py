@@ -70,7 +70,7 @@ class Address:
                 say("base URL {url} cannot be read: {example}", url=excerpt(base_url), example=example)
             ) from None
         if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-            # Not quoted in the message: what stands there may be a secret.
+            # Not quoted in the message: it may contain a secret.
             raise UsageError(
                 say("the base URL must not contain a user, a password or a query: {example}", example=example)
             )
@@ -83,7 +83,7 @@ class Address:
 
     @property
     def label(self) -> str:
-        """Host, port and path: what tells one server from another."""
+        """Host, port and path, which identify a server."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}{self.path}"
 
@@ -94,12 +94,12 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Say whether the server is this machine."""
+        """Return whether the server is this machine."""
         return is_loopback(self.host)
 
     @property
     def is_private(self) -> bool:
-        """Say whether the server stands in a network of one's own, as far as its name tells."""
+        """Return whether the server is in a private network, as far as its name shows."""
         try:
             return ipaddress.ip_address(self.host).is_private
         except ValueError:
@@ -114,7 +114,7 @@ class Address:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host name or number means this machine."""
+    """Return whether a host name or number means this machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -57,7 +57,7 @@ class Job(Protocol):
         """Ask again, showing what was wrong with the answer."""
 
     def recall(self, reply: Reply) -> Reply | None:
-        """Say what a reply of the cache is worth; None when it has to be asked for again."""
+        """Check a cached reply; None if the request has to be sent again."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Chat:
 
     @cached_property
     def seal(self) -> str:
-        """The word that binds a structured answer to this call; none for plain text."""
+        """The word that ties a structured answer to this call; empty for plain text."""
         return "" if self.request.schema is None else seal_for(*tokens.texts(self.request.contents))
 
     @property
     def _user_texts(self) -> list[str]:
-        """What users gave to be judged: no instructions of the system, no examples of answers, no earlier answers."""
+        """The texts that users gave to be judged, without system instructions, example answers and earlier answers."""
         messages = (self.repairs or self).request.messages
         return tokens.texts([message["content"] for message in messages if message["role"] == "user"])
 
@@ -135,7 +135,7 @@ class Chat:
         return replace(self, request=replace(self.request, messages=messages), repairs=self.repairs or self)
 
     def recall(self, reply: Reply) -> Reply | None:
-        """Believe an answer that came with its seal, and one of the time before seals if it holds one object alone."""
+        """Accept a cached answer with its seal, or an older one without a seal if it holds a single object."""
         schema = self.request.schema
         if schema is None or not reply.ok or reply.seal or not reply.text:
             return reply

@@ -17,7 +17,7 @@ _QUOTES = "\"'`"
 
 
 class Key:
-    """A secret that does not show itself: not in repr, str, format, pickle or a traceback's locals."""
+    """A secret that is hidden in repr, str, format, pickle and a traceback's locals."""
 
     __slots__ = ("_value",)
 

@@ -1,6 +1,6 @@
-"""How fast requests may leave: limits per minute, a pause for everybody, and a number in flight that adapts.
+"""Limit how fast requests are sent: limits per minute, a common pause, and an adaptive number in flight.
 
-Everything that decides is plain arithmetic on a clock that is handed in; only `Pacer` sleeps.
+All decisions are plain arithmetic on a clock that is passed in; only `Pacer` sleeps.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Window:
             return
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(place)
-        await place  # whoever wakes it has counted it
+        await place  # the waker has already counted it
 
     def leave(self) -> None:
         """Give the place back."""
@@ -125,7 +125,7 @@ class Window:
             self.limit = min(self.limit + (1 / self.limit if self._throttled else 1), self.most)
 
     def note_throttling(self, sent: float, now: float) -> bool:
-        """Halve the number, once a round trip; say whether this throttling is news."""
+        """Halve the number, at most once per round trip; return whether it was halved."""
         self._throttled = True
         if sent <= self._halved_at:
             return False
@@ -141,7 +141,7 @@ class Window:
 
 
 class Pacer:
-    """Lets requests leave one by one, as the limits allow and not while everybody pauses."""
+    """Releases requests one by one, as the limits allow and not during a pause."""
 
     def __init__(self, limits: Limits, *, longest_wait: float, backoff: float) -> None:
         self.window = Window(limits)
@@ -176,7 +176,7 @@ class Pacer:
 
     @property
     def counts_tokens(self) -> bool:
-        """Say whether tokens are limited."""
+        """Return whether tokens are limited."""
         return self._tokens is not None
 
     def used(self, spot: Reservation, tokens: float) -> None:
@@ -191,7 +191,7 @@ class Pacer:
         self.window.note_answer()
 
     def note_throttling(self, sent: float, wanted: float | None) -> None:
-        """Make everybody pause: as long as the server wants, within reason, else longer each time."""
+        """Pause all requests: as long as the server asks, within a limit, else longer each time."""
         now = time.monotonic()
         if self.window.note_throttling(sent, now):
             self._in_a_row += 1
@@ -199,6 +199,6 @@ class Pacer:
         self._paused_until = max(self._paused_until, now + min(wait, self._longest))
 
     def backoff(self, attempt: int) -> float:
-        """Seconds before the next attempt: doubling, with jitter so that not everybody comes back at once."""
+        """Seconds before the next attempt: doubling, with jitter so that not all clients come back at once."""
         whole = min(self._backoff * 2.0 ** max(attempt - 1, 0), self._longest)
         return whole * self._random.uniform(0.5, 1.0)

@@ -32,7 +32,7 @@ Action = Literal["retry", "wait", "stop", "record", "adapt", "repair"]
 class Rule:
     """What follows from a kind of failure.
 
-    retry: this item again, after a pause with jitter; wait: everybody pauses, then this item again; stop: nothing more
+    retry: this item again, after a pause with jitter; wait: all items pause, then this item again; stop: nothing more
     is sent in this run; record: the outcome of this item; adapt: again without what the server does not accept;
     repair: the model is shown what is wrong, once. `attempts` counts calls of the item that ended in this kind.
     `charged`: the server may have taken money for it. `keep`: the outcome is put into the cache.
@@ -103,7 +103,7 @@ _DROPPABLE = (
 
 @dataclass(frozen=True)
 class Complaint:
-    """What a server says went wrong, in whatever shape it says it."""
+    """The error that a server reports, in any of the known shapes."""
 
     codes: tuple[str, ...] = ()
     param: str = ""
@@ -137,7 +137,7 @@ def complaint_of(answer: Any) -> Complaint | None:
 
 def kind_of(status: int, complaint: Complaint, vendor: Vendor) -> Kind:
     """Name the kind of a failure by what the server says, then by its HTTP status."""
-    if status == HTTPStatus.OK:  # an error dressed as a success: its code may be an HTTP status
+    if status == HTTPStatus.OK:  # an error sent with a status of success: its code may be an HTTP status
         known = {str(code.value): code.value for code in HTTPStatus if code >= HTTPStatus.BAD_REQUEST}
         status = next((known[code] for code in complaint.codes if code in known), 500)
     return _kind_by_name(complaint, vendor) or _status_kind(status, complaint)

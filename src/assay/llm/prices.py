@@ -76,14 +76,14 @@ class Price:
         return next((tier for tier in self.tiers if prompt_tokens <= tier.up_to), None)
 
     def fits(self, address: Address, model: str) -> bool:
-        """Say whether the row is about this model on this host."""
+        """Return whether the row is about this model on this host."""
         if self.vendor == "local" and any(fnmatch(model, cloud) for cloud in _CLOUD):
             return False
         there = fnmatch(address.host, self.host) if self.host else address.vendor.name == self.vendor
         return there and self.is_about(model)
 
     def is_about(self, model: str) -> bool:
-        """Say whether the row names this model."""
+        """Return whether the row names this model."""
         return any(fnmatch(model, pattern) for pattern in self.models)
 
 
@@ -113,7 +113,7 @@ class PriceTable:
         return None
 
     def prices_of(self, model: str, *, day: Date | None = None) -> tuple[Price, ...]:
-        """Find the rows in force for a model by its name alone, one for each vendor; models of one's own have none."""
+        """Find the rows in force for a model by its name alone, one for each vendor; private models have none."""
         today = day or datetime.now(tz=UTC).date()
         name = model.rpartition("/")[2].lower()
         for part in self.parts:

@@ -47,7 +47,7 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Time that the rest will take at the rate of those that were not in the cache; None when it cannot be told."""
+        """Time that the rest will take at the rate of those that were not in the cache; None if it is unknown."""
         fresh = self.done - self.cached
         if self.total is None or not fresh:
             return None

@@ -102,16 +102,16 @@ def read_prompt(text: str, place: str, *, needed: Sequence[str], known: Sequence
 
 
 def mark_for(*texts: str) -> str:
-    """A mark that the texts cannot contain: it is made from them, so nobody can write it into them beforehand."""
+    """A mark that the texts cannot contain: it is made from them, so it cannot be written into them beforehand."""
     return sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:_MARK]
 
 
 def seal_for(*texts: str) -> str:
-    """A made-up word that the texts do not contain in any spelling: who writes it has read this very call.
+    """A made-up word that the texts do not contain in any spelling: only a reader of this call can write it.
 
     It follows from the texts, so a call is the same each time. A short word is easily copied by a small model, but
-    whoever writes a text can try out which word will follow from it; so a word that a text already holds (with
-    other letters' case, blanks or signs in between, or escaped) is passed over for the next one. It has letters only:
+    the author of a text can try out which word will follow from it; so a word that a text already holds (with
+    other letters' case, spaces or signs in between, or escaped) is passed over for the next one. It has letters only:
     a digit could be taken for a grade.
     """
     whole = "\0".join(texts)

@@ -1,4 +1,4 @@
-"""What is asked of a language model and what comes back."""
+"""Requests to a language model, and its replies."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Request:
     """One question to a language model; everything that shapes the answer is in it.
 
     `messages` are dicts with role and content. `schema` asks for a JSON object of that shape; `logprobs` for the
-    probabilities of that many alternatives per token; `repeat` tells repeated questions apart, `prompt_version`
+    probabilities of that many alternatives per token; `repeat` numbers repeated questions, `prompt_version`
     versions of one prompt. `extra` goes into the body as it is. `spellings` are words that the answer may use in place
     of those that the schema lists.
     """
@@ -171,7 +171,7 @@ class TokenLogprob:
 
 @dataclass(frozen=True)
 class Reply:
-    """What became of a request: exactly one status, with a reason when it failed.
+    """The outcome of a request: exactly one status, with a reason when it failed.
 
     `data` is the JSON object when a schema was given (or an embedding's vector), `rung` how it was asked for, `cost`
     the money of this run (None: the price is unknown; 0 for an answer from the cache), `calls` the HTTP calls made.
@@ -211,7 +211,7 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Say whether there is an answer."""
+        """Return whether there is an answer."""
         return self.status == "ok"
 
 
@@ -249,7 +249,7 @@ def to_json(reply: Reply) -> str:
     return text
 
 
-# What caches keep as plain English is said again, so that it can be told in another language: texts of today, and
+# What caches keep as plain English becomes a message again, so that it can be translated: current texts, and
 # those of earlier versions.
 _KEPT = ("no_object", "no_seal", "several", "name_twice", "copied", "no_text", "cut", "only_thought")
 _EARLIER = {

@@ -1,4 +1,4 @@
-"""The engine's life: it starts with the first request that the cache does not have, and ends when nobody needs it.
+"""Start the engine with the first request that is not in the cache, and stop it when it is no longer needed.
 
 It runs on an event loop with a thread of its own, so that notebooks, other loops and plain scripts can all wait for it.
 """

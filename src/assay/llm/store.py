@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from assay.llm.records import Reply
 
-_APPLICATION = 0x41535359  # "ASSY": tells our file from any other database
+_APPLICATION = 0x41535359  # "ASSY": identifies our file among databases
 _VERSION = 1
 # Older versions can corrupt a database in WAL mode (sqlite.org/wal.html#walresetbug).
 _SAFE_WAL = (3, 51, 3)
@@ -74,7 +74,7 @@ def connect(path: Path, *, patience: float) -> sqlite3.Connection:
 
 
 def connect_bare(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
-    """Open a file for reading, whatever is in it; `immutable`: where not even a lock can be had."""
+    """Open a file for reading without checks; `immutable`: if not even a lock is possible."""
     options = "mode=ro&immutable=1" if immutable else "mode=ro"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None)
 
@@ -101,7 +101,7 @@ def connect_any(path: Path, *, patience: float) -> tuple[sqlite3.Connection, boo
 
 
 def unwritable(error: Exception) -> bool:
-    """Whether an error says that the file, its folder or its disk does not take more; it may still be read."""
+    """Return whether an error means that the file, its folder or its disk cannot be written; it may be readable."""
     if isinstance(error, sqlite3.Error):
         return code_of(error) in _UNWRITABLE
     return isinstance(error, OSError) and error.errno in _DENIED

@@ -1,4 +1,4 @@
-"""JSON from a language model: how it is asked for, found in the answer, checked, and asked for once more.
+"""JSON from a language model: how it is asked for, found in the answer, checked, and requested again.
 
 Every object that is asked for carries a seal: a word made from the call's own contents (`prompts.seal_for`), which no
 document can hold. An answer may quote documents, the prompt or other answers; only the one object with the seal counts.
@@ -32,7 +32,7 @@ _HALF = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")  # of a surrogate pair,
 
 
 class FoundObject(NamedTuple):
-    """An object of an answer and what is wrong with it; no object where nothing can be said to be the answer."""
+    """An object of an answer and what is wrong with it; no object if none can be identified as the answer."""
 
     data: dict[str, Any] | None
     why: str
@@ -114,9 +114,9 @@ def find_sealed(
 ) -> FoundObject:
     """Find the one object that carries the seal, and say what is wrong with it; the seal itself is taken off.
 
-    Two of them, or one with a name that occurs twice, are no answer: nobody knows which was meant. Nor is an object in
-    free words that stands as a whole in what was `given`: it is a copy, whoever put the seal on it. An object that has
-    the seal but does not fit the schema is returned with the reason.
+    Two of them, or one with a name that occurs twice, are not an answer: it is unclear which one counts. Nor is an
+    object in free words that occurs as a whole in what was `given`: it is a copy, even with the seal. An object that
+    has the seal but does not fit the schema is returned with the reason.
     """
     found: list[dict[str, Any]] = []
     why, complete = NO_OBJECT, True
@@ -147,7 +147,7 @@ def find_sealed(
 def single_object(
     text: str, schema: Mapping[str, Any], *, given: Sequence[str] = (), spellings: Mapping[str, str] = {}
 ) -> FoundObject:
-    """Find the one object that fits, in an answer of the time before seals; of several, none can be believed."""
+    """Find the one object that fits, in an answer without a seal; of several, none can be trusted."""
     fitting: list[tuple[int, int, dict[str, Any]]] = []
     for start, end, value in _objects(text):
         if end < 0:
@@ -205,7 +205,7 @@ def _has_a_name_twice(value: Any) -> bool:
 
 
 def _is_copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Sequence[str]) -> bool:
-    """Say whether a sealed object stands in what was given.
+    """Return whether a sealed object occurs in what was given.
 
     Only one with free words beside a verdict can be known for a copy: numbers, words of a list and bare labels are the
     same in an example, in a document and in an honest answer.
@@ -223,7 +223,7 @@ def _is_copied_whole(data: dict[str, Any], schema: Mapping[str, Any], given: Seq
 
 
 def _has_words(value: Any, schema: Mapping[str, Any]) -> bool:
-    """Whether a value holds words that its schema does not list."""
+    """Return whether a value holds words that its schema does not list."""
     if isinstance(value, str):
         return bool(value.strip()) and "enum" not in schema and "const" not in schema
     if isinstance(value, dict):
@@ -234,9 +234,9 @@ def _has_words(value: Any, schema: Mapping[str, Any]) -> bool:
 
 
 def _is_copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool:
-    """Say whether an object, or one inside it, stands in what was given, word for word or with other parts beside it.
+    """Return whether an object, or one inside it, occurs in what was given, exactly or with other parts beside it.
 
-    Numbers alone prove nothing: an example in a prompt may have the same grade. Words do.
+    Equal numbers are no proof, as an example in a prompt may have the same grade; equal words are.
     """
     if any(written in text for text in given):
         return True
@@ -255,7 +255,7 @@ def _is_copied(written: str, data: dict[str, Any], given: Sequence[str]) -> bool
 
 
 def _stands_in(text: str, words: str) -> bool:
-    """Whether words occur in a text as they are, or as JSON writes them; the latter is not looked at in detail."""
+    """Return whether words occur in a text as they are, or roughly as JSON writes them."""
     return words in text or "\\" in text
 
 
@@ -263,7 +263,7 @@ def _stands_in(text: str, words: str) -> bool:
 
 
 def normalise_words(value: Any, schema: Mapping[str, Any], spellings: Mapping[str, str] = {}) -> Any:
-    """Read words of a fixed list in other spellings: case, blanks, full stops, and the synonyms of `spellings`.
+    """Read words of a fixed list in other spellings: case, spaces, full stops, and the synonyms of `spellings`.
 
     Truth values are looked up as "true" and "false". What is not known stays as it is.
     """
@@ -290,7 +290,7 @@ def _normalise_word(word: str) -> str:
 
 
 def misfit(value: Any, schema: Mapping[str, Any], place: str = "") -> str:
-    """Say why a value does not fit a JSON schema, or nothing.
+    """Return why a value does not fit a JSON schema; empty if it fits.
 
     Knows type, enum, const, required, properties, additionalProperties (true or false), items, minItems, maxItems,
     minimum, maximum, minLength, maxLength, anyOf. Other words of JSON Schema are not checked.

@@ -128,7 +128,7 @@ async def _content(response: httpx2.Response) -> bytes:
 
 
 async def _close(lane: httpx2.AsyncHTTPTransport) -> None:
-    with suppress(Exception):  # whatever a broken connection says at its end, it is gone
+    with suppress(Exception):  # errors while closing a broken connection do not matter
         await lane.aclose()
 
 

@@ -123,7 +123,7 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
     """Remove damaged replies; says how many are left, and how many were removed or could not be read.
 
     Where pages are damaged, what can still be read goes into a new file in its place, and the damaged one stays beside
-    it with the ending .damaged (.damaged1 if there is one). Nobody else should use the cache meanwhile.
+    it with the ending .damaged (.damaged1 if there is one). No other process should use the cache meanwhile.
     """
     place = Path(path)
     _restore_length(place)
@@ -143,14 +143,14 @@ def repair(path: str | os.PathLike[str]) -> tuple[int, int]:
 def _restore_length(place: Path) -> None:
     """Give a file that lost its end the length that its header names: SQLite reads no page of it otherwise.
 
-    A text is refused: it is no damaged cache, but some other file that was named by mistake.
+    A text file is refused: it is not a damaged cache, but some other file that was named by mistake.
     """
     try:
         with place.open("rb+") as file:
             head = file.read(_HEADER)
             if head and b"\0" not in head:
                 raise InputError(say("this is not a cache of replies: the file is not a database"), path=str(place))
-            if not head.startswith(_MAGIC):  # what else the header says is as little to be believed
+            if not head.startswith(_MAGIC):  # the rest of the header is just as unreliable
                 return
             page = int.from_bytes(head[16:18], "big")
             whole = (1 << 16 if page == 1 else page) * int.from_bytes(head[28:32], "big")
@@ -201,7 +201,7 @@ def _unlink(new: Path) -> None:
 
 
 def _lock(place: Path) -> sqlite3.Connection:
-    """Open a damaged file so that nobody else can write it; one that is no database at all nobody can."""
+    """Open a damaged file so that no other process can write it; one that is no database is opened unlocked."""
     file = sqlite3.connect(place, timeout=_PATIENCE, isolation_level=None)
     try:
         file.execute("BEGIN EXCLUSIVE")
@@ -261,7 +261,7 @@ def _is_damage(error: sqlite3.Error) -> bool:
 
 @contextmanager
 def _explain_errors(place: Path) -> Iterator[None]:
-    """Tell what is wrong in one line, and damage from what may pass: a lock, a full disk."""
+    """Report errors in one line, distinguishing damage from temporary trouble such as a lock or a full disk."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:

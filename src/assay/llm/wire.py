@@ -21,7 +21,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 @dataclass(frozen=True)
 class Traits:
-    """What a model on a host has shown not to accept; learnt from its refusals and kept for the next call."""
+    """What a model on a host does not accept, learnt from its refusals and kept for the next call."""
 
     rung: Rung = "json_schema"
     dropped: frozenset[str] = field(default_factory=frozenset)
@@ -118,10 +118,10 @@ def _text(content: Any) -> str:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Part what a model thought from what it said; thinking that never ends leaves nothing said.
+    """Separate a model's thinking from its answer; thinking that never ends leaves no answer.
 
-    Some servers swallow the opening mark. Then everything before the closing one is thinking, unless it holds a brace:
-    a closing mark inside a JSON answer is a quotation.
+    Some servers drop the opening mark. Then everything before the closing one is thinking, unless it holds a brace: a
+    closing mark inside a JSON answer is a quotation.
     """
     bare = text.lstrip()
     if bare.startswith("<think>"):

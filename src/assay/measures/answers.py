@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assay.grounding.matrix import Matrix
     from assay.grounding.preparing import Piece
 
-# "auto" and "mix" stand for whatever method judged the sample; the last three are recipes of their own.
+# "auto" and "mix" mean the method that judged the sample; the last three are recipes of their own.
 Method = Literal["auto", "mix", "llm", "embedding", "words"]
 Recipe = Literal["auto", "mix", "llm", "embedding", "words", "sigmoid", "overlap", "contains"]
 RECIPES = frozenset({"sigmoid", "overlap", "contains"})
@@ -35,23 +35,23 @@ def faithfulness(
 
     Definition: mean support of the answer's statements (sentences that claim something) by the contexts, 0 to 1 each.
     Parameters:
-      method: who decides. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
+      method: how it is judged. llm: a language model, statement by statement: yes 1, partly .5, no 0, each statement
         counting the same. embedding: nearness in meaning of the nearest context sentence through a sigmoid, less where
         numbers, names, negation or word order differ. words: share of the statement's words that the contexts have,
         less where they differ in these; statements weigh by their words. auto: a language model if there is one,
         else words, and embeddings where words fail; the result says which. Recipes as others wrote them down: sigmoid
         (the highest cosine of each sentence with a context, their mean through a sigmoid), overlap (share of the
-        answer's words, less stop words, that the contexts have), contains (share of sentences that stand in a context
+        answer's words, less stop words, that the contexts have), contains (share of sentences that occur in a context
         word for word). mix: as auto, averaged over methods.
       slope: of the sigmoid of method='sigmoid'.
       midpoint: of the sigmoid of method='sigmoid'; slope 1 and midpoint 0 is the plain logistic function.
     Odd cases: no contexts: 0. A refusal is abstained, an answer that claims nothing is not applicable; both are in no
       mean and counted. Values of different methods are never averaged unless asked for.
     Reference: Es et al. 2024 (RAGAS).
-    Agrees with: nobody: ragas divides by verdicts returned, deepeval counts "unsupported" as faithful.
+    Agrees with: no other tool: ragas divides by verdicts returned, deepeval counts "unsupported" as faithful.
     Reading: .80 by a judge means four in five statements follow from the contexts. By words, paraphrase lowers and a
       changed word hardly lowers it: compare values of one method only.
-    Use when: invented content is the danger.
+    Use when: invented content is the main risk.
     Not when: you want to know whether the answer is right: contexts may be wrong.
     """
     if method in RECIPES:
@@ -95,10 +95,10 @@ def hallucination_rate(
       slope: as for faithfulness.
       midpoint: as for faithfulness.
     Odd cases: those of faithfulness.
-    Agrees with: nobody in particular: it is as good as the faithfulness behind it.
+    Agrees with: no tool in particular: it is as good as the faithfulness behind it.
     Reading: .20 by a judge means one statement in five does not follow from the contexts.
     Use when: a report asks for a rate of hallucination.
-    Not when: beside faithfulness: it says the same.
+    Not when: faithfulness is already shown: it says the same.
     """
     found = faithfulness.spec.function(case, None, method=method, slope=slope, midpoint=midpoint)
     return found if isinstance(found, Blank) else 1.0 - float(found)
@@ -121,11 +121,11 @@ def context_utilisation(
 
     Definition: statements with support of at least the threshold / all statements.
     Parameters:
-      match: support: as the method finds it. contains: the sentence stands in a context word for word.
+      match: support: as the method finds it. contains: the sentence occurs word for word in a context.
       threshold: support from which a statement matches.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: those of faithfulness.
-    Agrees with: nobody known; tools that look for sentences in contexts do what match='contains' does.
+    Agrees with: no tool known; tools that look for sentences in contexts do what match='contains' does.
     Reading: .75 means three sentences in four come from the contexts.
     Use when: you want to know whether the answer uses what was retrieved.
     Not when: you want to know how much of the contexts was needed: that is context_precision.
@@ -161,7 +161,7 @@ def context_precision(
       over: contexts: plain share. ranks: mean of the precision at each rank that holds a context of use, so that order
         counts (ragas).
       threshold: support from which a context supports a statement.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: no contexts is undefined. Of several references, the first counts.
     Agrees with: ragas with over='ranks', up to the method.
     Reading: .20 at five contexts means that one of them was enough.
@@ -234,7 +234,7 @@ def context_recall(
     Definition: mean support of the reference's statements by the contexts.
     Parameters:
       by: reference: as defined. gold: share of the groups of gold ids of which a context has one.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: no contexts: 0. A reference that refuses is abstained: there was nothing to find. Of several references,
       the first counts.
     Agrees with: ragas, up to the method.
@@ -281,14 +281,14 @@ def noise_sensitivity(
       contexts: any: all contexts. relevant: those that support a statement of the reference. irrelevant: the others,
         for statements that no relevant one supports.
       threshold: support from which a statement is supported.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: those of faithfulness. A statement that is right but not in the reference counts as wrong: references
       should be complete.
     Reference: Ru et al. 2024 (RAGChecker); ragas.
     Agrees with: ragas with contexts='relevant' and 'irrelevant', up to the method.
     Reading: .30 means three statements in ten repeat what the contexts say and the reference does not.
-    Use when: contexts bring distracting material along.
-    Not when: references are a few words.
+    Use when: contexts contain distracting material.
+    Not when: references are only a few words long.
     """
     said, right = case.matrix("answer"), case.matrix("check")
     for found in (said, right):
@@ -329,13 +329,13 @@ def answer_relevance(case: Case, _k: None, *, method: Method = "auto") -> float 
     Definition: by llm: a grade (0 does not address it, 1 in part, 2 directly and completely) / 2. By embedding: cosine
       similarity of question and answer, not below 0. By words: share of the question's content words in the answer.
     Parameters:
-      method: who decides.
+      method: how relevance is judged.
     Odd cases: a refusal is abstained. Whether the answer is right does not matter.
-    Agrees with: nobody: ragas lets a model invent questions for the answer and compares those.
+    Agrees with: no other tool: ragas lets a model invent questions for the answer and compares those.
     Reading: by a judge, .50 is "in part". By words and embedding, compare systems on the same questions only: a good
       short answer repeats little of the question.
-    Use when: answers wander off.
-    Not when: without a judge it is to decide anything.
+    Use when: answers may drift away from the question.
+    Not when: something is to be decided by it without a judge.
     """
     sample = case.sample
     for name in ("question", "answer"):

@@ -129,11 +129,11 @@ AMBIGUOUS: dict[str, tuple[str, ...]] = {
 
 
 def alias_of(name: str) -> str:
-    """A Chinese name as it is compared: without blanks, in lower case."""
+    """A Chinese name as it is compared: without spaces, in lower case."""
     return "".join(name.split()).lower()
 
 
 def aliases() -> dict[str, str]:
-    """Every Chinese name with the definition it stands for."""
+    """Every Chinese name with the definition it means."""
     pairs = [*((chinese, name) for name, chinese in NAMES.items()), *_OTHERS.items()]
     return {alias_of(chinese): text for chinese, text in pairs}

@@ -23,20 +23,20 @@ def _answer(_: Mapping[str, Any]) -> frozenset[Piece]:
 
 @measure(cutoff="none", of="answers", needs=("answer", "contexts", "marks"), pieces=_answer)
 def citation_precision(case: Case, _k: None, *, threshold: float = 0.5, method: Method = "auto") -> float | Blank:
-    """Share of the citations that support the statement they stand at.
+    """Share of the citations that support the statement they are attached to.
 
     Definition: a citation is right if all contexts cited at its statement together support it and, of these, it
       supports it alone or the others do not without it. Right citations / citations.
     Parameters:
       threshold: support from which a statement is supported.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: marks are [1], [2, 3], [1-3], 【1】 or the id of a context in brackets; numbers count from 1. A mark
-      belongs to the statement it stands in or behind. A number beyond the contexts is a wrong citation. An answer
+      belongs to the statement that it is in or after. A number beyond the contexts is a wrong citation. An answer
       without marks is not applicable.
     Reference: Gao et al. 2023 (ALCE).
     Agrees with: ALCE, up to the method.
     Reading: .70 means three citations in ten do not help their statement.
-    Use when: answers cite.
+    Use when: answers have citations.
     Not when: every sentence cites everything: look at recall too.
     """
     found = _citations(case)
@@ -62,13 +62,13 @@ def citation_recall(case: Case, _k: None, *, threshold: float = 0.5, method: Met
     Definition: statements that the contexts cited at them together support / all statements.
     Parameters:
       threshold: support from which a statement is supported.
-      method: who finds the support, as for faithfulness.
+      method: how support is judged, as for faithfulness.
     Odd cases: as for citation_precision; a statement without a citation counts as not supported.
     Reference: Gao et al. 2023 (ALCE).
     Agrees with: ALCE, up to the method.
     Reading: .60 means a reader can check three statements in five at the place that the answer names.
-    Use when: answers cite, and readers rely on it.
-    Not when: one citation at the end is meant for a whole paragraph.
+    Use when: answers have citations and readers rely on them.
+    Not when: one citation at the end covers a whole paragraph.
     """
     found = _citations(case)
     if isinstance(found, Blank):
@@ -130,7 +130,7 @@ def abstention(case: Case, _k: None) -> float | Blank:
       applicable. Refusals are recognised by their words,
       English and Chinese: "I don't know", "the context does not say", 无法回答, 文中没有提到.
     Reference: Katsis et al. 2025 (MTRAG).
-    Agrees with: nobody known.
+    Agrees with: no tool known.
     Reading: .90 means nine decisions in ten were right.
     Use when: a system is expected to say that it does not know.
     Not when: you want to know which way it errs: see right_refusals and wrong_refusals.
@@ -145,10 +145,10 @@ def right_refusals(case: Case, _k: None) -> float | Blank:
 
     Definition: of the samples whose contexts do not hold the answer: 1 for a refusal, 0 for an answer.
     Odd cases: those of abstention; a sample whose contexts hold the answer is not applicable.
-    Agrees with: nobody known.
-    Reading: .30 means that seven questions in ten without an answer get one all the same.
-    Use when: invented answers are the danger.
-    Not when: alone: a system that always refuses has 1.
+    Agrees with: no tool known.
+    Reading: .30 means that seven questions in ten without an answer get one anyway.
+    Use when: invented answers are the main risk.
+    Not when: it is the only measure: a system that always refuses has 1.
     """
     found = _decision(case)
     if isinstance(found, Blank):
@@ -164,10 +164,10 @@ def wrong_refusals(case: Case, _k: None) -> float | Blank:
 
     Definition: of the samples whose contexts hold the answer: 1 for a refusal, 0 for an answer.
     Odd cases: those of abstention; a sample whose contexts do not hold the answer is not applicable.
-    Agrees with: nobody known.
+    Agrees with: no tool known.
     Reading: .15 means that one question in seven is refused although the answer was there.
     Use when: a system is too careful.
-    Not when: alone: a system that never refuses has 0.
+    Not when: it is the only measure: a system that never refuses has 0.
     """
     found = _decision(case)
     if isinstance(found, Blank):

@@ -1,4 +1,4 @@
-"""What is measured when nobody says what."""
+"""The default measures."""
 
 from __future__ import annotations
 

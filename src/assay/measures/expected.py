@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def share_in_top(ranking: Ranking, k: int | None) -> Floats:
-    """Probability that each hit stands in the top k."""
+    """Probability that each hit is in the top k."""
     size = ranking.tie_last - ranking.tie_first + 1
     if k is None:
         return np.ones(len(size))
@@ -100,7 +100,7 @@ def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1
     query, start, size, relevant = (a[first] for a in (ties.query, ties.first, ties.size, ties.relevant))
     tie, place = _unroll(size - relevant + 1)
     before = place - 1
-    # The first relevant one stands at `place` when the places before it are taken by others.
+    # The first relevant one is at `place` when the places before it are taken by others.
     chance = _none_drawn(size[tie], relevant[tie], before) * relevant[tie] / (size[tie] - before)
     rank = start[tie] + before
     terms = chance / rank * (1.0 if k is None else rank <= k)

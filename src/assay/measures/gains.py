@@ -148,7 +148,7 @@ def dcg(
     Parameters:
       gain: as for ndcg.
       min_relevance: as for ndcg.
-    Odd cases: has no upper bound, so means are ruled by queries with many relevant documents.
+    Odd cases: it has no upper bound, so queries with many relevant documents dominate the mean.
     Reference: Jarvelin & Kekalainen, 2002.
     Agrees with: linear: trec_eval's newer dcg, ranx dcg; exp: ranx dcg_burges.
     Reading: only in comparison with another system on the same queries.
@@ -176,7 +176,7 @@ def ndcg_rel(
     Agrees with: trec_eval ndcg_rel.
     Reading: as ndcg, with deep ranks counting more.
     Use when: trec_eval's figure is needed.
-    Not when: otherwise: ndcg.
+    Not when: in all other cases use ndcg.
     """
     pool = gains(ranking.pool_grade, gain, None)
     worth, best = pool[ranking.pool_of_hit], ideal_order(ranking, pool)
@@ -212,7 +212,7 @@ def r_ndcg(
     Agrees with: trec_eval Rndcg.
     Reading: as ndcg.
     Use when: trec_eval's figure is needed.
-    Not when: otherwise: ndcg.
+    Not when: in all other cases use ndcg.
     """
     del min_relevance
     size = len(ranking)
@@ -255,7 +255,7 @@ def g(
     Agrees with: trec_eval G.
     Reading: between average_precision and ndcg.
     Use when: trec_eval's figure is needed.
-    Not when: otherwise: ndcg.
+    Not when: in all other cases use ndcg.
     """
     pool = gains(ranking.pool_grade, gain, None)
     worth, best = pool[ranking.pool_of_hit], ideal_order(ranking, pool)
@@ -282,7 +282,7 @@ def binary_g(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     Agrees with: trec_eval binG.
     Reading: between average_precision and ndcg.
     Use when: trec_eval's figure is needed.
-    Not when: otherwise: ndcg(gain='binary').
+    Not when: in all other cases use ndcg(gain='binary').
     """
     relevant = ranking.relevant(min_relevance)
     wrong_above = ranking.rank - segments.tally(relevant, ranking.query)
@@ -316,7 +316,7 @@ def rbp(
     max_grade: float | None = None,
     min_relevance: float = 1,
 ) -> Floats:
-    """Rank-biased precision: gain met by a reader who goes on to the next rank with probability p.
+    """Rank-biased precision: gain seen by a reader who continues to the next rank with probability p.
 
     Definition: (1 - p) sum over ranks r of gain(r) p^(r - 1).
     Parameters:
@@ -329,7 +329,7 @@ def rbp(
     Reference: Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 2008.
     Agrees with: binary: cwl_eval and ir_measures RBP; topic with p=.9: trec_eval 10 rbp; raw: ranx rbp.
     Reading: expected gain per document looked at.
-    Use when: a user model is wanted, or bounds on what is not judged.
+    Use when: you want a user model, or bounds on what is not judged.
     Not when: values of different p are compared.
     """
     _check_persistence(p)
@@ -363,7 +363,7 @@ def rbp_residual(
     Agrees with: tail='trec', p=.9: trec_eval 10 rbp_resid.
     Reading: rbp .40 with residual .10 means: between .40 and .50.
     Use when: rbp is reported.
-    Not when: it is never a measure of quality.
+    Not when: you want a measure of quality, which it is not.
     """
     _check_persistence(p)
     mask = ranking.within(k) & ranking.is_judged

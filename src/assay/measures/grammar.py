@@ -141,7 +141,7 @@ def parse(text: str | Measure | os.PathLike[str]) -> Measure:
 
 
 def is_rubric(text: object) -> bool:
-    """Say whether what is asked for is a rubric: a file that ends in .md."""
+    """Return whether what is asked for is a rubric: a file that ends in .md."""
     return isinstance(text, (str, os.PathLike)) and os.fspath(text).strip().lower().endswith(".md")
 
 
@@ -176,7 +176,7 @@ def _resolve_name(name: str, cut: str | None) -> tuple[Measure, str | None]:
 
 
 def _likely(name: str) -> str:
-    """The spelling of a measure whose cutoff stands in it without an @, such as ndcg10 or recall-at-5."""
+    """The correct spelling of a measure whose cutoff is written without an @, such as ndcg10 or recall-at-5."""
     form = re.fullmatch(r"([^\W\d][\w-]*?)[-_ ]?(?:at)?[-_ ]?(\d+)", name.strip(), re.IGNORECASE)
     return say("write {name}", name=f"{form[1]}@{form[2]}") if form and _look_up(form[1], form[2]) is not None else ""
 
@@ -215,7 +215,7 @@ def _look_up(name: str, cut: str | None) -> Measure | None:
 
 
 def _which(name: str, measures: tuple[str, ...], k: str) -> str:
-    """Say how to write what a word of several meanings may stand for."""
+    """Return a hint that lists the possible meanings of an ambiguous word."""
     cuts = {one: "" if REGISTRY[one].cutoff == "none" else k for one in measures}
     names = [say("{name} ({other})", name=one + cut, other=chinese.NAMES[one] + cut) for one, cut in cuts.items()]
     return say("{name} can mean several measures: write {names:or}", name=f"{name}{k}", names=names)
@@ -259,7 +259,7 @@ def _as_in_ir_measures(written: str, base: Measure, given: dict[str, Any]) -> tu
         return Measure("num_rel_ret"), rest
     if name in {"setp", "set_p"} and isinstance(rest.get("relative"), bool):
         return (Measure("set_relative_precision") if rest.pop("relative") else base), rest
-    if name == "setf" and "beta" in rest:  # handed on to trec_eval, which takes beta squared
+    if name == "setf" and "beta" in rest:  # passed to trec_eval, which takes beta squared
         beta = check_parameter(base.spec, "beta", rest["beta"])
         if beta < 0:
             raise UsageError(say("{written}(beta={beta:g}): beta must be 0 or more", written=written, beta=beta))
@@ -278,7 +278,7 @@ def _as_in_ir_measures(written: str, base: Measure, given: dict[str, Any]) -> tu
 
 
 def _translate_parameters(base: Measure, given: dict[str, Any]) -> dict[str, Any]:
-    """Translate other tools' names of parameters; errors speak of the names that were written."""
+    """Translate other tools' names of parameters; errors use the names that the user wrote."""
     values: dict[str, Any] = {}
     for written, value in given.items():
         name = _PARAMETERS.get(written, written)
@@ -343,7 +343,7 @@ def _arguments(text: str, source: str) -> dict[str, Any]:
 
 
 def _is_dcg(values: dict[str, Any]) -> bool:
-    """Tell whether ir_measures' dcg='exp-log2' (or 'log2') names the gain."""
+    """Return whether ir_measures' dcg='exp-log2' (or 'log2') names the gain."""
     return isinstance(values.get("dcg"), str) and values["dcg"] in {"log2", "exp-log2"}
 
 

@@ -21,10 +21,10 @@ _EPSILON = 0.00001  # smooths inferred precision, as in trec_eval
 
 @measure(cutoff="none", ideal_is_one=True)
 def bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
-    """How often judged relevant documents stand above judged non-relevant ones.
+    """How often judged relevant documents are ranked above judged non-relevant ones.
 
     Definition: 1/R sum over retrieved relevant documents of 1 - min(n, R) / min(N, R), where n judged non-relevant
-      documents stand above and N is the number of all judged non-relevant documents.
+      documents are above and N is the number of all judged non-relevant documents.
     Odd cases: unjudged documents and negative grades are skipped. Without judged non-relevant documents above, a term
       is 1 (no division by 0).
     Reference: Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004.
@@ -51,7 +51,7 @@ def infap(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     Definition: average precision in which the precision above each relevant document is estimated from the judged
       documents above it, counting unpooled ones as not relevant.
     Odd cases: a negative grade means pooled but not judged and counts as part of the pool. A small constant (.00001)
-      smooths the estimate, so values can pass 1 by a hair. Moving a relevant document up can lower the value when it
+      smooths the estimate, so values can slightly exceed 1. Moving a relevant document up can lower the value when it
       passes a document that is pooled but not judged.
     Reference: Yilmaz & Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006.
     Agrees with: trec_eval infAP, ir_measures infAP.
@@ -105,7 +105,7 @@ def judged(ranking: Ranking, k: int | None, *, over: Literal["retrieved", "k"] =
     Agrees with: ir_measures Judged and Judged@k, which count negative grades as judged.
     Reading: below .9 at the cutoff of another measure, that measure is mostly a statement about the judgments.
     Use when: always, beside every other number, for systems that did not contribute to the pool.
-    Not when: it is never a measure of quality.
+    Not when: you want a measure of quality, which it is not.
     """
     return ratio(ranking.count(ranking.within(k) & ranking.is_judged), _divisor(ranking, k, over, "judged"))
 
@@ -119,9 +119,9 @@ def unjudged(ranking: Ranking, k: int | None, *, over: Literal["retrieved", "k"]
       over: 'retrieved' divides by the documents that the top k really holds, 'k' by k as trec_eval does.
     Odd cases: a negative grade counts as unjudged. Moving a judged document up lowers the value, as it should.
     Agrees with: over='k': trec_eval 10 unj_k.
-    Reading: a red flag when high: the judgments do not cover this system.
+    Reading: a high value is a warning: the judgments do not cover this system.
     Use when: as judged.
-    Not when: it is never a measure of quality.
+    Not when: you want a measure of quality, which it is not.
     """
     left = ranking.shown(k) - ranking.count(ranking.within(k) & ranking.is_judged)
     return ratio(left, _divisor(ranking, k, over, "unjudged"))

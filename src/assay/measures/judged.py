@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.grounding.case import Case
     from assay.measures.registry import Measure
 
-_RUBRICS: dict[str, Criterion] = {}  # rubrics that were read, by the digest of their text: what a definition stands for
+_RUBRICS: dict[str, Criterion] = {}  # rubrics that were read, by the digest of their text, to which definitions refer
 _CORRECTNESS = Criterion("correctness", "correctness", shows=("question", "reference"), needs=("reference",))
 
 
@@ -46,7 +46,7 @@ def correctness(case: Case, _k: None, *, method: Literal["auto", "llm"] = "auto"
     Parameters:
       method: only a language model can decide this.
     Odd cases: with several references, agreeing with one is enough. An answer that is missing counts as 0.
-    Agrees with: nobody: every tool has its own prompt.
+    Agrees with: no other tool: each has its own prompt.
     Reading: .75 may be three right in four, or half of them right and half partly.
     Use when: answers are sentences and references exist.
     Not when: the judge has not been compared with people.
@@ -55,7 +55,7 @@ def correctness(case: Case, _k: None, *, method: Literal["auto", "llm"] = "auto"
 
 
 def _own_criterion(params: Mapping[str, Any]) -> Criterion:
-    """The rubric that a definition stands for, which has to have been read by this process."""
+    """The rubric that a definition refers to, which this process must have read."""
     found = _RUBRICS.get(params["digest"])
     if found is not None:
         return found
@@ -106,10 +106,10 @@ def rubric(
     Odd cases: the judge sees the answer and what a line needs: names (question, contexts, reference), a sample without
       that is not applicable; without such a line, all that the sample has. A refusal is graded like any answer. A
       missing answer is in no mean.
-    Agrees with: nobody: it is yours.
+    Agrees with: no other tool: the rubric is your own.
     Reading: the mean grade on your scale; the meanings of the grades are in the file.
-    Use when: what matters is special to you: tone, house style, a duty to warn, completeness of a form.
-    Not when: the judge has not been compared with people on this very rubric.
+    Use when: you have criteria of your own: tone, house style, a duty to warn, completeness of a form.
+    Not when: the judge has not been compared with people on this rubric.
     """
     return _grade_of(case, _own_criterion({"name": name, "digest": digest}))
 

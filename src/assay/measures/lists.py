@@ -73,7 +73,7 @@ def rbo_lists(first: Sequence[Any], second: Sequence[Any], p: float) -> float:
             common_at_s = common
         total += common / depth * p**depth
         if depth > s:
-            # Beyond the shorter list, its share of the overlap is assumed to go on.
+            # Beyond the shorter list, its share of the overlap is assumed to continue.
             total += common_at_s * (depth - s) / (depth * s) * p**depth
     tail = ((common - common_at_s) / l + common_at_s / s) * p**l
     return (1 - p) / p * total + tail

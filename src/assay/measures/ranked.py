@@ -1,4 +1,4 @@
-"""Precision, recall and their kin: measures that ask where the relevant documents stand."""
+"""Precision, recall and related measures, which depend on the ranks of the relevant documents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k"
     Reference: Cleverdon & Keen, 1966; Manning, Raghavan & Schuetze, Introduction to Information Retrieval, 2008, ch. 8.
     Agrees with: over='k': trec_eval P_k, ranx, ir_measures P@k; over='retrieved': OpenSearch, Quepid.
     Reading: .60 at k = 5 means three of the first five results are relevant.
-    Use when: people look at the first results only and wrong ones cost attention: clean top results.
+    Use when: people look at the first results only, and wrong ones waste their time.
     Not when: nothing may be missed, or queries differ widely in their number of relevant documents.
     """
     divisor = np.full(len(ranking), float(k)) if over == "k" else ranking.shown(k)
@@ -122,7 +122,7 @@ def f1(
     Reference: van Rijsbergen, Information Retrieval, 1979.
     Agrees with: ranx f1@k; scikit-learn's fbeta on the top k.
     Reading: close to the smaller of precision and recall.
-    Use when: one number must hold both, e.g. to choose k.
+    Use when: one number must combine both, e.g. to choose k.
     Not when: the order within the top k matters.
     """
     precise = precision.spec.function(ranking, k, over=over, min_relevance=min_relevance)
@@ -161,7 +161,7 @@ def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1
     Agrees with: trec_eval recip_rank, ranx mrr, ir_measures RR (with ties broken the same way).
     Reading: MRR .71 means that the first relevant document comes around rank 1.4 (1 / .71).
     Use when: a question has a single answer and only the first hit counts.
-    Not when: documents are searched for: everything after the first relevant document is ignored.
+    Not when: several documents are wanted: everything after the first relevant document is ignored.
     """
     mask = ranking.within(k) & ranking.relevant(min_relevance)
     query, rank = ranking.query[mask], ranking.rank[mask]
@@ -223,7 +223,7 @@ def coverage(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     Odd cases: the only measure that averages over the run's queries, judged or not; all others average over the judged
       ones. A query without judgments counts as 0 here.
     Agrees with: nothing under this name; hit_rate@k is the same per query, averaged over the judged queries.
-    Reading: reach: .90 means that nine in ten of the queries that were asked got something useful.
+    Reading: .90 means that nine in ten of the queries that were asked got something useful.
     Use when: traffic is sampled and some queries have no judged answer at all.
     Not when: systems with different query sets are compared.
     """
@@ -284,7 +284,7 @@ def interpolated_precision(
     Agrees with: trec_eval iprec_at_recall_x, ir_measures IPrec@x (version 9's rounding).
     Reading: one point of the recall-precision curve.
     Use when: a recall-precision curve is drawn.
-    Not when: a single number is wanted.
+    Not when: you want a single number.
     """
     return _interpolate(ranking, (recall,), rounding, min_relevance)
 
@@ -308,8 +308,8 @@ def eleven_point(
     Reference: Manning, Raghavan & Schuetze, 2008, ch. 8.
     Agrees with: trec_eval 11pt_avg.
     Reading: the area under the recall-precision curve.
-    Use when: old figures must be matched.
-    Not when: otherwise: average_precision.
+    Use when: results must be comparable with old figures.
+    Not when: in all other cases use average_precision.
     """
     return _interpolate(ranking, points, rounding, min_relevance)
 

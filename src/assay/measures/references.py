@@ -62,8 +62,8 @@ def exact_match(case: Case, _k: None) -> float | Blank:
     """Whether the answer is the reference, but for case, punctuation and articles.
 
     Definition: 1 if answer and a reference are equal after lower case, removal of punctuation and of a, an, the, and
-      blanks made one; else 0. With several references, the best counts.
-    Odd cases: full-width and half-width forms are equal; blanks between Chinese characters do not count. An answer that
+      spaces made one; else 0. With several references, the best counts.
+    Odd cases: full-width and half-width forms are equal; spaces between Chinese characters do not count. An answer that
       is missing counts as 0.
     Reference: Rajpurkar et al. 2016, SQuAD.
     Agrees with: the SQuAD script on English text; for Chinese, characters are compared as CMRC does.
@@ -85,7 +85,7 @@ def token_f1(case: Case, _k: None) -> float | Blank:
     Reference: Rajpurkar et al. 2016, SQuAD; Cui et al. 2019, CMRC 2018.
     Agrees with: the SQuAD script on English text.
     Reading: .60 is typical of answers that have the reference among other words.
-    Use when: references are short and the wording is free.
+    Use when: references are short and may be worded differently.
     Not when: one wrong number matters: the other words hide it.
     """
     return _best(case, lambda answer, reference: _f1(plain_tokens(answer), plain_tokens(reference)))
@@ -111,8 +111,8 @@ def rouge_l(case: Case, _k: None, *, beta: float = 1) -> float | Blank:
     Reference: Lin 2004.
     Agrees with: rouge-score rougeL (F measure) on English text.
     Reading: .30 to .50 is usual for free text that says the same.
-    Use when: a published table has it.
-    Not when: it decides anything: one changed word hardly moves it.
+    Use when: you compare with a published table that has it.
+    Not when: a decision depends on it: one changed word hardly moves it.
     """
     return _best(case, lambda answer, reference: _rouge(_words(answer), _words(reference), float(beta)))
 

@@ -231,7 +231,7 @@ class Measure:
 
     @property
     def threshold(self) -> float | None:
-        """The smallest grade that counts as relevant; None where the gain is not a matter of relevant or not."""
+        """The smallest grade that counts as relevant; None if gains do not depend on a threshold."""
         arguments = self.arguments
         used = "min_relevance" in self.spec.protocol_parameters(arguments) or "min_relevance" in dict(self.params)
         return arguments.get("min_relevance") if used else None
@@ -286,7 +286,7 @@ class Measure:
 
     @property
     def needs_method(self) -> bool:
-        """Say whether some method has to find something out before this can be computed."""
+        """Return whether some method has to find something out before this can be computed."""
         return bool(self.pieces) or self.criterion is not None
 
     def value(self, case: Case) -> float | Blank:

@@ -1,4 +1,4 @@
-"""The scale of grades, which no measure may guess."""
+"""The scale of grades, which must be given and is never guessed."""
 
 from __future__ import annotations
 

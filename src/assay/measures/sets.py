@@ -21,7 +21,7 @@ def set_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Fl
 
     Definition: relevant retrieved / retrieved.
     Agrees with: trec_eval set_P, ir_measures SetP.
-    Reading: .10 means one in ten documents of the list is relevant, wherever it stands.
+    Reading: .10 means one in ten documents of the list is relevant, at any rank.
     Use when: a filter returns a set, not a ranking.
     Not when: lists have a fixed length such as 1,000.
     """
@@ -83,7 +83,7 @@ def relative_precision(ranking: Ranking, k: int, *, min_relevance: float = 1) ->
     Agrees with: trec_eval relative_P_k, BEIR's R_cap.
     Reading: 1 means that nothing better could be shown in k places.
     Use when: queries have fewer than k relevant documents.
-    Not when: never wrong, only less common than recall(capped=true).
+    Not when: readers expect the more common recall(capped=true).
     """
     return ratio(count_relevant(ranking, k, min_relevance), np.minimum(ranking.num_relevant(min_relevance), k))
 
@@ -119,14 +119,14 @@ def utility(
 
     Definition: a x relevant retrieved + b x other retrieved + c x relevant missed + d x others not retrieved.
     Parameters:
-      a: worth of a relevant document retrieved.
-      b: worth of a document retrieved that is not relevant.
-      c: worth of a relevant document missed.
-      d: worth of a document that is neither; needs collection_size.
+      a: value of a relevant document retrieved.
+      b: value of a document retrieved that is not relevant.
+      c: value of a relevant document missed.
+      d: value of a document that is neither; needs collection_size.
       collection_size: number of documents in the collection (trec_eval -N).
     Agrees with: trec_eval utility.
     Reading: in the unit of the weights.
-    Use when: right and wrong documents have a known worth.
+    Use when: right and wrong documents have a known value.
     Not when: lists have a fixed length.
     """
     hits = count_relevant(ranking, None, min_relevance)
@@ -143,7 +143,7 @@ def num_q(ranking: Ranking, _k: None) -> Floats:
     Agrees with: trec_eval num_q, ir_measures NumQ.
     Reading: compare it with what you expect before reading anything else.
     Use when: always.
-    Not when: it is never a measure of quality.
+    Not when: you want a measure of quality, which it is not.
     """
     return np.ones(len(ranking))
 
@@ -156,7 +156,7 @@ def num_ret(ranking: Ranking, _k: None) -> Floats:
     Agrees with: trec_eval num_ret, ir_measures NumRet.
     Reading: far fewer than queries x depth means short lists.
     Use when: lists may be short.
-    Not when: it is never a measure of quality.
+    Not when: you want a measure of quality, which it is not.
     """
     return ranking.retrieved.astype(np.float64)
 
@@ -169,7 +169,7 @@ def num_rel(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     Agrees with: trec_eval num_rel, ir_measures NumRel.
     Reading: a property of the judgments, not of the system.
     Use when: the threshold is in doubt.
-    Not when: it is never a measure of quality.
+    Not when: you want a measure of quality, which it is not.
     """
     return ranking.num_relevant(min_relevance).astype(np.float64)
 
@@ -194,7 +194,7 @@ def num_nonrel_judged_ret(ranking: Ranking, _k: None, *, min_relevance: float = 
     Definition: retrieved documents with 0 <= grade < min_relevance; summed over queries.
     Agrees with: trec_eval num_nonrel_judged_ret.
     Reading: num_ret - num_rel_ret - this is the number of unjudged documents retrieved.
-    Use when: unjudged documents are suspected.
-    Not when: it is never a measure of quality.
+    Use when: you suspect that many documents are unjudged.
+    Not when: you want a measure of quality, which it is not.
     """
     return ranking.count(ranking.is_judged & ~ranking.relevant(min_relevance)).astype(np.float64)

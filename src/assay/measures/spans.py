@@ -24,10 +24,10 @@ def span_recall(case: SpanCase, k: int, *, share: float = 0.5) -> float:
     Odd cases: characters that several chunks hold count once. A text that occurs several times in its document is found
       if one of its places is. A query for which nothing is retrieved has 0; a query without gold spans is undefined
       and in no mean.
-    Agrees with: nobody known: chunking benchmarks count tokens, or take the share itself for the value.
+    Agrees with: no tool known: chunking benchmarks count tokens, or take the share itself for the value.
     Reading: .80 at k = 5 means that one span in five is not among what a generator reads.
     Use when: ways to cut documents are compared: judgments of chunks would change with the chunks.
-    Not when: alone: chunks as large as documents hold everything. See span_precision.
+    Not when: it is the only measure: chunks as large as documents hold everything. See span_precision.
     """
     if not 0 < share <= 1:
         raise UsageError(say("span_recall(share={share:g}): expected a share above 0 and at most 1", share=share))
@@ -41,13 +41,13 @@ def span_precision(case: SpanCase, k: int) -> float:
     """Share of the characters of the top k chunks that lie in gold spans.
 
     Definition: characters of the first k chunks that lie in some span of the query / all their characters.
-    Odd cases: a character that lies in several spans counts once, one that stands in several chunks counts in each. All
+    Odd cases: a character in several spans counts once, a character in several chunks counts in each. All
       places of a text that occurs several times in its document count. A query for which nothing is retrieved has 0; a
       query without gold spans is undefined and in no mean.
-    Agrees with: nobody known: chunking benchmarks count tokens.
-    Reading: .10 means that nine characters in ten that a generator reads are beside the point.
+    Agrees with: no tool known: chunking benchmarks count tokens.
+    Reading: .10 means that nine characters in ten that a generator reads are irrelevant.
     Use when: contexts cost money or distract, and ways to cut documents are compared.
-    Not when: alone: one short chunk may have 1. See span_recall.
+    Not when: it is the only measure: one short chunk may have 1. See span_recall.
     """
     top = case.chunks[:k]
     size = sum(chunk.end - chunk.start for chunk in top)

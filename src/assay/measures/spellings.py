@@ -1,4 +1,4 @@
-"""What people write for measures: lists of them, and several in one text."""
+"""Read texts that name several measures: lists of them, or several in one name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.measures.trec import MEASURES, SETS, columns_of
 from assay.messages import say
 
 _NAMES = {trec.name.lower(): trec.name for trec in MEASURES} | {name: name for name in SETS}
-_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:=.*)?")  # goes on with a list such as P.5,10
+_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:=.*)?")  # continues a list such as P.5,10
 
 
 def expand(text: str | Measure) -> tuple[Measure, ...]:
@@ -45,7 +45,7 @@ def split_measures(measures: Any) -> list[str | Measure]:
 
 
 def _split(text: Any) -> list[str | Measure]:
-    """Split at commas outside brackets; a number after one goes on with the list before it."""
+    """Split at commas outside brackets; a number after a comma continues the list before it."""
     if isinstance(text, os.PathLike):
         return [os.fspath(text)]
     if not isinstance(text, str):

@@ -1,4 +1,4 @@
-"""The steps of a measure in plain arithmetic, rank by rank, for those who want to see how a value comes about.
+"""The steps of a measure in plain arithmetic, rank by rank, to show how a value is computed.
 
 Only the table of gains is shared with the vectorised measures, so an explanation is also a check of them.
 """
@@ -43,7 +43,7 @@ class StepCase:
         return sum(grade >= self.threshold for grade in self.grades.values())
 
     def is_relevant(self, doc: RankedDocument) -> bool:
-        """Say whether a document was judged to be relevant."""
+        """Return whether a document was judged to be relevant."""
         return doc.grade is not None and doc.grade >= self.threshold
 
 
@@ -65,7 +65,7 @@ def _mark(case: StepCase, doc: RankedDocument) -> str:
 
 
 def _counts() -> tuple[str, ...]:
-    """The columns of those who count relevant documents."""
+    """The columns for measures that count relevant documents."""
     return say("step.relevant"), say("step.so_far")
 
 

@@ -72,8 +72,8 @@ def alpha_ndcg(ranking: Ranking, k: int | None, *, alpha: float = 0.5) -> Floats
       (1 - alpha)^(times the subtopic was seen above), divided by log2(rank + 1).
     Parameters:
       alpha: how quickly a subtopic that was seen stops gaining; 0 rewards repetition, 1 forbids it.
-    Odd cases: the true ideal is hard to compute; the greedy one can be beaten by a hair, so values may pass 1. Moving a
-      document up can lower the value of others.
+    Odd cases: the true ideal is hard to compute; a list can slightly beat the greedy one, so values may exceed 1.
+      Moving a document up can lower the value of others.
     Reference: Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008.
     Agrees with: ndeval alpha-nDCG@k, ir_measures alpha_nDCG@k.
     Reading: as ndcg, with repeated aspects worth little.
@@ -149,7 +149,7 @@ def subtopic_recall(ranking: Ranking, k: int) -> Floats:
     Reference: Zhai, Cohen & Lafferty, Beyond independent relevance, SIGIR 2003.
     Agrees with: ndeval strec@k, ir_measures StRecall@k.
     Reading: .75 means that three of four aspects are covered.
-    Use when: nothing of a many-sided question may be missed.
+    Use when: no aspect of a question may be missed.
     Not when: judgments have no subtopics.
     """
     hit, subtopic = _rows_of_hits(ranking, k)

@@ -1,7 +1,7 @@
 """A/B tests: every measure with its lift, and one decision for each treatment with all of its reasons.
 
-A test is invalid where users did not come in in the planned shares. Otherwise it is decided by its primary measure, its
-guardrails, its size and its length; nothing is said of a winner before the planned end, unless the test is sequential.
+A test is invalid if users were not assigned in the planned shares. Otherwise it is decided by its primary measure, its
+guardrails, its size and its length; no winner is named before the planned end, unless the test is sequential.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def ab_test(
 ) -> ABTest:
     """Decide an A/B test from one row per user or from sums per arm: a file, or a frame.
 
-    The first measure is the primary one, which decides; the others are looked at beside it. A guardrail is a text such
-    as `latency_ms<=+5%` or `revenue>=-2%`: what may not get worse by more than this. The control is the variant called
-    so, unless another is named. `days` says how many full days the test ran, where the file does not. Rules may be
-    given one by one: `ab_test(users, "clicks", planned=20_000, sequential=True)`.
+    The first measure is the primary one, which decides; the others are secondary. A guardrail is a text such as
+    `latency_ms<=+5%` or `revenue>=-2%`: what may not get worse by more than this. The control is the variant called so,
+    unless another is named. `days` says how many full days the test ran, where the file does not. Rules may be given
+    one by one: `ab_test(users, "clicks", planned=20_000, sequential=True)`.
 
     >>> import assay, polars as pl
     >>> users = pl.DataFrame({"variant": ["control", "new"] * 500, "bought": [0, 0, 0, 1] * 250})
@@ -177,7 +177,7 @@ def _shares(rules: TrialRules, variants: Sequence[str]) -> list[float] | None:
 
 @dataclass(frozen=True)
 class _Design:
-    """Who is compared with whom, by what."""
+    """The arms that are compared, and the measures."""
 
     control: str
     treatments: tuple[str, ...]
@@ -195,7 +195,7 @@ class _Design:
 def _tests(data: TrialData, design: _Design) -> tuple[MeasureTest, ...]:
     """Every measure of every treatment; the primary ones are one family, the secondary ones another.
 
-    Guardrails are not corrected: all of them must hold, so that none can be picked for its luck.
+    Guardrails are not corrected: all of them must hold, so that no lucky one can be picked.
     """
     found = [
         MeasureTest(measure, treatment, design.role(measure), measure in design.lower, one, "inconclusive")

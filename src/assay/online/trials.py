@@ -153,7 +153,7 @@ def _check_days(frame: pl.DataFrame, name: str, label: str) -> None:
 
 
 def _check_variants(frame: pl.DataFrame, label: str) -> None:
-    """Refuse rows without a variant, and variants that differ by case, blanks and dashes only."""
+    """Refuse rows without a variant, and variants that differ only in case, spaces and dashes."""
     names = frame[_VARIANT]
     missing = int((names.is_null() | (names.str.strip_chars() == "")).sum())
     if missing:
@@ -174,7 +174,7 @@ def _check_variants(frame: pl.DataFrame, label: str) -> None:
 
 
 def _is_share(arm: Arm) -> bool:
-    """Say whether every user's value is 0 or 1, as the variance tells."""
+    """Return whether every user's value is 0 or 1, judging by the variance."""
     if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.n < 2:  # noqa: PLR2004
         return False
     mean, hits = arm.means[0], arm.n * arm.means[0]

@@ -1,4 +1,4 @@
-"""BM25 by bm25s, with English and Chinese words; unknown words and short collections are no errors."""
+"""BM25 by bm25s, with English and Chinese words; unknown words and short collections are not errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.pipeline.records import Chunk, Query
 
 VARIANTS = ("lucene", "robertson", "atire")
-_TOLD = 256  # chunks after which progress is told
+_TOLD = 256  # chunks after which progress is reported
 
 
 @method("retrieve", "bm25")
@@ -65,7 +65,7 @@ class Bm25:
         return Bm25Index(model)
 
     def load(self, folder: Path, count: int) -> Bm25Index:
-        """Load what `save` wrote of so many chunks."""
+        """Load an index of this many chunks that `save` wrote."""
         model = _package().BM25(k1=self.k1, b=self.b, method=self.variant)
         arrays = {name: np.load(folder / f"{name}.npy") for name in ("data", "indices", "indptr")}
         rest = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
@@ -108,7 +108,7 @@ class Bm25Index:
 
 
 def _count(texts: Iterable[list[str]], total: int, tell: ProgressCallback) -> Iterator[list[str]]:
-    """The same texts, telling now and then how many there were."""
+    """Yield the same texts, reporting progress now and then."""
     for number, text in enumerate(texts, 1):
         yield text
         if number % _TOLD == 0 or number == total:
@@ -116,7 +116,7 @@ def _count(texts: Iterable[list[str]], total: int, tell: ProgressCallback) -> It
 
 
 def _check(arrays: dict[str, Any], rest: Any, count: int) -> None:
-    """Refuse arrays that are no index of so many chunks."""
+    """Refuse arrays that are not an index of this many chunks."""
     if not isinstance(rest, dict) or not isinstance(rest["vocabulary"], dict):
         raise TypeError("not the words of an index")
     data, indices, starts = (arrays[name] for name in ("data", "indices", "indptr"))

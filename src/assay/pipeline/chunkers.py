@@ -1,4 +1,4 @@
-"""Ways to cut documents into chunks: spans of the text as it stands, so that gold spans can be found again."""
+"""Cut documents into chunks: spans of the unchanged text, so that gold spans can be found again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Chunker(Protocol):
-    """Whatever cuts texts."""
+    """Anything that cuts texts into chunks."""
 
     identity: dict[str, Any]
 
@@ -33,7 +33,7 @@ class Chunker(Protocol):
 
 
 def cut(chunker: Chunker, documents: Sequence[Document]) -> list[Chunk]:
-    """Cut documents; blanks around a chunk belong to none, and a chunk of blanks is none."""
+    """Cut documents into chunks, without the spaces around them; a chunk of spaces alone is dropped."""
     found = []
     for document, spans in zip(documents, chunker.split([document.text for document in documents]), strict=True):
         tight = [span for span in (_strip_span(document.text, *span) for span in spans) if span[0] < span[1]]

@@ -21,7 +21,7 @@ _MANY = 3  # names shown as examples
 def read_collection(place: str | os.PathLike[str]) -> list[Document]:
     """Read documents: a folder of .txt, .md, .html and .pdf files, a BEIR folder, JSON lines, CSV, TSV or Parquet.
 
-    Files of a folder are named by their path in it; texts are stripped of nothing.
+    Files of a folder are named by their path in it; texts are kept unchanged.
     """
     path = Path(place)
     if path.is_dir() and not (path / "corpus.jsonl").is_file():

@@ -1,4 +1,4 @@
-"""An experiment as a TOML file says it: data, stages with their axes, how it is evaluated."""
+"""An experiment as read from a TOML file: data, stages with their axes, and its evaluation."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def _only(judgments: Judgments, kept: set[str]) -> Judgments:
 
 
 def _check_documents(judgments: Judgments, texts: Mapping[str, str], place: str) -> list[str]:
-    """Refuse judgments of another collection; tell of judged documents that this one does not have."""
+    """Refuse judgments of another collection; return notes on judged documents that are missing from this one."""
     judged = judgments.frame["doc_id"].unique(maintain_order=True).to_list()
     lost = [name for name in judged if name not in texts]
     if lost and len(lost) == len(judged):

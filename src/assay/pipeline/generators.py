@@ -28,7 +28,7 @@ _FATAL = {"key", "quota", "model", "budget"}
 
 
 class Generator(Protocol):
-    """Whatever answers a question from contexts."""
+    """Anything that answers a question from contexts."""
 
     identity: dict[str, Any]
 

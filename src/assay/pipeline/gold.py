@@ -1,4 +1,4 @@
-"""Gold as spans of text: where in which document the answer to a query stands, so that chunkers can be compared."""
+"""Gold answers as spans of documents, so that chunkers can be compared."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _span(cells: Mapping[str, Any], row: _Row, texts: Mapping[str, str]) -> Gold
 
 
 def _occurrences(whole: str, text: str) -> list[Span]:
-    """Where a text stands in a document; places may overlap."""
+    """All positions of a text in a document; they may overlap."""
     found: list[Span] = []
     start = whole.find(text)
     while start >= 0:
@@ -131,7 +131,7 @@ def _choose(places: list[Span], which: int | None, row: _Row, told: tuple[str, s
 
 
 def _locate(start: Any, end: int | None, row: _Row, told: tuple[str, str], whole: str) -> Span:
-    """The place that a row gives beside its text, which must stand there: offsets may have counted bytes."""
+    """The offsets of a row, checked against its text, as they may have counted bytes."""
     text, doc = told
     if end is not None and end - start != len(text):
         raise row.error(say("start and end do not fit the length of the text"))

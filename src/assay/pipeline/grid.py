@@ -188,7 +188,7 @@ def _label(key: str, value: Any) -> str:
 
 
 def choose(found: Iterable[Combination], patterns: Sequence[str]) -> list[Combination]:
-    """Keep the combinations that a pattern names; * stands for anything."""
+    """Keep the combinations that a pattern names; * matches anything."""
     whole = list(found)
     if not patterns:
         return whole

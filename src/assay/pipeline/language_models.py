@@ -89,7 +89,7 @@ class _Account:
             self._faults[reply.reason] += 1
 
     def outcome(self, scores: list[float | None]) -> Scored:
-        if sum(self._faults.values()) == self._calls:  # an order that nobody gave is none
+        if sum(self._faults.values()) == self._calls:  # without a reply there is no order
             scores = [None] * len(scores)
         priced = self._estimated and bool(self._money)
         return Scored(scores, self._tokens, self._money, dict(self._faults), self._estimated, priced)

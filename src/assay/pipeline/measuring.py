@@ -23,7 +23,7 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass
 class Account:
-    """What the clients of a piece of work told: `cached` when a reply came from a cache, `estimated` as in Hits.
+    """What the clients of a piece of work reported: `cached` when a reply came from a cache, `estimated` as in Hits.
 
     `aside` are the seconds in which a client was waited for and no call was out: keeping replies, starting up.
     """
@@ -38,7 +38,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Timed(Generic[T]):
-    """What a piece of work gave, its milliseconds without what clients did aside, and what its calls took."""
+    """The result of a piece of work, its milliseconds without clients' own overhead, and the cost of its calls."""
 
     found: T
     ms: float
@@ -46,11 +46,11 @@ class Timed(Generic[T]):
 
     @property
     def remote(self) -> bool:
-        """Say whether a server was asked."""
+        """Return whether a server was asked."""
         return self.account.replies > 0
 
     def spent(self, told: Scored | Answered | None = None) -> dict[str, Any]:
-        """Tokens and money, and whether they are estimates: as the stage says, else as its clients told."""
+        """Tokens and money, and whether they are estimates: as the stage says, else as its clients reported."""
         if told is not None and not (self.remote and not told.tokens and told.money == 0.0):
             tokens, money, guessed, priced = told.tokens, told.money, told.estimated, told.money_estimated
         else:
@@ -63,7 +63,7 @@ _ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
 
 
 def note(tokens: int, money: float | None, *, cached: bool, estimated: bool = False) -> None:
-    """Tell of a reply, if anybody measures."""
+    """Record a reply, if a measurement is running."""
     account = _ACCOUNT.get()
     if account is not None:
         account.replies += 1
@@ -74,7 +74,7 @@ def note(tokens: int, money: float | None, *, cached: bool, estimated: bool = Fa
 
 
 def note_wait(seconds: float, spans: Iterable[tuple[float, float] | None]) -> None:
-    """Tell how long a client was waited for, and from when to when its calls were out, if anybody measures."""
+    """Record how long a client was waited for and when its calls ran, if a measurement is running."""
     account = _ACCOUNT.get()
     known = sorted(span for span in spans if span is not None)
     if account is None or not known:
@@ -87,7 +87,7 @@ def note_wait(seconds: float, spans: Iterable[tuple[float, float] | None]) -> No
 
 
 def time_work(work: Callable[[], T]) -> Timed[T]:
-    """Do something by the clock."""
+    """Run a function and time it."""
     account = Account()
     token = _ACCOUNT.set(account)
     try:
@@ -100,7 +100,7 @@ def time_work(work: Callable[[], T]) -> Timed[T]:
 
 
 def measure_work(work: Callable[[], T]) -> tuple[T, float, int]:
-    """Do something; its result, its seconds, and how many bytes of memory it needed at most on top of what was used.
+    """Run a function; returns its result, its seconds and the peak of additional memory in bytes.
 
     Where the system cannot reset its high-water mark, growth of the mark is what is known: too small if memory was
     used and given back before.

@@ -1,4 +1,4 @@
-"""A client whose replies are noted by whoever measures a piece of work: tokens, money, and what a cache had."""
+"""A client that reports its replies to the running measurement: tokens, money, and cache hits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MeteredClient(Client):
-    """A client as any other, which tells of every reply."""
+    """A client that records every reply."""
 
     def complete_many(self, requests: Iterable[Request], **options: Any) -> Iterator[tuple[int, Reply]]:
         """Ask many questions at once."""
@@ -33,7 +33,7 @@ class MeteredClient(Client):
                 spans.append(found[1].span)
                 self._note(found[1])
                 yield found
-        finally:  # whoever wants one reply does not come back
+        finally:  # a caller that wants one reply does not continue the generator
             note_wait(waited, spans)
 
     def embed(self, texts: Sequence[str], **options: Any) -> list[Reply]:

@@ -1,4 +1,4 @@
-"""The order of hits after a reranker, and scores that say exactly that order."""
+"""Order hits after a reranker, with scores that give exactly that order."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def fresh_score(reranker: Reranker, query: str, texts: Sequence[str]) -> Scored:
 
 
 def apply_scores(hits: Hits, done: Timed[Scored]) -> Hits:
-    """Hits in the order of a timed reranker, with what that took."""
+    """Hits in the order of a timed reranker, with its time and cost."""
     return replace(reorder(hits, done.found, done.ms), **done.spent(done.found), cached=done.account.cached)
 
 
 def check_answered(found: Iterable[Scored | None]) -> None:
-    """Refuse a reranker of which not a single call succeeded: its list would be the retriever's under another name."""
+    """Raise an error if no call of a reranker succeeded: its list would just be the retriever's."""
     told = [scored for scored in found if scored is not None]
     faults = Counter[str]()
     for scored in told:
@@ -63,7 +63,7 @@ def check_answered(found: Iterable[Scored | None]) -> None:
 
 
 def descending(scores: Sequence[float]) -> list[float]:
-    """The same scores, equal ones told apart in their last digit, so that evaluation keeps the order they are in."""
+    """The same scores, with equal ones changed in their last digit, so that evaluation keeps their order."""
     found: list[float] = []
     for score in scores:
         found.append(min(score, math.nextafter(found[-1], -math.inf)) if found else score)

@@ -1,4 +1,4 @@
-"""What passes between stages: documents, chunks, queries, ranked chunks, and what each step took."""
+"""What passes between stages: documents, chunks, queries, ranked chunks, and the cost of each step."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Query(NamedTuple):
 
 @dataclass(frozen=True)
 class Hits:
-    """Ranked chunks of one query by their numbers, the best first, and what it took to find them.
+    """Ranked chunks of one query by their numbers, the best first, and the cost of finding them.
 
     `money` is None when the price is not known; `faults` counts calls that failed, by reason; `cached` says that some
     reply came from a cache, so that `ms` is not what the work takes. `estimated` says that some server named no tokens,
-    so that ours were counted from the length of texts; `money_estimated` that money was reckoned from such a number.
+    so that ours were counted from the length of texts; `money_estimated` that money was computed from such a number.
     """
 
     chunks: tuple[int, ...]
@@ -72,7 +72,7 @@ class Hits:
 
 @dataclass(frozen=True)
 class Answered:
-    """One answer, or the reason why there is none, and what it took; `cached` and `estimated` as in Hits."""
+    """One answer, or the reason why there is none, and its cost; `cached` and `estimated` as in Hits."""
 
     text: str | None
     reason: str = ""
@@ -121,7 +121,7 @@ def _check(fine: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
 
 
 class Scored(NamedTuple):
-    """A reranker's scores, one per text (None where it gave none), and what they took; `estimated` as in Hits."""
+    """A reranker's scores, one per text (None where it gave none), and their cost; `estimated` as in Hits."""
 
     scores: Sequence[float | None]
     tokens: int = 0

@@ -34,7 +34,7 @@ _A_SEARCH = 100  # texts that Cohere bills as one search
 
 
 class Reranker(Protocol):
-    """Whatever scores texts for a query; the higher the better."""
+    """Anything that scores texts for a query; the higher the better."""
 
     identity: dict[str, Any]
 
@@ -162,7 +162,7 @@ def endpoint(
 
 
 class EndpointReranker:
-    """A reranker behind HTTP; a `guessed` shape gives way to tei if the server does not take it."""
+    """A reranker behind HTTP; a `guessed` shape is replaced by tei if the server rejects it."""
 
     def __init__(
         self, client: Client, *, model: str, shape: Shape, price: float | None = None,

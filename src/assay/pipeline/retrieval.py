@@ -24,7 +24,7 @@ ProgressCallback = Callable[[int, int], None]
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Nobody listens."""
+    """Do nothing with reports of progress."""
 
 
 class Index(Protocol):
@@ -43,10 +43,10 @@ class Indexer(Protocol):
     identity: dict[str, Any]
 
     def build(self, chunks: Sequence[Chunk], tell: ProgressCallback = ...) -> Index:
-        """Index chunks; `tell` hears of (chunks done, chunks in all)."""
+        """Index chunks; `tell` is called with (chunks done, chunks in all)."""
 
     def load(self, folder: Path, count: int) -> Index:
-        """Load what `save` wrote of so many chunks; ValueError or KeyError if something else is there."""
+        """Load an index of this many chunks that `save` wrote; ValueError or KeyError for anything else."""
 
 
 class Retriever(Protocol):
@@ -76,7 +76,7 @@ def top_places(scores: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """Places of the k largest scores in falling order; equal scores in the order of their places.
 
     A full sort of 50,000 scores takes longer than computing them, and even a partition a third of that. So the scores
-    are dealt into groups first: the k-th largest of the groups' maxima is below or equal to the k-th largest score.
+    are split into groups first: the k-th largest of the groups' maxima is below or equal to the k-th largest score.
     """
     size = len(scores)
     if k >= size:

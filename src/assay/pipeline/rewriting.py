@@ -1,6 +1,6 @@
-"""What is asked: the text of every query as it stands, from another file, from a template, or rewritten by a function.
+"""The text to search with: the query itself, from another file, from a template, or rewritten by a function.
 
-Retrieval and reranking see that text; answers are given to the question as it stands in the queries.
+Retrieval and reranking see that text; answers are given to the original question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Rewriter(Protocol):
-    """Whatever gives the text of a query; `works` says that this takes time, and is worth keeping."""
+    """Anything that gives the text of a query; `works` means that this takes time and is worth caching."""
 
     identity: dict[str, Any]
     works: bool
@@ -35,7 +35,7 @@ class Rewriter(Protocol):
 
 @method("query", "none")
 def none(setup: Setup) -> None:
-    """The texts of the queries as they stand."""
+    """The texts of the queries, unchanged."""
     del setup
 
 
@@ -99,7 +99,7 @@ class FixedTexts:
                 say("query {id} has no words: {text}", id=excerpt(wordless), text=excerpt(texts[wordless]))
             )
         self._texts = dict(texts)
-        self.identity = {"method": "written"}  # the texts themselves are in the keys of whatever asks with them
+        self.identity = {"method": "written"}  # the texts themselves are in the keys of the stages that use them
 
     def rewrite(self, query: Query) -> str:
         """Look the text up."""

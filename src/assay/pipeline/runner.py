@@ -39,7 +39,7 @@ _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", 
 
 @dataclass(frozen=True)
 class Work:
-    """What one stage took for one query; with `cached`, the milliseconds are those of a cache and count for nothing.
+    """Time and cost of one stage for one query; with `cached`, the milliseconds are those of a cache and ignored.
 
     `estimated` and `money_estimated` as in Hits.
     """
@@ -53,13 +53,13 @@ class Work:
 
     @classmethod
     def of(cls, done: Hits | Answered) -> Work:
-        """What hits or an answer took."""
+        """Time and cost of hits or an answer."""
         return cls(done.ms, done.tokens, done.money, done.cached, done.estimated, done.money_estimated)
 
 
 @dataclass(frozen=True, eq=False)
 class Execution:
-    """What became of one combination: its run, answers and trace, or the reason why there are none.
+    """The outcome of one combination: its run, answers and trace, or the reason why there are none.
 
     `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries;
     `queries` have the texts that were searched for.
@@ -78,12 +78,12 @@ class Execution:
 
     @property
     def done(self) -> bool:
-        """Say whether it ran to its end."""
+        """Return whether it ran to its end."""
         return self.run is not None
 
 
 class Runner:
-    """Runs combinations one after the other; `tell` hears of (what, done, total)."""
+    """Runs combinations one after the other; `tell` is called with (what, done, total)."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Runner:
             raise ValueError("a chunk is lacking, or there twice")
 
     def _rewrite(self, choice: Choice, block: Sequence[Query]) -> tuple[list[Query], list[Answered]]:
-        """The queries as they are asked, and what it took to write them, if it took anything."""
+        """The queries after rewriting, and the cost of rewriting, if any."""
         rewriter = self._made[choice.key]
         if rewriter is None:
             return list(block), []
@@ -231,7 +231,7 @@ class Runner:
         return self._store.values("search", key, compute, partial(_read_hits, len(block), count))
 
     def _time_query(self, source: str, query: Query, work: Callable[[], T]) -> Timed[T]:
-        """Time one query's work; what is loaded at the first call of a source is no query's latency.
+        """Time one query's work, without what the first call of a source loads.
 
         A server is not asked twice: that would be paid for, and a cache would give the second reply.
         """
@@ -267,7 +267,7 @@ class Runner:
         return index
 
     def _warm_up(self, part: Indexer) -> None:
-        """Build an index of one sentence, once: what is loaded for the first index is no part of its cost.
+        """Build an index of one sentence, once, so that loading is not counted in the cost of the first index.
 
         A server is not asked: that would be paid for.
         """
@@ -306,7 +306,7 @@ class Runner:
     ) -> list[Answered]:
         generator = self._made[choice.key]
         shown = [[chunks[number].text for number in hits.chunks[: choice.size]] for hits in found]
-        # What the generator sees, not how it came about: the order after a failed rerank call is not to be met again.
+        # What the generator sees, not how it was made: the order after a failed rerank call must not be reused.
         key = key_of("generate", generator.identity, [query.text for query in block], shown)
 
         def compute() -> tuple[list[Any], bool]:
@@ -373,7 +373,7 @@ class Runner:
         )  # fmt: skip
 
     def _trace_part(self, part: Indexer, key: str, chunks: Sequence[Chunk]) -> IndexTrace:
-        """What an index took, as it was written down; one that cannot be read is built again."""
+        """The stored cost of an index; an index without a readable one is built again."""
         if key not in self._traces:
             kept = self._store.load_folder("index", key, _read_trace, only=["trace.json"])
             if kept is None:
@@ -408,7 +408,7 @@ def _fuse(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
 
 
 class _errors_of:  # noqa: N801 - reads as words: with _errors_of(query)
-    """Name the query in whatever error a stage raises."""
+    """Add the query to any error that a stage raises."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
@@ -423,7 +423,7 @@ class _errors_of:  # noqa: N801 - reads as words: with _errors_of(query)
 
 
 def _keep_index(index: Index, folder: Path, seconds: float, sizes: tuple[int, int]) -> IndexTrace:
-    """Save an index with what it took."""
+    """Save an index with its cost."""
     import json
 
     index.save(folder)

@@ -1,4 +1,4 @@
-"""What tells one user's source, one model's weights and one price from another in the keys of finished work."""
+"""Hashes of users' code, models' weights and prices, which are part of the keys of finished work."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _file_of(thing: Any) -> Path | None:
 
 
 def files_digest(places: Iterable[Path]) -> str:
-    """Hash of what some files hold, whatever their names; empty when there is none."""
+    """Hash of the contents of some files, regardless of their names; empty when there is none."""
     found = sorted({file_digest(place) for place in places})
     return hashlib.sha256("".join(found).encode()).hexdigest() if found else ""
 

@@ -28,7 +28,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class IdentifiedEmbedder:
-    """An embedder with what tells it from every other: its name alone does not."""
+    """An embedder with a unique identity, as its name alone is not unique."""
 
     embedder: Embedder
     identity: Mapping[str, str]
@@ -50,7 +50,7 @@ class IdentifiedEmbedder:
 
 
 def identity_of(embedder: Embedder) -> Any:
-    """What stands for an embedder in the keys of finished work."""
+    """The identity of an embedder in the keys of finished work."""
     return dict(embedder.identity) if isinstance(embedder, IdentifiedEmbedder) else embedder.name
 
 
@@ -208,12 +208,12 @@ def method(stage: Stage, name: str) -> Callable[[Callable[..., Any]], Callable[.
 
 
 def is_plugin(name: str) -> bool:
-    """Say whether a method is a user's own: module:callable, or the address of an endpoint."""
+    """Return whether a method is a user's own: module:callable, or the address of an endpoint."""
     return ":" in name
 
 
 def takes(stage: Stage, name: str, parameter: str) -> bool:
-    """Say whether a method has a parameter; a user's own takes any."""
+    """Return whether a method has a parameter; a user's own takes any."""
     return is_plugin(name) or parameter in find(stage, name).parameters
 
 

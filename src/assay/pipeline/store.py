@@ -1,8 +1,8 @@
-"""What stages have done, kept by content: the same work under the same key is never done twice, also after a kill.
+"""Finished work of stages, stored by a key of its content, so that it is never done twice, even after a kill.
 
 Everything kept carries a checksum that is checked when it is read; what is damaged is done again, and counted. What
 cannot be read for another reason (too many open files, no permission) stays as it is and ends the work; where nothing
-can be written, work goes on, with one warning.
+can be written, work continues, with one warning.
 
 A value is one file of JSON, `{"checksum":"...","value":[...]}`; a folder has its files' checksums in `checksums.json`,
 and ends in `.sealed`. Earlier versions wrote bare lists and folders without that ending: they are read if they make
@@ -43,7 +43,7 @@ _log = logging.getLogger("assay.pipeline")
 
 
 def key_of(*parts: Any) -> str:
-    """SHA-256 of whatever shapes a piece of work, written as JSON in one certain way."""
+    """SHA-256 of everything that affects a piece of work, written as canonical JSON."""
     text = json.dumps([VERSION, *parts], ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -52,7 +52,7 @@ class Store:
     """A folder of results, with counts by stage.
 
     `done` counts the work that had to be done, `reused` what was there, `damaged` what was there but could not be
-    believed, so that it was done again.
+    trusted, so that it was done again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,8 +72,8 @@ class Store:
     ) -> T:
         """Read a value, or compute and keep it; `compute` says whether it may be kept.
 
-        `read` makes of the plain value what is wanted, and raises ValueError, TypeError or KeyError if it cannot be.
-        `check` raises ValueError if a kept value is not to be believed; a new one that it refuses is not kept.
+        `read` converts the plain value, and raises ValueError, TypeError or KeyError if it cannot be.
+        `check` raises ValueError if a kept value cannot be used; a new one that it refuses is not kept.
         """
         place = self._place(stage, key).with_suffix(".json")
         label = f"{stage}/{key}"
@@ -131,7 +131,7 @@ class Store:
     def keep_folder(self, stage: str, key: str, fill: Callable[[Path], None]) -> None:
         """Fill a folder, seal it, and put it in its place in one step.
 
-        Where it cannot be kept, another folder is filled all the same: whoever fills it may measure it.
+        Where it cannot be kept, another folder is filled anyway, as the caller may measure it.
         """
         place = self._seal_path(stage, key)
         try:
@@ -162,7 +162,7 @@ class Store:
             self._warn(place, error)
 
     def _warn(self, place: Path, error: OSError | InputError) -> None:
-        """Say once that work is not kept."""
+        """Warn once that work is not kept."""
         if not self._warned:
             self._warned = True
             why = say("{path}: {reason}", path=str(place), reason=cause(error))
@@ -183,7 +183,7 @@ class Store:
 
 
 def _seal(plain: Any, label: str) -> bytes:
-    """Write a value with its checksum, which is also that of its place: a file under another's name is not believed."""
+    """Write a value with its checksum, which is also that of its place: a file under another name is not used."""
     body = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
     return b'{"checksum":"%s","value":%s}' % (_checksum(label, body).encode(), body)
 

@@ -53,7 +53,7 @@ class VectorIndexer:
         return self._index(found.rows)
 
     def load(self, folder: Path, count: int) -> Index:
-        """Load the vectors of so many chunks."""
+        """Load the vectors of this many chunks."""
         rows: NDArray[np.float32] = np.load(folder / "vectors.npy")
         if rows.ndim != 2 or len(rows) != count or rows.dtype != np.float32 or not np.isfinite(rows).all():  # noqa: PLR2004
             raise ValueError("not the vectors of these chunks")

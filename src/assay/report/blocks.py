@@ -134,7 +134,7 @@ class Drilldown:
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """One thing that was checked: `outcome` is how it is told, `result` whether it stops anything."""
+    """One thing that was checked: `outcome` is its wording, `result` whether it stops anything."""
 
     suite: str
     name: str

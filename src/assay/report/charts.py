@@ -1,6 +1,6 @@
 """Charts: a chart block becomes a Vega-Lite specification, and that an SVG or PNG picture. Nothing is drawn later.
 
-Colours are Okabe and Ito's, which people with any kind of colour vision can tell apart; series differ in shape or dash
+Colours are Okabe and Ito's, which people with any kind of colour vision can distinguish; series differ in shape or dash
 too.
 """
 
@@ -33,7 +33,7 @@ _NAME = 42  # characters of a name that fit beside a chart
 def svg(chart: Chart, lang: Lang = "en", *, alone: bool = False) -> str:
     """Draw a chart as SVG; texts stay texts, and the same chart gives the same bytes.
 
-    A chart that stands `alone` carries its title and a white ground.
+    A chart that is `alone` has its title and a white background.
     """
     convert = _converter()
     return tidy(convert.vegalite_to_svg(_specification(chart, lang, alone=alone)), clean(tell(chart.title, lang)))
@@ -49,7 +49,7 @@ def png(chart: Chart, lang: Lang = "en", *, scale: float = 2.0) -> bytes:
 
 
 def draws_chinese() -> bool:
-    """Find out whether two Chinese characters look different: without a font, both are the same box or nothing."""
+    """Return whether two Chinese characters look different: without a font, both are the same box or nothing."""
     convert = _converter()
     frame = (
         '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'
@@ -144,7 +144,7 @@ def _axis(kind: Any, field: str, title: str, lang: Lang, **more: Any) -> Any:
 def _intervals(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Dots with whiskers, one row for each name; series are set off from each other.
 
-    Names are data, never part of the specification: Vega would make an expression of a list to sort by.
+    Names are data, never part of the specification: Vega would turn a list to sort by into an expression.
     """
     names = _series(chart, lang)
     order = list(dict.fromkeys(clean(tell(str(point.x), lang))[:_NAME] for point in chart.points))
@@ -266,7 +266,7 @@ def _histogram(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(domain=[0, 1.3 * tall or 1.0], nice=False))
     bars = alt.Chart(data).mark_bar(color=BETTER, binSpacing=1).encode(x=x, x2="high:Q", y=y, y2=alt.datum(0))
     rules = _rules(alt, chart, lang)
-    if rules:  # names of close percentiles stand one below the other
+    if rules:  # names of close percentiles are placed one below the other
         heights = [14 * i for i in range(len(chart.rules))]
         rows = [{"at": at, "name": clean(tell(n, lang)), "h": h}
                 for (at, n), h in zip(chart.rules, heights, strict=True)]  # fmt: skip

@@ -1,7 +1,7 @@
 """How a document of blocks is written: one row here and one module of `report.renderers` for each format.
 
 A module has `write(blocks, lang, **more)`, which returns a text. `more` are a `title`, what was `made` of what, and a
-`stamp` that nobody may overlook; a format takes those of them that it has a place for.
+`stamp` that must not be overlooked; a format takes those of them that it has a place for.
 """
 
 from __future__ import annotations

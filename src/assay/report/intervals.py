@@ -73,12 +73,12 @@ def behind(low: float | None, high: float | None, form: str, *, reason: str = ""
 
 
 def _why_none(low: float | None, high: float | None, reason: str) -> Said | str:
-    """Why there is no interval; in files of earlier versions one of width 0 stands for values that do not vary."""
+    """Why there is no interval; in files of earlier versions, width 0 means that values do not vary."""
     return why(NO_SPREAD if low is not None and low == high else reason)
 
 
 def why(reason: str) -> Said | str:
-    """Say in a few words why there is no interval, or no number at all."""
+    """Return a few words on why there is no interval, or no number at all."""
     return say(REASONS[reason]) if reason in REASONS else ""
 
 

@@ -1,4 +1,4 @@
-"""What decisions of a record look like: one mark, one tone and one legend for each, everywhere."""
+"""How decisions of a record are shown: one mark, one tone and one legend for each, everywhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def mark(decision: str) -> str:
 
 
 def tone(decision: str | None) -> Tone:
-    """Whether a verdict, status or outcome is good news; plain where it is neither."""
+    """The tone of a verdict, status or outcome: good, bad or plain."""
     return _TONES.get(decision or "", "")
 
 

@@ -33,7 +33,7 @@ def percent(value: float | None, *, signed: bool = False) -> str:
 
 
 def ms(value: float | None) -> str:
-    """Milliseconds with three digits that say something; microseconds, with their unit, below a thousandth."""
+    """Milliseconds with three significant digits; microseconds, with their unit, below a thousandth."""
     if value is None:
         return "?"
     if 0 < value < 0.001:  # noqa: PLR2004
@@ -51,7 +51,7 @@ def duration(value: float | None) -> Said:
 
 
 def three_digits(value: float) -> str:
-    """A size with three digits that say something, never as a power of ten: 0.00412, 1.25, 1,250."""
+    """A size with three significant digits, never as a power of ten: 0.00412, 1.25, 1,250."""
     places = 2 if value <= 0 else min(6, max(0, 2 - math.floor(math.log10(value))))
     return f"{value:,.{places}f}"
 

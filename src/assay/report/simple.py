@@ -31,13 +31,13 @@ Simple = Heading | Lines | Table | Verdict
 
 
 def simplify_all(blocks: Sequence[Block], stamp: str = "") -> list[Simple]:
-    """Say a document in titles, sentences and tables; a `stamp`, which nobody may overlook, comes last."""
+    """Convert a document to titles, sentences and tables; a `stamp`, which must not be overlooked, comes last."""
     found = [simple for block in blocks for simple in simplify(block)]
     return [*found, Lines((stamp,))] if stamp else found
 
 
 def simplify(block: Block) -> list[Simple]:
-    """Say a block in titles, sentences and tables: all that text can show."""
+    """Convert a block to titles, sentences and tables, which is all that text can show."""
     if isinstance(block, (Section, Fold)):
         return [Heading(block.title), *(simple for inner in block.blocks for simple in simplify(inner))]
     if isinstance(block, Chart):

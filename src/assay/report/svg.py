@@ -55,7 +55,7 @@ def tidy(picture: str, title: str) -> str:
 
 
 def inline(picture: str, ink: str, grid: str) -> str:
-    """Let a picture inside a page take its ink from the page, light or dark."""
+    """Make a picture inside a page use the text colour of the page, light or dark."""
     return picture.replace(f'"{ink}"', '"currentColor"').replace(
         f'stroke="{grid}"', 'stroke="currentColor" class="faint"'
     )
@@ -75,7 +75,7 @@ def _keep(element: Element) -> None:
 
 
 def _draws_nothing(element: Element) -> bool:
-    """Tell the empty frames and groups that a converter leaves behind."""
+    """Return whether an element draws nothing, such as an empty frame or group."""
     kind = element.tag.removeprefix(_SPACE)
     if kind == "g":
         return not len(element)

@@ -38,7 +38,7 @@ class Table:
     texts: tuple[int, ...] = ()
 
     def is_text(self, column: int) -> bool:
-        """Say whether a column holds words."""
+        """Return whether a column holds words."""
         return column < self.names or column in self.texts
 
     def transpose(self) -> Table:
@@ -74,7 +74,7 @@ def plain(cell: str | Cell) -> Cell:
 
 
 def wrap(text: str, indent: str = "", columns: int = COLUMNS) -> list[str]:
-    """Break a text into lines for a terminal, Latin text at blanks only."""
+    """Break a text into lines for a terminal, Latin text at spaces only."""
     if wrapping.has_chinese(text):
         return wrapping.wrap(text, columns, further=indent) or [""]
     lines = textwrap.wrap(text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""Lines of a width: Latin text is broken at blanks, Chinese text between any two characters that may be parted."""
+"""Lines of a width: Latin text is broken at spaces, Chinese text between any two characters that may be separated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _HAN = r"\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef"
 _CLOSING = "，。；：、！？）」』】》〉”’…"
 _OPENING = "（「『【《〈“‘"
 _BREAK_INSIDE = re.compile(rf"(?<=[{_HAN}{_CLOSING}])\s*\n\s*(?=[{_HAN}{_OPENING}])")
-# What stays together: a Chinese character with what opens before it and closes behind it, or a run without blanks.
+# What stays together: a Chinese character with what opens before it and closes behind it, or a run without spaces.
 _PIECE = re.compile(
     rf"[{_OPENING}]*(?:[{_HAN}]|[^\s{_HAN}{_OPENING}{_CLOSING}]+)[{_CLOSING}]*\s*|[{_OPENING}{_CLOSING}]+\s*"
 )
@@ -23,12 +23,12 @@ def width(text: str) -> int:
 
 
 def has_chinese(text: str) -> bool:
-    """Say whether any of a text is Chinese."""
+    """Return whether any of a text is Chinese."""
     return re.search(f"[{_HAN}]", text) is not None
 
 
 def join_lines(text: str) -> str:
-    """One line of several; no blank comes between Chinese characters where a line was broken."""
+    """Join lines into one; no space is put between Chinese characters where a line was broken."""
     return " ".join(_BREAK_INSIDE.sub("", text.strip()).split())
 
 

@@ -83,7 +83,7 @@ def render_report(
     title: str | None = None,
     lang: Lang = "en",
 ) -> str:
-    """Put a report together from results and what lies behind them."""
+    """Make a report from results and the data behind them."""
     heading = title or say("page.title", name=[one.title for one in results])
     days = list(dict.fromkeys(one.result.origin.day for one in results if one.result.origin.day))
     files = [one.name for one in results]

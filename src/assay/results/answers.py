@@ -59,11 +59,11 @@ class JudgedSample:
 
     @property
     def fine(self) -> bool | None:
-        """Say whether nothing went wrong; None where no stage is known."""
+        """Return whether nothing went wrong; None where no stage is known."""
         return None if self.stage is None else self.stage in FINE_STAGES
 
     def words_of(self, part: Statement) -> str:
-        """A statement as it stands in the answer, citation marks included."""
+        """The text of a statement in the answer, citation marks included."""
         return (self.sample.answer or "")[part.start : part.end]
 
     def to_row(self) -> dict[str, object]:
@@ -139,7 +139,7 @@ class AnswerDetails(Record):
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def of(self, system: str) -> tuple[JudgedSample, ...]:
-        """The samples of one system; where samples name no system there is but one."""
+        """The samples of one system; all of them if samples name no system."""
         return tuple(one for one in self.samples if one.system in {"", system})
 
     def name_of(self, one: JudgedSample) -> str:

@@ -12,7 +12,7 @@ from assay.messages import say
 from assay.results.parts import part
 from assay.stats.intervals import Interval
 
-BATCH_SECONDS = 2.0  # P95 that is good enough where nobody waits for it
+BATCH_SECONDS = 2.0  # P95 that is good enough when no user waits for it
 KEEPS_UP = 0.95  # of the calls that were offered
 _TOKENS = ("first_token", "per_token")  # figures of streams, in milliseconds
 
@@ -116,7 +116,7 @@ class Load:
 
     @property
     def keeps_up(self) -> bool:
-        """Say whether calls are not shown to pile up; a closed loop offers no more than is served."""
+        """Return whether calls are not shown to pile up; a closed loop offers no more than is served."""
         if self.pace is not None:
             return self.pace.decision != "behind"
         return self.rate is None or self.throughput_qps >= self.rate * KEEPS_UP  # files of earlier versions
@@ -164,7 +164,7 @@ class LimitCheck:
 
 @dataclass(frozen=True)
 class Capacity:
-    """How much a target bears, from loads of rising rates: kept up to one, behind from another; either may be None."""
+    """The capacity of a target, from loads of rising rates: keeps up to one, not from another; either may be None."""
 
     candidates: int | None
     threads: int
@@ -178,7 +178,7 @@ class Capacity:
 class Bench(Record):
     """A target under one load after another; `texts` says whose queries and documents it was asked with.
 
-    `goal` is the P95 latency that loads are held against, where there is one. `checks` are limits that the user set,
+    `goal` is the P95 latency that loads are compared with, where there is one. `checks` are limits that the user set,
     and failed calls; `capacity` says, where there are several rates, from which one on it no longer keeps up.
     """
 
@@ -194,27 +194,27 @@ class Bench(Record):
 
     @property
     def verdict(self) -> Verdict:
-        """Over where a limit is passed or too many calls failed; not clear where that cannot be told."""
+        """The verdict: over if a limit is passed or too many calls failed; not clear if that is unknown."""
         found = {check.verdict for check in self.checks}
         return "over" if "over" in found else "unclear" if "unclear" in found else "ok"
 
     @property
     def has_candidates(self) -> bool:
-        """Say whether calls had candidates to rank."""
+        """Return whether calls had candidates to rank."""
         return any(load.candidates is not None for load in self.loads)
 
     @property
     def has_rates(self) -> bool:
-        """Say whether calls were offered at a rate, in an open loop."""
+        """Return whether calls were offered at a rate, in an open loop."""
         return any(load.rate is not None for load in self.loads)
 
     @property
     def has_streams(self) -> bool:
-        """Say whether answers came token by token."""
+        """Return whether answers came token by token."""
         return any(load.streaming is not None for load in self.loads)
 
     def status_of(self, load: Load) -> LoadStatus:
-        """Hold the interval of a load's P95 against the goal; where calls pile up, no latency is low enough."""
+        """Compare the interval of a load's P95 with the goal; where calls pile up, no latency is low enough."""
         if load.latency_ms is None or self.goal is None:
             return "unmeasured"
         low, high = load.latency_ms.p95.low, load.latency_ms.p95.high
@@ -226,7 +226,7 @@ class Bench(Record):
         return "excellent" if excellent is not None and self.goal.is_reached(high, excellent) else "ok"
 
     def speed_up(self, load: Load) -> float | None:
-        """How many times the throughput of one thread a load has, where both were measured in a closed loop."""
+        """The throughput of a load relative to one thread, if both were measured in a closed loop."""
         alone = [one for one in self.loads if one.threads == 1 and one.rate is None]
         base = next((one.throughput_qps for one in reversed(alone) if one.candidates == load.candidates), 0.0)
         return load.throughput_qps / base if base else None

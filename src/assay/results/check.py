@@ -11,7 +11,7 @@ from assay.results.parts import part
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of trouble: where, how often, for example, and what follows from it."""
+    """One kind of problem: where, how often, an example, and its consequence."""
 
     where: str
     kind: str
@@ -22,7 +22,7 @@ class Finding:
 
     @property
     def title(self) -> str:
-        """Its kind in words that can be told in another language."""
+        """Its kind in translatable words."""
         key = f"finding.{self.kind}"
         return say(key) if is_known(key) else self.kind
 
@@ -51,7 +51,7 @@ class InputCheck(Record):
 
     @property
     def clean(self) -> bool:
-        """Say whether nothing was found."""
+        """Return whether nothing was found."""
         return not self.findings
 
     def to_rows(self) -> list[dict[str, Value]]:

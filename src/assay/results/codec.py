@@ -1,8 +1,8 @@
 """Records to plain values and back: the one way in which anything is stored.
 
 What is written are the fields of a record by their names; a field with `UNSTORED` in its metadata is left out. A text
-that `messages.say` made is stored as its key and values, so that it can be told in any language later; its English
-text stands beside them for readers that do not know the key.
+that `messages.say` made is stored as its key and values, so that it can be translated later; its English
+text is stored with them for readers that do not know the key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     ScoresBehind = tuple[Scores, ...]
 else:
-    ScoresBehind = Any  # scores stand in a file of their own accord, so that decoding a part does not look into them
+    ScoresBehind = Any  # scores are stored separately in a file, so that decoding a part does not read them
 
 T = TypeVar("T")
 Plain = dict[str, Any]  # an object of a JSON file before it is decoded: its shape is not known yet
@@ -89,7 +89,7 @@ def _where_and_what(error: Exception, place: str) -> tuple[str, str]:
 
 
 def _say_again(what: str) -> str:
-    """Say what msgspec or a record found wrong as a message; msgspec passes on only the English of a record's."""
+    """Turn an error of msgspec or of a record into a message; msgspec passes on only a record's English."""
     for pattern, key in _COMPLAINTS.items():
         if found := pattern.fullmatch(what):
             return say(key, **found.groupdict())
@@ -97,7 +97,7 @@ def _say_again(what: str) -> str:
 
 
 def read_json(text: str, *, path: str | None = None) -> Any:
-    """Read JSON, with messages as the texts they stand for; no number is infinite, no key appears twice."""
+    """Read JSON, with messages restored as texts; no number is infinite, no key appears twice."""
     try:
         return json.loads(
             text,
@@ -135,7 +135,7 @@ def _object(pairs: list[tuple[str, Any]]) -> Any:
 
 
 def _message(key: Any, values: Any, text: str) -> str:
-    """Say a message anew; one of another version that cannot be said is the text it was."""
+    """Make a message again from its key and values; one of another version that is unknown stays plain text."""
     if not is_known(key):
         return text
     try:

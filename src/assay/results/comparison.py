@@ -74,7 +74,7 @@ class Rules:
         return 1 - self.alpha
 
     def family_size(self, systems: int, measures: int) -> int:
-        """How many tests are corrected together when so many systems are held against a baseline."""
+        """The number of tests that are corrected together when this many systems are compared with a baseline."""
         if self.correction == "none":
             return 1
         return systems * measures if self.family == "all" else systems
@@ -140,11 +140,11 @@ class Contrast:
 
     @property
     def unchanged(self) -> bool:
-        """Say whether no query differs."""
+        """Return whether no query differs."""
         return not self.wins and not self.losses
 
     def turned_by_correction(self, alpha: float) -> bool:
-        """Say whether the difference would be real if it were the only one tested, and is not with the correction."""
+        """Return whether the difference would be shown if it were the only test, but is not after the correction."""
         return self.verdict == "inconclusive" and not self.too_few and self.pvalue <= alpha < self.adjusted
 
     def as_test(self, baseline: str, rules: Rules, tests: int) -> PairTest:
@@ -166,7 +166,7 @@ class Contrast:
         return "unchanged_equivalent" if self.verdict == "equivalent" else "unchanged_inconclusive"
 
     def is_within(self, smallest: float) -> bool:
-        """Say whether the whole interval lies below the smallest difference that matters."""
+        """Return whether the whole interval lies below the smallest difference that matters."""
         low, high = self.difference.low, self.difference.high
         return low is not None and high is not None and -smallest < low and high < smallest
 
@@ -204,7 +204,7 @@ class Likeness:
 
     @property
     def reranks(self) -> bool:
-        """Say whether the system only orders the baseline's documents anew."""
+        """Return whether the system only reorders the baseline's documents."""
         return self.from_candidates == 1.0
 
 
@@ -214,7 +214,7 @@ class Lift:
 
     `reached` is the share of the ceiling, `headroom` the share of the way from the baseline to it; `pays` says whether
     the relative gain is shown to be above the one from which a reranker pays, shown to be below it, or neither; None
-    for measures the rule does not speak of.
+    for measures that the rule does not cover.
     """
 
     system: str
@@ -235,7 +235,7 @@ class Comparison(Record):
 
     `conclusions` say for each measure which system is best and what is shown about it. `weight` says how uneven the
     weights of queries are, where they have some, `clusters` how many clusters they are in. `likeness` and `lifts`
-    are about the lists behind the scores, where those were at hand. `descriptions` say what systems are, such as
+    are about the lists behind the scores, where those were available. `descriptions` say what systems are, such as
     the variants of an ablation. `scores` are what was compared.
     """
 
@@ -272,17 +272,17 @@ class Comparison(Record):
 
     @property
     def weighted(self) -> bool:
-        """Say whether queries have weights."""
+        """Return whether queries have weights."""
         return self.weight is not None
 
     @property
     def exact(self) -> bool:
-        """Say whether nothing in it hangs on random resamples."""
+        """Return whether nothing in it depends on random resamples."""
         return self.rules.interval != "bca" and not self.pairs and all(contrast.exact for contrast in self.contrasts)
 
     @property
     def protocol(self) -> str:
-        """The protocol of what was compared; empty where that is not at hand."""
+        """The protocol of what was compared; empty if unknown."""
         return str(self.scores[0].protocol) if self.scores else ""
 
     @property
@@ -291,7 +291,7 @@ class Comparison(Record):
         return self.rules.family_size(len(self.systems) - 1, len(self.measures))
 
     def conclusion(self, measure: str) -> Conclusion:
-        """Who is best on a measure, and what is shown about it; files of earlier versions tell the means only."""
+        """The best system on a measure, and what is shown about it; files of earlier versions have the means only."""
         label = self.label_of(measure)
         for one in self.conclusions:
             if one.measure == label:
@@ -315,7 +315,7 @@ class Comparison(Record):
         return mine[0] if mine else min(known or contrasts, key=lambda one: abs(one.difference.estimate or 0.0))
 
     def mark_of(self, system: str, measure: str) -> Decision | str:
-        """What a mark beside a mean stands for: letters where all pairs were tested, else the verdict on it."""
+        """The mark beside a mean: letters where all pairs were tested, else the verdict on it."""
         label = self.label_of(measure)
         letters = [pairs.letters[self.systems.index(system)] for pairs in self.pairs if pairs.measure == label]
         if letters:

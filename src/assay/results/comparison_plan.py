@@ -27,7 +27,7 @@ class PlannedContrast:
 
     @property
     def enough(self) -> bool:
-        """Say whether the queries that there are suffice."""
+        """Return whether the queries that there are suffice."""
         return self.queries is not None and self.needed is not None and self.needed <= self.queries
 
 

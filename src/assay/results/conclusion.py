@@ -38,9 +38,9 @@ class PairTest:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Who is best on one measure, and what is shown about it; everything that is said of a winner stands here.
+    """The best on one measure, and what is shown about it; every statement about a winner comes from here.
 
-    `best` has all that share the best mean, and nobody where all of several have the same; `second` has the
+    `best` has all that share the best mean, and is empty where all of several have the same; `second` has the
     next. `rivals` are those that the best one is not shown to be better than, `against_second` its test against the
     nearest of the others, None where there was none. `against_baseline` is its test against the baseline, None where it
     is the baseline; `baseline_named` is False for a baseline that is merely the first given. `holdout` says what
@@ -87,7 +87,7 @@ class Conclusion:
 
 
 def find_best(means: Mapping[str, float | None], *, lower: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Who has the best mean, and who the next one, with all that share it; nobody where all have the same."""
+    """Those with the best mean and those with the next one; empty if all have the same."""
     sign = -1.0 if lower else 1.0
     known = {name: sign * mean for name, mean in means.items() if mean is not None}
     if not known:
@@ -108,7 +108,7 @@ def _largest(means: Mapping[str, float]) -> tuple[str, ...]:
 def describe_best(
     measure: str, means: Mapping[str, float | None], *, lower: bool, baseline: str = "", baseline_named: bool = True
 ) -> Conclusion:
-    """Say who is best by the means alone, without any test."""
+    """Name the best by the means alone, without any test."""
     best, second = find_best(means, lower=lower)
     known = [mean for mean in means.values() if mean is not None]
     top = means[best[0]] if best else (min(known) if lower else max(known)) if known else None

@@ -36,12 +36,12 @@ class TargetCheck:
 
     @property
     def missed(self) -> bool:
-        """Say whether the value was measured and does not reach the target."""
+        """Return whether the value was measured and does not reach the target."""
         return self.status in {"low", "high"}
 
     @property
     def reached(self) -> bool:
-        """Say whether the value surely reaches the target."""
+        """Return whether the value surely reaches the target."""
         return self.status in {"ok", "excellent"}
 
 
@@ -68,7 +68,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class Worst:
-    """One of the worst queries: what stands above its first relevant document (or on top, if it has none)."""
+    """One of the worst queries: the documents above its first relevant one (or on top, if it has none)."""
 
     query_id: str
     value: float

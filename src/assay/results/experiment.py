@@ -1,4 +1,4 @@
-"""What came out of an experiment: one row per combination with quality, time, money, and which one to take."""
+"""Evaluate an experiment: one row per combination with quality, time and money, and which one to choose."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ class Row:
     """One combination: done with all its numbers, or failed with the reason.
 
     `stages_chosen` has the method and the parameters of each stage, as they were used. `timed` is False when a cache
-    had a part in every query: its latency is not known, and never speaks for it. `cost_estimated` says that the money
-    of some stage is an estimate. `within_noise` says that noise does not tell it apart from another one
-    on the front.
+    had a part in every query: its latency is not known, and is never counted in its favour. `cost_estimated` says that
+    the money of some stage is an estimate. `within_noise` says that noise does not distinguish it from another one on
+    the front.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Row:
 
     @property
     def done(self) -> bool:
-        """Say whether it ran to its end."""
+        """Return whether it ran to its end."""
         return self.status == "done"
 
     def price(self, cost: Literal["latency", "money"]) -> float | None:
@@ -111,7 +111,7 @@ class Holdout:
     verdict: Decision | Literal[""] = ""
 
     def check(self, alpha: float) -> HoldoutCheck:
-        """Say whether these queries confirm that the winner is better than the baseline, or deny it."""
+        """Return whether these queries confirm or deny that the winner is better than the baseline."""
         verdict = self.verdict
         if self.difference is None:
             return "none"
@@ -122,7 +122,7 @@ class Holdout:
 
 @dataclass(frozen=True)
 class Reference:
-    """Figures that somebody published, to be read beside those that are measured: by name and column."""
+    """Published figures to compare with those measured, by name and column."""
 
     source: str = ""
     figures: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
@@ -135,7 +135,7 @@ class Findings(Record):
 
     `winner` is the one to take: that with the best mean, the first of equals, and none where all have the same.
     `concluded` says what is shown about it. `axes` has the values that were tried of each axis, `reference`
-    published figures, which are no part of any score. `alpha` is the risk of a wrong verdict. `scores` are those of
+    published figures, which are not part of any score. `alpha` is the risk of a wrong verdict. `scores` are those of
     the combinations that ran.
     """
 

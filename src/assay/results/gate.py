@@ -16,7 +16,7 @@ Outcome = Literal["passed", "failed", "inconclusive"]
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """One rule's outcome, with the number it stands on; None where there is none.
+    """One rule's outcome, with the number it is based on; None where there is none.
 
     `message` says why. Of a rule against a baseline, `detectable` is the drop that so many queries catch with 80 %
     probability, `needed` how many it takes to show that a drop is below the margin, and `power` says both. `among` is
@@ -36,7 +36,7 @@ class RuleCheck:
     slice: str = ""
 
     def fails(self, *, strict: bool = False) -> bool:
-        """Say whether the rule failed; with `strict`, one that cannot be decided fails."""
+        """Return whether the rule failed; with `strict`, one that cannot be decided fails."""
         return self.outcome == "failed" or (self.outcome == "inconclusive" and strict)
 
 
@@ -63,11 +63,11 @@ class Gate(Record):
 
     @property
     def passed(self) -> bool:
-        """Say whether no rule failed; one that cannot be decided lets a change pass."""
+        """Return whether no rule failed; one that cannot be decided lets a change pass."""
         return self.passes()
 
     def passes(self, *, strict: bool = False) -> bool:
-        """Say whether a change may pass; with `strict`, a rule that cannot be decided holds it back."""
+        """Return whether a change may pass; with `strict`, a rule that cannot be decided holds it back."""
         return self.outcome == "passed" or (self.outcome == "inconclusive" and not strict)
 
     def decision(self, *, strict: bool = False) -> Outcome:

@@ -35,7 +35,7 @@ class Vote:
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """What became of a pair: exactly one status, with a reason when it failed."""
+    """The outcome of a pair: exactly one status, with a reason when it failed."""
 
     query_id: str
     doc_id: str
@@ -85,12 +85,12 @@ class Judging(Record):
 
     @property
     def complete(self) -> bool:
-        """Say whether every pair has a grade."""
+        """Return whether every pair has a grade."""
         return not self.failures
 
     @property
     def any_graded(self) -> bool:
-        """Say whether any pair has a grade."""
+        """Return whether any pair has a grade."""
         return any(one.grade is not None for one in self.verdicts)
 
     @property
@@ -102,8 +102,8 @@ class Judging(Record):
         )
 
     def to_judgments(self) -> Judgments:
-        """Take the grades as judgments, which know by whom they were made."""
-        from assay.data.judgments import Judgments  # numpy, which whoever only asks a model does not need
+        """Convert the grades to judgments, which name the judge."""
+        from assay.data.judgments import Judgments  # numpy, which is not needed for asking a model
 
         if not self.any_graded:
             raise UsageError(self.trouble)

@@ -15,7 +15,7 @@ from assay.results.parts import part
 
 @dataclass(frozen=True)
 class StageCost:
-    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server told them."""
+    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server reported them."""
 
     stage: str
     per_query: float | None
@@ -65,7 +65,7 @@ class Costs(Record):
 
     @property
     def has_stages(self) -> bool:
-        """Say whether some method is the sum of its stages."""
+        """Return whether some method is the sum of its stages."""
         return any(one.stages for one in self.costs)
 
     @property
@@ -152,11 +152,10 @@ class NetAt:
 class Roi(Record):
     """Return on investment: (more revenue - more cost) / more cost, and where it turns.
 
-    `net` is money a day. `roi` is empty where the comparison does not show that quality changed: a share of the cost
-    that may be anything says nothing.
-    `break_even_queries_per_day` is None when no volume pays and 0 when every volume does; `break_even_price` is the
-    extra cost of a query that would just be earned, None when nothing is earned. `tokens` is how many of them the
-    method reads for a query, where it is paid by tokens.
+    `net` is money a day. `roi` is empty where the comparison does not show that quality changed: a percentage without
+    evidence would be meaningless. `break_even_queries_per_day` is None when no volume pays and 0 when every volume
+    does; `break_even_price` is the extra cost of a query that would just be earned, None when nothing is earned.
+    `tokens` is how many of them the method reads for a query, where it is paid by tokens.
     """
 
     gain: Gain
@@ -189,7 +188,7 @@ class Roi(Record):
 
     @property
     def change_is_shown(self) -> bool:
-        """Say whether quality is shown to change: a comparison says so, or the gain was given as it is."""
+        """Return whether quality is shown to change: a comparison says so, or the gain was given as it is."""
         gain = self.gain
         if gain.verdict or not gain.measure:
             return gain.verdict in {"better", "worse", ""}
@@ -203,7 +202,7 @@ class Roi(Record):
 
     @property
     def unproven(self) -> bool:
-        """Say whether it would pay over the whole interval, had the comparison shown a gain."""
+        """Return whether it would pay over the whole interval, had the comparison shown a gain."""
         return self.outcome == "open" and self.net.low is not None and self.net.low > 0
 
     @property

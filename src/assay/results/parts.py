@@ -1,4 +1,4 @@
-"""The parts of a result: which record stands under which name in a file."""
+"""The parts of a result: the record behind each name in a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Part = TypeVar("Part", bound="type[Record]")
 
 @dataclass(frozen=True)
 class Shape:
-    """How a part stands in a file: its record, whether there is a list of them, and the view that shows it."""
+    """How a part is stored in a file: its record, whether there is a list of them, and the view that shows it."""
 
     record: type[Record]
     many: bool
@@ -30,7 +30,7 @@ _PARTS: dict[str, Shape] = {}
 
 
 def part(name: str, *, many: bool = False, view: str = "") -> Callable[[Part], Part]:
-    """Let a record be the part of this name of a result; with `many`, a list of them is.
+    """Register a record as the part of this name; with `many`, the part is a list of them.
 
     The module `report.views` has for it is called as the part is, unless `view` names another.
     """
@@ -50,5 +50,5 @@ def all_parts() -> Mapping[str, Shape]:
 
 
 def name_of(record: type[Any]) -> str:
-    """The name under which a record stands in a result."""
+    """The name of a record in a result."""
     return next(name for name, shape in _PARTS.items() if issubclass(record, shape.record))

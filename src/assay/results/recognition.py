@@ -1,4 +1,4 @@
-"""Finished English texts of earlier files as the messages they were, so that they can be told in any language.
+"""Turn English texts of earlier files back into messages, so that they can be translated.
 
 Files of schema 1 kept texts without their keys. A text is a message if the English of that message, with values taken
 out of the text, is the text again to the letter; anything else stays as it is.
@@ -35,7 +35,7 @@ _FRAMES = {
 }
 _LATER = {"gate.of_file"}  # said since, with hardly a word of its own
 _NUMBER = re.compile(r"[,+]?(\.\d)?[fg%]|,")
-_ONE = "__one"  # of a word chosen by a number that stands nowhere else
+_ONE = "__one"  # of a word chosen by a number that appears nowhere else
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class RerankerEvaluation(Record):
 
     `latency_ms` has p50, p95, p99, mean and std of the queries, `ms` each of them, but for those whose replies came
     from a cache: their time is not known. `candidates` is how many texts were scored for each. `money` is None when
-    the price is not known; `estimated` and `money_estimated` say that a server did not tell what it counted. `chosen`
+    the price is not known; `estimated` and `money_estimated` say that a server did not report its counts. `chosen`
     has the method and the parameters of a built-in reranker, as they were used. `run` has the reranked lists.
     """
 
@@ -59,7 +59,7 @@ class RerankerEvaluation(Record):
 
     @property
     def too_few_for_p99(self) -> bool:
-        """Say whether P99 is nearly the slowest query."""
+        """Return whether P99 is nearly the slowest query."""
         return len(self.ms) < _TAIL
 
     @property

@@ -26,7 +26,7 @@ PartRecord = TypeVar("PartRecord", bound=Record)
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that went in: what it was for, its path as it can be handed on, and the hash of its bytes."""
+    """A file that went in: what it was for, its path as shown to others, and the hash of its bytes."""
 
     role: str
     path: str

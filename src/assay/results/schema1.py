@@ -1,7 +1,7 @@
 """Files of schema 1, which are read for ever: their plain values laid out as this schema has them.
 
-Schema 1 kept a measure as text. What was true of the measures when those files were written is kept here, whatever
-becomes of them since.
+Schema 1 kept a measure as text. The properties of the measures when those files were written are kept here, even if the
+measures change.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _system(plain: Plain, judge: str) -> Plain:
 
 
 def _comparison(plain: Plain) -> Plain:
-    """A comparison with its lists and lifts; the first files did not tell what a difference can be at most."""
+    """A comparison with its lists and lifts; the first files did not hold the largest possible difference."""
     before = plain["comparison"]
     definitions = plain["systems"][0]["definitions"]
     weighted = before.get("weighted", False)
@@ -196,7 +196,7 @@ def _comparison(plain: Plain) -> Plain:
 
 
 def _sweep(plain: Plain) -> Plain:
-    """A sweep, which told its systems, measures and k by its curves alone."""
+    """A sweep, whose systems, measures and k were only in its curves."""
     before = plain["sweep"]
     curves = [{**one, "points": [interval(point) for point in one["points"]]} for one in before["curves"]]
     system = plain["systems"][0]
@@ -266,7 +266,7 @@ def _contrast(plain: Plain, definition: str) -> Plain:
 
 
 def _weight(plain: Plain) -> Plain:
-    """How uneven the weights of a comparison are, which the first files did not tell."""
+    """How uneven the weights of a comparison are, which the first files did not hold."""
     weights = {query: weight for query, weight in plain["per_query"]["weights"].items() if weight}
     total = sum(weights.values())
     heaviest = max(weights, key=lambda query: weights[query])
@@ -315,7 +315,7 @@ def _latency(plain: Plain | None, n: int, level: float) -> Plain | None:
 
 
 def _economics(plain: Plain) -> Plain:
-    """Costs and a return, which stood under one name; the costs of a return were those of its one method."""
+    """Costs and a return, which shared one name; the costs of a return were those of its one method."""
     before = plain["economics"]
     if before.get("roi") is None:
         return {"cost": {"documents_per_query": 0.0, "queries_per_day": 0.0, **before}}
@@ -411,7 +411,7 @@ def _answers(plain: Plain) -> Plain:
 
 
 def _sample(plain: Plain) -> Plain:
-    """A sample, which stood flat beside what was found out about it."""
+    """A sample, whose fields were stored flat among the findings about it."""
     given = {name: plain.get(name) for name in ("question", "answer", "contexts")}
     answer = plain.get("answer") or ""
     return {

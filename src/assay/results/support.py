@@ -30,7 +30,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why support is lowered: where statement and evidence part, and the factor that this costs."""
+    """Why support is lowered: where statement and evidence differ, and the factor that this costs."""
 
     conflict: Conflict
     detail: str
@@ -65,7 +65,7 @@ class Statement:
 
     @property
     def why(self) -> str:
-        """Why it has the support it has, in a few words."""
+        """The reason for its support, in a few words."""
         found: list[str] = [say(f"conflict.{one.conflict}", detail=one.detail) for one in self.reasons]
         parts = [*found, *([self.note] if self.note else [])]
         return reduce(lambda before, after: say("answers.also", before=before, after=after), parts) if parts else ""

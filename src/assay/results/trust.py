@@ -1,4 +1,4 @@
-"""How far judges and methods are to be trusted: what they said beside what people said."""
+"""How far judges and methods can be trusted: their verdicts compared with people's."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Corrected:
 class Calibration(Record):
     """Everything that was found out about a judge on pairs that people graded too.
 
-    `stamp` says in a few words how far it agrees with people, `poor` that this is too little to stand in for them.
+    `stamp` says in a few words how far it agrees with people, `poor` that this is too little to replace them.
     """
 
     judge: str

@@ -176,7 +176,7 @@ class Endpoint:
 
 
 def _parts(response: httpx2.Response, end: float) -> Generator[bytes, None, None]:
-    """Read an answer to its end, as it comes; one that drips on and on is too late as well."""
+    """Read an answer to its end, as it comes; one that never ends is too late as well."""
     import httpx2
 
     try:

@@ -34,7 +34,7 @@ class Function:
 
     @classmethod
     def of(cls, thing: Any, *, label: str = "", passing: Passing | None = None, stream: bool = False) -> Function:
-        """Take a function, or an object with `rerank` or `score`; its signature tells what it is called with."""
+        """Take a function, or an object with `rerank` or `score`; its signature shows what it is called with."""
         function = next((getattr(thing, name) for name in _METHODS if hasattr(thing, name)), thing)
         name = label or getattr(thing, "__qualname__", type(thing).__qualname__)
         if inspect.isclass(thing) or not callable(function):

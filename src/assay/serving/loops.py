@@ -138,7 +138,7 @@ def _warm(call: Call, calls: Sequence[Any], count: int, clock: Clock, log: Log) 
 def _work(
     schedule: Schedule, call: Call, calls: Sequence[Any], clock: Clock, log: Log, *, glance: Glance | None = None
 ) -> None:
-    """Make calls until there are none left. Only `call` stands between the two looks at the clock."""
+    """Make calls until there are none left. Only `call` is between the two readings of the clock."""
     now, sleep, size = clock.now, clock.sleep, len(calls)
     look = math.inf if glance is None else schedule.start
     while (number := schedule.next()) is not None:

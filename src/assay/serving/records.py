@@ -31,7 +31,7 @@ _KINDS = {
 
 
 class CallFailed(Exception):
-    """A call that came to nothing: its kind, for counting, and what was said."""
+    """A call that failed: its kind, for counting, and its message."""
 
     def __init__(self, kind: str, message: str = "") -> None:
         super().__init__(message or kind)
@@ -39,7 +39,7 @@ class CallFailed(Exception):
 
 
 def kind_word(kind: str) -> str:
-    """The words for a kind of failure, which can be told in another language; names of exceptions stay as they are."""
+    """The translatable words for a kind of failure; names of exceptions stay unchanged."""
     name, _, value = kind.partition(" ")
     if name in {"status", "exit", "signal"} and value:
         return say(f"load.{name}", value=value)
@@ -48,7 +48,7 @@ def kind_word(kind: str) -> str:
 
 @dataclass(frozen=True)
 class Clock:
-    """Where the time comes from; tests bring their own."""
+    """The source of the time; tests use their own."""
 
     now: Callable[[], float] = time.perf_counter
     sleep: Callable[[float], object] = time.sleep
@@ -83,7 +83,7 @@ class LoadTarget(Protocol):
 
     @property
     def is_async(self) -> bool:
-        """Whether a call is awaited."""
+        """Return whether a call is awaited."""
 
     def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Any]:
         """Make the calls ready, one for each query with its candidates, before any time is taken."""
@@ -91,7 +91,7 @@ class LoadTarget(Protocol):
     def open(self, clock: Clock = CLOCK) -> AbstractContextManager[Callable[[Any], Any]]:
         """Open what one worker needs; gives the function that makes a call and raises when it failed.
 
-        What it returns is of no interest but a `Streamed`.
+        Its return value is ignored unless it is a `Streamed`.
         """
 
 

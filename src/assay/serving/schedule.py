@@ -1,4 +1,4 @@
-"""Who makes which call when: tickets for workers, arrivals of an open loop, and when to stop or not to begin."""
+"""Schedule calls: tickets for workers, arrivals of an open loop, and when to stop or not to begin."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Schedule:
         return now if self.offsets is None else self.start + self.offsets[number]
 
     def succeed(self) -> None:
-        """Note a call that worked: what failed before it was no row of failures."""
+        """Record a call that worked, which resets the count of failures in a row."""
         self._failures = 0
 
     def fail(self) -> None:
@@ -67,7 +67,7 @@ class Schedule:
             self.stop.set()
 
     def is_over(self, now: float) -> bool:
-        """Say whether it is too late for another call."""
+        """Return whether it is too late for another call."""
         return now >= self.end or self.stop.is_set()
 
 

@@ -109,7 +109,7 @@ class _Load:
     async def _one(
         self, call: Call, number: int, worker: asyncio.Task[Any], begun: float
     ) -> tuple[BaseException | None, object]:
-        """Make a call; whatever goes wrong but our own end is its outcome, else what it gave."""
+        """Make a call and return its result, or its error as the outcome, unless we are being cancelled."""
         self._begun[worker] = begun
         try:
             got = await call(self.calls[number % len(self.calls)])

@@ -1,6 +1,6 @@
 """A/B tests from sufficient statistics: what was measured of the users of an arm, and the lift between two arms.
 
-Users are the unit: they were assigned to the arms, and what one user does hangs together. A measure of an arm is a
+Users are the unit: they were assigned to the arms, and what one user does is correlated. A measure of an arm is a
 mean over its users or a ratio of two sums (clicks over impressions), and may be corrected by what the same users did
 before the test (CUPED). All of it is one formula over four columns of a user, of which a plain mean needs the first.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.stats.inputs import Floats
 
 COLUMNS = ("value", "denominator", "covariate", "covariate_denominator")
-_CONSTANT = (0.0, 1.0, 0.0, 1.0)  # what stands in for a column that nobody gave
+_CONSTANT = (0.0, 1.0, 0.0, 1.0)  # the value of a column that was not given
 
 NO_USERS = "an arm has fewer than two users"
 NO_CONTROL = "the control's value is not above 0"
@@ -84,8 +84,8 @@ def arm_of(
 def arm_from_sums(n: int, sums: Sequence[float | None], *, products: Sequence[Sequence[float | None]]) -> Arm:
     """Summarise one arm from sums over its users, and from sums of the products of each two columns.
 
-    None stands for a column that does not exist, and for its products. A product that is missing between two columns
-    that exist (the covariate's with a denominator) is refused: nothing says what it was.
+    None means a column that does not exist, and its products. A product that is missing between two columns that exist
+    (the covariate's with a denominator) is refused, as it cannot be inferred.
     """
     if n < 1:
         return _arm(0, np.zeros(len(COLUMNS)), np.zeros((len(COLUMNS), len(COLUMNS))))
@@ -260,7 +260,7 @@ def excess(found: Lift, factor: float = 1.0) -> tuple[float, float, float] | Non
     """How far the treatment is above `factor` times the control: the estimate, its standard error, Welch's df.
 
     It is what a margin relative to the control is tested with: the control's own error counts, too. None where there is
-    no spread to tell it from.
+    no spread to estimate it from.
     """
     if found.control is None or found.treatment is None or found.errors is None:
         return None

@@ -1,7 +1,7 @@
 """The mean of values within known bounds: p-values and bounds that count on what was not seen.
 
-Student's t takes the spread that it sees for the spread that there is. Where most values are 0 and few are large, a
-sample may hold none of the large ones, and t is then sure of a mean that it cannot know. The bounds here (Gaffke 2005)
+Student's t takes the spread of the sample for the true spread. Where most values are 0 and few are large, a sample may
+hold none of the large ones, and t is then sure of a mean that the sample does not show. The bounds here (Gaffke 2005)
 add one value at the far end of the range to the sample and weigh all of them at random.
 """
 
@@ -138,7 +138,7 @@ def _positive(rates: Floats, times: Floats, beyond: float) -> float:
     returned where it is above `beyond`. Otherwise the characteristic function is
     inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of atan(r u), rho^2 = product of
     1 + (r u)^2 (Imhof 1961), by the midpoint rule, which is off by no more than the probability beyond the range that
-    its step stands for (Davies 1973).
+    its step represents (Davies 1973).
     """
     top = float(rates.max())
     if top <= 0:

@@ -1,4 +1,4 @@
-"""How well scores tell two classes apart: area under the ROC curve, balanced accuracy, with bootstrap intervals."""
+"""How well scores separate two classes: area under the ROC curve, balanced accuracy, with bootstrap intervals."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The mean of differences within known bounds: the usual interval, kept from being surer than the bounds allow.
+"""The mean of differences within known bounds: the usual interval, widened where the bounds require it.
 
-Student's t counts on the spread that it sees. Where many small losses stand against few large gains, a sample may hold
-none of the gains, and t then shows a loss that is not there (in up to 80 % of samples). The bounds of Gaffke (2005; see
-`bounded`) cannot be fooled so, but at the same level they see half as much. A guarded interval reaches as far as both:
-that of `difference_interval` at its level, and the bounds at twice the risk.
+Student's t counts on the spread that it sees. Where many small losses face a few large gains, a sample may hold none of
+the gains, and t then shows a loss that is not there (in up to 80 % of samples). The bounds of Gaffke (2005; see
+`bounded`) do not make this error, but at the same level they detect half as much. A guarded interval reaches as far as
+both: that of `difference_interval` at its level, and the bounds at twice the risk.
 """
 
 from __future__ import annotations

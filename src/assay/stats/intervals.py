@@ -38,7 +38,7 @@ class Interval:
     """A two-sided confidence interval; `low` and `high` are None, with the reason, where it cannot be computed.
 
     Values that do not vary have none, unless their bounds are known and the method is "score": by themselves they do
-    not tell how far the mean of other values like them would be from theirs.
+    not show how far the mean of other values like them would be from theirs.
     """
 
     estimate: float | None
@@ -50,7 +50,7 @@ class Interval:
     reason: str = ""
 
     def excludes(self, value: float = 0.0) -> bool:
-        """Tell whether the value lies outside; an interval that cannot be given excludes nothing."""
+        """Return whether the value is outside; an interval that is not known excludes nothing."""
         if self.low is None or self.high is None:
             return False
         return value < self.low or value > self.high
@@ -242,7 +242,7 @@ def _bca_intervals(
     threads: int | None,
 ) -> tuple[Interval, ...]:  # fmt: skip
     found: dict[int, Interval] = {}
-    # Columns with the same rows present share their resamples; a column's interval does not hang on its neighbours.
+    # Columns with the same rows present share their resamples; a column's interval does not depend on its neighbours.
     for present in np.unique(~np.isnan(columns), axis=1).T:
         members = np.flatnonzero((~np.isnan(columns) == present[:, None]).all(axis=0))
         rows = present if w is None else present & (w > 0)

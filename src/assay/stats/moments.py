@@ -25,7 +25,7 @@ _LEAST_REST = 0.01
 
 @dataclass(frozen=True)
 class Moments:
-    """What a sample tells about its mean.
+    """The mean of a sample, with its standard error and degrees of freedom.
 
     Without values everything is None; without a spread that can be judged (one value, or one that carries nearly all
     the weight) only the mean is known; `reason` says so. Values that do not vary have a standard error of 0, with a

@@ -36,14 +36,14 @@ def corrected_level(alpha: float, tests: int, *, method: Correction = "holm") ->
 
 
 def bonferroni(pvalues: ArrayLike) -> Floats:
-    """Multiply p by the number of tests: the family-wise error under any dependence. NaN stays NaN and is no test."""
+    """Multiply p by the number of tests, which controls the family-wise error. NaN stays NaN and is not counted."""
     p = _check(pvalues)
     adjusted: Floats = np.minimum(p * np.sum(~np.isnan(p)), 1.0)
     return adjusted
 
 
 def holm(pvalues: ArrayLike) -> Floats:
-    """Step-down Bonferroni (Holm 1979): the same guarantee, never larger. NaN stays NaN and is no test."""
+    """Step-down Bonferroni (Holm 1979): the same guarantee, never larger. NaN stays NaN and is not counted."""
     p = _check(pvalues)
     order = _order(p)
     left = np.arange(len(order), 0, -1)
@@ -52,7 +52,7 @@ def holm(pvalues: ArrayLike) -> Floats:
 
 
 def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
-    """Step-up adjustment for the false discovery rate (Benjamini & Hochberg 1995). NaN stays NaN and is no test."""
+    """Step-up adjustment for the false discovery rate (Benjamini & Hochberg 1995). NaN stays NaN and is not counted."""
     p = _check(pvalues)
     order = _order(p)[::-1]
     count = len(order)

@@ -45,7 +45,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Design:
-    """What a sample of differences tells about other samples like it, for planning them.
+    """Figures of a sample of differences for planning others like it.
 
     `deviation` is that of single differences, `design_effect` how many times larger weights and clusters make the
     variance of their mean than n independent ones of equal weight would have, and `effective_n` = n/design_effect.

@@ -67,7 +67,8 @@ def sign_flip(
 
     `adjusted` is step-down maxT (Westfall & Young 1993) over the same assignments, or over all 2^n where these are no
     more than B. Columns are compared by sum/sqrt(sum of squares), which rises with Student's t and, unlike it, is
-    finite. Sums are exact and compared to 1e-12 relative: threads and machines change nothing, columns no other's p.
+    finite. Sums are exact and compared to 1e-12 relative: the result does not depend on threads, machines or other
+    columns.
 
     The rows of one cluster change their signs together: what is flipped is the (weighted) sum of each cluster.
     """
@@ -197,7 +198,7 @@ def _count(observed: _Observed, flipped: Floats) -> tuple[Ints, Ints]:
 def exact_pvalue(values: Floats, least: float, alternative: Alternative) -> float:
     """Share of all sign assignments whose sum reaches `least`, by meeting in the middle (Pagano & Tritchler 1983).
 
-    The sums of one half of the values are sorted; for each sum of the other half a search tells how many do.
+    The sums of one half of the values are sorted; for each sum of the other half a search finds how many do.
     """
     nonzero = np.abs(values[values != 0])
     if alternative == "two-sided" and least <= 0:

@@ -55,7 +55,7 @@ def sample_ratio(counts: Sequence[int], shares: Sequence[float] | None = None) -
 def confidence_sequence(
     estimate: float, standard_error: float, *, n: int, confidence_level: float = 0.95, tuning: int = 10_000
 ) -> Interval:
-    """An interval that holds at all looks at once, however often somebody looks (asymptotic, two-sided).
+    """An interval that holds at all looks at once, however many there are (asymptotic, two-sided).
 
     With s2 = n SE^2 and rho = sqrt((-2 ln a + ln(1 - 2 ln a)) / tuning), the half-width is
     sqrt(s2) sqrt(2 (n rho^2 + 1) ln(sqrt(n rho^2 + 1) / a) / (n rho)^2); it is tightest near n = tuning users

@@ -21,7 +21,7 @@ class TTest:
     """Outcome of a paired t test; `interval` is the two-sided one of the mean difference.
 
     Differences that are all 0 give p = 1. Differences that are all the same but not 0 have no p (None, with the
-    reason): t would be infinite on the strength of no variation at all; the sign-flip test has an answer.
+    reason): t would be infinite, as there is no variation at all; the sign-flip test gives a p.
     """
 
     estimate: float | None

@@ -97,7 +97,7 @@ def randomised_tukey(
 class _Complete:
     """Rows of which every treatment is present: how far each value lies above its row's least, times the weight.
 
-    Rows that are not complete are 0 throughout and so have no say; `above` is scaled by 2^-scale.
+    Rows that are not complete are all 0 and so have no effect; `above` is scaled by 2^-scale.
     """
 
     above: Floats

@@ -1,4 +1,4 @@
-"""For users' tests: gates on search quality, and a fake language model server that does what it is told."""
+"""For users' tests: gates on search quality, and a scripted fake language model server."""
 
 from __future__ import annotations
 

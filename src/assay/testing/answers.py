@@ -82,9 +82,9 @@ class Answer:
     stream: pieces of the text with the seconds before each; a request that asks for a stream gets events. Without it,
     such a request gets the text in pieces of four letters, all at once.
     logprobs: (token, log probability, {alternative: log probability}) of each token.
-    sealed: where the request asks for JSON with a seal, the one object of the text gets it, as from a model that does
-    as it is told; objects that the text quotes from the prompt are left alone. A text with several objects is sent as
-    it is; so is every text if this is False.
+    sealed: where the request asks for JSON with a seal, the one object of the text gets it, as from a model that
+    follows instructions; objects that the text quotes from the prompt are left alone. A text with several objects is
+    sent as it is; so is every text if this is False.
     """
 
     text: str | None = "OK"
@@ -173,7 +173,7 @@ def _event(received: Received, choices: list[dict[str, Any]], usage: dict[str, A
 
 
 def seal_of(messages: Sequence[Mapping[str, Any]]) -> str:
-    """The word that a structured answer to these messages has to carry, for functions that stand in for a judge."""
+    """The word that a structured answer to these messages has to carry, for functions that replace a judge."""
     found = re.search(r'"seal": "(\w+)"', str(messages[-1]["content"]))
     return found[1] if found else ""
 
@@ -181,7 +181,7 @@ def seal_of(messages: Sequence[Mapping[str, Any]]) -> str:
 def with_seal(text: str, received: Received) -> str:
     """Write the seal of a request into the one JSON object of a text that is not quoted from the prompt.
 
-    What a model only thought does not count.
+    A model's thinking does not count.
     """
     seal, places, end = received.seal, [], text.rfind("</think>") + 1
     while seal and (start := text.find("{", end)) >= 0:

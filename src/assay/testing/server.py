@@ -1,4 +1,4 @@
-"""A server on this machine that speaks OpenAI's protocol and does what a test tells it to, faults included."""
+"""A local server that speaks OpenAI's protocol and answers as a test instructs, faults included."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PHRASES = {200: "OK", 301: "Moved Permanently", 400: "Bad Request", 401: "Unaut
 
 
 class FakeLLM:
-    """A fake language model server on a free port of 127.0.0.1, for tests of whatever talks to one.
+    """A fake language model server on a free port of 127.0.0.1, for tests of its clients.
 
     Give it a text, an `Answer`, a list of them for the first requests, or a function of the request:
 
@@ -36,7 +36,7 @@ class FakeLLM:
     ('It is 4.', 2, 4, 'What is 2 + 2?')
 
     `requests` holds what arrived, with times, `most_in_flight` how many waited for their answers at once. After the
-    list comes `answer`, which is "OK" unless told otherwise. Embeddings are unit vectors made from the texts. It runs
+    list comes `answer`, which is "OK" by default. Embeddings are unit vectors made from the texts. It runs
     on a thread; `python -m assay.testing` runs one by itself.
     """
 
@@ -78,7 +78,7 @@ class FakeLLM:
         return self
 
     def stop(self) -> None:
-        """Stop serving and break off whatever is open."""
+        """Stop serving and close all open connections."""
         if self._loop is not None and self._stopped is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
             self._thread.join()

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NAMES = ("auto", "minilm", "wordllama")
-_LOOKED_AT = 200  # texts that tell the language of all
+_LOOKED_AT = 200  # texts from which the language of all is detected
 _AT_ONCE = 2048  # texts that a user's embedder or a server is given together
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Whatever turns texts into vectors."""
+    """Anything that turns texts into vectors."""
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ def _load(name: str) -> Embedder:
 
 
 def _by_language(texts: list[str]) -> EmbedderChoice:
-    """Minilm knows English best, if its weights are here; wordllama knows Chinese too and needs nothing but itself."""
+    """Choose minilm for English if its weights are installed; else wordllama, which knows Chinese too."""
     from assay.installation import install_command
     from assay.text.static import wordllama_folder
     from assay.text.weights import find_minilm
@@ -153,7 +153,7 @@ def embed_all(
 ) -> Vectors:
     """Embed texts and scale the rows to unit length; what has no finite vector is a failure with its reason.
 
-    An embedder with `pieces` gives some texts at a time; `tell` hears of (done, total) after each.
+    An embedder with `pieces` gives some texts at a time; `tell` is called with (done, total) after each.
     """
     if not texts:
         return Vectors(np.zeros((0, 1), dtype=np.float32), {})
@@ -227,6 +227,6 @@ def _rows_of(found: list[Any], failures: dict[int, str]) -> Any:
 
 
 def cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cosine similarity of unit rows, each of one with each of the other; a row of zeros is like nothing."""
+    """Cosine similarity of unit rows, each of one with each of the other; a row of zeros gives 0."""
     likeness: NDArray[np.float32] = np.clip(one @ other.T, -1.0, 1.0)
     return likeness

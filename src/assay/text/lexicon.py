@@ -1,4 +1,4 @@
-"""Which forms of words are opposites and which can stand for each other, in English and Chinese."""
+"""Which forms of words are opposites and which are interchangeable, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _relations(groups: Iterable[Iterable[str]]) -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=1 << 14)
 def equivalents(word: str) -> frozenset[str]:
-    """Forms that can stand for a form."""
+    """Forms that can replace a form."""
     return _equivalents().get(word, _NONE)
 
 
@@ -72,5 +72,5 @@ def polar_function_words() -> frozenset[str]:
 
 
 def is_general(word: str) -> bool:
-    """Say whether a form belongs to the general vocabulary that a paraphrase draws on."""
+    """Return whether a form belongs to the general vocabulary that a paraphrase draws on."""
     return word in _equivalents() or word in _opposites()

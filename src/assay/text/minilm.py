@@ -59,7 +59,7 @@ class MiniLM:
             yield chosen, self.encode([ids[i].tolist() for i in chosen])
 
     def encode(self, ids: list[list[int]]) -> Floats:
-        """Encode token ids: pad, run the layers, average what is no padding, scale to unit length."""
+        """Encode token ids: pad, run the layers, average what is not padding, scale to unit length."""
         width = max(map(len, ids))
         padded = np.array([row + [0] * (width - len(row)) for row in ids])
         mask = np.array([[1.0] * len(row) + [0.0] * (width - len(row)) for row in ids], dtype=np.float32)

@@ -1,4 +1,4 @@
-"""What a text denies: the words that its negations stand before, in English and Chinese."""
+"""Find what a text denies: the words after its negations, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clauses(text: str) -> list[str]:
 
 
 def find_denied_words(clause: str) -> list[str]:
-    """Forms of the words of an English clause that a negation stands before, or behind if nothing follows it."""
+    """Forms of the words after a negation in an English clause, or before it if nothing follows it."""
     said = tokens(clause)
     forms = list(map(form, said))
     negations = [i for i, word in enumerate(forms) if word[0] == NOT]
@@ -39,12 +39,12 @@ def find_denied_words(clause: str) -> list[str]:
 
 
 def find_denied_pairs(text: str) -> set[str]:
-    """Pairs of characters of a Chinese text that a negation stands before."""
+    """Pairs of characters after a negation in a Chinese text."""
     return set(_DENIED.findall(text)) - {""}
 
 
 def is_negated(text: str) -> bool:
-    """Say whether a text denies something."""
+    """Return whether a text denies something."""
     if any(word[0] == NOT for word in map(form, tokens(text))):
         return True
     return not text.isascii() and any(cue[1] for cue in chinese.NEGATION.finditer(text))

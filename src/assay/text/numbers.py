@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Quantity(NamedTuple):
-    """A number or a part of a date: where it stands, and its value as text, the same for equal values."""
+    """A number or a part of a date: its position, and its value as text, the same for equal values."""
 
     start: int
     end: int
@@ -86,7 +86,7 @@ _NOT_NUMBERS = frozenset({"千万", "万一", "一一", "万万"})
 
 
 def numbers(text: str) -> list[Quantity]:
-    """Find the numbers and dates of a text in the order in which they stand.
+    """Find the numbers and dates of a text, in order.
 
     A date gives its parts: a year and a day are numbers, a month reads `month:1`. Versions such as 6.15.0 and digits
     too many for a number stay as they are.

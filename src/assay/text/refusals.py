@@ -65,7 +65,7 @@ _HAN_DENIALS = re.compile("[无不难没未缺]")
 
 
 def is_refusal(sentence: str) -> bool:
-    """Say whether a sentence refuses to answer, or says that the contexts do not tell, and nothing else."""
+    """Return whether a sentence refuses to answer, or says that the contexts lack the answer, and nothing else."""
     if len(sentence) > _REACH:
         return False
     found = _REFUSALS.search(sentence.replace("’", "'")) if _may_refuse(sentence) else None
@@ -82,6 +82,6 @@ def _may_refuse(sentence: str) -> bool:
 
 
 def is_courtesy(sentence: str) -> bool:
-    """Say whether a sentence thanks, greets, apologises or offers further help."""
+    """Return whether a sentence thanks, greets, apologises or offers further help."""
     head = sentence[:_REACH]
     return bool(_COURTESIES.match(head)) or (not head.isascii() and _HAN_COURTESIES.match(head) is not None)

@@ -28,7 +28,7 @@ _COUNTING = frozenset("第共约近超过")  # a number after these belongs to w
 _REPORTS = re.compile(r"[\u3400-\u9fff]{0,5}?[说问道喊叫答想]")
 _OPENING, _CLOSING = "（(【〔《", "）)】〕》"
 _BRACKETS = re.compile(f"[{_OPENING}{_CLOSING}]")
-_REACH = 8  # longer words are no abbreviations
+_REACH = 8  # longer words are not abbreviations
 _TAILS = frozenset(word[-2:] for word in NEVER_LAST | SOMETIMES_LAST)
 
 _BRACKET = 40  # longer brackets hold sentences of their own
@@ -78,13 +78,13 @@ def _item_number(text: str, start: int, found: re.Match[str]) -> int:
         return 0
     digits = text[max(start, mark - 3) : mark].rsplit(maxsplit=1)[-1]
     before = digits.rstrip("0123456789")[-1:]
-    if before and not before.isascii() and before not in _COUNTING:  # Chinese sets no blank before a number
+    if before and not before.isascii() and before not in _COUNTING:  # Chinese puts no space before a number
         digits = digits.rpartition(before)[2]
     return int(digits) if digits.isascii() and digits.isdecimal() and digits[0] != "0" and len(digits) < 3 else 0  # noqa: PLR2004
 
 
 def _opens_list(text: str, start: int, place: int, number: int) -> bool:
-    """Whether a number begins a list inside a line: after a colon or, in Chinese, where the next follows soon."""
+    """Return whether a number begins a list within a line: after a colon or, in Chinese, if the next is near."""
     if text.endswith((":", ": "), start, place):
         return True
     if number != 1 or text[place - 1].isascii():
@@ -93,7 +93,7 @@ def _opens_list(text: str, start: int, place: int, number: int) -> bool:
 
 
 def _ends(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether a sentence that begins at `start` ends with a mark that was found."""
+    """Return whether a sentence that begins at `start` ends with a mark that was found."""
     mark, end = found.span()
     kind = found.lastindex
     follows = text[end]
@@ -107,7 +107,7 @@ def _ends(text: str, start: int, found: re.Match[str]) -> bool:
 
 
 def _line_ends(text: str, found: re.Match[str]) -> bool:
-    """A line that goes on with a small letter belongs to the one before, unless a blank line or a list item says no."""
+    """Return whether a line break before a small letter ends a sentence: at a blank line or a list item."""
     lines = found.group().rstrip(" \t\xa0\u3000").splitlines()
     return len(lines) > 1 or _ITEM.match(text, found.end()) is not None
 
@@ -127,7 +127,7 @@ def _is_abbreviation(text: str, start: int, mark: int, end: int) -> bool:
 
 
 def _is_inside(text: str, start: int, found: re.Match[str]) -> bool:
-    """Whether a Chinese mark stands inside brackets that close soon, or ends a quotation that the sentence reports."""
+    """Return whether a Chinese mark is inside brackets that close soon, or ends a quotation within the sentence."""
     mark, end = found.start(), found.end()
     if text[end - 1] in "”」』" and text[mark] in "！？" and _REPORTS.match(text, end):
         return True

@@ -48,7 +48,7 @@ class WordLlama:
     def pieces(self, texts: Sequence[str]) -> Iterator[tuple[range, NDArray[np.float32]]]:
         """Rows of some texts at a time, with their places: the vectors of all tokens at once would be a gigabyte each.
 
-        A row is the same to the last bit, whatever stands beside it.
+        A row is the same to the last bit, whatever other texts are in the batch.
         """
         first = size = 0
         for place, text in enumerate(texts):

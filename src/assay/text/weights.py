@@ -55,7 +55,7 @@ def find_minilm() -> Path | None:
 
 
 def check_kept(folder: Path) -> None:
-    """Refuse files of the user's cache that are not what was fetched; any other folder is its owner's business."""
+    """Refuse files of the user's cache that are not what was fetched; any other folder is not checked."""
     if folder != models_folder() / "minilm":
         return
     damaged = _find_damaged_files(folder)

@@ -18,5 +18,5 @@ def read_lists(name: str) -> dict[str, str]:
 
 
 def groups(text: str) -> tuple[tuple[str, ...], ...]:
-    """Groups of words that stand between bars or on lines of their own."""
+    """Groups of words that are separated by bars or on lines of their own."""
     return tuple(tuple(group.split()) for group in text.replace("\n", "|").split("|"))

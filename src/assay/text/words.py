@@ -37,12 +37,12 @@ STRONG = "'"
 
 
 def has_han(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Say whether a text, or a part of it, has Chinese characters."""
+    """Return whether a text, or a part of it, has Chinese characters."""
     return not text.isascii() and _HAN.search(text, start, len(text) if end is None else end) is not None
 
 
 def language(text: str) -> Language:
-    """Tell English (any Latin script) from Chinese and from a mixture; a Chinese word has about two characters."""
+    """Detect English (any Latin script), Chinese or a mixture; a Chinese word counts as about two characters."""
     chinese = 0 if text.isascii() else len(_HAN.findall(text)) / 2
     latin = len(_LATIN_WORD.findall(text))
     if not chinese and not latin:
@@ -62,7 +62,7 @@ class _Forms(dict[str, str]):
 
 
 class _PieceForms(dict[str, str]):
-    """Forms of what stands between blanks: mostly one word with a comma or a full stop."""
+    """Forms of what is between spaces: mostly one word with a comma or a full stop."""
 
     def __missing__(self, piece: str) -> str:
         if len(self) >= _KEPT:
@@ -78,7 +78,7 @@ class _PieceForms(dict[str, str]):
 
 
 class _PieceTokens(dict[str, tuple[str, ...]]):
-    """Tokens of what stands between blanks: no token reaches across one."""
+    """Tokens of what is between spaces: no token crosses one."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         if len(self) >= _KEPT:
@@ -116,12 +116,12 @@ def _fold(token: str) -> str:
 
 
 def is_strong(word: str) -> bool:
-    """Say whether a form claims something: it is a number, or neither a function word nor a negation."""
+    """Return whether a form claims something: it is a number, or neither a function word nor a negation."""
     return word > STRONG or word[0] == NUMBER
 
 
 def tokens(text: str) -> list[str]:
-    """Words and numbers of a text as they stand; Chinese characters are left out."""
+    """Words and numbers of a text, unchanged; Chinese characters are left out."""
     if text.isascii():
         return list(chain.from_iterable(map(_piece_tokens, text.split())))
     return TOKEN.findall(text)
@@ -153,7 +153,7 @@ def bags(text: str, spans: Sequence[tuple[int, int]]) -> tuple[list[set[str]], s
 
 
 def _without_separators(text: str) -> str:
-    """Put a blank for each sign that stands between words without one."""
+    """Replace signs that separate words without spaces by spaces."""
     if text.isascii():
         return text.encode("ascii").translate(_ASCII_SEPARATORS).decode("ascii")
     for sign in _SEPARATORS:

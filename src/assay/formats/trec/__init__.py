@@ -1,4 +1,4 @@
-"""TREC judgments and runs: lines of fields between blanks, read as fast as this machine can.
+"""TREC judgments and runs: lines of fields separated by spaces or tabs, read as fast as possible.
 
 A file is read by the fastest reader that can prove it reads the file right; what it cannot prove goes to the next:
 

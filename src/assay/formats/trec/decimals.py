@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.data.texts import Words
 
 _WIDEST = 3 * WORD  # bytes of a number
-MARGIN = _WIDEST  # bytes that must lie before the first number, whatever they are
+MARGIN = _WIDEST  # bytes that must come before the first number, of any value
 _SINGLE = 2  # so many digits are read one by one, more as a word
 _DIGITS = 19  # of an integer of 64 bits
 _EXACT = 1 << 53  # a float holds every integer up to this one
@@ -123,7 +123,7 @@ def _quotients(text: _Bytes, end: Ints, size: Ints, number: Words, power: NDArra
 
 
 def divide(number: Words, power: NDArray[np.float64] | np.float64) -> tuple[Floats, Ints]:
-    """Divide integers that floats may not hold; and tell the rows in which rounding is in doubt.
+    """Divide integers that floats may not hold, and return the rows in which rounding is in doubt.
 
     The first quotient leaves a remainder that is found exactly, from products of halves. What the remainder adds is a
     little off, so whatever comes close to the middle between two floats is in doubt. (Just below a power of two, the

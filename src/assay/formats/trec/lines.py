@@ -1,6 +1,6 @@
-"""Parsing lines of clean TREC files with numpy: no text is made of what nobody will look at.
+"""Parse lines of clean TREC files with numpy, without making strings that are never used.
 
-Blanks are guessed to lie where the first line has them, and the guess is proved: see docs/internals-trec.md.
+Separators are guessed to be where the first line has them, and the guess is verified: see docs/internals-trec.md.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _columns(lines: LineRange, layout: Layout) -> tuple[Ints, Texts, Texts, Floa
 def _edges(lines: LineRange, text: _Bytes, fields: int) -> list[Ints] | None:
     """Where the fields of each line are bounded: by the end of the line before, by separators and by its own end.
 
-    None when a line has more fields or fewer, an empty one, other blanks than the separator, or what is not UTF-8.
+    None when a line has more fields or fewer, an empty one, whitespace other than the separator, or what is not UTF-8.
     """
     body = text[lines.begin : lines.end]
     newline = np.flatnonzero(body == _NEWLINE) + lines.begin
@@ -116,13 +116,13 @@ def _sizes(lines: LineRange, before: int, newline: int, fields: int) -> list[int
 
 
 def _apart(places: list[Ints]) -> Bools:
-    """Mark the lines in which each place lies behind the one before, with something between them."""
+    """Mark the lines in which each position comes after the previous one, with something between them."""
     found: Bools = np.logical_and.reduce([after - before > 1 for before, after in itertools.pairwise(places)])
     return found
 
 
 def _seek(text: _Bytes, origin: Ints, likely: int, blank: int) -> Ints:
-    """Where a blank is, about as many bytes behind each origin as is likely, or before it; the origin if none is."""
+    """Find a separator near a likely distance after (or before) each origin; the origin itself if there is none."""
     found = origin + likely
     left = np.flatnonzero(text.take(found, mode="clip") != blank)
     way = 1 if likely > 0 else -1
@@ -137,7 +137,7 @@ def _seek(text: _Bytes, origin: Ints, likely: int, blank: int) -> Ints:
 
 
 def _every_blank(text: _Bytes, before: Ints, newline: Ints, blank: int, fields: int) -> list[Ints] | None:
-    """The same by a search through all bytes."""
+    """Find the separators by a search through all bytes."""
     begin = before[0] + 1
     places = np.flatnonzero(text[begin : newline[-1] + 1] <= _SPACE) + begin
     edges = [before, *np.ascontiguousarray(places.reshape(-1, fields).T)]

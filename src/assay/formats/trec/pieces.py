@@ -52,9 +52,9 @@ def read_ahead(place: str) -> None:
 
 
 def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
-    """Functions that read one piece of a run each; `Unclean` when it needs the reader that goes line by line.
+    """Functions that read one piece of a run each; `Unclean` if it needs the line-by-line reader.
 
-    A packed file is unpacked as they are taken: whoever takes a few at a time holds no more than those in memory.
+    A packed file is unpacked as they are taken: taking a few at a time keeps only those in memory.
     """
     separator = separator_of(source.head, RUN)
     if separator is None:
@@ -69,8 +69,8 @@ def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
 def keep_memory() -> None:
     """Let freed blocks be used again: what is parsed from each piece takes the place of what was parsed before.
 
-    The GNU allocator gives blocks of more than 128 kB back to the system and gets them anew, filled with zeros, until
-    it sees a larger one freed; from then on it keeps those up to that size. That is a third of the time.
+    The GNU allocator gives blocks of more than 128 kB back to the system and gets new ones, filled with zeros, until it
+    sees a larger one freed; from then on it keeps those up to that size. This saves a third of the time.
     """
     np.empty(1 << 24, np.uint8)
 
@@ -126,7 +126,7 @@ def _framed(data: bytes, separator: bytes) -> LineRange:
 
 
 def _lines(source: Input, separator: str, start: int, end: int) -> LineRange:
-    """Read some whole lines with what stands around them; the last line of a file ends as the others do."""
+    """Read some whole lines with the bytes around them; the last line of a file ends as the others do."""
     data = source.part(max(start - MARGIN, 0), end + MARGIN)
     begin = min(start, MARGIN)
     stop = begin + end - start

@@ -1,4 +1,4 @@
-"""TREC judgments (qrels) and runs: fields between any number of blanks, comments, either line end.
+"""Read TREC judgments (qrels) and runs: fields between any number of spaces, comments, either line end.
 
 A clean file is parsed by numpy or scanned by Polars; anything else goes through a slower reader that knows the number
 of every line.
@@ -41,7 +41,7 @@ _SLICE = 1 << 20  # characters that are split into fields at a time
 
 
 def judge_of(source: Input) -> str:
-    """Name the language models that made the judgments, where comments do; files may have been put together."""
+    """The language models that made the judgments, if comments name them; there may be several in joined files."""
     if JUDGE_LINE.strip().encode() not in source.data:
         return ""
     lines = [line.strip() for line in source.text.split("\n") if line.startswith(JUDGE_LINE.strip())]
@@ -55,7 +55,7 @@ class RunPieces(Pieces):
     source: Input
 
     def whole(self) -> pl.DataFrame:
-        """Read all rows, naming the line of whatever is wrong."""
+        """Read all rows; an error names its line."""
         return read_trec(self.source, RUN)
 
     def loaders(self) -> Iterable[Callable[[], Rows]]:
@@ -149,7 +149,7 @@ def _check_sizes(source: Input, layout: Layout, lines: pl.DataFrame) -> None:
 
 
 def _foreign_blank(text: str) -> str:
-    """Name a sign that looks like a blank but separates nothing; empty if there is none."""
+    """Name a character that looks like a space but is not a separator; empty if there is none."""
     from unicodedata import name
 
     sign = next((sign for sign in text if sign.isspace() and sign not in BLANKS), None)
@@ -163,9 +163,9 @@ def _foreign_blank(text: str) -> str:
 
 
 def _check_ranks(source: Input, lines: pl.DataFrame, fields: int) -> None:
-    """Refuse a longer line without a number for a rank: a blank inside an id shifts all fields after it.
+    """Refuse a longer line whose rank is not a number: a space inside an id shifts all fields after it.
 
-    Otherwise nobody looks at ranks, as in trec_eval.
+    Otherwise ranks are ignored, as in trec_eval.
     """
     shifted = pl.col("rank").cast(pl.Float64, strict=False).is_null()
     wrong = lines.filter((pl.col("parts").list.len() > fields) & shifted)
@@ -179,7 +179,7 @@ def _check_ranks(source: Input, lines: pl.DataFrame, fields: int) -> None:
 
 
 def _refuse_other_kind(source: Input, layout: Layout, parts: pl.Series) -> None:
-    """Tell judgments from a run by their first line: the two arguments are easily swapped."""
+    """Refuse a run in place of judgments, or the reverse, by its first line: the arguments are easily swapped."""
     first = parts[0].to_list()
     looks_like_run = len(first) >= RUN.least and first[1].upper() == "Q0"
     if layout.number == "grade" and looks_like_run:

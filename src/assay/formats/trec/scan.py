@@ -1,6 +1,6 @@
 """What a line of a TREC file is, and scanning clean ones with Polars: one separator, every field in its place.
 
-Fields end where they end for trec_eval: at what C calls a blank. Any other sign, a no-break space or a full-width blank
+Fields end where they end for trec_eval: at what C calls white space. Any other, a no-break space or a full-width space
 as well, belongs to a field.
 """
 
@@ -49,7 +49,7 @@ def fields_of(line: str) -> list[str]:
 
 
 def uneven(data: bytes, separator: str) -> bool:
-    """Two separators side by side, or other blanks: a field is missing, or they are used freely; a scan would err.
+    """Return whether separators repeat or vary, so that a field may be missing and a scan would go wrong.
 
     Bytes are compared in pairs, from the first and from the second on: a sixth of the time that a search takes.
     """

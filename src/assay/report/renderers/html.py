@@ -37,7 +37,7 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 
 def write(blocks: Sequence[Block], lang: Lang = "en", *, title: str = "", made: str = "", stamp: str = "") -> str:
-    """Write a page; blocks that stand in no section are one of their own."""
+    """Write a page; blocks outside sections form a section of their own."""
     loose = tuple(block for block in blocks if not isinstance(block, Section))
     stamped = (*loose, Verdict(stamp, "warn")) if stamp else loose
     sections = [block for block in blocks if isinstance(block, Section)]
@@ -82,13 +82,13 @@ def _hash(text: str) -> str:
 
 
 def data(value: object) -> str:
-    """Write values as JSON that cannot end the script element it stands in."""
+    """Write values as JSON that cannot end the script element around it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return "".join(_UNSAFE.get(char, char) for char in text) if any(c in text for c in _UNSAFE) else text
 
 
 def _block(block: Block, lang: Lang, markup: Any) -> dict[str, Any]:
-    """Say a block in plain values for the template."""
+    """Convert a block to plain values for the template."""
     made: dict[str, Any]
     match block:
         case Section() | Fold():
@@ -112,7 +112,7 @@ def _block(block: Block, lang: Lang, markup: Any) -> dict[str, Any]:
 
 
 def _blocks(blocks: Sequence[Block], lang: Lang, markup: Any) -> list[dict[str, Any]]:
-    """Render blocks; charts that follow each other stand side by side, blocks without content are left out."""
+    """Render blocks; consecutive charts are placed side by side, blocks without content are left out."""
     found: list[dict[str, Any]] = []
     for block in blocks:
         if isinstance(block, Lines) and not block.lines:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assay.report.blocks import Block, CaseOutcome
 
 _PACKAGE = "assay.gate"
-_TIME = "0.000"  # checks take no time worth telling, and a file should be the same each time
+_TIME = "0.000"  # checks take hardly any time, and a file should be the same each time
 _NO_XML = re.compile("[\ufffe\uffff]")
 
 

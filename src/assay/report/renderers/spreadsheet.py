@@ -17,7 +17,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", 
 
 
 def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", **_: str) -> str:
-    """Write the first table; a `stamp`, which nobody may overlook, is its last column."""
+    """Write the first table; a `stamp`, which must not be overlooked, is its last column."""
     first = next(block for block in simplify_all(blocks) if isinstance(block, Table))
     return table((first.add_stamp(stamp) if stamp else first).translate(lang))
 

@@ -36,7 +36,7 @@ def _block(block: Simple, lang: Lang, columns: int) -> str:
 
 
 def table(given: Table) -> str:
-    """Align columns with two blanks between them, under a rule; marks stand in a column of their own."""
+    """Align columns with two spaces between them, under a rule; marks have a column of their own."""
     body = [[plain(cell) for cell in row] for row in given.rows]
     marks = [max((width(clean(row[i].mark)) for row in body), default=0) for i in range(len(given.headers))]
     marked = [[_with_mark(cell, mark) for cell, mark in zip(row, marks, strict=True)] for row in body]

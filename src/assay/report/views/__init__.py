@@ -1,1 +1,1 @@
-"""What records look like: one module for each part of a result, from records to blocks. A view decides nothing."""
+"""Views: one module for each part of a result turns records into blocks. A view decides nothing."""

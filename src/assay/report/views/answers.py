@@ -143,7 +143,7 @@ def name_stage(stage: str) -> Said:
 
 
 def stages(found: Mapping[str, tuple[str, ...]]) -> list[Block]:
-    """How many samples stand at each stage, with examples and what to do."""
+    """How many samples are at each stage, with examples and what to do."""
     total = sum(map(len, found.values()))
     rows = tuple(
         (
@@ -186,7 +186,7 @@ def weakest(found: Sequence[WeakStatement]) -> list[Block]:
 
 
 def _id(name: str) -> str:
-    """An id of any length in a few columns: its beginning and its end tell it from others."""
+    """Shorten an id to a few columns, keeping its beginning and its end."""
     return name if len(name) <= _ID else f"{name[: _ID // 2]}...{name[-_ID // 2 :]}"
 
 
@@ -223,7 +223,7 @@ def _methods(found: AnswerDetails) -> list[str]:
 
 
 def _names(text: str) -> bool:
-    """Say whether a sentence about a method names it; those of earlier versions do not."""
+    """Return whether a sentence about a method names it; those of earlier versions do not."""
     return getattr(text, "key", "").startswith("agreement.")
 
 
@@ -249,7 +249,7 @@ def _view(one: JudgedSample, system: str) -> AnswerView:
 
 
 def spans(answer: str, statements: Sequence[Statement], contexts: Sequence[tuple[str, str]]) -> tuple[AnswerSpan, ...]:
-    """Cut the answer into its statements and what stands between them; nothing of it is lost."""
+    """Cut the answer into its statements and the text between them; nothing of it is lost."""
     parts: list[AnswerSpan] = []
     end = 0
     for one in sorted(statements, key=lambda one: (one.start, one.end)):

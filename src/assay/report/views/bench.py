@@ -24,7 +24,7 @@ REFERENCE_QPS = (("BGE-base", 50, 180, 10), ("BGE-v2-m3", 40, 150, 8), ("BGE-lar
 
 
 def line(found: Bench) -> Verdict:
-    """Say how fast the target is under its first load."""
+    """Describe how fast the target is under its first load."""
     if not found.loads or found.loads[0].latency_ms is None:
         return Verdict(say("bench.none", target=found.target), "bad")
     load, latency = found.loads[0], found.loads[0].latency_ms

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def line(found: Calibration) -> Verdict:
-    """Say how far the judge agrees with people."""
+    """Describe how far the judge agrees with people."""
     return Verdict(say("calibrate.line", judge=found.judge, how=found.stamp), "warn" if found.poor else "")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def line(found: InputCheck) -> Verdict:
-    """Say how many findings there are."""
+    """The number of findings in one sentence."""
     errors = any(one.error for one in found.findings)
     return Verdict(say("check.count", n=len(found.findings)) if found.findings else say("check.nothing"),
                    "bad" if errors else "warn" if found.findings else "good")  # fmt: skip

@@ -77,7 +77,7 @@ def _contrast(contrast: Contrast) -> tuple[str | Cell, ...]:
 
 
 def verdict(comparison: Comparison, contrast: Contrast) -> Said:
-    """Say in one sentence what came out of one contrast."""
+    """Describe the outcome of one contrast in one sentence."""
     return say(
         f"compare.{contrast.finding}",
         system=contrast.system,
@@ -118,7 +118,7 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
 
 
 def _turned(comparison: Comparison, contrast: Contrast) -> Said:
-    """Say that a difference is not shown because of the correction, and for how many systems or tests that is."""
+    """Note that a difference is not shown because of the correction, and for how many systems or tests."""
     key = "compare.turned_all" if comparison.rules.family == "all" else "compare.turned"
     return say(key, n=comparison.tests, p=pvalue(contrast.pvalue), adjusted=pvalue(contrast.adjusted))
 

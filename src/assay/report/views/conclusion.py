@@ -1,4 +1,4 @@
-"""What is said about the best of several: the same sentences on a terminal, on a page and in its headline."""
+"""Sentences about the best of several systems, the same on a terminal, on a page and in its headline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = 4  # names of systems in a sentence
 
 
 def line(found: Conclusion) -> Verdict:
-    """All that is shown about the best one, in one breath."""
+    """All that is shown about the best one, in one line."""
     said = [sentence(found), against_baseline(found), on_holdout(found)]
     first, *more = [one for one in said if one is not None]
     for one in more:
@@ -26,7 +26,7 @@ def line(found: Conclusion) -> Verdict:
 
 
 def sentence(found: Conclusion) -> Said:
-    """Say who is best, and whether that is shown."""
+    """Name the best one, and whether that is shown."""
     end = "low" if found.lower else "high"
     key = found.state if found.state in {"nothing", "alone", "equal", "tie", "shown"} else f"{found.state}_{end}"
     if found.state == "not_shown" and not set(found.second) & set(found.rivals):

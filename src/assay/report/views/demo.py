@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def about(place: Bundle) -> list[Block]:
-    """Say what the collection is."""
+    """Describe the collection."""
     return [Lines((say("demo.about", documents=place.documents, queries=place.queries), say("demo.made_for")))]
 
 

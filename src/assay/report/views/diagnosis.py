@@ -34,7 +34,7 @@ def goal(target: Target, value: float | None) -> str:
 
 
 def line(found: Diagnosis) -> Verdict:
-    """Say how many targets are reached."""
+    """The number of targets reached, in one sentence."""
     known = found.targets_with_value
     if not known:
         return Verdict(say("diagnose.no_targets", protocol=found.protocol.name))
@@ -69,7 +69,7 @@ def _definitions(found: Diagnosis) -> list[Block]:
 
 
 def targets(found: Sequence[Diagnosis]) -> list[Block]:
-    """Hold systems against the targets of their protocol, with advice where one is missed."""
+    """Compare systems with the targets of their protocol, with advice where one is missed."""
     known = [(one, check) for one in found for check in one.targets]
     if not known:
         none = [one for one in found if not one.answers]
@@ -104,7 +104,7 @@ def _check(check: TargetCheck) -> tuple[str | Cell, ...]:
 
 
 def stages(found: Diagnosis) -> list[Block]:
-    """Say how far the relevant documents of the queries got."""
+    """Show the stages that the queries' relevant documents reached."""
     if not found.stages:
         return []
     total = sum(len(queries) for queries in found.stages.values())

@@ -185,7 +185,7 @@ def _index_figures(trace: IndexTrace) -> tuple[str, str, str]:
 
 
 def reference_figures(found: Findings) -> Table | None:
-    """Figures that somebody published, as the experiment file has them; never mixed with what was measured."""
+    """Published figures from the experiment file, never mixed with what was measured."""
     if found.reference is None or not found.reference.figures:
         return None
     rows = found.reference.figures
@@ -221,7 +221,7 @@ def _figure(label: str, done: Sequence[Row], methods: list[str]) -> tuple[str | 
 
 
 def methods_of(found: Findings, label: str) -> list[str]:
-    """Who judged the answers behind a measure, over all combinations; nobody for other measures."""
+    """The methods that judged the answers behind a measure, over all combinations; none for other measures."""
     values = [row.quality[label].method for row in found.combinations if label in row.quality]
     return list(dict.fromkeys(method for method in values if method))
 
@@ -234,7 +234,7 @@ def title_of(label: str, methods: list[str]) -> str:
 
 
 def sentences(found: Findings) -> list[Said]:
-    """Say what the table shows."""
+    """Describe in sentences what the table shows."""
     said = [basis(found), *(definitions(found.scores[0]) if found.scores else [])]
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
@@ -243,7 +243,7 @@ def sentences(found: Findings) -> list[Said]:
 
 
 def basis(found: Findings) -> Said:
-    """Say on how many queries and by which rules the numbers stand, and what the marks mean."""
+    """Describe the queries and rules behind the numbers, and what the marks mean."""
     first = found.scores[0] if found.scores else None
     n, protocol = (0, "") if first is None else (first.judged, str(first.protocol))
     if len(found.done) < 2:  # noqa: PLR2004

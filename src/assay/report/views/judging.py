@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def line(found: Judging) -> Verdict:
-    """Say what became of the pairs."""
+    """Describe the outcome of the pairs."""
     return Verdict(summary(found)[0], "" if found.complete else "warn")
 
 
@@ -33,7 +33,7 @@ def table(found: Judging) -> list[Block]:
 
 
 def summary(found: Judging, *, resumable: bool = True) -> list[Said]:
-    """Say what became of the pairs and what they took; where answers are kept, how to go on."""
+    """Describe the outcome of the pairs and their cost; where answers are cached, how to continue."""
     failures = found.failures
     listed = [say("call.count", reason=word("call", name), n=count) for name, count in failures.items()]
     failed = sum(failures.values())
@@ -49,7 +49,7 @@ def summary(found: Judging, *, resumable: bool = True) -> list[Said]:
 
 
 def money(now: Bill | Progress) -> Said:
-    """Say what was spent."""
+    """Describe what was spent."""
     if now.unpriced:
         spent = say("judge.money_unknown")
     elif now.possible_cost:

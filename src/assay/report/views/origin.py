@@ -29,7 +29,7 @@ def checks(found: ReportData) -> list[Block]:
 
 
 def _counts(group: Group) -> Table:
-    """How many queries stand behind the primary measure of each system."""
+    """How many queries are behind the primary measure of each system."""
     names = ("queries", "missing", "undefined", "unjudged", "tied", "short", "unjudged_share")
     rows = tuple((scores.name, *_count(scores, group.primary)) for scores in group.systems)
     headers = (say("column.system"), *(say(f"count.{name}") for name in names))

@@ -131,7 +131,7 @@ def _number_or_none(value: float | None) -> float | None:
 def _lists(
     found: ReportData, group: Group | None, queries: Sequence[str]
 ) -> tuple[dict[str, tuple[tuple[Entry, ...], ...]], int]:
-    """Ranked lists of all systems, as deep as a file of bearable size allows."""
+    """Ranked lists of all systems, as deep as a reasonable file size allows."""
     judgments = found.evidence.judgments
     if group is None or judgments is None or not any(group.lists.values()):
         return {}, 0

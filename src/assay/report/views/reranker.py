@@ -28,7 +28,7 @@ def page(found: RerankerEvaluation, place: int = 0) -> list[Block]:
 
 
 def timing(found: RerankerEvaluation) -> list[Block]:
-    """Latency, tokens, money and failed calls: what no comparison tells."""
+    """Latency, tokens, money and failed calls, which a comparison does not show."""
     return [Lines(tuple(_latency(found)))]
 
 

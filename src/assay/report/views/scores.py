@@ -56,13 +56,13 @@ def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
 
 
 def stamp(systems: Sequence[Scores]) -> str:
-    """Say so where a language model made the grades and nobody compared them with people's."""
+    """Return a warning if a language model gave the grades and they were never compared with people's."""
     judge = next((scores.judge for scores in systems if scores.uncalibrated), None)
     return "" if judge is None else say("doubt.uncalibrated", judge=judge)
 
 
 def sentences(systems: Sequence[Scores]) -> list[str]:
-    """Say what stands behind the numbers and what a careful reader should know."""
+    """Describe what is behind the numbers and what a careful reader should know."""
     first = systems[0]
     lines: list[str] = [say("doubt.judged", n=first.judged, protocol=str(first.protocol))]
     lines += definitions(first)
@@ -102,7 +102,7 @@ def line(found: Scores) -> Verdict:
 
 
 def table(*systems: Scores) -> list[Block]:
-    """The means of one system, or of several side by side, and what stands behind them."""
+    """The means of one system, or of several side by side, and what is behind them."""
     from assay.report.blocks import Lines
 
     return [means(systems), Lines(tuple(sentences(systems)))]

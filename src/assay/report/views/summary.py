@@ -21,7 +21,7 @@ _OPEN = 40  # rows of targets that are shown without a click
 def headline(group: Group) -> list[Verdict]:
     """Say what came out of a group of systems, and how many targets the best of them reaches.
 
-    Of the systems of an experiment, the experiment itself is told.
+    For the systems of an experiment, the line is about the experiment itself.
     """
     best = group.systems[0].name
     if group.comparison is not None:
@@ -57,7 +57,7 @@ def about(group: Group) -> list[Block]:
 
 
 def targets(group: Group, *, alone: bool) -> list[Block]:
-    """Hold every system of a group against the targets of its protocol."""
+    """Compare every system of a group with the targets of its protocol."""
     known = [one for one in group.diagnoses if one.targets_with_value]
     if not known:
         none = say("diagnose.no_targets", protocol=group.systems[0].protocol.name)

@@ -23,7 +23,7 @@ _OPEN = 4  # systems whose advice is shown without a click
 
 
 def line(found: Sweep) -> Verdict:
-    """Say which k the first system should have."""
+    """Recommend a k for the first system."""
     return Verdict(choice_lines(found, found.choices[0])[0]) if found.choices else Verdict(say("sweep.none"))
 
 
@@ -53,7 +53,7 @@ def page(found: Sweep, place: int = 0) -> list[Block]:
 
 
 def behind(found: Sweep, protocol: str = "") -> Lines:
-    """What the means stand on, and what their labels mean."""
+    """What the means are based on, and what their labels mean."""
     first = found.scores[0] if found.scores else None
     rules = protocol or ("" if first is None else str(first.protocol))
     said = say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=rules)
@@ -87,7 +87,7 @@ def _point(point: Interval) -> Said:
 
 
 def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
-    """Say which k one system should have."""
+    """Recommend a k for one system."""
     system = choice.system
     edge = len(found.k) > 1 and choice.f1 == max(found.k)
     lines = [say("sweep.f1_edge" if edge else "sweep.f1", system=system, k=choice.f1, shown=_shown(choice))]

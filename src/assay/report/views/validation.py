@@ -26,7 +26,7 @@ def line(found: Validation) -> Verdict:
 
 
 def table(found: Validation) -> list[Block]:
-    """Agreement of each score with people, then what stands behind it."""
+    """Agreement of each score with people, then what is behind it."""
     title = say("validate.title", name=found.name, compared=found.compared, rows=found.rows, groups=found.groups)
     blocks: list[Block] = [Heading(title), _table(found)]
     if any(score.difference for score in found.scores):
