@@ -122,7 +122,7 @@ def test_a_command_comes_after_two_dashes(call):
         (("bench_targets:nothing", "--header", "A=b"), "can only be sent to an address"), (("http://127.0.0.1:9/", "--key-env", "NO_SUCH_VARIABLE_HERE"), "NO_SUCH_VARIABLE_HERE is not set"),
         (("http://127.0.0.1:9/", "--header-env", "X"), "expected NAME=VARIABLE"), (("http://127.0.0.1:9/",), "no connection"), (("http://[::1",), "cannot be read"),
         (("bench_targets:nothing", "-o", "x.docx"), "cannot tell the format"), (("bench_targets:late", "-o", "no/where.json"), "there is no such folder"),
-        (("bench_targets:late", "--alpha", "2"), "confidence_level must lie between 0 and 1"), (("bench_targets:late", "--seconds", "nan"), "seconds must be above 0"), (("bench_targets:search", "--queries", "none.jsonl"), "no such file"),
+        (("bench_targets:late", "--alpha", "2"), "confidence_level must lie between 0 and 1"), (("bench_targets:late", "--seconds", "nan"), "'nan' is not a number"), (("bench_targets:search", "--queries", "none.jsonl"), "no such file"),
         (("--timeout", "0.2", "--warmup", "0", "--runs", "2", "--", "sleep", "20"), "no call succeeded: timeout 2"),
     ],
 )  # fmt: skip

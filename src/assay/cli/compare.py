@@ -99,6 +99,7 @@ def command(
 
     systems, job = _systems(first, others, measures, rules, weights)
     if planned.asked:
+        options.refuse("report", "all_pairs", "labels", "brief", because="cli.no_effect_with_plan")
         _print_plan(planned, systems, list(measures) or None, baseline=baseline, rules=tests.rules(), out=out)
         return
     if systems is None:

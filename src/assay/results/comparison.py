@@ -54,7 +54,7 @@ class Rules:
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004
             raise UsageError(say("alpha = {alpha:g}: expected a number between 0 and 0.5", alpha=self.alpha))
-        if self.smallest_effect <= 0:
+        if not self.smallest_effect > 0:
             raise UsageError(
                 say(
                     "smallest effect {smallest:g}: expected a number above 0",

@@ -39,7 +39,6 @@ TEXTS = {
     "experiment.indexes": "Indexes",
     "experiment.work": "Stage work done: {done}; found in the cache: {reused}.",
     "experiment.indexing": "building the index ({method})",
-    "experiment.progress": "{what}: {done:,}/{total:,}",
     "experiment.damaged": "Damaged entries of the cache were found and done again: {counts}.",
     "rerank.latency": "Latency of {n} queries with {candidates:g} candidates on average: P50 {p50:.1f} ms, P95 {p95:.1f} ms, P99 {p99:.1f} ms.",
     "rerank.tail": "{n} queries are too few for P99: it is nearly the slowest of them.",

@@ -91,7 +91,6 @@ TEXTS = {
     "axis.per_day": "queries a day",
     "axis.net": "net a day, {currency}",
     "axis.p95": "P95 latency, ms",
-    "axis.count": "queries",
     "scatter.both_zero": "0 with both",
     "scatter.rescued": "0 with {baseline}, more with {system}",
     "scatter.lost": "0 with {system}, more with {baseline}",

@@ -42,7 +42,6 @@ TEXTS = {
     "bench.alike": "Calls resemble the ones before them, so they are not independent: the intervals are too narrow.",
     "bench.most": "Stopped after {n:,} calls, the most that are kept.",
     "bench.interrupted": "Interrupted: this is what was measured until then.",
-    "bench.nothing": "no call succeeded",
     "column.drain": "drain s",
     "column.keeps_up": "keeps up",
     "column.tokens_per_second": "tokens/s",

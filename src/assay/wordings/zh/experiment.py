@@ -39,7 +39,6 @@ TEXTS = {
     "experiment.indexes": "索引",
     "experiment.work": "本次计算的阶段：{done}；取自缓存：{reused}。",
     "experiment.indexing": "正在构建索引（{method}）",
-    "experiment.progress": "{what}：{done:,}/{total:,}",
     "experiment.damaged": "发现缓存中有损坏的条目，已重新计算：{counts}。",
     "rerank.latency": "{n} 个查询、平均 {candidates:g} 个候选的延迟：P50 {p50:.1f} 毫秒，P95 {p95:.1f} 毫秒，P99 {p99:.1f} 毫秒。",
     "rerank.tail": "{n} 个查询不足以估计 P99：它几乎就是最慢的一次。",

@@ -91,7 +91,6 @@ TEXTS = {
     "axis.per_day": "每日查询数",
     "axis.net": "每日净收益，{currency}",
     "axis.p95": "P95 延迟，毫秒",
-    "axis.count": "查询数",
     "scatter.both_zero": "两者均为 0",
     "scatter.rescued": "{baseline} 为 0，{system} 大于 0",
     "scatter.lost": "{system} 为 0，{baseline} 大于 0",

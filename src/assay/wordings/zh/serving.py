@@ -42,7 +42,6 @@ TEXTS = {
     "bench.alike": "相邻调用的延迟相关，并不独立：置信区间偏窄。",
     "bench.most": "达到可保存的上限 {n:,} 次调用，已停止。",
     "bench.interrupted": "已中断：以下为中断前的测量结果。",
-    "bench.nothing": "没有成功的调用",
     "column.drain": "收尾（秒）",
     "column.keeps_up": "跟得上",
     "column.tokens_per_second": "token/秒",
