@@ -310,7 +310,7 @@ def test_json_and_markdown_say_the_same(files):
     text = run_assay(
         "gate", "new.json", "--rules", "gate.toml", "--format", "markdown", "--lang", "zh", cwd=files
     ).stdout
-    assert text.startswith("## new 的质量门：通过")
+    assert text.startswith("## new 的质量门禁：通过")
     assert "| reciprocal_rank >= 0.7 | 通过 |" in text
 
 

@@ -18,13 +18,14 @@ from assay.results.gate import Outcome, RuleCheck
 from assay.stats.guarded import detectable_drop, guarded_interval
 from assay.stats.inputs import paired_differences
 from assay.stats.moments import NO_SPREAD, moments
-from assay.stats.power import sample_size
+from assay.stats.power import design, sample_size
 
 if TYPE_CHECKING:
     from assay.analysis.gate_baselines import FoundBaseline
     from assay.data.scores import Column, Scores
     from assay.data.segments import Floats
     from assay.stats.intervals import Interval
+    from assay.stats.power import Design
 
 _DIGITS = 2  # of a number of queries that is needed
 
@@ -117,6 +118,7 @@ class _Change:
     values: Floats
     interval: Interval
     effective_n: float
+    clusters: int | None
     detectable: float | None
     needed: int | None
 
@@ -161,8 +163,9 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
     reach = data.columns[0].reach(data.values[:, 0].ravel())
     alpha = rule.alpha / rule.among
-    of = moments(change, data.weights)
-    interval = guarded_interval(change, reach, weights=data.weights, confidence_level=1 - 2 * alpha)
+    units: dict[str, Any] = {"weights": data.weights, "clusters": data.clusters}
+    of = moments(change, **units)
+    interval = guarded_interval(change, reach, confidence_level=1 - 2 * alpha, **units)
     if interval.estimate is None:
         raise UsageError(
             say(
@@ -173,14 +176,15 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
             )
         )
     drop = detectable_drop(interval, of)
-    return _Change(change, interval, of.effective_n, drop, _needed(rule, of.deviation, alpha))
+    return _Change(change, interval, of.effective_n, of.clusters, drop, _needed(rule, design(change, **units), alpha))
 
 
-def _needed(rule: NotWorse, deviation: float | None, alpha: float) -> int | None:
+def _needed(rule: NotWorse, of: Design, alpha: float) -> int | None:
     """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
-    if not deviation or not rule.tolerated:
+    if not of.deviation or not rule.tolerated:
         return None
-    found = sample_size(rule.tolerated, deviation, alpha=alpha, alternative="greater").n
+    told: dict[str, Any] = {"alpha": alpha, "alternative": "greater", "design_effect": of.design_effect}
+    found = sample_size(rule.tolerated, of.deviation, **told).n
     return None if found is None else int(found)
 
 
@@ -194,7 +198,7 @@ def _decide(found: _Change, rule: NotWorse) -> tuple[Outcome, str]:
     if interval.high < 0 and interval.estimate <= -rule.tolerated:
         return "failed", "drop"
     if too_few(found.effective_n):
-        return "inconclusive", "few"
+        return "inconclusive", "few" if found.clusters is None else "few_clusters"
     if interval.low > -_ruled_out(found, rule):
         return "passed", "no_drop" if rule.margin is None else "not_worse"
     return "inconclusive", "small_drop" if interval.high < 0 else "open" if rule.margin is None else "unclear"
@@ -214,7 +218,14 @@ def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -
     if interval.low is not None:
         head = say("gate.differs_by", head=head, interval=_shown(interval, "+", rule.among))
     better = int((found.values > 0).sum())
-    return say(f"gate.because_{reason}", head=head, drop=_ruled_out(found, rule), better=better, **told)
+    return say(
+        f"gate.because_{reason}",
+        head=head,
+        drop=_ruled_out(found, rule),
+        better=better,
+        clusters=found.clusters,
+        **told,
+    )
 
 
 def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:

@@ -33,6 +33,7 @@ TEXTS = {
     "gate.because_unclear": "{head}: whether it is worse by {margin:g} is not clear",
     "gate.because_small_drop": "{head}: a drop is shown, but whether it exceeds the {margin:g} that is tolerated is not clear",
     "gate.because_few": "{head}: {n:,} queries are too few to say if it is worse (it takes at least 10)",
+    "gate.because_few_clusters": "{head}: {clusters:,} {clusters:cluster|clusters} of queries are too few to say if it is worse (it takes at least 10)",
     "gate.because_alone": "{head}: too few queries to say if it is worse",
     "gate.because_alike": "{head}: every query changed by the same amount, which does not show how others would change",
     "gate.catches": "{measure} against {baseline}: {n:,} queries catch a drop of {drop:.3f} with 80 % probability",

@@ -33,6 +33,7 @@ TEXTS = {
     "gate.because_unclear": "{head}：是否变差 {margin:g} 无法判定",
     "gate.because_small_drop": "{head}：下降得到证实，但是否超过可容忍的 {margin:g} 无法判定",
     "gate.because_few": "{head}：{n:,} 个查询太少，无法判定是否变差（至少需要 10 个）",
+    "gate.because_few_clusters": "{head}：{clusters:,} 个查询聚类太少，无法判定是否变差（至少需要 10 个）",
     "gate.because_alone": "{head}：查询太少，无法判定是否变差",
     "gate.because_alike": "{head}：每个查询的变化都相同，无法推断其他查询会如何变化",
     "gate.catches": "{measure} 与 {baseline} 相比：{n:,} 个查询有 80% 的概率发现 {drop:.3f} 的下降",
