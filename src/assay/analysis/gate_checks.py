@@ -17,7 +17,7 @@ from assay.messages import Said, ends, say, word
 from assay.results.gate import Outcome, RuleCheck
 from assay.stats.guarded import detectable_drop, guarded_interval
 from assay.stats.inputs import paired_differences
-from assay.stats.moments import NO_SPREAD, moments
+from assay.stats.moments import NO_SPREAD, Moments, moments
 from assay.stats.power import design, sample_size
 
 if TYPE_CHECKING:
@@ -176,32 +176,58 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
             )
         )
     drop = detectable_drop(interval, of)
-    return _Change(change, interval, of.effective_n, of.clusters, drop, _needed(rule, design(change, **units), alpha))
+    needed = _needed(rule, design(change, **units), alpha, reach, of)
+    return _Change(change, interval, of.effective_n, of.clusters, drop, needed)
 
 
-def _needed(rule: NotWorse, of: Design, alpha: float) -> int | None:
+def _needed(rule: NotWorse, plan: Design, alpha: float, reach: float | None, of: Moments) -> int | None:
     """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
-    if not of.deviation or not rule.tolerated:
+    if not rule.tolerated or not of.effective_n:
         return None
-    told: dict[str, Any] = {"alpha": alpha, "alternative": "greater", "design_effect": of.design_effect}
-    found = sample_size(rule.tolerated, of.deviation, **told).n
-    return None if found is None else int(found)
+    least = _least(rule.tolerated, alpha, reach, varied=bool(plan.deviation))
+    least = None if least is None else math.ceil(least * of.n / of.effective_n)
+    if not plan.deviation:
+        return least
+    told: dict[str, Any] = {"alpha": alpha, "alternative": "greater", "design_effect": plan.design_effect}
+    found = sample_size(rule.tolerated, plan.deviation, **told).n
+    return None if found is None else max(int(found), least or 0)
+
+
+def _least(margin: float, alpha: float, reach: float | None, *, varied: bool) -> float | None:
+    """How many queries without a loss bound it by the margin, at the risk of `guarded_interval`; None if unknown."""
+    if reach is None or margin >= reach:
+        return None
+    return math.log(min(2 * alpha, 0.5) if varied else alpha) / math.log1p(-margin / reach)
 
 
 def _decide(found: _Change, rule: NotWorse) -> tuple[Outcome, str]:
     """The outcome, and the reason for it by its key."""
     interval, known = found.interval, found.values[~np.isnan(found.values)]
     if not (known < 0).any():
-        return "passed", "none_worse" if known.any() else "unchanged"
+        return _decide_without_losses(found, rule, "none_worse" if known.any() else "unchanged")
     if interval.low is None or interval.high is None or interval.estimate is None:
         return "inconclusive", "alike" if interval.reason == NO_SPREAD else "alone"
     if interval.high < 0 and interval.estimate <= -rule.tolerated:
         return "failed", "drop"
     if too_few(found.effective_n):
-        return "inconclusive", "few" if found.clusters is None else "few_clusters"
+        return "inconclusive", _few(found)
     if interval.low > -_ruled_out(found, rule):
         return "passed", "no_drop" if rule.margin is None else "not_worse"
     return "inconclusive", "small_drop" if interval.high < 0 else "open" if rule.margin is None else "unclear"
+
+
+def _decide_without_losses(found: _Change, rule: NotWorse, reason: str) -> tuple[Outcome, str]:
+    """Pass where no query is worse; against a margin, only if so many would have shown a loss of that size."""
+    low = found.interval.low
+    if too_few(found.effective_n):
+        return "inconclusive", _few(found)
+    if rule.margin is not None and (low is None or low <= -rule.margin):
+        return "inconclusive", f"{reason}_open"
+    return "passed", reason if low is None or low >= 0 else f"{reason}_seen"
+
+
+def _few(found: _Change) -> str:
+    return "few" if found.clusters is None else "few_clusters"
 
 
 def _ruled_out(found: _Change, rule: NotWorse) -> float:
@@ -212,35 +238,24 @@ def _ruled_out(found: _Change, rule: NotWorse) -> float:
 def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -> str:
     interval = found.interval
     told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": interval.n, "margin": rule.tolerated}
-    if reason == "unchanged":
-        return say("gate.unchanged", **told)
+    told |= {"unseen": -(interval.low or 0.0), "better": int((found.values > 0).sum()), "clusters": found.clusters}
+    if reason.startswith("unchanged"):
+        return say(f"gate.{reason}", **told)
     head = say("gate.differs", difference=interval.estimate, **told)
     if interval.low is not None:
         head = say("gate.differs_by", head=head, interval=_shown(interval, "+", rule.among))
-    better = int((found.values > 0).sum())
-    return say(
-        f"gate.because_{reason}",
-        head=head,
-        drop=_ruled_out(found, rule),
-        better=better,
-        clusters=found.clusters,
-        **told,
-    )
+    return say(f"gate.because_{reason}", head=head, drop=_ruled_out(found, rule), **told)
 
 
 def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
-    """Say which drop so many queries catch, and how many the margin needs; nothing where no spread tells."""
+    """Say which drop so many queries catch, and how many the margin needs; nothing where neither is known."""
+    n, short = found.interval.n, found.needed is not None and found.needed > found.interval.n
+    told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": n}
+    if short:
+        told |= {"needed": _rounded(found.needed or 0), "margin": rule.tolerated}
     if found.detectable is None:
-        return ""
-    told: dict[str, Any] = {
-        "measure": rule.measure,
-        "baseline": base.title,
-        "n": found.interval.n,
-        "drop": found.detectable,
-    }
-    if found.needed is None or found.needed <= found.interval.n:
-        return say("gate.catches", **told)
-    return say("gate.catches_and_needs", needed=_rounded(found.needed), margin=rule.tolerated, **told)
+        return say("gate.needs", **told) if short else ""
+    return say("gate.catches_and_needs" if short else "gate.catches", drop=found.detectable, **told)
 
 
 def _rounded(n: int) -> int:
