@@ -71,6 +71,7 @@ TEXTS = {
     'take = {take!r:.40}: expected "newest", "best" or "best:5"': 'take = {take!r:.40}：应为 "newest"、"best" 或 "best:5"',
     "{key} has no effect on a rule with {kind}": "{key} 对含 {kind} 的规则不起作用",
     "slice {asked}: give the attributes of the queries (--queries FILE)": "分组 {asked}：请给出查询的属性（--queries FILE）",
+    "name a measure with -m: {system} has {measures}": "请用 -m 指定指标：{system} 有 {measures}",
     "attribute of queries": "查询属性",
     "value of {attribute}": "{attribute} 的值",
     "{attribute} has {n} values, too many for a rule each: name one, as in {attribute}={value}": "{attribute} 有 {n} 个值，无法逐个检查：请指定其中一个，例如 {attribute}={value}",
