@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import assay
 from assay.analysis.gate import gate
@@ -92,9 +93,59 @@ def test_a_drop_that_is_shown_but_estimated_below_the_margin_fails_nothing():
     assert "a drop is shown, but whether it exceeds the 0.11 that is tolerated is not clear" in check.message
 
 
-def test_equal_values_are_not_worse_even_without_a_margin():
-    base = system([1, 0, 1], "old")
-    assert outcome(system([1, 0, 1]), NotWorse("reciprocal_rank", base, 0.0)) == "passed"
+def test_equal_values_pass_without_a_margin_and_say_what_they_could_not_see():
+    """Of 100 queries none differs with probability (1 - d)^100, which is .05 for d = .0295."""
+    (check,) = gate(system([1, 0] * 50), [NotWorse("reciprocal_rank", system([1, 0] * 50, "old"))]).checks
+    assert check.outcome == "passed"
+    assert check.message.endswith(
+        "no query differs from old; among 100 queries a true drop of up to 0.030 can go unseen"
+    )
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(12, "inconclusive"), (100, "inconclusive"), (298, "inconclusive"), (299, "passed")]
+)
+def test_equal_values_rule_out_a_margin_only_where_there_are_enough(n, expected):
+    """0.99^n is below .05 from n = 299 on."""
+    (check,) = gate(system([1] * n), [NotWorse("reciprocal_rank", system([1] * n, "old"), 0.01)]).checks
+    assert (check.outcome, check.needed) == (expected, 299)
+    told = "reciprocal_rank against old: a margin of 0.01 needs about 300 queries" if n < 299 else ""
+    assert check.power == told
+
+
+@pytest.mark.parametrize("n", [12, 100, 298, 299, 449, 500, 1000])
+def test_a_true_drop_of_the_margin_seldom_passes(n):
+    """Each query of a hit rate is lost with probability .01: the chance of each number of losses is known."""
+    losses = range(int(scipy.stats.binom(n, 0.01).isf(1e-6)) + 1)
+    passing = [
+        k
+        for k in losses
+        if outcome(system([0] * k + [1] * (n - k)), NotWorse("reciprocal_rank", system([1] * n, "old"), 0.01))
+        == "passed"
+    ]
+    assert scipy.stats.binom(n, 0.01).pmf(passing).sum() <= 0.065
+
+
+@pytest.mark.parametrize("margin", [None, 0.01])
+def test_fewer_than_ten_queries_without_a_loss_decide_nothing(margin):
+    for n, gains in ((1, 0), (9, 0), (9, 9), (9, 3)):
+        base = system([0] * gains + [1] * (n - gains), "old")
+        (check,) = gate(system([1] * n), [NotWorse("reciprocal_rank", base, margin)]).checks
+        assert check.outcome == "inconclusive"
+        assert f"{n} {'query is' if n == 1 else 'queries are'} too few to say if it is worse" in check.message
+
+
+def test_a_margin_needs_no_fewer_queries_than_its_bounds():
+    """One of 100 queries gains a little: the spread asks for few queries, the bounds for log(.1)/log(.99) = 230."""
+    judged = {f"q{i}": {"a": 1} for i in range(100)}
+    new, old = (
+        assay.evaluate(judged, {q: {"a": 1.0, "b": 2.0 * (q in worse)} for q in judged}, ["ndcg@10"], name=name)
+        for name, worse in (("new", ()), ("old", ("q0",)))
+    )
+    (check,) = gate(new, [NotWorse("ndcg@10", old, 0.01)]).checks
+    assert check.needed == 230
+    assert check.outcome == "inconclusive"
+    assert "no query is worse, 1 of 100 is better, but a drop of 0.01 is not ruled out" in check.message
 
 
 def test_what_all_queries_lost_is_shown_by_five_of_them():
@@ -104,9 +155,12 @@ def test_what_all_queries_lost_is_shown_by_five_of_them():
 
 
 def test_a_gain_in_some_queries_and_a_loss_in_none_is_not_worse():
-    (check,) = gate(system([1, 1, 1]), [NotWorse("reciprocal_rank", system([1, 0, 0], "old"))]).checks
+    (check,) = gate(system([1] * 20), [NotWorse("reciprocal_rank", system([1] * 10 + [0] * 10, "old"))]).checks
     assert check.outcome == "passed"
-    assert check.message.endswith("no query is worse, 2 of 3 are better")
+    assert check.message.endswith("no query is worse, 10 of 20 are better")
+    (check,) = gate(system([1] * 20), [NotWorse("reciprocal_rank", system([1] * 19 + [0], "old"))]).checks
+    assert check.outcome == "passed"
+    assert "no query is worse, 1 of 20 is better; a true drop of up to 0." in check.message
 
 
 def test_where_lower_is_better_a_rise_is_worse():
@@ -223,6 +277,20 @@ def test_an_undecided_gate_fails_a_strict_test_only():
         assert_gate(new, not_worse_than=old, measures=["reciprocal_rank"], strict=True)
 
 
+def test_without_a_measure_it_is_the_one_that_the_baselines_have(tmp_path):
+    judged = {f"q{i:02}": {"a": 1} for i in range(20)}
+    run = {query: {"a": 1.0} for query in judged}
+    new, old, two = (
+        assay.evaluate(judged, run, measures, name=name)
+        for name, measures in (("new", ["map", "rr", "ndcg@10"]), ("old", ["ndcg@10"]), ("two", ["rr", "ndcg@10"]))
+    )
+    assay.write_result(old, tmp_path / "old.json")
+    for given in (old, tmp_path / "old.json", [old, two]):
+        assert {check.measure for check in gate(new, not_worse_than=given).checks} == {"ndcg@10"}
+    with pytest.raises(assay.UsageError, match=r"name a measure with -m: two has rr, ndcg@10"):
+        gate(new, not_worse_than=two)
+
+
 # The command ---------------------------------------------------------------------------------------------------------
 
 
@@ -310,7 +378,7 @@ def test_json_and_markdown_say_the_same(files):
     text = run_assay(
         "gate", "new.json", "--rules", "gate.toml", "--format", "markdown", "--lang", "zh", cwd=files
     ).stdout
-    assert text.startswith("## new 的质量门：通过")
+    assert text.startswith("## new 的质量门禁：通过")
     assert "| reciprocal_rank >= 0.7 | 通过 |" in text
 
 
@@ -421,10 +489,10 @@ def test_queries_missing_from_a_run_count_against_it_where_they_are_left_out():
 
 @pytest.mark.parametrize("few", ["new", "old"])
 def test_a_comparison_over_part_of_the_samples_fails(few):
-    new, old = judged(4 if few == "new" else 40), judged(4 if few == "old" else 40, name="old")
+    new, old = judged(10 if few == "new" else 40), judged(10 if few == "old" else 40, name="old")
     (check,) = gate(new, [NotWorse("faithfulness", old)]).checks
     assert check.outcome == "failed"
-    assert "over 4 of 40 samples" in check.message and ("old" in check.message) == (few == "old")
+    assert "over 10 of 40 samples" in check.message and ("old" in check.message) == (few == "old")
     assert outcome(new, NotWorse("faithfulness", old, min_coverage=0.1)) == "passed"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.comparable import labels_of
 from assay.analysis.diagnose import choose_measure
-from assay.analysis.gate_baselines import count_rivals, find_baselines
+from assay.analysis.gate_baselines import count_rivals, find_baselines, measure_in_common
 from assay.analysis.gate_checks import check_not_worse, check_threshold
 from assay.analysis.gate_numbers import check_number, find_subjects
 from assay.analysis.gate_rules import (
@@ -160,17 +160,21 @@ def _settle(subject: Subject, rules: Sequence[Rule | Targets]) -> Iterator[Rule]
             yield from _targets(subject, rule)
         elif isinstance(rule, NotWorse):
             assert subject.scores is not None
-            yield from (replace(rule, measure=one) for one in _measures(subject.scores, rule.measure))
+            yield from (replace(rule, measure=one) for one in _measures(subject.scores, rule))
         else:
             yield rule
 
 
-def _measures(scores: Scores, asked: str) -> list[str]:
-    """The measures that a rule asks for, as it calls them: the primary one, the one named, or all of a list."""
-    if not asked:
-        return [choose_measure(scores, None)]
-    labels = labels_of(scores, asked)
-    return [asked] if len(labels) == 1 else labels
+def _measures(scores: Scores, rule: NotWorse) -> list[str]:
+    """The measures that a rule asks for, as it calls them: the one named, all of a list, or the primary one.
+
+    Where the baselines lack the primary one, it is the only one that they have.
+    """
+    if not rule.measure:
+        primary = choose_measure(scores, None)
+        return [*(measure_in_common(rule.baseline, primary) or (primary,))]
+    labels = labels_of(scores, rule.measure)
+    return [rule.measure] if len(labels) == 1 else labels
 
 
 def _targets(subject: Subject, asked: Targets) -> list[Threshold]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.analysis.stored import read_system
+from assay.analysis.stored import read_system, read_systems
 from assay.analysis.warnings import find_score_warnings
 from assay.data.scores import Scores
-from assay.errors import UsageError
+from assay.errors import UnknownName, UsageError
 from assay.formats.detect import is_result_file
 from assay.formats.files import Input
 from assay.formats.results import load_result
-from assay.messages import say
+from assay.messages import say, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from assay.analysis.gate_rules import NotWorse, Place
     from assay.results.result import Result
 
-_LAST = 10  # results from which the best is taken, by default
+_SHOWN = 8  # measures of a baseline
+_LAST = 10  # results that the best is taken from, unless told
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,9 @@ class _Earlier(NamedTuple):
 def find_baselines(
     rule: NotWorse, scores: Scores, score: Callable[[str], Scores] | None = None, place: str | None = None
 ) -> list[FoundBaseline]:
-    """Find all baselines of a rule for one system; `place` is its own result file, which is not a baseline."""
-    given = rule.baseline
-    several = not isinstance(given, (Scores, str, os.PathLike))
-    listed: Sequence[Scores | Place] = given if several else [given]  # type: ignore[assignment,list-item]
-    return [_find(one, rule, scores, score, place, several=several and len(listed) > 1) for one in listed]
+    """Find all baselines of a rule for one system; `place` is the result file it is from, which is no baseline."""
+    listed = _listed(rule.baseline)
+    return [_find(one, rule, scores, score, place, several=len(listed) > 1) for one in listed]
 
 
 def count_rivals(found: Sequence[FoundBaseline], label: str) -> int:
@@ -64,6 +63,33 @@ def count_rivals(found: Sequence[FoundBaseline], label: str) -> int:
         if not any(np.array_equal(values, other, equal_nan=True) for other in distinct):
             distinct.append(values)
     return max(len(distinct), 1)
+
+
+def measure_in_common(given: Scores | Place | Sequence[Scores | Place], primary: str | None) -> tuple[str, ...]:
+    """The one measure that all baselines have, where they lack the primary one; nothing where they have that."""
+    held = [scores for one in _listed(given) for scores in _stored(one)]
+    if primary is None or all(_twin(one, primary) is not None for one in held):
+        return ()
+    means = [column.label for column in held[0].columns if column.is_mean]
+    shared = [label for label in means if all(_twin(one, label) is not None for one in held)]
+    if len(shared) == 1:
+        return (shared[0],)
+    lacking = next(one for one in held if _twin(one, primary) is None)
+    hint = say(
+        "name a measure with -m: {system} has {measures}", system=lacking.name, measures=some(lacking.labels, _SHOWN)
+    )
+    raise UnknownName(say("measure"), primary, lacking.labels, hint=hint)
+
+
+def _listed(given: Scores | Place | Sequence[Scores | Place]) -> Sequence[Scores | Place]:
+    return [given] if isinstance(given, (Scores, str, os.PathLike)) else given
+
+
+def _stored(one: Scores | Place) -> list[Scores]:
+    """The systems of a baseline that are known by now: not those of a folder or a run."""
+    if isinstance(one, Scores):
+        return [one]
+    return read_systems(one) if Path(one).is_file() and is_result_file(os.fspath(one)) else []
 
 
 def _twin(scores: Scores, label: str) -> str | None:

@@ -17,14 +17,15 @@ from assay.messages import Said, ends, say, word
 from assay.results.gate import Outcome, RuleCheck
 from assay.stats.guarded import detectable_drop, guarded_interval
 from assay.stats.inputs import paired_differences
-from assay.stats.moments import NO_SPREAD, moments
-from assay.stats.power import sample_size
+from assay.stats.moments import NO_SPREAD, Moments, moments
+from assay.stats.power import design, sample_size
 
 if TYPE_CHECKING:
     from assay.analysis.gate_baselines import FoundBaseline
     from assay.data.scores import Column, Scores
     from assay.data.segments import Floats
     from assay.stats.intervals import Interval
+    from assay.stats.power import Design
 
 _DIGITS = 2  # of a number of queries that is needed
 
@@ -117,6 +118,7 @@ class _Change:
     values: Floats
     interval: Interval
     effective_n: float
+    clusters: int | None
     detectable: float | None
     needed: int | None
 
@@ -161,8 +163,9 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
     change = paired_differences(data.values[:, 0, 1], data.values[:, 0, 0]) * data.columns[0].direction
     reach = data.columns[0].reach(data.values[:, 0].ravel())
     alpha = rule.alpha / rule.among
-    of = moments(change, data.weights)
-    interval = guarded_interval(change, reach, weights=data.weights, confidence_level=1 - 2 * alpha)
+    units: dict[str, Any] = {"weights": data.weights, "clusters": data.clusters}
+    of = moments(change, **units)
+    interval = guarded_interval(change, reach, confidence_level=1 - 2 * alpha, **units)
     if interval.estimate is None:
         raise UsageError(
             say(
@@ -173,31 +176,58 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
             )
         )
     drop = detectable_drop(interval, of)
-    return _Change(change, interval, of.effective_n, drop, _needed(rule, of.deviation, alpha))
+    needed = _needed(rule, design(change, **units), alpha, reach, of)
+    return _Change(change, interval, of.effective_n, of.clusters, drop, needed)
 
 
-def _needed(rule: NotWorse, deviation: float | None, alpha: float) -> int | None:
-    """The number of queries that show, with 80 % probability, that an equal system is not worse by the margin."""
-    if not deviation or not rule.tolerated:
+def _needed(rule: NotWorse, plan: Design, alpha: float, reach: float | None, of: Moments) -> int | None:
+    """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
+    if not rule.tolerated or not of.effective_n:
         return None
-    found = sample_size(rule.tolerated, deviation, alpha=alpha, alternative="greater").n
-    return None if found is None else int(found)
+    least = _least(rule.tolerated, alpha, reach, varied=bool(plan.deviation))
+    least = None if least is None else math.ceil(least * of.n / of.effective_n)
+    if not plan.deviation:
+        return least
+    told: dict[str, Any] = {"alpha": alpha, "alternative": "greater", "design_effect": plan.design_effect}
+    found = sample_size(rule.tolerated, plan.deviation, **told).n
+    return None if found is None else max(int(found), least or 0)
+
+
+def _least(margin: float, alpha: float, reach: float | None, *, varied: bool) -> float | None:
+    """How many queries without a loss bound it by the margin, at the risk of `guarded_interval`; None if unknown."""
+    if reach is None or margin >= reach:
+        return None
+    return math.log(min(2 * alpha, 0.5) if varied else alpha) / math.log1p(-margin / reach)
 
 
 def _decide(found: _Change, rule: NotWorse) -> tuple[Outcome, str]:
     """The outcome, and the reason for it by its key."""
     interval, known = found.interval, found.values[~np.isnan(found.values)]
     if not (known < 0).any():
-        return "passed", "none_worse" if known.any() else "unchanged"
+        return _decide_without_losses(found, rule, "none_worse" if known.any() else "unchanged")
     if interval.low is None or interval.high is None or interval.estimate is None:
         return "inconclusive", "alike" if interval.reason == NO_SPREAD else "alone"
     if interval.high < 0 and interval.estimate <= -rule.tolerated:
         return "failed", "drop"
     if too_few(found.effective_n):
-        return "inconclusive", "few"
+        return "inconclusive", _few(found)
     if interval.low > -_ruled_out(found, rule):
         return "passed", "no_drop" if rule.margin is None else "not_worse"
     return "inconclusive", "small_drop" if interval.high < 0 else "open" if rule.margin is None else "unclear"
+
+
+def _decide_without_losses(found: _Change, rule: NotWorse, reason: str) -> tuple[Outcome, str]:
+    """Pass where no query is worse; against a margin, only if so many would have shown a loss of that size."""
+    low = found.interval.low
+    if too_few(found.effective_n):
+        return "inconclusive", _few(found)
+    if rule.margin is not None and (low is None or low <= -rule.margin):
+        return "inconclusive", f"{reason}_open"
+    return "passed", reason if low is None or low >= 0 else f"{reason}_seen"
+
+
+def _few(found: _Change) -> str:
+    return "few" if found.clusters is None else "few_clusters"
 
 
 def _ruled_out(found: _Change, rule: NotWorse) -> float:
@@ -208,28 +238,24 @@ def _ruled_out(found: _Change, rule: NotWorse) -> float:
 def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -> str:
     interval = found.interval
     told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": interval.n, "margin": rule.tolerated}
-    if reason == "unchanged":
-        return say("gate.unchanged", **told)
+    told |= {"unseen": -(interval.low or 0.0), "better": int((found.values > 0).sum()), "clusters": found.clusters}
+    if reason.startswith("unchanged"):
+        return say(f"gate.{reason}", **told)
     head = say("gate.differs", difference=interval.estimate, **told)
     if interval.low is not None:
         head = say("gate.differs_by", head=head, interval=_shown(interval, "+", rule.among))
-    better = int((found.values > 0).sum())
-    return say(f"gate.because_{reason}", head=head, drop=_ruled_out(found, rule), better=better, **told)
+    return say(f"gate.because_{reason}", head=head, drop=_ruled_out(found, rule), **told)
 
 
 def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
-    """Describe which drop these queries can detect and how many the margin needs; nothing if the spread is unknown."""
+    """Say which drop so many queries catch, and how many the margin needs; nothing where neither is known."""
+    n, short = found.interval.n, found.needed is not None and found.needed > found.interval.n
+    told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": n}
+    if short:
+        told |= {"needed": _rounded(found.needed or 0), "margin": rule.tolerated}
     if found.detectable is None:
-        return ""
-    told: dict[str, Any] = {
-        "measure": rule.measure,
-        "baseline": base.title,
-        "n": found.interval.n,
-        "drop": found.detectable,
-    }
-    if found.needed is None or found.needed <= found.interval.n:
-        return say("gate.catches", **told)
-    return say("gate.catches_and_needs", needed=_rounded(found.needed), margin=rule.tolerated, **told)
+        return say("gate.needs", **told) if short else ""
+    return say("gate.catches_and_needs" if short else "gate.catches", drop=found.detectable, **told)
 
 
 def _rounded(n: int) -> int:

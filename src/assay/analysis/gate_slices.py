@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -63,7 +64,8 @@ def _groups(queries: Queries, attribute: str, scores: Scores) -> dict[str, list[
 
 def restrict(scores: Scores, queries: frozenset[str]) -> Scores:
     """The same scores over some of the queries."""
-    rows = np.array([query in queries for query in scores.query_ids], dtype=bool)
+    kept = [query in queries for query in scores.query_ids]
+    rows = np.array(kept, dtype=bool)
     status = scores.status[rows]
     counts = {
         label: _count(scores.counts[label], scores.values[rows, place], status[:, place])
@@ -71,11 +73,12 @@ def restrict(scores: Scores, queries: frozenset[str]) -> Scores:
     }
     return replace(
         scores,
-        query_ids=[query for query, kept in zip(scores.query_ids, rows.tolist(), strict=True) if kept],
+        query_ids=list(compress(scores.query_ids, kept)),
         values=scores.values[rows],
         status=status,
         counts=counts,
         weights=None if scores.weights is None else scores.weights[rows],
+        clusters=None if scores.clusters is None else tuple(compress(scores.clusters, kept)),
     )
 
 

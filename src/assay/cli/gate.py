@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli import inputs, language, options, places
@@ -106,6 +107,7 @@ def command(*, judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleO
 def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptions) -> list[Gate]:
     """Decide for every system of result files, or of runs under judgments."""
     from assay.analysis.gate import gate_result
+    from assay.analysis.gate_baselines import measure_in_common
     from assay.analysis.gate_rules import measures_of_rules
     from assay.analysis.protocols import load_protocol
 
@@ -118,7 +120,8 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
         systems, score = inputs.results((judgments, *runs)), None
     else:
         targets_of = load_protocol(rules.protocol) if asked.targets else None
-        wanted = measures_of_rules(given, asked.measures, targets_of=targets_of)
+        measures = asked.measures or measure_in_common(asked.not_worse_than, load_protocol(rules.protocol).primary)
+        wanted = measures_of_rules(given, measures, targets_of=targets_of)
         job = inputs.prepare(judgments, runs, wanted or None, rules, brief=True)
         systems, score = job.scores(), partial(inputs.score_at, job)
     base, held = _baseline(systems, asked)
@@ -144,7 +147,8 @@ def _baseline(systems: list[Scores], asked: Asked) -> tuple[Sequence[Scores | st
         return [read_system(one, like=asked.baseline) for one in asked.not_worse_than], systems
     base = next((one for one in systems if one.name == asked.baseline), None)
     if base is None:
-        raise UnknownName(say("cli.system"), asked.baseline, [one.name for one in systems])
+        hint = say("cli.baseline_file", place=asked.baseline) if Path(asked.baseline).exists() else ""
+        raise UnknownName(say("cli.system"), asked.baseline, [one.name for one in systems], hint=hint)
     return [base, *asked.not_worse_than], [one for one in systems if one is not base]
 
 

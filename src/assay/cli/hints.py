@@ -46,12 +46,12 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("--output-format --out-format --as", "--format", "use --format json, csv, markdown, latex or table"),
     ("--out --outfile --out-file --output-file --save --save-to", "--output", "use -o FILE"),
     ("--html --page", "--report", "use --report FILE.html"),
+    ("--threshold --min --minimum --at-least --under", "--fail-under", "use --fail-under MEASURE=NUMBER"),
     (
         "--threshold --rel --relevance-level -l",
         "--min-relevance",
         "use --min-relevance GRADE for what counts as relevant",
     ),
-    ("--threshold --min --minimum --at-least --under", "--fail-under", "use --fail-under MEASURE=NUMBER"),
     ("--max --maximum --at-most --over", "--fail-over", "use --fail-over MEASURE=NUMBER"),
     (
         "--test --stat-test --ttest --t-test --wilcoxon --method",

@@ -9,7 +9,7 @@ both: that of `difference_interval` at its level, and the bounds at twice the ri
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.stats.bounded import bounded_pvalue, upper_bound
 from assay.stats.inputs import vector
@@ -25,33 +25,40 @@ _MOST_RISK = 0.5
 
 
 def guarded_interval(
-    differences: ArrayLike, reach: float | None, *, weights: ArrayLike | None = None, confidence_level: float = 0.9
+    differences: ArrayLike,
+    reach: float | None,
+    *,
+    weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.9,
 ) -> Interval:
     """Interval of a mean difference, none of which can be larger than `reach`; without one it is Student's.
 
-    Differences that do not vary have the interval that the bounds give at the level itself.
+    Differences that do not vary have the interval that the bounds give at the level itself. With clusters, both count
+    the means of the clusters.
     """
     x = vector(differences)
-    found = difference_interval(x, reach=reach, weights=weights, confidence_level=confidence_level)
+    units: dict[str, Any] = {"weights": weights, "clusters": clusters}
+    found = difference_interval(x, reach=reach, confidence_level=confidence_level, **units)
     if reach is None or not (found.low is not None or found.reason == NO_SPREAD):
         return found
     risk = (1 - confidence_level) / 2
     guard = risk if found.low is None else min(2 * risk, _MOST_RISK)
-    high = _reach(x, weights, found.high, reach, guard)
-    low = _reach(-x, weights, None if found.low is None else -found.low, reach, guard)
+    high = _reach(x, units, found.high, reach, guard)
+    low = _reach(-x, units, None if found.low is None else -found.low, reach, guard)
     method = "bounded" if found.low is None else f"{found.method}, bounded"
     return replace(found, low=-low, high=high, method=method, reason="")
 
 
-def _reach(x: Floats, weights: ArrayLike | None, end: float | None, upper: float, risk: float) -> float:
+def _reach(x: Floats, units: dict[str, Any], end: float | None, upper: float, risk: float) -> float:
     """The upper end, as it is given or as the bounds say, whichever is farther; never beyond what can be."""
     if end is not None and end >= upper:
         return upper
     if end is not None:
-        p = bounded_pvalue(x, end, upper=upper, weights=weights, beyond=risk)
+        p = bounded_pvalue(x, end, upper=upper, beyond=risk, **units)
         if p is not None and p <= risk:
             return end
-    found = upper_bound(x, upper=upper, alpha=risk, weights=weights)
+    found = upper_bound(x, upper=upper, alpha=risk, **units)
     return upper if found is None else found
 
 

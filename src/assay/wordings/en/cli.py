@@ -27,6 +27,7 @@ TEXTS = {
     "cli.column_failed": "failed",
     "cli.column_size": "MB",
     "cli.people": "people",
+    "cli.baseline_file": "{place} is a file: use --not-worse-than {place}; --baseline takes the name of a system",
     "cli.system": "system",
     # What is wrong with options and files
     "cli.result_alone": "{place} is a result file: compare, diagnose and gate read those, alone",

@@ -27,6 +27,7 @@ TEXTS = {
     "cli.column_failed": "失败",
     "cli.column_size": "MB",
     "cli.people": "人工",
+    "cli.baseline_file": "{place} 是文件：请使用 --not-worse-than {place}；--baseline 接受的是系统名称",
     "cli.system": "系统",
     # What is wrong with options and files
     "cli.result_alone": "{place} 是结果文件：请单独交给 compare、diagnose 或 gate",
