@@ -353,7 +353,7 @@ def _lists(
     given, single = protocol.ties == "given" or protocol.fold is not None, protocol.scores == "float32"
     return {
         query: [
-            _graded(one, complete=judgments.complete)
+            _grade_unjudged(one, complete=judgments.complete)
             for one in rank_list(judgments, query, found, given=given, single=single)
         ]
         for query, found in docs.items()
@@ -361,7 +361,7 @@ def _lists(
     }
 
 
-def _graded(document: RankedDocument, *, complete: bool) -> RankedDocument:
+def _grade_unjudged(document: RankedDocument, *, complete: bool) -> RankedDocument:
     """Grade unjudged documents 0 where judgments are complete."""
     return replace(document, grade=0.0) if complete and document.grade is None else document
 

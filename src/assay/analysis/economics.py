@@ -140,11 +140,11 @@ def price_methods(
     """Make methods from the known figures; throughput taken from a bench file is noted."""
     listed = list(given.items()) if isinstance(given, Mapping) else list(given)
     notes: list[Said] = []
-    found = [one if isinstance(one, PricedMethod) else _priced(*one, documents, notes) for one in listed]
+    found = [one if isinstance(one, PricedMethod) else _price_method(*one, documents, notes) for one in listed]
     return found, notes
 
 
-def _priced(
+def _price_method(
     name: str, known: Mapping[str, Any], documents: float, notes: list[Said]
 ) -> PricedMethod | PricedStages:  # fmt: skip
     """A method; one of several stages if it contains tables: [method.NAME.STAGE]."""

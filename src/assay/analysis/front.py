@@ -41,7 +41,7 @@ class FrontPoint:
 
 
 @dataclass(frozen=True)
-class Place:
+class FrontPlace:
     """Whether a combination is on the front, and whether noise makes it indistinguishable from another one there."""
 
     on_front: bool
@@ -50,13 +50,13 @@ class Place:
 
 def find_front(
     points: Sequence[FrontPoint], rules: Rules, *, sign: float = 1.0, reach: float | None = 1.0
-) -> list[Place]:
+) -> list[FrontPlace]:
     """Find the points that none beats; `sign` is -1 for a measure that should be small, `reach` is that of `decide`."""
     signs = {pair: _compare(points, pair, found) for pair, found in _qualities(points, rules, sign, reach).items()}
     signs |= {(j, i): tuple(-one for one in found) for (i, j), found in signs.items()}
     beaten = [any(_beats(signs[j, i]) for j in range(len(points)) if j != i) for i in range(len(points))]
     return [
-        Place(
+        FrontPlace(
             not beaten[i],
             not beaten[i] and any(_alike(signs[i, j]) for j in range(len(points)) if j != i and not beaten[j]),
         )

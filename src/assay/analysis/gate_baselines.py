@@ -51,7 +51,7 @@ def find_baselines(
     rule: NotWorse, scores: Scores, score: Callable[[str], Scores] | None = None, place: str | None = None
 ) -> list[FoundBaseline]:
     """Find all baselines of a rule for one system; `place` is the result file it is from, which is no baseline."""
-    listed = _listed(rule.baseline)
+    listed = _as_list(rule.baseline)
     return [_find(one, rule, scores, score, place, several=len(listed) > 1) for one in listed]
 
 
@@ -67,7 +67,7 @@ def count_rivals(found: Sequence[FoundBaseline], label: str) -> int:
 
 def measure_in_common(given: Scores | Place | Sequence[Scores | Place], primary: str | None) -> tuple[str, ...]:
     """The one measure that all baselines have, where they lack the primary one; nothing where they have that."""
-    held = [scores for one in _listed(given) for scores in _stored(one)]
+    held = [scores for one in _as_list(given) for scores in _known_systems(one)]
     if primary is None or all(_twin(one, primary) is not None for one in held):
         return ()
     means = [column.label for column in held[0].columns if column.is_mean]
@@ -81,11 +81,11 @@ def measure_in_common(given: Scores | Place | Sequence[Scores | Place], primary:
     raise UnknownName(say("measure"), primary, lacking.labels, hint=hint)
 
 
-def _listed(given: Scores | Place | Sequence[Scores | Place]) -> Sequence[Scores | Place]:
+def _as_list(given: Scores | Place | Sequence[Scores | Place]) -> Sequence[Scores | Place]:
     return [given] if isinstance(given, (Scores, str, os.PathLike)) else given
 
 
-def _stored(one: Scores | Place) -> list[Scores]:
+def _known_systems(one: Scores | Place) -> list[Scores]:
     """The systems of a baseline that are known by now: not those of a folder or a run."""
     if isinstance(one, Scores):
         return [one]

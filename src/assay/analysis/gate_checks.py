@@ -47,7 +47,7 @@ def check_threshold(scores: Scores, rule: Threshold) -> RuleCheck:
     interval = column_mean(scores, label, confidence_level=1 - 2 * rule.alpha / rule.among)
     outcome = _surely(interval, rule)
     key = f"gate.{outcome}_sure" if interval.low is not None else "gate.inconclusive_threshold"
-    message = say(key, interval=_shown(interval, "", rule.among), **told)
+    message = say(key, interval=_describe_interval(interval, "", rule.among), **told)
     return RuleCheck(name, rule.measure, outcome, value, interval, message, among=rule.among)
 
 
@@ -102,7 +102,7 @@ def _surely(interval: Interval, rule: Threshold) -> Outcome:
     return "passed" if rule.is_reached(worst) else "inconclusive" if rule.is_reached(best) else "failed"
 
 
-def _shown(interval: Interval, sign: str, among: int) -> str:
+def _describe_interval(interval: Interval, sign: str, among: int) -> str:
     """An interval with its level, and for how many checks that is corrected."""
     told = {"level": f"{100 * interval.confidence_level:.3g}", "ends": ends(interval.low, interval.high, f"{sign}.4f")}
     return say("gate.interval_of_many", among=among, **told) if among > 1 else say("gate.interval", **told)
@@ -176,11 +176,11 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
             )
         )
     drop = detectable_drop(interval, of)
-    needed = _needed(rule, design(change, **units), alpha, reach, of)
+    needed = _count_needed(rule, design(change, **units), alpha, reach, of)
     return _Change(change, interval, of.effective_n, of.clusters, drop, needed)
 
 
-def _needed(rule: NotWorse, plan: Design, alpha: float, reach: float | None, of: Moments) -> int | None:
+def _count_needed(rule: NotWorse, plan: Design, alpha: float, reach: float | None, of: Moments) -> int | None:
     """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
     if not rule.tolerated or not of.effective_n:
         return None
@@ -211,7 +211,7 @@ def _decide(found: _Change, rule: NotWorse) -> tuple[Outcome, str]:
         return "failed", "drop"
     if too_few(found.effective_n):
         return "inconclusive", _few(found)
-    if interval.low > -_ruled_out(found, rule):
+    if interval.low > -_drop_to_exclude(found, rule):
         return "passed", "no_drop" if rule.margin is None else "not_worse"
     return "inconclusive", "small_drop" if interval.high < 0 else "open" if rule.margin is None else "unclear"
 
@@ -230,7 +230,7 @@ def _few(found: _Change) -> str:
     return "few" if found.clusters is None else "few_clusters"
 
 
-def _ruled_out(found: _Change, rule: NotWorse) -> float:
+def _drop_to_exclude(found: _Change, rule: NotWorse) -> float:
     """The drop that must be ruled out to pass: the margin that is given, else what so many queries can show."""
     return rule.margin if rule.margin is not None else max(found.detectable or 0.0, MARGIN)
 
@@ -243,8 +243,8 @@ def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -
         return say(f"gate.{reason}", **told)
     head = say("gate.differs", difference=interval.estimate, **told)
     if interval.low is not None:
-        head = say("gate.differs_by", head=head, interval=_shown(interval, "+", rule.among))
-    return say(f"gate.because_{reason}", head=head, drop=_ruled_out(found, rule), **told)
+        head = say("gate.differs_by", head=head, interval=_describe_interval(interval, "+", rule.among))
+    return say(f"gate.because_{reason}", head=head, drop=_drop_to_exclude(found, rule), **told)
 
 
 def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
@@ -252,13 +252,13 @@ def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
     n, short = found.interval.n, found.needed is not None and found.needed > found.interval.n
     told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": n}
     if short:
-        told |= {"needed": _rounded(found.needed or 0), "margin": rule.tolerated}
+        told |= {"needed": _two_digits(found.needed or 0), "margin": rule.tolerated}
     if found.detectable is None:
         return say("gate.needs", **told) if short else ""
     return say("gate.catches_and_needs" if short else "gate.catches", drop=found.detectable, **told)
 
 
-def _rounded(n: int) -> int:
+def _two_digits(n: int) -> int:
     """A number of queries with two digits: the spread behind it is an estimate."""
     scale: int = 10 ** max(len(str(n)) - _DIGITS, 0)
     return -(-n // scale) * scale

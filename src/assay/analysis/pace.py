@@ -54,13 +54,13 @@ def _by_failures(timing: Timing, rate: float, confidence_level: float) -> Pace:
 
 def _by_growth(rate: float, growth: Interval) -> Pace:
     if growth.low is not None and growth.low > _BEHIND:
-        return Pace("behind", say("bench.behind", rate=rate, served=served_rate(rate, growth)))
+        return Pace("behind", say("bench.behind", rate=rate, served=rate_of_answers(rate, growth)))
     if growth.high is None or growth.high >= _BEHIND:
         return Pace("unclear", say("pace.unclear", rate=rate))
     return Pace("kept", say("pace.kept", rate=rate))
 
 
-def served_rate(rate: float, growth: Interval) -> float:
+def rate_of_answers(rate: float, growth: Interval) -> float:
     """Calls a second that are served, where latency grows so fast."""
     return rate / (1 + max(growth.estimate or 0.0, 0.0))
 

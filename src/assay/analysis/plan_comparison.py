@@ -66,7 +66,7 @@ def plan_comparison(
         raise UsageError(say("n = {n}: expected 2 queries or more", n=n))
     if tests is not None and tests < 1:
         raise UsageError(say("{tests} tests: expected 1 or more", tests=tests))
-    seen = [] if systems is None else _seen(systems, measures, baseline)
+    seen = [] if systems is None else _spreads(systems, measures, baseline)
     others = len({name for name, _, _ in seen})
     count = rules.family_size(tests or max(others, 1), len({label for _, label, _ in seen}) or 1)
     asked = (difference, n, rules.alpha / count, power)
@@ -91,7 +91,7 @@ def _baseline(systems: Any, baseline: str | None) -> str:
     return "" if systems is None else baseline or _scores(systems)[0].name
 
 
-def _seen(systems: Any, measures: Any, baseline: str | None) -> list[tuple[str, str, Design]]:
+def _spreads(systems: Any, measures: Any, baseline: str | None) -> list[tuple[str, str, Design]]:
     """The spread of the differences of every system from the baseline, on every measure."""
     scores = _scores(systems)
     names = [one.name for one in scores]

@@ -138,7 +138,7 @@ def _weigh(
         volume, most, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
         price.method, price.currency, price.tokens,
     )  # fmt: skip
-    return replace(found, roi=found.shown_roi)
+    return replace(found, roi=found.roi_if_shown)
 
 
 def _each(band: Band, function: Any) -> Band:

@@ -80,12 +80,12 @@ def command(*, file: str | None, pricing: Pricing, roi: bool, returning: Returni
     if roi:
         _print_roi(file, pricing, returning, out)
     elif file is not None and inputs.is_result(file):
-        _print_costs(_stored(file, pricing), out)
+        _print_costs(_read_costs(file, pricing), out)
     else:
         _print_costs(_costs(file, pricing), out)
 
 
-def _stored(file: str, pricing: Pricing) -> Costs:
+def _read_costs(file: str, pricing: Pricing) -> Costs:
     """Costs that a result file holds, or those of the experiment in it."""
     from assay.analysis.economics import cost, read_costs
     from assay.formats.files import Input

@@ -196,7 +196,7 @@ class Roi(Record):
         return low is not None and high is not None and (low > 0 or high < 0)
 
     @property
-    def shown_roi(self) -> Band:
+    def roi_if_shown(self) -> Band:
         """The return in per cent, where the gain it rests on is shown; files of earlier versions have one always."""
         return self.roi if self.change_is_shown else Band(None)
 
@@ -218,7 +218,7 @@ class Roi(Record):
             "gain": self.gain.relative,
             "revenue_per_day": self.revenue,
             "cost_per_day": Band(self.cost),
-            "roi": self.shown_roi,
+            "roi": self.roi_if_shown,
             "break_even_queries_per_day": self.break_even_queries_per_day,
             "break_even_price": self.break_even_price,
             "break_even_gain": Band(self.break_even_gain),

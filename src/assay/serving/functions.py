@@ -82,7 +82,7 @@ class Function:
     @contextmanager
     def open(self, clock: Clock = CLOCK) -> Iterator[Callable[[Any], Any]]:
         """Call the function with prepared arguments; each call has a list of its own, as rerankers like to sort it."""
-        function = _timed(self.function, clock.now) if self.stream else self.function
+        function = _read_stream(self.function, clock.now) if self.stream else self.function
         if self.takes == "candidates":
             yield lambda arguments: function(arguments[0], arguments[1].copy())
         else:
@@ -129,19 +129,19 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def _timed(function: Callable[..., Any], now: Callable[[], float]) -> Callable[..., Any]:
+def _read_stream(function: Callable[..., Any], now: Callable[[], float]) -> Callable[..., Any]:
     """Read a stream to its end and note when its items came; every item is a token."""
 
     def read(*arguments: Any) -> Streamed:
-        return _streamed([now() for _ in function(*arguments)])
+        return _is_stream([now() for _ in function(*arguments)])
 
     async def read_async(*arguments: Any) -> Streamed:
-        return _streamed([now() async for _ in function(*arguments)])
+        return _is_stream([now() async for _ in function(*arguments)])
 
     return read_async if _streams(function) else read
 
 
-def _streamed(times: Sequence[float]) -> Streamed:
+def _is_stream(times: Sequence[float]) -> Streamed:
     if not times:
         raise CallFailed("no tokens")
     return Streamed(times[0], times[-1], len(times))

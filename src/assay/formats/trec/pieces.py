@@ -102,7 +102,7 @@ def _unpacking(source: Input, separator: str) -> Iterator[Callable[[], Rows]]:
     """Functions that parse one piece each of a file that is unpacked meanwhile."""
     blank, rest, wanted = separator.encode(), bytearray(), _PIECE + _LOOK
     head = source.head[: source.head.rfind(b"\n") + 1]
-    plain = bool(head) and read_rows(_framed(head, blank)) is not None
+    plain = bool(head) and read_rows(_with_room(head, blank)) is not None
     for piece in source.stream(len(source.head)):
         rest += piece
         if len(rest) < wanted:
@@ -112,14 +112,14 @@ def _unpacking(source: Input, separator: str) -> Iterator[Callable[[], Rows]]:
             check_size(len(rest), source.label)
             wanted = 2 * len(rest)
             continue
-        yield partial(_rows, _framed(bytes(memoryview(rest)[: _PIECE + end]), blank), plain=plain)
+        yield partial(_rows, _with_room(bytes(memoryview(rest)[: _PIECE + end]), blank), plain=plain)
         del rest[: _PIECE + end]
         wanted = _PIECE + _LOOK
     if rest:
-        yield partial(_rows, _framed(bytes(rest), blank), plain=plain)
+        yield partial(_rows, _with_room(bytes(rest), blank), plain=plain)
 
 
-def _framed(data: bytes, separator: bytes) -> LineRange:
+def _with_room(data: bytes, separator: bytes) -> LineRange:
     """Whole lines with room around them; the last line ends as the others do."""
     data = b"".join((_MARGIN, data, b"" if data.endswith(b"\n") else b"\n", _MARGIN))
     return LineRange(data, MARGIN, len(data) - MARGIN, separator)
@@ -131,7 +131,7 @@ def _lines(source: Input, separator: str, start: int, end: int) -> LineRange:
     begin = min(start, MARGIN)
     stop = begin + end - start
     if begin < MARGIN or len(data) < stop + MARGIN:
-        return _framed(data[begin:stop], separator.encode())
+        return _with_room(data[begin:stop], separator.encode())
     return LineRange(data, begin, stop, separator.encode())
 
 

@@ -162,7 +162,7 @@ def _checks(found: Bench) -> list[Block]:
     headers = tuple(say(f"column.{name}") for name in ("load", "quantity", "limit", "value", "status"))
     rows = tuple(
         (
-            say("text.list", parts=_parts(found.loads[one.load])), one.figure, _figure(one, one.limit), _measured(one),
+            say("text.list", parts=_parts(found.loads[one.load])), one.figure, _figure(one, one.limit), _figures(one),
             Cell(say(f"limit.{one.verdict}"), tone=tone(one.verdict)),
         )
         for one in found.checks
@@ -182,7 +182,7 @@ def _figure(check: LimitCheck, value: float | None) -> str:
     return ms(value)
 
 
-def _measured(check: LimitCheck) -> str:
+def _figures(check: LimitCheck) -> str:
     shown = _figure(check, check.value)
     if check.figure == "error_rate" or (check.low is None and check.high is None):
         return shown

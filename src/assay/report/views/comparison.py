@@ -107,7 +107,7 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
     if contrast.verdict == "equivalent":
         return ""
     if contrast.turned_by_correction(rules.alpha):
-        return _turned(comparison, contrast)
+        return _note_correction(comparison, contrast)
     if contrast.reach is None:
         return say("compare.unbounded") if within else _power(comparison, contrast)
     if contrast.unchanged or within:
@@ -117,7 +117,7 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
     return _power(comparison, contrast)
 
 
-def _turned(comparison: Comparison, contrast: Contrast) -> Said:
+def _note_correction(comparison: Comparison, contrast: Contrast) -> Said:
     """Note that a difference is not shown because of the correction, and for how many systems or tests."""
     key = "compare.turned_all" if comparison.rules.family == "all" else "compare.turned"
     return say(key, n=comparison.tests, p=pvalue(contrast.pvalue), adjusted=pvalue(contrast.adjusted))

@@ -107,11 +107,11 @@ def _rows(
     found: Findings, size: int, cells: Callable[[Row], tuple[str | Cell, ...]]
 ) -> tuple[tuple[str | Cell, ...], ...]:
     """A row for each combination; one that failed says so and is empty."""
-    failed: tuple[str | Cell, ...] = (_failed(), *("" for _ in range(size - 2)))
+    failed: tuple[str | Cell, ...] = (_failure_cell(), *("" for _ in range(size - 2)))
     return tuple((row.name, *(cells(row) if row.done else failed)) for row in found.combinations)
 
 
-def _failed() -> Cell:
+def _failure_cell() -> Cell:
     return Cell(say("experiment.failed"), tone="bad")
 
 
@@ -128,7 +128,7 @@ def _latency(row: Row, name: str) -> str:
 def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str | Cell, ...]:
     label = [found.labels.get(row.name, "")] if found.labels else []
     if not row.done:
-        return (row.name, *label, _failed(), *("" for _ in range(len(others) + 4 + len(LATENCY))))
+        return (row.name, *label, _failure_cell(), *("" for _ in range(len(others) + 4 + len(LATENCY))))
     cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
         row.name, *label, *_deciding(row.quality.get(first), strong=_leads(found, row)),

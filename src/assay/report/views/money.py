@@ -46,11 +46,11 @@ def _costs(found: Costs) -> list[Block]:
     notes = () if goal is None else (say("cost.target", target=goal.target, excellent=goal.excellent),)
     tables: list[Block] = [_methods(found)] if any(not one.stages for one in found.costs) else []
     tables += [_stages(found)] if found.has_stages else []
-    estimated = [say("cost.estimates")] if any(_guessed(one) for one in found.costs) else []
+    estimated = [say("cost.estimates")] if any(_mark_estimate(one) for one in found.costs) else []
     return [Heading(title), *tables, Lines(found.warnings, listed=True), Lines((*notes, *estimated))]
 
 
-def _guessed(one: MethodCost) -> bool:
+def _mark_estimate(one: MethodCost) -> bool:
     return any(stage.estimated or stage.money_estimated for stage in one.stages)
 
 
@@ -103,7 +103,7 @@ def _returns(found: Roi) -> list[Block]:
         _row(say("roi.gain"), found.gain.relative, "{:+.2%}".format),
         _row(say("roi.revenue"), found.revenue, lambda value: money(value, currency)),
         (say("roi.cost"), money(found.cost, currency), ""),
-        *([_row(say("roi.roi"), found.shown_roi, "{:+.2%}".format)] if found.change_is_shown else []),
+        *([_row(say("roi.roi"), found.roi_if_shown, "{:+.2%}".format)] if found.change_is_shown else []),
         (
             say("roi.even_volume"),
             "" if found.cost is None else _volume(found.break_even_queries_per_day.value),

@@ -90,7 +90,7 @@ def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     """Recommend a k for one system."""
     system = choice.system
     edge = len(found.k) > 1 and choice.f1 == max(found.k)
-    lines = [say("sweep.f1_edge" if edge else "sweep.f1", system=system, k=choice.f1, shown=_shown(choice))]
+    lines = [say("sweep.f1_edge" if edge else "sweep.f1", system=system, k=choice.f1, shown=_say_difference(choice))]
     if choice.recall is not None:
         lines.append(say("sweep.recall", system=system, target=found.recall_target, k=choice.recall))
     else:
@@ -103,7 +103,7 @@ def choice_lines(found: Sweep, choice: CutoffChoice) -> list[Said]:
     return lines
 
 
-def _shown(choice: CutoffChoice) -> Said | str:
+def _say_difference(choice: CutoffChoice) -> Said | str:
     """Whether the best k is shown to differ from the next best."""
     best = choice.conclusion
     if best is None or best.against_second is None:
