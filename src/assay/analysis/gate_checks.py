@@ -238,13 +238,13 @@ def _drop_to_exclude(found: _Change, rule: NotWorse) -> float:
 def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -> str:
     interval = found.interval
     told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": interval.n, "margin": rule.tolerated}
-    told |= {"unseen": -(interval.low or 0.0), "better": int((found.values > 0).sum()), "clusters": found.clusters}
+    seen = {"unseen": -(interval.low or 0.0), "better": int((found.values > 0).sum()), "clusters": found.clusters}
     if reason.startswith("unchanged"):
-        return say(f"gate.{reason}", **told)
+        return say(f"gate.{reason}", **told, **seen)
     head = say("gate.differs", difference=interval.estimate, **told)
     if interval.low is not None:
         head = say("gate.differs_by", head=head, interval=_describe_interval(interval, "+", rule.among))
-    return say(f"gate.because_{reason}", head=head, drop=_drop_to_exclude(found, rule), **told)
+    return say(f"gate.because_{reason}", head=head, drop=_drop_to_exclude(found, rule), **told, **seen)
 
 
 def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
