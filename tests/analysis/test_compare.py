@@ -319,6 +319,38 @@ def test_uneven_unjudged_shares_are_doubted():
     assert "P@2: 50% of the documents of new are unjudged, 0% of old: that favours old" in text
 
 
+def test_shares_of_unjudged_documents_are_compared_between_lists_of_one_length():
+    short = {q: {"d0": 9.0, "d3": 8.0} for q in judgments()}
+    long = {q: {"d0": 9.0, "d3": 8.0} | {f"x{i}": 7.0 - i for i in range(6)} for q in judgments()}
+    text = warned([scores("short", short, ["map", "P@2"]), scores("long", long, ["map", "P@2"])])
+    assert "map: short lists 2 documents a query, long 8: a measure without a cutoff favours the longer lists" in text
+    assert "unjudged" not in text
+    other = {q: {"d0": 9.0} | {f"x{i}": 7.0 - i for i in range(7)} for q in judgments()}
+    text = warned(
+        [
+            scores("other", other, ["map"]),
+            scores(
+                "judged",
+                {q: {"d0": 9.0, "d1": 8.0, "d2": 7.0, "d3": 6.0, "x": 5.0, "y": 4.0} for q in judgments()},
+                ["map"],
+            ),
+        ]
+    )
+    assert "map: 88% of the documents of other are unjudged, 33% of judged: that favours judged" in text
+    assert "longer lists" not in text
+
+
+def test_lengths_that_nobody_knows_say_nothing_of_measures_without_a_cutoff():
+    def stored(name: str, run, measure: str):
+        found = scores(name, run, [measure])
+        return replace(found, counts={key: replace(one, listed=None) for key, one in found.counts.items()})
+
+    judged = {q: {"d0": 3.0, "d3": 1.0} for q in judgments()}
+    unjudged = {q: {"d0": 3.0, "x": 2.0} for q in judgments()}
+    assert "unjudged" in warned([stored("old", judged, "P@2"), stored("new", unjudged, "P@2")])
+    assert "unjudged" not in warned([stored("old", judged, "map"), stored("new", unjudged, "map")])
+
+
 def test_lists_shorter_than_the_cutoff_are_doubted():
     short = {q: dict(list(docs.items())[:4]) for q, docs in lists(1).items()}
     text = warned([scores("a", lists(1), ["P@5"]), scores("short", short, ["P@5"])])

@@ -18,6 +18,32 @@ from assay.formats.queries import read_queries
 from assay.report.document import write
 from assay.report.views import diagnosis as report
 
+# Clusters -------------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_of_targets_and_slices_count_clusters(tmp_path):
+    judged = {f"q{i:02}": {"a": 1} for i in range(40)}
+    run = {q: {"a": 1.0} if i // 4 % 2 else {"x": 1.0} for i, q in enumerate(judged)}
+    table = "query_id,kind\n" + "".join(f"{q},{'odd' if i % 2 else 'even'}\n" for i, q in enumerate(judged))
+    (tmp_path / "queries.csv").write_text(table)
+    asked = read_queries(str(tmp_path / "queries.csv"))
+    clusters = {q: f"c{i // 4}" for i, q in enumerate(judged)}
+    alone, together = (diagnose(judged, run, queries=asked, clusters=one) for one in (None, clusters))
+    expected = assay.evaluate(judged, run, "recall@5", protocol="rag", clusters=clusters)
+    target = next(one for one in together.targets if one.target.measure == "recall@5")
+    assert (target.interval.low, target.interval.high) == pytest.approx(wilson(5, 10))
+    assert together.slices[0].mean.high == pytest.approx(wilson(5, 10)[1])
+    assert alone.slices[0].mean.high < together.slices[0].mean.high
+    assert expected.clusters == together.scores[0].clusters
+
+
+def wilson(hits: int, n: int) -> tuple[float, float]:
+    """Wilson's interval with t in place of z, from its definition."""
+    t, share = scipy.stats.t.ppf(0.975, n - 1), hits / n
+    middle, half = share + t * t / (2 * n), t * ((share * (1 - share) + t * t / (4 * n)) / n) ** 0.5
+    return (middle - half) / (1 + t * t / n), (middle + half) / (1 + t * t / n)
+
+
 # Targets -------------------------------------------------------------------------------------------------------------
 
 S2 = {

@@ -62,7 +62,7 @@ EXTREMES = {
     "rare hits": lambda rng, n, k: (rng.random((n, k)) < 0.03).astype(float),
     "one noisy": lambda rng, n, k: np.clip(0.5 + rng.normal(0, [0.4] + [0.02] * (k - 1), (n, k)), 0, 1),
     "twins": lambda rng, n, k: np.clip(rng.random((n, 1)) + rng.normal(0, 0.01, (n, k)), 0, 1),
-    "skewed": lambda rng, n, k: rng.beta(0.2, 1.5, (n, k)),
+    "near 0, long tail": lambda rng, n, k: rng.beta(0.2, 1.5, (n, k)),
 }
 RULES = Rules(n_resamples=999)
 

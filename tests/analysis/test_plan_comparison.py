@@ -58,3 +58,17 @@ def test_what_cannot_be_planned_is_refused_or_says_why():
     ):
         with pytest.raises(assay.UsageError):
             assay.plan_comparison(**options)
+
+
+def test_a_plan_from_nothing_says_what_to_give():
+    with pytest.raises(assay.UsageError, match="--deviation"):
+        assay.plan_comparison(0.02)
+    with pytest.raises(assay.UsageError, match="not both"):
+        assay.plan_comparison(0.02, [scores(name, np.ones(40, bool)) for name in "ab"], deviation=0.2)
+
+
+def test_a_difference_beyond_the_range_of_the_measure_is_refused():
+    systems = [scores("a", np.ones(40, bool)), scores("b", np.arange(40) % 2 == 0)]
+    with pytest.raises(assay.UsageError, match="difference -2: values of rr differ by 1 at most"):
+        assay.plan_comparison(-2, systems)
+    assert assay.plan_comparison(1, systems).contrasts[0].needed

@@ -348,6 +348,8 @@ def test_what_is_no_embedder_is_refused():
         choose_embedder(7, [])
     with pytest.raises(UnknownName, match="unknown embedder 'minilmm'; did you mean minilm"):
         choose_embedder("minilmm", [])
+    with pytest.raises(UnknownName, match=r"unknown embedder 'all-mpnet-base-v2' \(known: auto, minilm, wordllama; or"):
+        choose_embedder("all-mpnet-base-v2", [])
 
 
 def test_no_texts_are_no_rows():

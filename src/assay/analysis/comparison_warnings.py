@@ -20,6 +20,7 @@ _UNJUDGED = 0.2
 _UNEVEN = 0.1
 _SMALL_MEAN = 0.05
 _SHORT = 0.2
+_ALIKE = 1.5  # lists of which the longest is at most so many times as long as the shortest
 
 
 def find_comparison_warnings(
@@ -27,7 +28,8 @@ def find_comparison_warnings(
 ) -> tuple[Said, ...]:
     """List warnings about the comparison as a whole; what concerns one system alone is in its own warnings."""
     general = [*_judge_calibration(systems), *_few(data), *_multiple(data, rules, all_pairs=all_pairs), *_small(data)]
-    return (*general, *_uneven_gaps(systems, data), *_short(systems, data), *_common(systems, data))
+    lists = [*_uneven_gaps(systems, data), *_uneven_lengths(systems, data), *_short(systems, data)]
+    return (*general, *lists, *_common(systems, data))
 
 
 def _common(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
@@ -75,8 +77,13 @@ def _counts(scores: Scores, wanted: Column) -> Counts:
 
 
 def _uneven_gaps(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
-    """Warn of uneven judgment gaps, which hurt the newer system more: it finds documents that were never pooled."""
+    """Unjudged documents hurt the newer system more: it finds what nobody pooled.
+
+    Judgments thin out with depth, so shares are compared only where the lists are about as long as each other.
+    """
     for column in data.columns:
+        if not _alike(systems, column):
+            continue
         shares = [_counts(scores, column).unjudged_share for scores in systems]
         known = [share for share in shares if share is not None]
         if len(known) == len(shares) and max(known) > _UNJUDGED and max(known) - min(known) > _UNEVEN:
@@ -84,6 +91,29 @@ def _uneven_gaps(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Sai
             yield say(
                 "concern.unjudged", label=column.label, most=systems[most].name, share=max(known),
                 least=systems[least].name, other=min(known),
+            )  # fmt: skip
+            return
+
+
+def _alike(systems: Sequence[Scores], column: Column) -> bool:
+    """Say whether lists are about as long as each other; where nobody knows, a cutoff makes them so."""
+    lengths = [_counts(scores, column).listed for scores in systems]
+    known = [length for length in lengths if length is not None]
+    if len(known) < len(lengths):
+        return column.k is not None
+    return max(known) <= _ALIKE * min(known)
+
+
+def _uneven_lengths(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
+    """Without a cutoff, relevant documents far down count for the system that lists them."""
+    for column in data.columns:
+        lengths = [_counts(scores, column).listed for scores in systems]
+        known = [length for length in lengths if length is not None]
+        if column.k is None and len(known) == len(lengths) and not _alike(systems, column):
+            few, many = known.index(min(known)), known.index(max(known))
+            yield say(
+                "concern.lengths", label=column.label, short=systems[few].name, n=min(known), long=systems[many].name,
+                of=max(known),
             )  # fmt: skip
             return
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assay.analysis.evaluate import prepare_run, rank, score
+from assay.analysis.evaluate import align_clusters, prepare_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.means import column_mean
 from assay.analysis.settings import Settings
@@ -148,10 +148,12 @@ def diagnose(
     dedupe: bool = False,
     measured: Mapping[str, float] | None = None,
     calibration: str = "",
+    clusters: Mapping[str, str] | None = None,
 ) -> Diagnosis:
     """Diagnose one run with its lists, by a protocol's targets unless settings say otherwise.
 
-    Judgments and run may be anything that `evaluate` takes. `judge` is named where its grades are not calibrated.
+    Judgments, run and `clusters` may be whatever `evaluate` takes; intervals of targets and slices count clusters.
+    `judge` is named where its grades are not calibrated.
 
     >>> import assay
     >>> found = assay.diagnose({"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}})
@@ -162,7 +164,7 @@ def diagnose(
     settings = settings or Settings.of(judgments, None, protocol)
     check_measured(measured or {}, settings.protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
-    scores = score(ranking, settings)
+    scores = replace(score(ranking, settings), clusters=align_clusters(ranking, settings, clusters))
     label = choose_measure(scores, None)
     depth = k or cutoff_of(scores, label)
     threshold = settings.protocol.min_relevance

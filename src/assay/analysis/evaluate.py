@@ -173,8 +173,7 @@ def evaluate_run(
     """Evaluate a run under settings that are already complete."""
     ranking, notes = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     sources = [("judgments", judgments.source), ("run", getattr(run, "source", None))]
-    everything = any(measure.spec.over == "run" for measure in settings.measures.values())
-    aligned = _weights(ranking, weights, everything=everything)
+    aligned = _weights(ranking, weights, _counted(ranking, settings))
     scores = replace(
         score(ranking, settings, aligned), judgments=judgments, judge=judgments.judge, calibration=calibration
     )
@@ -185,7 +184,7 @@ def evaluate_run(
         file=None if sources[1][1] is None else sources[1][1].portable,
         warnings=find_score_warnings(scores, complete=judgments.complete),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
-        clusters=_clusters(ranking, clusters, everything=everything),
+        clusters=align_clusters(ranking, settings, clusters),
     )
 
 
@@ -289,11 +288,16 @@ def _fold_hint() -> str:
     return say("these are chunks: fold them to documents with --fold before (or --fold after: cut at k, then fold)")
 
 
-def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everything: bool) -> Floats | None:
-    """Align query weights; every query that is in a mean needs one: for coverage, every query of the run."""
+def _counted(ranking: Ranking, settings: Settings) -> Bools:
+    """Mark the queries that are in a mean: for coverage, every query of the run."""
+    everything = any(measure.spec.over == "run" for measure in settings.measures.values())
+    return ranking.judged | ranking.in_run if everything else ranking.judged
+
+
+def _weights(ranking: Ranking, weights: Mapping[str, float] | None, counted: Bools) -> Floats | None:
+    """Align query weights; every query that is in a mean needs one."""
     if weights is None:
         return None
-    counted = ranking.judged | (ranking.in_run if everything else False)
     lacking = [query for query, needs in zip(ranking.query_ids, counted, strict=True) if needs and query not in weights]
     if lacking:
         raise InputError(
@@ -310,14 +314,11 @@ def _weights(ranking: Ranking, weights: Mapping[str, float] | None, *, everythin
     return values
 
 
-def _clusters(
-    ranking: Ranking, clusters: Mapping[str, str] | None, *, everything: bool
-) -> tuple[str, ...] | None:  # fmt: skip
-    """The cluster of each query; every query in a mean needs one."""
+def align_clusters(ranking: Ranking, settings: Settings, clusters: Mapping[str, str] | None) -> tuple[str, ...] | None:
+    """What each query belongs to; every query that is in a mean must belong to something."""
     if clusters is None:
         return None
-    counted = ranking.judged | (ranking.in_run if everything else False)
-    pairs = zip(ranking.query_ids, counted, strict=True)
+    pairs = zip(ranking.query_ids, _counted(ranking, settings), strict=True)
     lacking = [query for query, needs in pairs if needs and query not in clusters]
     if lacking:
         raise InputError(
@@ -353,6 +354,7 @@ def score(ranking: Ranking, settings: Settings, weights: Floats | None = None) -
             tied=int(hangs.sum()),
             short=0 if measure.k is None else int((kept & ranking.in_run & (ranking.retrieved < measure.k)).sum()),
             unjudged_share=_share_unjudged(ranking, measure.k, kept),
+            listed=_typical_length(ranking, measure.k, kept),
         )
     return Scores(
         name="run",
@@ -414,3 +416,9 @@ def _share_unjudged(ranking: Ranking, k: int | None, kept: Bools) -> float | Non
         return None
     judged = ranking.count(ranking.within(k) & ranking.is_judged)
     return float(np.mean((shown[some] - judged[some]) / shown[some]))
+
+
+def _typical_length(ranking: Ranking, k: int | None, kept: Bools) -> int | None:
+    """The median of how many documents the lists in the mean have, down to k."""
+    lengths = ranking.shown(k)[kept & ranking.in_run]
+    return int(np.median(lengths)) if len(lengths) else None

@@ -54,7 +54,14 @@ def plan_comparison(
     0.0398
     """
     rules = rules or Rules()
-    if (systems is None) == (deviation is None):
+    if systems is None and deviation is None:
+        raise UsageError(
+            say(
+                "a plan needs to know how much differences vary: give the scores or the result file of an earlier "
+                "comparison, or their standard deviation (--deviation 0.2)"
+            )
+        )
+    if systems is not None and deviation is not None:
         raise UsageError(
             say("give scores, a result file, or the standard deviation of differences: one of them, not both")
         )
@@ -66,7 +73,7 @@ def plan_comparison(
         raise UsageError(say("n = {n}: expected 2 queries or more", n=n))
     if tests is not None and tests < 1:
         raise UsageError(say("{tests} tests: expected 1 or more", tests=tests))
-    seen = [] if systems is None else _spreads(systems, measures, baseline)
+    seen = [] if systems is None else _spreads(systems, measures, baseline, difference)
     others = len({name for name, _, _ in seen})
     count = rules.family_size(tests or max(others, 1), len({label for _, label, _ in seen}) or 1)
     asked = (difference, n, rules.alpha / count, power)
@@ -91,7 +98,20 @@ def _baseline(systems: Any, baseline: str | None) -> str:
     return "" if systems is None else baseline or _scores(systems)[0].name
 
 
-def _spreads(systems: Any, measures: Any, baseline: str | None) -> list[tuple[str, str, Design]]:
+def _refuse_beyond(difference: float | None, label: str, reach: float | None) -> None:
+    """Refuse a difference that no two values of the measure can have."""
+    if difference is not None and reach is not None and abs(difference) > reach:
+        raise UsageError(
+            say(
+                "difference {difference:g}: values of {label} differ by {reach:g} at most",
+                difference=difference, label=label, reach=reach,
+            )
+        )  # fmt: skip
+
+
+def _spreads(
+    systems: Any, measures: Any, baseline: str | None, difference: float | None
+) -> list[tuple[str, str, Design]]:
     """The spread of the differences of every system from the baseline, on every measure."""
     scores = _scores(systems)
     names = [one.name for one in scores]
@@ -99,6 +119,8 @@ def _spreads(systems: Any, measures: Any, baseline: str | None) -> list[tuple[st
         raise UnknownName(say("baseline"), baseline, names)
     ordered = sorted(scores, key=lambda one: one.name != (baseline or names[0]))
     data = align_systems(ordered, measures)
+    for i, column in enumerate(data.columns):
+        _refuse_beyond(difference, column.label, column.reach(data.values[:, i]))
     return [
         (name, label, _design(data, i, j))
         for i, label in enumerate(data.labels)

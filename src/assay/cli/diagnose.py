@@ -91,6 +91,7 @@ def _from_runs(
             dedupe=job.dedupe,
             measured=known,
             calibration=job.calibration,
+            clusters=job.clusters,
         )
         for run in job.runs()
     ]

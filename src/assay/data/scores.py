@@ -95,8 +95,9 @@ class Column:
 class Counts:
     """How many queries (of answers: samples) are in a mean, and how many are not and why.
 
-    Of those in it, `tied` depend on the order of equal scores, `short` have fewer results than the cutoff. `judged_by`
-    counts the samples that other methods judged, which are in means of their own.
+    Of those in it, `tied` hang on the order of equal scores, `short` have fewer results than the cutoff; `listed` is
+    how many documents the middle one of them has in its list, down to the cutoff. `judged_by` counts the samples that
+    other methods judged, which are in means of their own.
     """
 
     queries: int
@@ -110,6 +111,7 @@ class Counts:
     not_applicable: int = 0
     failed: int = 0
     judged_by: Mapping[str, int] = field(default_factory=dict)
+    listed: int | None = None
 
 
 class Coverage(NamedTuple):

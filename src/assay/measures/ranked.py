@@ -159,7 +159,7 @@ def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1
     Odd cases: chunks folded to documents are ranked after folding. trec_eval ignores a cutoff here; this one does not.
     Reference: Voorhees, TREC-8 Question Answering Track, 1999.
     Agrees with: trec_eval recip_rank, ranx mrr, ir_measures RR (with ties broken the same way).
-    Reading: MRR .71 means that the first relevant document comes around rank 1.4 (1 / .71).
+    Reading: MRR .71 is as if the first relevant document came at rank 1.4 in every query (1 / .71).
     Use when: a question has a single answer and only the first hit counts.
     Not when: several documents are wanted: everything after the first relevant document is ignored.
     """

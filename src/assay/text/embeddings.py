@@ -88,7 +88,10 @@ def _load(name: str) -> Embedder:
         return load_wordllama()
     if name != "minilm":
         raise UnknownName(
-            say("embedder"), name, NAMES, hint=say("or a folder with the weights of minilm, or a callable")
+            say("embedder"),
+            name,
+            NAMES,
+            hint=say("known: {names}; or a folder with the weights of minilm, or a callable", names=list(NAMES)),
         )
     from assay.text.minilm import load_minilm
     from assay.text.weights import check_kept, find_minilm

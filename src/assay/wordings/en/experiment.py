@@ -19,7 +19,7 @@ TEXTS = {
     "experiment.summary": "{n} queries, protocol {protocol}. {marks}",
     "experiment.summary_one": "{n} queries, protocol {protocol}.",
     "experiment.front": "On the front of {measure}, P95 latency and money (*): {names}.",
-    "experiment.front_noise": "Only noise separates {names:and} from others on the front, so they all stay on it.",
+    "experiment.front_noise": "{names:and}: none of them surely differs from all the others, so they stay on the front together.",
     "experiment.embedders": "Embedder: {names}.",
     "experiment.no_holdout": "It is the best of {n} on the queries that chose it: its value is likely too high; check with --holdout 0.3.",
     "experiment.holdout": "Chosen on {chosen} queries. On the {held} held out: {name} {value:.4f} {interval}, {baseline} {base:.4f}, difference {difference:+.4f} {bounds}, p {p}.",

@@ -162,6 +162,7 @@ TEXTS = {
     "concern.each_measure_pairs": "{n} measures, each tested by itself: name one primary measure beforehand",
     "concern.small_mean": "{labels}: the baseline's mean is below {least:g}, so relative changes look large and say little",
     "concern.unjudged": "{label}: {share:.0%} of the documents of {most} are unjudged, {other:.0%} of {least}: that favours {least}",
+    "concern.lengths": "{label}: {short} lists {n:,} documents a query, {long} {of:,}: a measure without a cutoff favours the longer lists",
     "concern.short": "{system}: {n:,} of {of:,} queries have fewer results than the cutoff of {label}",
     # Checks of the input
     "check.other_forms": "ids ({column}) differ from judged ones only by full-width letters or digits, or by Unicode normalisation: they do not match until they are written alike (NFKC)",

@@ -323,6 +323,8 @@ TEXTS = {
     "a ramp goes from a rate above 0 to a higher one in 2 stages or more, such as 5:80x5": "阶梯加压应从一个大于 0 的速率升到更高的速率，至少 2 级，例如 5:80x5",
     "this is not a result file but {kind}": "这不是结果文件，而是{kind}",
     "make one: assay evaluate qrels.txt my.run -o result.json": "生成结果文件：assay evaluate qrels.txt my.run -o result.json",
+    "a plan needs to know how much differences vary: give the scores or the result file of an earlier comparison, or their standard deviation (--deviation 0.2)": "规划需要知道差值的波动：请给出以往比较的分数或结果文件，或给出差值的标准差（--deviation 0.2）",
+    "difference {difference:g}: values of {label} differ by {reach:g} at most": "差值 {difference:g}：{label} 的值最多相差 {reach:g}",
     "give scores, a result file, or the standard deviation of differences: one of them, not both": "请给出分数、结果文件或差值的标准差之一，不要同时给出",
     "give the difference to be shown, or the number of queries": "请给出要检出的差值，或查询数",
     "difference {difference:g}: expected a number other than 0": "差值 {difference:g}：应为非 0 的数",

@@ -162,6 +162,7 @@ TEXTS = {
     "concern.each_measure_pairs": "{n} 个指标各自检验：请事先指定一个主指标",
     "concern.small_mean": "{labels}：基线均值低于 {least:g}，相对变化看似很大但意义有限",
     "concern.unjudged": "{label}：{most} 有 {share:.0%} 的文档未标注，{least} 为 {other:.0%}：对 {least} 有利",
+    "concern.lengths": "{label}：{short} 每个查询列出 {n:,} 篇文档，{long} 列出 {of:,} 篇：没有截断的指标对较长的列表有利",
     "concern.short": "{system}：{of:,} 个查询中有 {n:,} 个的结果数少于 {label} 的截断",
     # Checks of the input
     "check.other_forms": "个 ID（{column}）与标注中的 ID 仅有全角/半角或 Unicode 规范化形式之别：写法统一（NFKC）之前无法匹配",

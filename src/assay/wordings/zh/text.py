@@ -14,7 +14,7 @@ TEXTS = {
     "embeddings.not_finite": "向量含有非有限的数",
     "embeddings.no_vector": "没有返回向量",
     "embedder": "向量模型",
-    "or a folder with the weights of minilm, or a callable": "也可以是存放 minilm 权重的文件夹，或可调用对象",
+    "known: {names}; or a folder with the weights of minilm, or a callable": "可用：{names}；也可以是存放 minilm 权重的文件夹，或可调用对象",
     "no embedding model is installed: {command}, or: assay env models get minilm": "没有安装向量模型：{command}，或：assay env models get minilm",
     "the weights of minilm are not on this machine: run assay env models get minilm, or name their folder": "本机没有 minilm 的权重：请运行 assay env models get minilm，或指定其文件夹",
     "an embedder must be callable or have a method embed, not {kind}": "向量模型应为可调用对象或带有 embed 方法，而不是 {kind}",
