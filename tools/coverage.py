@@ -152,7 +152,7 @@ def _student(n: int) -> float:
 
 
 def extend(t: float, skewness: Floats) -> Floats:
-    """Standard errors to the end on the side where the skewness is this, as `assay.stats.intervals.extended`."""
+    """Standard errors to the end on the side where the skewness is this, as `stats.intervals.quantile_by_skewness`."""
     a = np.maximum(t * skewness / 2, 0)
     found: Floats = t * (a + np.sqrt(1 + a * a))
     return found

@@ -85,7 +85,7 @@ def test_a_correction_that_turns_a_result_is_named():
             scores(f"s{i}", (base ^ (moved if i == 0 else rng.random(N) < 0.05)).astype(float)) for i in range(4)
         ]
         found = compare(systems, ["rr"], n_resamples=2000)
-        turned = [one for one in found.contrasts if one.turned_by_correction(0.05)]
+        turned = [one for one in found.contrasts if one.fails_by_correction(0.05)]
         if turned:
             break
     text = assay.show(found).replace("\n", " ")

@@ -144,7 +144,7 @@ def check_not_worse(scores: Scores, rule: NotWorse, base: FoundBaseline) -> Rule
 
 def _name_baseline(rule: NotWorse, base: FoundBaseline) -> str:
     key = "gate.rule_no_drop" if rule.margin is None else "gate.rule_not_worse"
-    return say(key, measure=rule.measure, baseline=base.title, margin=rule.tolerated)
+    return say(key, measure=rule.measure, baseline=base.title, margin=rule.tolerance)
 
 
 def _gap_before(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> Said | None:
@@ -182,14 +182,14 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
 
 def _count_needed(rule: NotWorse, plan: Design, alpha: float, reach: float | None, of: Moments) -> int | None:
     """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
-    if not rule.tolerated or not of.effective_n:
+    if not rule.tolerance or not of.effective_n:
         return None
-    least = _least(rule.tolerated, alpha, reach, varied=bool(plan.deviation))
+    least = _least(rule.tolerance, alpha, reach, varied=bool(plan.deviation))
     least = None if least is None else math.ceil(least * of.n / of.effective_n)
     if not plan.deviation:
         return least
     told: dict[str, Any] = {"alpha": alpha, "alternative": "greater", "design_effect": plan.design_effect}
-    found = sample_size(rule.tolerated, plan.deviation, **told).n
+    found = sample_size(rule.tolerance, plan.deviation, **told).n
     return None if found is None else max(int(found), least or 0)
 
 
@@ -207,7 +207,7 @@ def _decide(found: _Change, rule: NotWorse) -> tuple[Outcome, str]:
         return _decide_without_losses(found, rule, "none_worse" if known.any() else "unchanged")
     if interval.low is None or interval.high is None or interval.estimate is None:
         return "inconclusive", "alike" if interval.reason == NO_SPREAD else "alone"
-    if interval.high < 0 and interval.estimate <= -rule.tolerated:
+    if interval.high < 0 and interval.estimate <= -rule.tolerance:
         return "failed", "drop"
     if too_few(found.effective_n):
         return "inconclusive", _few(found)
@@ -237,7 +237,7 @@ def _drop_to_exclude(found: _Change, rule: NotWorse) -> float:
 
 def _explain(found: _Change, rule: NotWorse, base: FoundBaseline, reason: str) -> str:
     interval = found.interval
-    told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": interval.n, "margin": rule.tolerated}
+    told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": interval.n, "margin": rule.tolerance}
     seen = {"unseen": -(interval.low or 0.0), "better": int((found.values > 0).sum()), "clusters": found.clusters}
     if reason.startswith("unchanged"):
         return say(f"gate.{reason}", **told, **seen)
@@ -252,7 +252,7 @@ def _power(found: _Change, rule: NotWorse, base: FoundBaseline) -> str:
     n, short = found.interval.n, found.needed is not None and found.needed > found.interval.n
     told: dict[str, Any] = {"measure": rule.measure, "baseline": base.title, "n": n}
     if short:
-        told |= {"needed": _two_digits(found.needed or 0), "margin": rule.tolerated}
+        told |= {"needed": _two_digits(found.needed or 0), "margin": rule.tolerance}
     if found.detectable is None:
         return say("gate.needs", **told) if short else ""
     return say("gate.catches_and_needs" if short else "gate.catches", drop=found.detectable, **told)

@@ -96,7 +96,7 @@ class NotWorse:
     among: int = 1
 
     @property
-    def tolerated(self) -> float:
+    def tolerance(self) -> float:
         """The drop from which on the rule can fail; smaller ones never do."""
         return MARGIN if self.margin is None else self.margin
 
@@ -233,8 +233,8 @@ def _check_shares(given: Mapping[str, Any]) -> None:
 
 
 def _check_baseline(rule: NotWorse) -> None:
-    if not 0 <= rule.tolerated < math.inf:
-        raise UsageError(say("margin {margin:g}: expected a number, 0 or more", margin=rule.tolerated))
+    if not 0 <= rule.tolerance < math.inf:
+        raise UsageError(say("margin {margin:g}: expected a number, 0 or more", margin=rule.tolerance))
     if not _TAKE.fullmatch(rule.take):
         raise UsageError(say('take = {take!r:.40}: expected "newest", "best" or "best:5"', take=rule.take))
 

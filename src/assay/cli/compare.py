@@ -72,7 +72,7 @@ class Planning:
     tests: int | None = option("--tests", type=WHOLE, metavar="NUMBER", section="plan")
 
     @property
-    def asked(self) -> bool:
+    def has_plan(self) -> bool:
         """Return whether a plan is asked for."""
         return self.plan is not None or self.n is not None
 
@@ -98,7 +98,7 @@ def command(
     from assay.analysis.compare import compare
 
     systems, job = _systems(first, others, measures, rules, weights)
-    if planned.asked:
+    if planned.has_plan:
         options.refuse("report", "all_pairs", "labels", "brief", because="cli.no_effect_with_plan")
         _print_plan(planned, systems, list(measures) or None, baseline=baseline, rules=tests.rules(), out=out)
         return

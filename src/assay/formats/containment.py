@@ -91,7 +91,7 @@ class Contained:
 
 
 @cache
-def shared(function: str, megabytes: int) -> Contained:
+def child_for(function: str, megabytes: int) -> Contained:
     """One process for all files of a kind: to start it takes longer than to read most of them."""
     child = Contained(function, megabytes)
     atexit.register(child.close)

@@ -58,10 +58,10 @@ def _read_here(data: bytes, label: str) -> pl.DataFrame:
 
 
 def _read_contained(data: bytes, label: str) -> pl.DataFrame:
-    from assay.formats.containment import Refused, shared
+    from assay.formats.containment import Refused, child_for
 
     try:
-        return pl.read_ipc(BytesIO(shared(f"{__name__}:translate", UNPACKED.value).ask(data, _SECONDS)))
+        return pl.read_ipc(BytesIO(child_for(f"{__name__}:translate", UNPACKED.value).ask(data, _SECONDS)))
     except Refused as error:
         raise _refusal(str(error) or say("it takes too long"), label) from None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.data.limits import PDF_MEGABYTES, PDF_SECONDS
 from assay.errors import InputError, MissingPackage, cause
-from assay.formats.containment import Refused, Stopped, shared
+from assay.formats.containment import Refused, Stopped, child_for
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def read_pdf(path: Path) -> str:
     _refuse_without_package(path)
     label, seconds = str(path), PDF_SECONDS.value
     try:
-        text = shared(f"{__name__}:extract", PDF_MEGABYTES.value).ask(path.read_bytes(), seconds).decode()
+        text = child_for(f"{__name__}:extract", PDF_MEGABYTES.value).ask(path.read_bytes(), seconds).decode()
     except OSError as error:
         raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=label) from None
     except Stopped:

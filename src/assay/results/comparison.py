@@ -143,7 +143,7 @@ class Contrast:
         """Return whether no query differs."""
         return not self.wins and not self.losses
 
-    def turned_by_correction(self, alpha: float) -> bool:
+    def fails_by_correction(self, alpha: float) -> bool:
         """Return whether the difference would be shown if it were the only test, but is not after the correction."""
         return self.verdict == "inconclusive" and not self.too_few and self.pvalue <= alpha < self.adjusted
 
@@ -151,7 +151,7 @@ class Contrast:
         """The same as a test of two, one of so many that are corrected together."""
         return PairTest(
             self.system, baseline, self.difference, self.pvalue, self.adjusted, self.verdict, rules.correction, tests,
-            turned=self.turned_by_correction(rules.alpha), too_few=self.too_few,
+            turned=self.fails_by_correction(rules.alpha), too_few=self.too_few,
         )  # fmt: skip
 
     @property

@@ -160,6 +160,6 @@ def _work(
         else:
             ended = now()
             log.add(due, begun, ended, got)
-            schedule.succeed()
+            schedule.note_success()
         if ended >= look and glance is not None:
             look = glance(ended)

@@ -54,7 +54,7 @@ class Schedule:
         """When a call should begin: at once in a closed loop."""
         return now if self.offsets is None else self.start + self.offsets[number]
 
-    def succeed(self) -> None:
+    def note_success(self) -> None:
         """Record a call that worked, which resets the count of failures in a row."""
         self._failures = 0
 

@@ -146,7 +146,7 @@ class _Load:
             ended = now()
             if error is None:
                 self.log.add(due, begun, ended, got)
-                schedule.succeed()
+                schedule.note_success()
                 continue
             self.log.fail(error, begun, ended)
             schedule.fail()

@@ -177,14 +177,14 @@ def _around(of: Moments, level: float, method: str, *, bounds: Bounds | None, sk
     quantile = _student(of, level)
     if quantile is None or of.mean is None or of.standard_error is None or of.reason == NO_SPREAD:
         return Interval(of.mean, None, None, level, method, of.n, of.reason)
-    low = of.mean - extended(quantile, -skewness) * of.standard_error
-    high = of.mean + extended(quantile, skewness) * of.standard_error
+    low = of.mean - quantile_by_skewness(quantile, -skewness) * of.standard_error
+    high = of.mean + quantile_by_skewness(quantile, skewness) * of.standard_error
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
     return Interval(of.mean, low, high, level, method, of.n, of.reason)
 
 
-def extended(quantile: float, skewness: float) -> float:
+def quantile_by_skewness(quantile: float, skewness: float) -> float:
     """How many standard errors an end is away on the side where the skewness of the mean is this."""
     a = max(quantile * skewness / 2, 0.0)
     return quantile * (a + math.hypot(1.0, a))

@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import UsageError
 from assay.messages import say
 from assay.stats.inputs import EQUAL, Floats, check_choice, check_share, paired_differences, vector
-from assay.stats.intervals import Bounds, Interval, extended
+from assay.stats.intervals import Bounds, Interval, quantile_by_skewness
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, Moments, exact_sum, moments_of, sample
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ def _ends(tilt: _Tilt, quantile: float, *, skewed: bool) -> tuple[float, float] 
     def beyond(d: float) -> float:
         """Distance by which the interval of e - d b does not reach 0 any more."""
         skewness = math.copysign(1.0, d) * tilt.skewness(d) if skewed else 0.0
-        return abs(d) - extended(quantile, skewness) * tilt.error(d)
+        return abs(d) - quantile_by_skewness(quantile, skewness) * tilt.error(d)
 
     # Far out, e - d b is -d b: there are ends exactly where the interval of the baseline does not hold 0.
     error = math.sqrt(tilt.squares[2])
     skewness = -tilt.cubes[3] / error**3 if skewed and error else 0.0
-    if extended(quantile, skewness) * error >= 1:
+    if quantile_by_skewness(quantile, skewness) * error >= 1:
         return None
     return _root(beyond, -tilt.error(0.0)), _root(beyond, tilt.error(0.0))
 

@@ -106,7 +106,7 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
         return "" if contrast.at_least_smallest else say("compare.maybe_small", smallest=rules.smallest_effect)
     if contrast.verdict == "equivalent":
         return ""
-    if contrast.turned_by_correction(rules.alpha):
+    if contrast.fails_by_correction(rules.alpha):
         return _note_correction(comparison, contrast)
     if contrast.reach is None:
         return say("compare.unbounded") if within else _power(comparison, contrast)
