@@ -52,9 +52,13 @@ FUNCTIONS = {
 
 
 def cpu(function, text):
-    start = time.process_time()
-    function(text)
-    return time.process_time() - start
+    """The least of three: what else the machine does only adds to it."""
+    found = []
+    for _ in range(3):
+        start = time.process_time()
+        function(text)
+        found.append(time.process_time() - start)
+    return min(found)
 
 
 @pytest.mark.parametrize(("name", "sign"), [(name, sign) for name, signs in HOSTILE.items() for sign in signs])

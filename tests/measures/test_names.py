@@ -94,7 +94,7 @@ def test_comparisons_and_gates_find_measures_by_any_spelling():
     assert assay.compare([other, one], "average_precision").measures == ("map",)
     assert assay.compare([one, other], ["recip_rank"]).contrast("other", "MRR").measure == "mrr"
     found = assay.gate(one, [assay.Threshold("map", at_least=0.1), assay.NotWorse("recip_rank", other)])
-    assert found.outcome == "passed"
+    assert [check.outcome for check in found.checks] == ["passed", "inconclusive"]  # too few queries for a baseline
 
 
 def test_targets_of_a_protocol_are_held_against_columns_of_other_names():
