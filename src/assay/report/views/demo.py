@@ -27,7 +27,7 @@ def screen(found: Demonstration) -> list[Block]:
     ladder, chunking = found.ladder.findings, found.chunking.findings
     return [
         replace(experiment.ladder(ladder), caption=say("demo.ladder")),
-        Lines((experiment.basis(ladder), *experiment.front(ladder))),
+        Lines((experiment.basis(ladder), *experiment.front(ladder)[:1])),
         replace(experiment.side_by_side(chunking, CHUNKING), caption=say("demo.chunking")),
         Lines((experiment.basis(chunking),)),
         Lines(
