@@ -6,7 +6,6 @@ Each reader takes a few dozen copies, always the same ones; with ASSAY_STRESS=1 
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import os
 import time
@@ -198,15 +197,20 @@ def test_the_samples_themselves_are_read(tmp_path, name):
     data, readers = READERS[name]
     place = tmp_path / name.removeprefix("1-")
     place.write_bytes(data)
-    for read in readers[:1]:
-        read(place)
+    assert readers[0](place) is not None
 
 
 @pytest.mark.parametrize(("name", "data", "read"), FOUND.values(), ids=FOUND)
 def test_what_was_found_raises_nothing_but_our_own_errors(tmp_path, name, data, read):
     (tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-    with contextlib.suppress(AssayError):
+    strange = None
+    try:
         read(tmp_path / name)
+    except AssayError:
+        pass
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is not ours
+        strange = error
+    assert strange is None
 
 
 def test_a_path_that_is_too_long_for_a_file_is_a_finding_of_check(tmp_path):

@@ -10,7 +10,8 @@ import pytest
 
 import assay
 from assay.errors import AssayError, InputError, UsageError
-from assay.online.ab import measure_lift, read_guardrail
+from assay.online.ab import measure_lift
+from assay.online.guardrails import read_guardrail
 from assay.online.trials import read_trial
 from assay.stats import arm_of, confidence_sequence, sample_ratio, share_excess, share_lift
 

@@ -12,8 +12,7 @@ from assay.cli.options import Output
 from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, option, takes
 
 if TYPE_CHECKING:
-    from assay.data.record import Record
-    from assay.report.tables import Table
+    from assay.results.ab_test import ABPlan, ABTest
     from assay.results.result import InputFile
 
 _EXAMPLES = (
@@ -98,7 +97,7 @@ def plan(*, users: str | None, planning: Planning, out: Output) -> None:
     settings = {name: getattr(planning, name) for name in ("mean", "deviation", "lift", "absolute", "users_per_day",
                                                             "power", "alpha", "ratio")}  # fmt: skip
     found = plan_ab_test(users, planning.measure, size=planning.size, tests=planning.tests, **settings)
-    _emit(found, view.table(found), view.plan_rows(found), out, users)
+    _emit(found, view.table(found), out, users)
 
 
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
@@ -111,15 +110,16 @@ def analyse(*, users: str, deciding: Deciding, out: Output) -> None:
     from assay.report.views import ab_test as view
 
     found = ab_test(users, list(deciding.measures), **deciding.settings())
-    _emit(found, view.table(found), view.trial_rows(found), out, users)
-    if deciding.strict and found.decision in {"invalid", "do_not_ship"}:
+    _emit(found, view.table(found), out, users)
+    if not found.passes(strict=deciding.strict):
         sys.exit(1)
 
 
-def _emit(found: Record, blocks: list[Any], rows: Table, out: Output, file: str | None) -> None:
+def _emit(found: ABTest | ABPlan, blocks: list[Any], out: Output, file: str | None) -> None:
     from assay.cli.reporting import write_fresh
     from assay.formats.results import to_json
     from assay.report.document import write
+    from assay.report.tables import exact_table
     from assay.results.result import make_result
 
     read = [] if file is None else [_input(file)]
@@ -128,7 +128,7 @@ def _emit(found: Record, blocks: list[Any], rows: Table, out: Output, file: str 
     def as_text(kind: str) -> str:
         if kind == "json":
             return to_json(result)
-        return write([rows] if kind == "csv" else blocks, kind, language.current())
+        return write([exact_table(found.to_rows(), 3)] if kind == "csv" else blocks, kind, language.current())
 
     out.emit(as_text)
     write_fresh(result, out.report)

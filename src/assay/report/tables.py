@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from assay.messages import Lang, say, tell
 from assay.report import wrapping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 COLUMNS = 110  # of a sentence on a terminal
 width = wrapping.width
@@ -79,3 +82,12 @@ def wrap(text: str, indent: str = "", columns: int = COLUMNS) -> list[str]:
         return wrapping.wrap(text, columns, further=indent) or [""]
     lines = textwrap.wrap(text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return lines or [""]
+
+
+def exact_table(rows: Sequence[Mapping[str, object]], names: int = 1) -> Table:
+    """Rows of a record with every number as it is, for a program."""
+    return Table(tuple(rows[0]), tuple(tuple(_exact(value) for value in row.values()) for row in rows), names=names)
+
+
+def _exact(value: object) -> str:
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)

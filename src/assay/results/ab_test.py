@@ -126,6 +126,10 @@ class ABTest(Record):
         found = [one.decision for one in self.verdicts]
         return next((one for one in ("ship", "keep_running") if one in found), found[0])
 
+    def passes(self, *, strict: bool = False) -> bool:
+        """Return whether nothing stops a release: with `strict`, an invalid test or a no does."""
+        return not strict or self.decision in {"ship", "keep_running"}
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per treatment and measure."""
         return [

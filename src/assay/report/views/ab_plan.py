@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from assay.messages import say
 from assay.report.blocks import Block, Facts, Lines, Verdict
 from assay.report.numbers import number, percent
-from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from assay.results.ab_test import ABPlan
@@ -41,12 +40,3 @@ def table(found: ABPlan) -> list[Block]:
         items.append((say("column.days"), f"{found.days:,}", say("ab.plan_days", n=found.users_per_day)))
     week = [say("ab.plan_week")] if found.days is not None and found.days < 7 else []  # noqa: PLR2004
     return [line(found), Facts(tuple(items)), Lines(tuple(week))]
-
-
-def plan_rows(found: ABPlan) -> Table:
-    """Every number as it is, for a program."""
-    (row,) = found.to_rows()
-    cells = tuple(
-        "" if value is None else repr(value) if isinstance(value, float) else str(value) for value in row.values()
-    )
-    return Table(tuple(row), (cells,))

@@ -61,16 +61,6 @@ def lifts(found: ABTest) -> Table:
     return Table(headers, tuple(_row(test) for test in found.tests), names=4)
 
 
-def trial_rows(found: ABTest) -> Table:
-    """Every number as it is, for a program."""
-    rows = found.to_rows()
-    return Table(tuple(rows[0]), tuple(tuple(_plain(value) for value in row.values()) for row in rows), names=3)
-
-
-def _plain(value: object) -> str:
-    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
-
-
 def _row(test: MeasureTest) -> tuple[str | Cell, ...]:
     one = test.lift
     shown = test.always or one.absolute
