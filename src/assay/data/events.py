@@ -1,0 +1,84 @@
+"""An event log: what was asked, what was shown, and what people did with it, in one long frame.
+
+A request (a search, a question to a RAG application) is a row whose action is `query`; everything that followed it
+(an impression, a click, a rating) is a row of its own with the same `query_id`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assay.lazy import pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.source import Source
+
+QUERY = "query"  # the action of a row that is a request
+
+
+def schema() -> Mapping[str, pl.DataType]:
+    """The columns of an event log, all of which every log has; what a log does not record is null.
+
+    `position` begins at 1. `results` are the ids of the documents that a request returned, in order: null where they
+    are unknown, empty where nothing was found; `result_count` is their number, which some logs have without them.
+    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars. Attributes of the log that
+    are asked for by name are further columns after these.
+    """
+    return {
+        "query_id": pl.String(),
+        "user": pl.String(),
+        "session": pl.String(),
+        "time": pl.Datetime("us", "UTC"),
+        "action": pl.String(),
+        "doc_id": pl.String(),
+        "position": pl.Int32(),
+        "text": pl.String(),
+        "results": pl.List(pl.String()),
+        "result_count": pl.Int64(),
+        "experiment": pl.String(),
+        "variant": pl.String(),
+        "propensity": pl.Float64(),
+        "latency_ms": pl.Float64(),
+        "input_tokens": pl.Int64(),
+        "output_tokens": pl.Int64(),
+        "cost": pl.Float64(),
+        "dwell_ms": pl.Float64(),
+        "feedback": pl.Float64(),
+    }
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """Rows that no measure may use, for one reason: how many, and the first few as `file:line`."""
+
+    reason: str
+    rows: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Events:
+    """Rows of an event log that may be counted, and how many could not be.
+
+    `frame` is lazy: a log may be larger than memory, and a measure reads the columns that it needs. `attributes` are
+    the names of the further columns.
+    """
+
+    frame: pl.LazyFrame
+    attributes: tuple[str, ...] = ()
+    quarantine: tuple[Quarantine, ...] = ()
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame | pl.LazyFrame, attributes: Sequence[str] = ()) -> Events:
+        """Make a log of a frame with some of the columns of `schema`: the others become null."""
+        lazy = frame.lazy()
+        known = lazy.collect_schema()
+        columns = [
+            (pl.col(name) if name in known else pl.lit(None)).cast(kind).alias(name) for name, kind in schema().items()
+        ]
+        return cls(lazy.select(*columns, *attributes), tuple(attributes))
