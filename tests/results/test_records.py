@@ -102,7 +102,7 @@ def strategy(name: str) -> st.SearchStrategy:
 
 @pytest.mark.parametrize("name", sorted(PARTS))
 def test_a_record_of_every_part_is_read_back_as_it_was_written(name):
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=settings.default.max_examples // 3, deadline=None, suppress_health_check=list(HealthCheck))
     @given(strategy(name))
     def check(record):
         plain = read_json(write_json(encode(record)))
@@ -160,7 +160,7 @@ def all_scores(draw):
     )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings.default.max_examples, deadline=None, suppress_health_check=list(HealthCheck))
 @given(all_scores())
 def test_scores_are_read_back_as_they_were_written(scores):
     plain = read_json(write_json(encode_result(make_result(scores))))

@@ -78,7 +78,7 @@ scores = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(st.lists(st.tuples(ids, ids, scores), min_size=1, max_size=60), st.sampled_from(" \t"))
 def test_lines_are_parsed_as_by_splitting_them(rows, separator):
     text = "".join(
@@ -178,7 +178,7 @@ def test_lines_need_an_end_and_must_be_text(line):
     assert read_rows(LineRange(EDGE + line + EDGE, MARGIN, MARGIN + len(line), b" ")) is None
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(st.lists(scores, min_size=1, max_size=40))
 @example(["0.1", "0.2", "0.3", "123456789.123456", "-0"])
 def test_decimals_are_rounded_as_floats_are(texts):
@@ -230,7 +230,7 @@ ZEROS = ["a", "a\0", "a", "a\0\0", "\0a", "", "\0"]
 LONG = ["x" * 300 + "a", "x" * 300 + "b", "x" * 256, "x" * 256 + "y", "x" * 256, "x" * 257]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(texts)
 @example(ZEROS)
 @example(LONG)
@@ -241,7 +241,7 @@ def test_texts_keep_what_they_were_made_of(given_texts):
     assert found.take(slice(None, None, -1)).to_list() == given_texts[::-1]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(texts)
 @example(ZEROS)
 @example(LONG)
@@ -252,7 +252,7 @@ def test_like_texts_have_like_hashes_and_others_differ(given_texts):
     assert len(set(hashes.values())) == len(hashes)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(texts, st.integers(0, 9))
 @example(ZEROS, 1)
 @example(LONG, 1)
@@ -264,7 +264,7 @@ def test_texts_are_compared_one_by_one(given_texts, turn):
     assert fresh == [number == 0 or text != given_texts[number - 1] for number, text in enumerate(given_texts)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples, deadline=None)
 @given(
     texts,
     st.lists(st.integers(0, 2), min_size=12),
