@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
 
 
 def loop(data: bytes) -> bytes:
@@ -17,4 +19,28 @@ def fill(data: bytes) -> bytes:
 
 def abort(data: bytes) -> bytes:
     os.abort()
+    return data
+
+
+def sleep(data: bytes) -> bytes:
+    time.sleep(60)
+    return data
+
+
+def fail(data: bytes) -> bytes:
+    raise ValueError("not today")
+
+
+def crash(data: bytes) -> bytes:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return data
+
+
+def die(data: bytes) -> bytes:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return data
+
+
+def leave(data: bytes) -> bytes:
+    os._exit(3)
     return data

@@ -16,29 +16,61 @@ import traceback
 from pathlib import Path
 
 from assay.testing import FakeLLM
+from net.making import judge_by_texts
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
-FEW = 6  # steps that are tried when not every one is
+FEW = 4  # steps that are tried when not every one is
 OLD = "old\n"
 INPUTS = {
     "q": "q1 0 d1 1\nq2 0 d3 1\n",
     "a.run": "q1 Q0 d1 1 2 a\nq1 Q0 d2 2 1 a\nq2 Q0 d3 1 1 a\n",
     "b.run": "q1 Q0 d2 1 2 b\nq1 Q0 d1 2 1 b\nq2 Q0 d3 1 1 b\n",
+    "judged": "".join(f"q{i} 0 d{i} {i % 2}\n" for i in range(60)),
     "qs.jsonl": '{"query_id": "q1", "text": "tea"}\n{"query_id": "q2", "text": "rain"}\n',
     "ds.jsonl": "".join(json.dumps({"doc_id": f"d{i}", "text": f"Tea and rain {i}."}) + "\n" for i in range(1, 4)),
     "s.jsonl": '{"id": "1", "question": "When?", "answer": "In 1889.", "contexts": ["It opened in 1889."]}\n',
+    "labelled.jsonl": "".join(
+        json.dumps(
+            {
+                "id": str(i),
+                "question": "When?",
+                "answer": f"In {1880 + i}.",
+                "contexts": [f"It opened in {1880 + i % 3}."],
+                "human": i % 2,
+            }
+        )
+        + "\n"
+        for i in range(20)
+    ),
     "e.toml": '[data]\ndocuments = "ds.jsonl"\nqueries = "qs.jsonl"\njudgments = "q"\n[retrieve]\nmethod = "bm25"\n[evaluate]\nmeasures = ["ndcg@10"]\n',
+    "backwards.py": "def order(query, documents):\n    return list(range(len(documents)))\n",
+    "c.toml": "[method.a]\nper_query = 0.01\n[method.b]\nper_query = 0.02\n",
+    "users.csv": "variant,clicks\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(200)),
 }
-# What each command writes; files in a folder stand with it.
+PAGE = ["--report", "out.html"]
+RESULT = ["-o", "out.json"]
+ASKING = ["--judge", "m", "--url", "URL", "--cache", "c.sqlite"]
+# Every command that writes files, with every option that names one (tests/cli/test_faults.py compares), and what it
+# writes; files in a folder stand with it. made.json is a result of evaluate.
 COMMANDS = {
-    "evaluate": (["evaluate", "q", "a.run", "-m", "map", "-o", "out.json"], ["out.json"]),
-    "compare": (["compare", "q", "a.run", "b.run", "-m", "map", "-o", "out.json"], ["out.json"]),
-    "judge": (["judge", "a.run", "--queries", "qs.jsonl", "--documents", "ds.jsonl", "--judge", "m", "--url", "URL", "--cache", "c.sqlite", "-o", "out.qrels", "--details", "why.jsonl"], ["out.qrels", "why.jsonl"]),
-    "answers": (["answers", "s.jsonl", "--method", "words", "-o", "out.json", "--per-sample", "each.jsonl"], ["out.json", "each.jsonl"]),
-    "run": (["run", "e.toml", "-o", "results", "--cache", "stages"], ["results/result.json"]),
+    "evaluate": (["evaluate", "q", "a.run", "-m", "map", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "answers": (["answers", "s.jsonl", "--method", "words", *RESULT, "--per-sample", "each.jsonl", *PAGE], ["out.json", "each.jsonl", "out.html"]),
+    "answers with a judge": (["answers", "s.jsonl", "--method", "llm", *ASKING, *RESULT], ["out.json"]),
+    "diagnose": (["diagnose", "q", "a.run", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "gate": (["gate", "made.json", "--fail-under", "map=0.1", *RESULT, "--junit", "out.xml", *PAGE], ["out.json", "out.xml", "out.html"]),
+    "check": (["check", "s.jsonl", *RESULT], ["out.json"]),
+    "compare": (["compare", "q", "a.run", "b.run", "-m", "map", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "fuse": (["fuse", "a.run", "b.run", "--by", "weighted", "--tune", "judged", "--write-split", "split.csv", "-o", "out.run"], ["out.run", "split.csv"]),
+    "judge": (["judge", "a.run", "--queries", "qs.jsonl", "--documents", "ds.jsonl", *ASKING, "-o", "out.qrels", "--details", "why.jsonl"], ["out.qrels", "why.jsonl"]),
+    "calibrate": (["calibrate", "labelled.jsonl", "--method", "overlap", "--resamples", "20", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "run": (["run", "e.toml", "-o", "results", "--cache", "stages", *PAGE], ["results/result.json", "out.html"]),
+    "run --candidates": (["run", "q", "--candidates", "a.run", "--reranker", "backwards:order", "--queries", "qs.jsonl", "--documents", "ds.jsonl", "--run-output", "out.run", *RESULT], ["out.run", "out.json"]),
+    "bench": (["bench", "json:dumps", "--pass", "query", "--runs", "20", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "cost": (["cost", "c.toml", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "ab analyse": (["ab", "analyse", "users.csv", "-m", "clicks", "--control", "a", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "ab plan": (["ab", "plan", "--mean", "0.05", "--lift", "0.1", *RESULT, *PAGE], ["out.json", "out.html"]),
     "report": (["report", "made.json", "-o", "out.html"], ["out.html"]),
     "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
-    "fuse": (["fuse", "a.run", "b.run", "-o", "out.run"], ["out.run"]),
 }  # fmt: skip
 
 
@@ -112,14 +144,16 @@ def look(outputs, before):
 
 def main(folder, name, every):
     words, outputs = COMMANDS[name]
+    if not every and "--report" in words:  # a page takes a second
+        words, outputs = [word for word in words if word not in PAGE], [one for one in outputs if one not in PAGE]
     disk = Disk(folder)
     disk.watch()
-    with FakeLLM('{"reason": "ok", "grade": 1}') as server:
+    with FakeLLM(judge_by_texts) as server:
         words = [server.url if word == "URL" else word for word in words]
 
         def once(fails, error):
             prepare(folder, outputs)
-            if name == "report":
+            if "made.json" in words:
                 run(["evaluate", "q", "a.run", "-m", "map", "-o", "made.json"])
             before = {str(path) for path in Path().rglob("*")}
             disk.count, disk.fails, disk.error, disk.on = 0, fails, error, True

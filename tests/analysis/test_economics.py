@@ -289,12 +289,17 @@ def test_one_stage_that_is_not_known_leaves_the_whole_unknown():
     assert found.of("rag").stages[0].per_query == pytest.approx(5e-6)
 
 
-def test_batch_jobs_pay_their_share_of_every_price():
-    given = {"model": "gpt-4o-mini", "input_tokens": 3000, "cached_tokens": 1000, "output_tokens": 250}
-    found = cost({"live": given, "batch": {**given, "batch": True}}, day=DAY)
-    assert found.of("batch").per_query == pytest.approx(found.of("live").per_query / 2)
-    unknown = cost({"x": {"model": "gpt-4o-2024-05-13", "input_tokens": 1, "batch": True}}, day=DAY).of("x")
-    assert unknown.per_query is None and "no batch price" in unknown.basis
+def test_batch_jobs_pay_their_share_of_every_price_and_cached_tokens_like_all_others(tmp_path):
+    given = {"model": "gpt-4o-mini", "input_tokens": 3000, "cached_tokens": 1000, "output_tokens": 250, "batch": True}
+    found = cost({"batch": given}, day=DAY)
+    assert found.of("batch").per_query == pytest.approx((3000 * 0.075 + 250 * 0.3) / 1e6)
+    given = {"model": "gpt-4.1", "input_tokens": 1000, "output_tokens": 100, "batch": True}
+    unknown = cost({"x": given}, day=DAY).of("x")
+    assert unknown.per_query is None and "no batch price of gpt-4.1; give it in a file for --prices" in unknown.basis
+    row = 'vendor = "openai", model = "gpt-4.1", date = 2026-11-01, input = 2, output = 8, batch = 0.5'
+    (tmp_path / "own.toml").write_text(f"price = [{{{row}}}]")
+    known = cost({"x": given}, prices=str(tmp_path / "own.toml"), day=DAY).of("x")
+    assert known.per_query == pytest.approx((1000 * 1 + 100 * 4) / 1e6)
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,10 @@ from assay import evaluate, read_judgments, read_run
 from assay.data import limits
 from assay.data.toml import decode_toml
 from assay.errors import AssayError, InputError, UsageError
-from assay.formats import containment, parquet
+from assay.formats import parquet
 from assay.formats.documents import read_documents
 from assay.formats.markup import text_of
-from assay.pipeline.documents import read_collection
 from assay.text import negation, numbers, refusals, segmentation, sentences, words
-from fuzzing import pdf
 
 HOSTILE = {
     "numbers": ("1,", "5%", "½", "2020-1-", "one and ", "百分之", "第", "May "),
@@ -271,36 +269,6 @@ def test_a_parquet_bomb_is_refused():
         parquet.read_parquet(bomb, "x.parquet")
 
 
-def test_a_contained_function_may_loop_fill_memory_or_end_the_process(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
-    child = containment.Contained("contained:loop", 1024)
-    with pytest.raises(containment.Stopped):
-        child.ask(b"x", 2)
-    assert child.ask(b"end", 30) == b"end"  # by another process
-    assert child.close() == 0
-    child = containment.Contained("contained:fill", 1024)
-    with pytest.raises(containment.Refused, match="MemoryError"):
-        child.ask(b"x", 30)
-    child.close()
-    child = containment.Contained("contained:abort", 1024)
-    with pytest.raises(containment.Refused, match="exit code -6"):
-        child.ask(b"x", 30)
-    child.close()
-
-
-def test_pdf_files_are_read_in_a_process_of_its_own(tmp_path):
-    pytest.importorskip("pypdf")
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.pdf").write_bytes(pdf(f"Tea of {name}"))
-    assert [(document.id, document.text) for document in read_collection(tmp_path)] == [
-        ("a.pdf", "Tea of a"),
-        ("b.pdf", "Tea of b"),
-    ]
-    (tmp_path / "c.pdf").write_bytes(b"%PDF-1.4 nothing")
-    with pytest.raises(InputError, match=r"c\.pdf: the PDF cannot be read"):
-        read_collection(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("name", "text", "read"),
     [
@@ -322,14 +290,3 @@ def test_every_limit_that_can_be_raised_is_in_the_documentation():
     for limit in vars(limits).values():
         if isinstance(limit, limits.Limit):
             assert f"`{limit.variable}`" in text
-
-
-def test_no_module_of_the_current_folder_is_run_to_read_a_pdf(tmp_path, monkeypatch):
-    (tmp_path / "pypdf.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
-    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 nothing")
-    monkeypatch.chdir(tmp_path)
-    contained = containment.Contained("assay.formats.pdf:extract", 500)
-    with pytest.raises(containment.Refused):
-        contained.ask((tmp_path / "a.pdf").read_bytes(), 30)
-    contained.close()
-    assert not (tmp_path / "ran").exists()

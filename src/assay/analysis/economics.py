@@ -261,8 +261,9 @@ class _Job:
             return self.by_price(method, tier.input, tier.output, basis, tier.cached)
         if row.batch is None:
             return _unknown(method, say("cost.lacks_batch", model=method.model))
-        prices = [price * row.batch for price in (tier.input, tier.output, tier.cached)]
-        return self.by_price(method, prices[0], prices[1], say("cost.batch", basis=basis), prices[2])
+        paid, written = tier.input * row.batch, tier.output * row.batch
+        # Lists have no price for cached tokens of a batch job: they count like all others.
+        return self.by_price(method, paid, written, say("cost.batch", basis=basis), paid)
 
     def _row(self, method: PricedMethod) -> Price | None:
         from assay.llm.hosts import Address

@@ -15,14 +15,21 @@ from assay.errors import InputError, UsageError
 from assay.messages import say
 
 MEGABYTE = 1 << 20
+SMALL = MEGABYTE
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit, with the environment variable that changes it."""
+    """A limit, with the environment variable that changes it; `small` is what it usually is for small files."""
 
     variable: str
     usual: int
+    small: int | None = None
+
+    def value_for(self, size: int) -> int:
+        """The bound in force for a file of so many bytes: a small one has a lower bound, where no other is set."""
+        is_small = self.small is not None and size <= SMALL and not os.environ.get(self.variable)
+        return self.small if is_small and self.small is not None else self.value
 
     @property
     def value(self) -> int:
@@ -36,10 +43,12 @@ class Limit:
             )
         return int(told)
 
-    def refuse(self, message: str, path: str, *, line: int | None = None) -> InputError:
+    def refuse(self, message: str, path: str, *, line: int | None = None, value: int | None = None) -> InputError:
         """The error for a file beyond the limit: what the limit is, and how to raise it."""
         hint = say(
-            "if the file is what it should be, set {variable} above {value}", variable=self.variable, value=self.value
+            "if the file is what it should be, set {variable} above {value}",
+            variable=self.variable,
+            value=self.value if value is None else value,
         )
         return InputError(message, path=path, line=line, hint=hint)
 
@@ -57,9 +66,10 @@ COLUMNS = Limit("ASSAY_MAX_COLUMNS", 10_000)
 SPARSE = Limit("ASSAY_MAX_SPARSE", 200)
 # Names between dots in one TOML key: reading them takes time and memory with the square of their number.
 KEY_PARTS = 64
-# Seconds and megabytes for the text of one PDF file: its programs can loop, and its streams unpack like bombs.
-PDF_SECONDS = Limit("ASSAY_MAX_PDF_SECONDS", 60)
-PDF_MEGABYTES = Limit("ASSAY_MAX_PDF_MB", 2048)
+# Seconds of computing and megabytes for the text of one PDF file: its programs can loop, and its streams unpack like
+# bombs. A thousand pages of text are 2.5 MB and take 4 s and 60 MB.
+PDF_SECONDS = Limit("ASSAY_MAX_PDF_SECONDS", 60, small=4)
+PDF_MEGABYTES = Limit("ASSAY_MAX_PDF_MB", 2048, small=400)
 
 
 def check_columns(number: int, path: str) -> None:

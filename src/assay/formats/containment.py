@@ -8,25 +8,49 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import math
 import os
+import signal
 import struct
 import subprocess
 import sys
 import threading
 from dataclasses import dataclass, field
 from functools import cache
-from typing import IO
+from time import process_time
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _HEAD = struct.Struct("<?Q")  # whether it went well, and the size of what follows
-_GRACE = 5  # seconds after which a child ends itself if no parent waits for it
+_PATIENCE = 3  # how much longer than it may compute a child may take, on a machine with other work
 
 
 class Refused(Exception):
-    """The child process failed: what the function raised, or how the process ended."""
+    """The child process gave no answer: what its function raised."""
 
 
 class Stopped(Refused):
     """The child process exceeded its time limit."""
+
+
+class OutOfMemory(Refused):
+    """The function needed more memory than the child process may have."""
+
+
+class Died(Refused):
+    """The child process ended without an answer: by a signal, of which this is the name, or with an exit code."""
+
+    def __init__(self, code: int | None) -> None:
+        self.code = code
+        super().__init__(_name_of_signal(-code) if code is not None and code < 0 else f"exit code {code}")
+
+
+def _name_of_signal(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
 
 
 @dataclass
@@ -38,7 +62,7 @@ class Contained:
     _child: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def ask(self, question: bytes, seconds: float) -> bytes:
-        """Hand over bytes and wait for the answer, as long as it may take."""
+        """Hand over bytes and wait for the answer, for which the child may compute so many seconds."""
         child = self._child = self._child or self._start()
         assert child.stdin is not None and child.stdout is not None
         expired = threading.Event()
@@ -47,18 +71,20 @@ class Contained:
             expired.set()
             child.kill()
 
-        clock = threading.Timer(seconds, stop)
+        clock = threading.Timer(_PATIENCE * seconds, stop)
         clock.start()
         try:
             _send(child.stdin, question, seconds)
             well, answer = _receive(child.stdout)
         except (OSError, EOFError):
             code = self.close()
-            raise (Stopped() if expired.is_set() else Refused(f"exit code {code}")) from None
+            died = Died(code)
+            raise (Stopped() if expired.is_set() or str(died) == "SIGXCPU" else died) from None
         finally:
             clock.cancel()
         if not well:
-            raise Refused(answer.decode("utf-8", "replace"))
+            told = answer.decode("utf-8", "replace")
+            raise (OutOfMemory if told.startswith(MemoryError.__name__) else Refused)(told)
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -123,28 +149,45 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
 
 def _serve(function: str, megabytes: int) -> None:
     """Answer questions until there are no more; run as the child."""
-    import signal
-    from importlib import import_module
-
-    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no such limits
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    module, _, name = function.partition(":")
-    answer = getattr(import_module(module), name)
+    _bound(megabytes)
     asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is not an answer
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             seconds, _, question = _receive_in(asked)
-            if hasattr(signal, "alarm"):
-                signal.alarm(int(seconds) + _GRACE)
+            _bound_time(seconds)
             try:
-                found, well = answer(question), True
+                found, well = _load(function)(question), True
             except BaseException as error:  # noqa: BLE001 - a panic of a library is no Exception
                 found, well = f"{type(error).__name__}: {error}".partition("\n")[0].encode("utf-8", "replace"), False
             _send(told, found, well=well)
+
+
+@cache
+def _load(function: str) -> Callable[[bytes], bytes]:
+    from importlib import import_module
+
+    module, _, name = function.partition(":")
+    found: Callable[[bytes], bytes] = getattr(import_module(module), name)
+    return found
+
+
+def _bound(megabytes: int) -> None:
+    """Limit the memory of this process, where the system can."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no such limits
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _bound_time(seconds: float) -> None:
+    """Let this process compute for so many seconds more, even if nobody waits for it any longer."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        limit = math.ceil(process_time() + seconds)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 if __name__ == "__main__":

@@ -58,12 +58,16 @@ def _read_here(data: bytes, label: str) -> pl.DataFrame:
 
 
 def _read_contained(data: bytes, label: str) -> pl.DataFrame:
-    from assay.formats.containment import Refused, child_for
+    from assay.formats.containment import Died, Refused, Stopped, child_for
 
     try:
         return pl.read_ipc(BytesIO(child_for(f"{__name__}:translate", UNPACKED.value).ask(data, _SECONDS)))
+    except Stopped:
+        raise _refusal(say("it takes too long"), label) from None
+    except Died as end:
+        raise _refusal(say("the process that read it ended without an answer ({how})", how=str(end)), label) from None
     except Refused as error:
-        raise _refusal(str(error) or say("it takes too long"), label) from None
+        raise _refusal(str(error), label) from None
 
 
 def translate(data: bytes) -> bytes:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.data.limits import PDF_MEGABYTES, PDF_SECONDS
 from assay.errors import InputError, MissingPackage, cause
-from assay.formats.containment import Refused, Stopped, child_for
+from assay.formats.containment import Died, OutOfMemory, Refused, Stopped, child_for
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -16,19 +16,12 @@ if TYPE_CHECKING:
 def read_pdf(path: Path) -> str:
     """Text of all pages of a file."""
     _refuse_without_package(path)
-    label, seconds = str(path), PDF_SECONDS.value
+    label = str(path)
     try:
-        text = child_for(f"{__name__}:extract", PDF_MEGABYTES.value).ask(path.read_bytes(), seconds).decode()
+        data = path.read_bytes()
     except OSError as error:
         raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=label) from None
-    except Stopped:
-        raise PDF_SECONDS.refuse(say("the PDF took more than {n} s to read", n=seconds), label) from None
-    except Refused as error:
-        if str(error).startswith(("MemoryError", "exit code")):
-            raise PDF_MEGABYTES.refuse(
-                say("the PDF needs more than {n} MB to be read", n=PDF_MEGABYTES.value), label
-            ) from None
-        raise InputError(say("the PDF cannot be read: {error}", error=str(error)), path=label) from None
+    text = _ask(data, label)
     if not text:
         raise InputError(
             say("the PDF has no text"),
@@ -36,6 +29,33 @@ def read_pdf(path: Path) -> str:
             hint=say("if it is a scan, recognise its text first, or remove the file"),
         )
     return text
+
+
+def _ask(data: bytes, label: str) -> str:
+    """Let another process read the text, and say how it ended if it did not."""
+    seconds, megabytes = PDF_SECONDS.value_for(len(data)), PDF_MEGABYTES.value_for(len(data))
+    try:
+        return child_for(f"{__name__}:extract", megabytes).ask(data, seconds).decode()
+    except Stopped:
+        told = say("the PDF took more than {n} s to read", n=seconds)
+        raise PDF_SECONDS.refuse(told, label, value=seconds) from None
+    except OutOfMemory:
+        told = say("the PDF needs more than {n} MB to be read", n=megabytes)
+        raise PDF_MEGABYTES.refuse(told, label, value=megabytes) from None
+    except Died as end:
+        raise InputError(
+            say("the process that read the PDF ended without an answer ({how})", how=str(end)),
+            path=label,
+            hint=_cure(end),
+        ) from None
+    except Refused as error:
+        raise InputError(say("the PDF cannot be read: {error}", error=str(error)), path=label) from None
+
+
+def _cure(end: Died) -> str:
+    if str(end) == "SIGKILL":
+        return say("systems end processes so when memory runs out: free some, or remove the file")
+    return say("save the file as PDF again with another program, or remove it")
 
 
 def _refuse_without_package(path: Path) -> None:

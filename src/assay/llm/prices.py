@@ -41,7 +41,7 @@ class Tier:
 class Price:
     """A row of the table: whose model, since when, and what its tokens cost, by the length of the prompt.
 
-    `batch` is the share of all its prices that a batch job pays; None where it is not known.
+    `batch` is the share of its prices for input and output that a batch job pays; None where it is not known.
     """
 
     vendor: str
