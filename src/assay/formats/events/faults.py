@@ -1,0 +1,60 @@
+"""What was wrong with rows of an event log, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Fate = Literal["quarantined", "merged", "kept"]
+
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault: how many rows have it, the first few as `file:line`, and what became of them.
+
+    Rows are quarantined (no measure sees them), merged into another row that says the same, or kept.
+    `values` are those of its sentence beside `n`.
+    """
+
+    kind: str
+    rows: int
+    examples: tuple[str, ...] = ()
+    fate: Fate = "kept"
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """What was found and what became of it, to be read after the number of rows."""
+        return say(f"events.{self.kind}", n=self.rows, **self.values)
+
+    @property
+    def sentence(self) -> str:
+        """The message with its number."""
+        return say("events.counted", n=self.rows, message=self.message)
+
+
+class Tally:
+    """Lines that could not be read, counted by reason while a file is read."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._examples: dict[str, list[str]] = {}
+
+    def add(self, kind: str, place: str) -> None:
+        """Count one line."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        shown = self._examples.setdefault(kind, [])
+        if len(shown) < EXAMPLES:
+            shown.append(place)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What was counted; all of it is quarantined."""
+        return [Fault(kind, n, tuple(self._examples[kind]), "quarantined") for kind, n in self._counts.items()]
