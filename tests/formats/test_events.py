@@ -121,7 +121,7 @@ def test_gzip_is_read(tmp_path: Path) -> None:
 
 def test_two_files_are_one_log(tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_text(json.dumps(query()))
-    (tmp_path / "b.ndjson").write_text(json.dumps(event("click")))
+    (tmp_path / "b.ndjson").write_text(json.dumps(event("impression")))
     log = clean_events([tmp_path / "a.ndjson", tmp_path / "b.ndjson"])
     assert len(log.events.frame.collect()) == 2
     assert not log.faults
@@ -187,8 +187,8 @@ def test_query_ids_of_two_users_are_found(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_clocks_are_set_aside(tmp_path: Path, time: str, kind: str) -> None:
-    log = clean_events(write(tmp_path, query(), event("click"), event("view", timestamp=time)))
-    assert log.events.frame.collect()["action"].to_list() == ["query", "click"]
+    log = clean_events(write(tmp_path, query(), event("impression"), event("view", timestamp=time)))
+    assert log.events.frame.collect()["action"].to_list() == ["query", "impression"]
     assert [(one.rows, one.examples) for one in log.events.quarantine] == [(1, ("ubi.ndjson:3",))]
     assert [one.kind for one in log.faults] == [kind]
 
@@ -207,7 +207,7 @@ def test_an_event_a_moment_before_its_query_is_kept(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_lines_that_cannot_be_read_are_set_aside(tmp_path: Path, line: str, kind: str) -> None:
-    found = faults(tmp_path, query(), "", event("click"), line)
+    found = faults(tmp_path, query(), "", event("impression"), line)
     assert {name: (one.rows, one.examples, one.fate) for name, one in found.items()} == {
         kind: (1, ("ubi.ndjson:4",), "quarantined")
     }
@@ -235,6 +235,62 @@ def test_times_without_a_zone_are_taken_as_utc(tmp_path: Path) -> None:
     local = query(timestamp="2025-01-01T12:00:00")
     assert rows(tmp_path, local)["time"].to_list() == [START]
     assert faults(tmp_path, local)["no_zone"].rows == 1
+
+
+def test_events_have_the_variant_of_their_request(tmp_path: Path) -> None:
+    asked = query(query_attributes={"experiment": {"id": "e", "variant": "B"}}, client_id="u7")
+    log = read_events(write(tmp_path, asked, event("click", client_id=None), event("view", client_id="u8")))
+    found = log.frame.collect()
+    assert found["variant"].to_list() == found["experiment"].str.replace("e", "B").to_list() == ["B"] * 3
+    assert found["user"].to_list() == ["u7", "u7", "u8"]
+    assert any("variant" in note for note in log.notes)
+
+
+def test_events_of_unknown_queries_are_marked(tmp_path: Path) -> None:
+    found = rows(tmp_path, query(), event("click"), event("click", name="q9"), event("view", query_id=None))
+    assert found["orphan"].to_list() == [False, False, True, True]
+
+
+def test_variants_in_two_spellings_are_found_and_folded_when_asked(tmp_path: Path) -> None:
+    names = ["control", "control", "Control ", "new"]
+    log = [query(f"q{i}", query_attributes={"experiment": {"variant": name}}) for i, name in enumerate(names)]
+    assert faults(tmp_path, *log)["spellings"].examples == ("'Control ' = 'control'",)
+    assert rows(tmp_path, *log)["variant"].to_list() == names
+    assert rows(tmp_path, *log, fold_variants=True)["variant"].to_list() == ["control"] * 3 + ["new"]
+
+
+def test_users_in_two_variants_are_found(tmp_path: Path) -> None:
+    def seen(name: str, user: str, variant: str) -> Document:
+        return query(name, client_id=user, query_attributes={"experiment": {"id": "e", "variant": variant}})
+
+    log = [seen("1", "u1", "A"), seen("2", "u1", "A"), seen("3", "u2", "A"), seen("4", "u2", "B")]
+    assert faults(tmp_path, *log)["two_variants"].rows == 1
+    assert "two_variants" not in faults(tmp_path, *log[:3])
+
+
+@pytest.mark.parametrize("name", ["quepid-nightly-bot", "crawler 7", "Spider"])
+def test_bots_are_found_by_name_and_dropped_when_asked(tmp_path: Path, name: str) -> None:
+    log = [query("q1", client_id="abbot"), query("q2", client_id=name)]
+    assert faults(tmp_path, *log)["bots"].rows == 1
+    assert len(rows(tmp_path, *log)) == 2
+    assert rows(tmp_path, *log, bots="drop")["user"].to_list() == ["abbot"]
+
+
+def test_bots_are_found_by_their_browser(tmp_path: Path) -> None:
+    agent = "Mozilla/5.0 (compatible; Googlebot/2.1)"
+    click = event("impression", event_attributes={"user_agent": agent})
+    assert faults(tmp_path, query(), click)["bots"].rows == 2
+
+
+def test_bots_are_found_by_how_fast_they_ask(tmp_path: Path) -> None:
+    fast = [query(f"q{i}", timestamp=f"2025-01-01T12:00:{i:02}Z") for i in range(31)]
+    assert faults(tmp_path, *fast)["bots"].rows == 31
+    assert "bots" not in faults(tmp_path, *fast[:30])
+
+
+def test_queries_with_clicks_alone_are_found(tmp_path: Path) -> None:
+    assert faults(tmp_path, query(), event("click"), event("click", "d2", 2))["no_impressions"].rows == 1
+    assert "no_impressions" not in faults(tmp_path, query(query_response_hit_ids=["d1"]), event("click"))
 
 
 def test_the_public_sample_of_ubi(shared: Path) -> None:

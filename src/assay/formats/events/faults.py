@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
 Fate = Literal["quarantined", "merged", "kept"]
 
@@ -58,3 +60,23 @@ class Tally:
     def faults(self) -> list[Fault]:
         """What was counted; all of it is quarantined."""
         return [Fault(kind, n, tuple(self._examples[kind]), "quarantined") for kind, n in self._counts.items()]
+
+
+class RowKeys:
+    """The keys of rows that are still counted, the rows that are not, and where each of them comes from."""
+
+    def __init__(self, keys: pl.DataFrame, labels: Sequence[str]) -> None:
+        self.keys = keys
+        self.labels = labels
+        self.dropped: list[pl.Series] = []
+
+    def fault(self, kind: str, rows: pl.DataFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
+        """A fault of these rows, if there are any; those that are not kept leave the log."""
+        if rows.is_empty():
+            return []
+        shown = rows.sort("_row").head(EXAMPLES)
+        places = tuple(f"{self.labels[i]}:{n}" for i, n in zip(shown["_file"], shown["_line"], strict=True))
+        if fate != "kept":
+            self.dropped.append(rows["_row"])
+            self.keys = self.keys.join(rows.select("_row"), on="_row", how="anti", maintain_order="left")
+        return [Fault(kind, len(rows), places, fate, values)]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.data.events import schema
-from assay.formats.events.values import lacks_zone, time_of_text
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ class Rows:
     """What was read of one file: its rows, the faults of lines that are not among them, and how it was understood.
 
     Beside the columns of a log the frame has `_line`, `_application`, `_agent` (the name of the browser), `_bare` (an
-    event without attributes), `_bad_time`, `_bad_position` and `_no_zone`. Positions are as the log counts them.
+    event without attributes), `_bad_time`, `_bad_number` and `_no_zone`. Positions are as the log counts them.
     """
 
     frame: pl.LazyFrame
@@ -33,21 +32,22 @@ class Rows:
 
 
 def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
-    """The columns of a log from those that a reader found: times as text, numbers as floats."""
-    time = time_of_text(pl.col("time"))
+    """The columns of a log from those that a reader found, with numbers as floats."""
     position = pl.col("position")
     whole = (position == position.round()) & (position >= 0) & (position <= _LARGEST)
     own = {
-        "time": time,
         "position": pl.when(whole).then(position),
+        "result_count": pl.coalesce("result_count", pl.col("results").list.len()),
         **{name: _filled(name) for name in ("query_id", "user", "session", "doc_id", "experiment", "variant")},
     }
     return [
-        *(own.get(name, pl.col(name)).cast(kind, strict=False).alias(name) for name, kind in schema().items()),
-        *map(pl.col, (*attributes, "_line", "_application", "_agent", "_bare")),
-        (time.is_null() & (_filled("time").is_not_null())).alias("_bad_time"),
-        (position.is_not_null() & ~whole.fill_null(value=False)).alias("_bad_position"),
-        lacks_zone(pl.col("time")).fill_null(value=False).alias("_no_zone"),
+        *(
+            own.get(name, pl.col(name)).cast(kind, strict=False).alias(name)
+            for name, kind in schema().items()
+            if name != "orphan"
+        ),
+        *map(pl.col, (*attributes, "_line", "_application", "_agent", "_bare", "_bad_time", "_no_zone")),
+        (pl.col("_bad_number") | (position.is_not_null() & ~whole.fill_null(value=False))).alias("_bad_number"),
     ]
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from assay.data.events import QUERY
 from assay.formats.events.faults import Tally
-from assay.formats.events.values import action_of, rating_of
+from assay.formats.events.values import action_of, rating_of, rating_of_action, time_columns
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _whole_decoder() -> msgspec.json.Decoder[Whole]:
     return msgspec.json.Decoder(Whole)
 
 
-# Columns of what is read, beside those of the log: times as text, positions as they are counted in the log.
+# Columns of what is read, positions as they are counted in the log.
 TEXTS = ("query_id", "user", "session", "time", "action", "doc_id", "text", "experiment", "variant", "_application",
          "_agent")  # fmt: skip
 NUMBERS = ("position", "result_count", "propensity", "latency_ms", "input_tokens", "output_tokens", "cost", "dwell_ms",
@@ -147,7 +147,7 @@ NUMBERS = ("position", "result_count", "propensity", "latency_ms", "input_tokens
 
 def read_slice(data: bytes, first: int, label: str, attributes: Sequence[str], tally: Tally) -> pl.DataFrame:
     """Read whole lines, of which `first` is the number of the first; what is no query and no event is counted."""
-    found = _decode(data, first, label, _decoder(), tally)
+    found = _documents(data, first, label, _decoder(), tally)
     rows = [(number, one) for number, one in found if not _is_bulk_action(one)]
     kept = [(number, one) for number, one in rows if _is_document(one)]
     if len(kept) < len(rows):
@@ -157,12 +157,12 @@ def read_slice(data: bytes, first: int, label: str, attributes: Sequence[str], t
     frame = _frame([number for number, _ in kept], [one for _, one in kept])
     if not attributes:
         return frame
-    more = dict(_decode(data, first, label, _whole_decoder(), Tally()))
+    more = dict(_documents(data, first, label, _whole_decoder(), Tally()))
     details = [more[number].event_attributes or more[number].query_attributes for number, _ in kept]
     return frame.with_columns(text_series(name, [_dig(one, name) for one in details]) for name in attributes)
 
 
-def _decode(
+def decode_lines(
     data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: Tally
 ) -> list[tuple[int, Any]]:
     """Decode all lines at once; where one of them is faulty or empty, line by line, which counts the faults."""
@@ -172,24 +172,30 @@ def _decode(
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         found = []
     if len(found) == lines:
-        return [(number, one if one.source is None else one.source) for number, one in enumerate(found, first)]
-    return list(_decode_lines(data, first, label, decoder, tally))
+        return list(enumerate(found, first))
+    return list(_decode_singly(data, first, label, decoder, tally))
 
 
-def _decode_lines(
+def _decode_singly(
     data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: Tally
 ) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(data.split(b"\n"), first):
         if not line.strip():
             continue
         try:
-            one = decoder.decode(line)
+            yield number, decoder.decode(line)
         except msgspec.ValidationError:
             tally.add("schema", f"{label}:{number}")
         except (msgspec.DecodeError, RecursionError, UnicodeError):
             tally.add("truncated" if _is_cut(line, data) else "no_json", f"{label}:{number}")
-        else:
-            yield number, one if one.source is None else one.source
+
+
+def _documents(
+    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: Tally
+) -> list[tuple[int, Any]]:
+    """Decode all lines, and take documents of an export out of their `_source`."""
+    found = decode_lines(data, first, label, decoder, tally)
+    return [(number, one if one.source is None else one.source) for number, one in found]
 
 
 def _is_cut(line: bytes, data: bytes) -> bool:
@@ -214,8 +220,9 @@ def _hits(line: Any) -> list[Id] | None:
 def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
     """The rows as a frame."""
     details = [one.event_attributes or one.query_attributes or _NOTHING for one in lines]
-    known = {name: action_of(str(name)) for name in {one.action_name for one in lines} if name is not None}
-    actions = [(QUERY, None) if one.action_name is None else known[one.action_name] for one in lines]
+    names = {one.action_name for one in lines} - {None}
+    actions = {None: QUERY, **{name: action_of(str(name)) for name in names}}
+    ratings = {None: None, **{name: rating_of_action(str(name)) for name in names}}
     usage = [one.usage or _NO_USAGE for one in details]
     trials = [one.experiment for one in details]
     columns: dict[str, list[Any]] = {
@@ -223,7 +230,7 @@ def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
         "user": [one.client_id or one.user_id or more.user_id for one, more in zip(lines, details, strict=True)],
         "session": [one.session_id or more.session_id for one, more in zip(lines, details, strict=True)],
         "time": [one.timestamp if one.timestamp is not None else one.at_timestamp for one in lines],
-        "action": [name for name, _ in actions],
+        "action": [actions[one.action_name] for one in lines],
         "doc_id": [_thing(one) for one in details],
         "position": [_ordinal(one.position) for one in details],
         "text": [_text(one) for one in lines],
@@ -240,8 +247,8 @@ def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
         "cost": [one.cost_usd if one.cost is None else one.cost for one in usage],
         "dwell_ms": [_dwell(one) for one in details],
         "feedback": [
-            value if one.feedback is None else rating_of(one.feedback)
-            for one, (_, value) in zip(details, actions, strict=True)
+            ratings[one.action_name] if more.feedback is None else rating_of(more.feedback)
+            for one, more in zip(lines, details, strict=True)
         ],
         "_application": [one.application for one in lines],
         "_agent": [one.user_agent or one.browser for one in details],
@@ -253,8 +260,9 @@ def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
             *(pl.Series(name, columns[name], pl.Float64) for name in NUMBERS),
             pl.Series("results", [_results(one) for one in lines], pl.List(pl.String)),
             pl.Series("_bare", [_is_bare(one) for one in lines], pl.Boolean),
+            pl.Series("_bad_number", [False] * len(lines), pl.Boolean),  # a line with one does not fit the schema
         ]
-    )
+    ).with_columns(time_columns(pl.col("time"), pl.String()))
 
 
 def text_series(name: str, values: list[Any]) -> pl.Series:

@@ -27,7 +27,7 @@ _THUMBS = {
     1.0: ("thumbs_up", "thumb_up", "upvote", "like", "点赞", "赞"),
     -1.0: ("thumbs_down", "thumb_down", "downvote", "dislike", "点踩", "踩"),
 }
-_WORDS = {
+RATING_WORDS = {
     **dict.fromkeys(("up", "positive", "good", "yes", "true", "👍", "helpful", "satisfied"), 1.0),
     **dict.fromkeys(("down", "negative", "bad", "no", "false", "👎", "unhelpful", "unsatisfied"), -1.0),
     **{key_of(name): value for value, names in _THUMBS.items() for name in names},
@@ -41,10 +41,15 @@ _ZONE = r"([zZ]|[+-]\d{2}(:?\d{2})?)$"
 _SECOND, _MILLISECOND, _MICROSECOND = 1e11, 1e14, 1e17  # beyond each of them, a number counts smaller units
 
 
-def action_of(name: str) -> tuple[str, float | None]:
-    """The name of an action here, and the rating that it is by its name alone."""
+def action_of(name: str) -> str:
+    """The name of an action here."""
     key = key_of(name)
-    return ("feedback", _RATINGS[key]) if key in _RATINGS else (_ALIASES.get(key, name.strip()), None)
+    return "feedback" if key in _RATINGS else _ALIASES.get(key, name.strip())
+
+
+def rating_of_action(name: str) -> float | None:
+    """The rating that an action is by its name alone, such as `thumbs_up`."""
+    return _RATINGS.get(key_of(name))
 
 
 def rating_of(value: Any) -> float | None:
@@ -57,11 +62,33 @@ def rating_of(value: Any) -> float | None:
         try:
             return rating_of(float(value))
         except ValueError:
-            return _WORDS.get(key_of(value))
+            return RATING_WORDS.get(key_of(value))
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
-def lacks_zone(text: pl.Expr) -> pl.Expr:
+def time_columns(value: pl.Expr, kind: pl.DataType) -> list[pl.Expr]:
+    """A time of any kind as `time`, whether it is there but cannot be read, and whether it lacks a zone."""
+    if isinstance(kind, pl.Datetime):
+        zoned = value.dt.replace_time_zone("UTC") if kind.time_zone is None else value.dt.convert_time_zone("UTC")
+        return _timed(zoned, value, pl.lit(kind.time_zone is None) & value.is_not_null())
+    if kind == pl.String:
+        filled = pl.when(value.str.strip_chars() != "").then(value)
+        return _timed(time_of_text(value), filled, _lacks_zone(value).fill_null(value=False))
+    if kind.is_numeric():
+        return _timed(time_of_number(value.cast(pl.Float64)), value, pl.lit(value=False))
+    return _timed(
+        value.cast(pl.Date, strict=False).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
+        value,
+        pl.lit(value=False),
+    )
+
+
+def _timed(time: pl.Expr, given: pl.Expr, no_zone: pl.Expr) -> list[pl.Expr]:
+    bad = time.is_null() & given.is_not_null()
+    return [time.alias("time"), bad.alias("_bad_time"), no_zone.alias("_no_zone")]
+
+
+def _lacks_zone(text: pl.Expr) -> pl.Expr:
     """Return whether a time is a text without a zone, which is taken as UTC."""
     clean = text.str.strip_chars()
     return clean.str.contains(r"\d[ T]?\d{1,2}:\d{2}") & ~clean.str.contains(_ZONE)
