@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
@@ -15,11 +14,12 @@ from assay.formats import tables
 from assay.formats.decoding import read_json
 from assay.formats.events.cleaning import Cleaning, Rules, clean
 from assay.formats.events.faults import Tally
+from assay.formats.events.recognition import files_of, first_object, is_list, kind_of
 from assay.formats.events.rows import Rows, columns_of
 from assay.formats.events.slices import slices_of
 from assay.formats.events.tables import rows_of_table
 from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
-from assay.formats.files import Input, is_there
+from assay.formats.files import Input
 from assay.formats.parquet import is_sound_file, read_parquet
 from assay.lazy import pl
 from assay.messages import say
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
 
     Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
     Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
-
-
-_SUFFIXES = {
-    ".ndjson": "jsonl",
-    ".jsonl": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-}
-_PARQUET = b"PAR1"
-_LOOK = 20  # lines of a file that are looked at to see what it is
 
 
 def read_events(
@@ -88,35 +76,15 @@ def clean_events(places: Places, asked: Asked = Asked(), rules: Rules = Rules())
     named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
     if not named:
         raise UsageError(say("no event log is given"))
-    files = [_read_file(Input.at(place, asked.encoding), asked) for one in named for place in _files(one)]
+    files = [_read_file(Input.at(place, asked.encoding), asked) for one in named for place in files_of(one)]
     return clean(files, asked.attributes, rules)
 
 
-def _files(place: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
-    """A file, or the files of a folder and its folders whose suffix is known."""
-    folder = Path(place)
-    if not is_there(place) or not folder.is_dir():
-        return [place]
-    found = sorted(one for one in folder.rglob("*") if one.is_file() and _kind_of_name(one.name) is not None)
-    shown = [one for one in found if not one.name.startswith((".", "_"))]
-    if not shown:
-        raise InputError(
-            say("this folder has no event logs"),
-            path=os.fspath(place),
-            hint=say("expected files that end in {suffixes:or}", suffixes=list(_SUFFIXES)),
-        )
-    return list(shown)
-
-
-def _kind_of_name(name: str) -> str | None:
-    return _SUFFIXES.get(Path(name.lower().removesuffix(".gz")).suffix)
-
-
 def _read_file(source: Input, asked: Asked) -> Rows:
-    kind = _kind_of_name(source.label) or _kind_of_content(source.head)
+    kind = kind_of(source)
     if kind == "parquet":
         return _scan_parquet(source, asked)
-    if kind == "json" and source.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+    if kind == "json" and is_list(source):
         return _read_lines(source, asked, [(1, _as_lines(source))])
     if kind in {"json", "jsonl"}:
         return _read_lines(source, asked, slices_of(source))
@@ -126,15 +94,6 @@ def _read_file(source: Input, asked: Asked) -> Rows:
         tally.add("truncated", f"{source.source.portable}:{len(frame) + 1}")
         frame = frame.head(-1)
     return rows_of_table(frame.lazy(), source.source, asked.columns, asked.attributes, tally.faults)
-
-
-def _kind_of_content(head: bytes) -> str:
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(_PARQUET):
-        return "parquet"
-    if start.startswith((b"{", b"[")):
-        return "json"
-    return "tsv" if b"\t" in start.split(b"\n", 1)[0] else "csv"
 
 
 def _is_cut_table(source: Input, kind: str) -> bool:
@@ -167,20 +126,9 @@ def _read_lines(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]
     """Read JSON lines: UBI's, or flat objects whose names are those of a table."""
     pieces = iter(slices)
     first = next(pieces)
-    read = _read_ubi if _is_ubi(first[1]) else _read_flat
+    names = first_object(first[1])
+    read = _read_ubi if names is None or looks_like_ubi(names) else _read_flat
     return read(source, asked, chain([first], pieces))
-
-
-def _is_ubi(data: bytes) -> bool:
-    """Return whether the first object of a file is of UBI; what cannot be read is taken for UBI, which counts it."""
-    for line in data.split(b"\n", _LOOK)[:_LOOK]:
-        try:
-            found = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError, UnicodeError):
-            continue
-        if isinstance(found, dict):
-            return looks_like_ubi(found)
-    return True
 
 
 def _read_ubi(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:

@@ -122,9 +122,9 @@ _NO_USAGE = Usage()
 _SEARCH_MESSAGE = "QUERY"
 
 
-def looks_like_ubi(keys: Iterable[str]) -> bool:
-    """Return whether an object is a document of UBI, the action before one, or one inside `_source`."""
-    found = set(keys)
+def looks_like_ubi(names: Iterable[str]) -> bool:
+    """Return whether an object is a document of UBI, the action before one, or one inside `_source`, by its names."""
+    found = set(names)
     return bool(found & _SIGNS) or "_source" in found or found in _BULK
 
 
@@ -200,7 +200,7 @@ def _documents(
 
 def _is_cut(line: bytes, data: bytes) -> bool:
     """Return whether this is the last line of a file, and begins like an object but does not end like one."""
-    return data.endswith(line) and line.lstrip().startswith(b"{") and not line.rstrip().endswith(b"}")
+    return data.rstrip().endswith(line.rstrip()) and line.lstrip().startswith(b"{") and not line.rstrip().endswith(b"}")
 
 
 def _is_document(line: Any) -> bool:
