@@ -14,7 +14,9 @@ import pytest
 import scipy.stats
 from scipy.optimize import brentq
 
+import assay
 from assay.analysis.decision import decide, decide_payment
+from assay.data.scores import Counts, Scores
 from assay.results.comparison import Rules
 from assay.stats import (
     equivalence,
@@ -33,6 +35,7 @@ from assay.stats import (
 
 N = 200
 KINDS = ["normal", "skewed", "discrete"]
+MOST = 0.065  # false alarms of a decision at 5 %
 
 
 @pytest.fixture(scope="module")
@@ -399,3 +402,32 @@ def test_a_gain_of_exactly_what_pays_is_seldom_called_above_or_below_it(kind, wr
 def test_the_interval_of_a_relative_change_is_too_sure_where_wins_or_losses_are_rare(kind, wrong):
     before, after = gains_of_15_per_cent(kind, 20, 200)
     assert sum(paid_by_interval(b, a) == wrong for b, a in zip(before, after, strict=True)) > 40
+
+
+def returned(before, after):
+    """What a return says of values whose true gain is 15 %, where 15 % just pays."""
+    column, protocol = assay.parse("ndcg@10").column("ndcg@10"), assay.load_protocol("trec")
+    both = [
+        Scores(
+            name, [str(i) for i in range(len(values))], (column,), values[:, None],
+            np.zeros((len(values), 1), dtype=np.uint8), {"ndcg@10": Counts(len(values))}, protocol, judgments="same",
+        )
+        for name, values in (("a", before), ("b", after))
+    ]  # fmt: skip
+    found = assay.compare(both, n_resamples=999)
+    return assay.roi(found, cost_per_query=0.0015, queries_per_day=1000, revenue_per_query=0.01).outcome
+
+
+@pytest.mark.parametrize("n", [12, 20, 50])
+@pytest.mark.parametrize(("kind", "wrong"), [("rare wins", "loses"), ("rare losses", "pays")])
+def test_a_gain_that_just_pays_is_seldom_said_to_pay_or_to_lose(kind, wrong, n, stress):
+    count = 4000 if stress else 60
+    sides = {"pays": "above", "loses": "below"}
+    samples = list(zip(*gains_of_15_per_cent(kind, n, count), strict=True))
+    suspect = [(b, a) for b, a in samples if paid_by_interval(b, a) == sides[wrong]]  # nothing else can be said to
+    said = [returned(b, a) for b, a in suspect]
+    if stress:
+        shown = f"{100 * len(suspect) / count:.1f} | {100 * said.count(wrong) / count:.1f}"
+        sys.stdout.write(f"\n| {kind} | {n} | {shown} | {100 * math.sqrt(0.05 * 0.95 / count):.2f}\n")
+    assert kind == "rare wins" or len(suspect) > 0.2 * count  # what the interval alone would say
+    assert said.count(wrong) / count <= (MOST if stress else scipy.stats.binom(count, MOST).isf(1e-3) / count)

@@ -44,7 +44,7 @@ def check_threshold(scores: Scores, rule: Threshold) -> RuleCheck:
     if not (rule.sure and scores.about(label).is_mean):
         outcome: Outcome = "passed" if rule.is_reached(value) else "failed"
         return RuleCheck(name, rule.measure, outcome, value, None, say(f"gate.{outcome}_threshold", **told))
-    interval = column_mean(scores, label, confidence_level=1 - 2 * rule.alpha / rule.among)
+    interval = column_mean(scores, label, confidence_level=1 - 2 * rule.alpha / rule.among, sure=True)
     outcome = _surely(interval, rule)
     key = f"gate.{outcome}_sure" if interval.low is not None else "gate.inconclusive_threshold"
     message = say(key, interval=_describe_interval(interval, "", rule.among), **told)

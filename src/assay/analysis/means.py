@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.stats.guarded import guarded_mean
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -17,17 +18,21 @@ if TYPE_CHECKING:
 
 
 def column_mean(
-    scores: Scores, label: str, *, rows: Sequence[int] | None = None, confidence_level: float = 0.95
+    scores: Scores, label: str, *, rows: Sequence[int] | None = None, confidence_level: float = 0.95, sure: bool = False
 ) -> Interval:
-    """The mean of a measure with an interval that stays within its bounds, over all queries or those of some rows."""
+    """The mean of a measure with an interval that stays within its bounds, over all queries or those of some rows.
+
+    With `sure`, each end alone can be relied on (`guarded_mean`), where the measure has bounds.
+    """
     chosen = slice(None) if rows is None else list(rows)
     values, column = scores.column(label), scores.about(label)
     weights = None if scores.weights is None else scores.weights[chosen]
     clusters = None if scores.clusters is None else np.array(scores.clusters)[chosen]
     bounds = column.limits(values)
-    found = mean_interval(
-        values[chosen], weights=weights, clusters=clusters, bounds=bounds, confidence_level=confidence_level
-    )
+    units: dict[str, Any] = {"weights": weights, "clusters": clusters, "confidence_level": confidence_level}
+    if sure and bounds is not None:
+        return guarded_mean(values[chosen], bounds, **units)
+    found = mean_interval(values[chosen], bounds=bounds, **units)
     low, high = column.bounds
     if bounds is not None or found.low is None or found.high is None or found.estimate is None:
         return found

@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from assay.analysis.comparable import align_systems
+from assay.analysis.decision import decide_payment
 from assay.errors import UnknownName, UsageError
 from assay.formats.results import read_record
 from assay.messages import say
-from assay.results.comparison import Comparison
+from assay.results.comparison import Comparison, Payment
 from assay.results.money import Band, Costs, Gain, NetAt, Roi
 
 _POINTS = 25
@@ -41,7 +43,8 @@ def roi(
     The gain is a number, or that of a comparison or its result file: of its `measure` (the first) and its `system` (the
     only one). The cost of a query is given, or taken from `costs`, those of `assay.cost` or their file, with the volume
     and currency: of the `method` that is named, or the only one. Revenue rises by `elasticity` per cent when quality
-    rises by one per cent; 1 is the plain formula. `tokens` are read for a query.
+    rises by one per cent; 1 is the plain formula. `tokens` are read for a query. That the gain of a comparison pays, or
+    loses, takes more than its interval: the values of the queries must show it within the bounds of the measure.
 
     >>> import assay
     >>> assay.roi(0.2, cost_per_query=0.001, queries_per_day=100_000, revenue_per_query=0.01).net.value
@@ -135,8 +138,8 @@ def _weigh(
     most = _each(worth, lambda earned: _positive_or_none(earned - fixed_per_day / queries_per_day))
     found = Roi(
         given, queries_per_day, revenue_per_query, cost_per_query, fixed_per_day, elasticity, revenue, total, net, back,
-        volume, most, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day), _outcome(net, given),
-        price.method, price.currency, price.tokens,
+        volume, most, needed, _curve(worth, cost_per_query, fixed_per_day, queries_per_day),
+        _outcome(net, given, needed), price.method, price.currency, price.tokens,
     )  # fmt: skip
     return replace(found, roi=found.roi_if_shown)
 
@@ -176,15 +179,32 @@ def _curve(worth: Band, cost: float | None, fixed: float, queries: float) -> tup
     return tuple(points)
 
 
-def _outcome(net: Band, gain: Gain) -> Literal["pays", "loses", "open", "no_interval", "no_cost"]:
-    """The outcome by where the interval is; a gain from a comparison pays only if the verdict is better."""
-    if net.value is None:
+def _outcome(net: Band, gain: Gain, needed: float | None) -> Literal["pays", "loses", "open", "no_interval", "no_cost"]:
+    """The outcome by where the interval is; a gain from a comparison must be shown to be on that side, too."""
+    if net.value is None or needed is None:
         return "no_cost"
     if net.low is None or net.high is None:
         return "no_interval"
-    if net.low > 0:
-        return "pays" if gain.verdict in {"better", ""} else "open"
-    return "loses" if net.high < 0 else "open"
+    if net.low <= 0 <= net.high:
+        return "open"
+    side: Payment = "above" if net.low > 0 else "below"
+    if gain.verdict and _beside(gain, needed, side) != side:
+        return "open"
+    return "pays" if side == "above" else "loses"
+
+
+def _beside(gain: Gain, needed: float, by_interval: Payment) -> Payment | None:
+    """Where a gain is shown to be, beside the one that pays: by the values behind it, else by verdict and interval."""
+    found = gain.comparison
+    by_name = {} if found is None else {one.name: one for one in found.scores}
+    if found is None or not {*found.systems} <= {*by_name}:
+        return "open" if by_interval == "above" and gain.verdict != "better" else by_interval
+    data = align_systems([by_name[name] for name in found.systems], [gain.measure])
+    before, after = data.values[:, 0, 0], data.values[:, 0, data.names.index(gain.system)]
+    return decide_payment(
+        found.contrast(gain.system, gain.measure).verdict, after, before, replace(found.rules, worth=needed),
+        weights=data.weights, bounds=data.columns[0].limits(data.values[:, 0]), clusters=data.clusters,
+    )  # fmt: skip
 
 
 def gain_of(comparison: Comparison, *, system: str | None = None, measure: str | None = None) -> Gain:
@@ -208,7 +228,7 @@ def gain_of(comparison: Comparison, *, system: str | None = None, measure: str |
     return Gain(
         Band(relative.estimate, relative.low, relative.high) if known else Band(relative.estimate),
         comparison.mean(comparison.baseline, label).estimate, comparison.mean(name, label).estimate,
-        relative.confidence_level, name, comparison.baseline, label, comparison.queries, found.verdict,
+        relative.confidence_level, name, comparison.baseline, label, comparison.queries, found.verdict, comparison,
     )  # fmt: skip
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 from assay.data.protocol import Target
 from assay.data.record import Record, Value
 from assay.errors import UnknownName, UsageError
 from assay.messages import say
+from assay.results.codec import UNSTORED
+from assay.results.comparison import Comparison
 from assay.results.parts import part
 
 
@@ -115,7 +117,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Gain:
-    """A relative gain in quality and where it comes from."""
+    """A relative gain in quality and where it comes from; `comparison` is the one behind it, if it is at hand."""
 
     relative: Band
     before: float | None = None
@@ -126,6 +128,7 @@ class Gain:
     measure: str = ""
     queries: int = 0
     verdict: str = ""
+    comparison: Comparison = field(default=cast("Comparison", None), compare=False, repr=False, metadata=UNSTORED)
 
     @classmethod
     def between(cls, before: float, after: float) -> Gain:
@@ -179,10 +182,12 @@ class Roi(Record):
 
     @property
     def decision(self) -> Literal["pays", "loses", "open"]:
-        """Whether the whole interval of the net is above 0 and the gain is shown, below 0, or neither."""
+        """Whether the whole interval of the net is above 0 and that is shown, the same below 0, or neither."""
         band = self.roi if self.net.low is None else self.net  # files of earlier versions may lack the net
         low, high = band.low, band.high
         if low is None or high is None or low == high:  # of width 0 in files of earlier versions
+            return "open"
+        if self.unseen:
             return "open"
         return "pays" if low > 0 and self.outcome == "pays" else "loses" if high < 0 else "open"
 
@@ -203,6 +208,17 @@ class Roi(Record):
     @property
     def unproven(self) -> bool:
         """Return whether it would pay over the whole interval, had the comparison shown a gain."""
+        return self._is_open_above and self.gain.verdict != "better"
+
+    @property
+    def unseen(self) -> Literal["", "losses", "gains"]:
+        """What the queries may have missed where the interval alone would say that it pays, or that it loses."""
+        if self._is_open_above and self.gain.verdict == "better":
+            return "losses"
+        return "gains" if self.outcome == "open" and self.net.high is not None and self.net.high < 0 else ""
+
+    @property
+    def _is_open_above(self) -> bool:
         return self.outcome == "open" and self.net.low is not None and self.net.low > 0
 
     @property

@@ -3,7 +3,8 @@
 Student's t counts on the spread that it sees. Where many small losses face a few large gains, a sample may hold none of
 the gains, and t then shows a loss that is not there (in up to 80 % of samples). The bounds of Gaffke (2005; see
 `bounded`) do not make this error, but at the same level they detect half as much. A guarded interval reaches as far as
-both: that of `difference_interval` at its level, and the bounds at twice the risk.
+both: that of `difference_interval` at its level, and the bounds at twice the risk. For means, of which the bounds cost
+little, a guarded interval has the bounds at its own risk.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.stats.bounded import bounded_pvalue, upper_bound
 from assay.stats.inputs import vector
-from assay.stats.intervals import Interval, difference_interval
+from assay.stats.intervals import Bounds, Interval, difference_interval, mean_interval
 from assay.stats.moments import NO_SPREAD, Moments
 
 if TYPE_CHECKING:
@@ -48,6 +49,29 @@ def guarded_interval(
     low = _reach(-x, units, None if found.low is None else -found.low, reach, guard)
     method = "bounded" if found.low is None else f"{found.method}, bounded"
     return replace(found, low=-low, high=high, method=method, reason="")
+
+
+def guarded_mean(
+    values: ArrayLike,
+    bounds: Bounds,
+    *,
+    weights: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    confidence_level: float = 0.9,
+) -> Interval:
+    """Interval of a mean of values between bounds, of which each end by itself is on the wrong side as seldom as meant.
+
+    It is that of `mean_interval`, and reaches at least as far as the bounds of Gaffke at the risk of one end.
+    """
+    x = vector(values)
+    units: dict[str, Any] = {"weights": weights, "clusters": clusters}
+    found = mean_interval(x, bounds=bounds, confidence_level=confidence_level, **units)
+    if found.low is None or found.high is None:
+        return found
+    risk = (1 - confidence_level) / 2
+    high = _reach(x, units, found.high, bounds[1], risk)
+    low = _reach(-x, units, -found.low, -bounds[0], risk)
+    return replace(found, low=-low, high=high, method=f"{found.method}, bounded")
 
 
 def _reach(x: Floats, units: dict[str, Any], end: float | None, upper: float, risk: float) -> float:

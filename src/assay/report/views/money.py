@@ -169,8 +169,9 @@ def _source(found: Roi) -> list[Said]:
 def _outcome(found: Roi) -> Said:
     """Say whether it pays."""
     unknown = found.outcome == "no_interval" and found.gain.measure
-    key = "roi.no_interval_in_file" if unknown else "roi.unproven" if found.unproven else f"roi.{found.outcome}"
-    return say(key, system=found.gain.system)
+    other = f"unseen_{found.unseen}" if found.unseen else found.outcome
+    key = "no_interval_in_file" if unknown else "unproven" if found.unproven else other
+    return say(f"roi.{key}", system=found.gain.system, n=found.gain.queries)
 
 
 def _notes(found: Roi) -> list[Said]:

@@ -124,6 +124,8 @@ TEXTS = {
     "roi.loses": "It loses money over the whole interval of the gain.",
     "roi.open": "It may pay or lose money: the interval of the gain holds both.",
     "roi.unproven": "Whether it pays is not shown: the comparison does not show that {system} is better.",
+    "roi.unseen_losses": "Whether it pays is not shown: the interval of the gain says so, but {n:,} queries may have missed rare large losses.",
+    "roi.unseen_gains": "Whether it loses money is not shown: the interval of the gain says so, but {n:,} queries may have missed rare large gains.",
     "roi.no_interval": "The gain has no interval, so how sure this is cannot be said; a comparison file brings one.",
     "roi.no_interval_in_file": "The comparison gives no interval of the gain that can be relied on, so how sure this is cannot be said.",
     "roi.assumes": "This assumes that revenue rises by {elasticity:g} % when quality rises by 1 %: check it in an A/B test.",
