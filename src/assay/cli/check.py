@@ -29,17 +29,17 @@ _EXAMPLES = (
 @add_option("--split", default="test", show_default=True, metavar="NAME")
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--format", "kind", type=WordChoice(["table", "json", "csv", "markdown"]), section="output")
-@add_option("-q", "--quiet", is_flag=True, section="output")
+@options.quiet
 def command(
     *, first: str, others: tuple[str, ...], input_format: str | None, split: str, output: str | None,
-    kind: str | None, quiet: bool,
+    kind: str | None,
 ) -> None:  # fmt: skip
     """Check and print the findings."""
     from assay.analysis.check_files import check_files
 
     paths = [options.split_name(text)[1] for text in (first, *others)]
     found = check_files(paths, kind=input_format, split=split)
-    options.Output(output=output, kind=kind, quiet=quiet).emit(lambda form: _render(found, form))
+    options.Output(output=output, kind=kind, quiet=options.is_quiet()).emit(lambda form: _render(found, form))
     if not found.clean:
         sys.exit(1)
 

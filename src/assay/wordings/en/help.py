@@ -88,7 +88,7 @@ TEXTS = {
     "option.output": "Write the result to a file too; its suffix sets the format: .json, .csv, .md, .tex, .txt.",
     "option.kind": "What is printed.",
     "option.report": "Also write a page: .html (or .md, .tex, .txt); see: assay report.",
-    "option.quiet": "Print nothing; the exit code and the files remain.",
+    "option.quiet": "Print nothing but errors and what --format asks for; the exit code and the files remain.",
     "option.measures": "A measure such as ndcg@10; repeat it, or list them with commas.",
     "option.judgments": "Judgments: qrels, JSON, CSV, Parquet, a BEIR folder; or one file of records, or result files where a command reads them.",
     "option.runs": "Runs: what systems retrieved. NAME=FILE names a system.",
