@@ -136,6 +136,7 @@ TEXTS = {
     "option.text_lang": "Language of the samples; found out unless given.",
     "option.max_chars": "Most characters of all contexts.",
     # evaluate
+    "option.everything": "Show all measures of the protocol; without it, its main ones.",
     "option.per_query": "Show every query.",
     "option.sweep": "Evaluate at several cutoffs, such as 1,3,5,10 or 1-10, and say which to choose.",
     "option.explain": "Show the calculation for this query, rank by rank.",

@@ -136,6 +136,7 @@ TEXTS = {
     "option.text_lang": "样本的语言；不给出则自动判断。",
     "option.max_chars": "所有上下文的最多字符数。",
     # evaluate
+    "option.everything": "显示协议的全部指标；默认只显示主要指标。",
     "option.per_query": "显示每个查询。",
     "option.sweep": "在多个截断处评测，例如 1,3,5,10 或 1-10，并给出建议。",
     "option.explain": "逐个排名展示该查询的计算过程。",
