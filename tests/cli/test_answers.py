@@ -12,6 +12,7 @@ import pytest
 
 import assay
 from assay.analysis.warnings import agreement
+from assay.report.tables import width
 from assay.testing import seal_of
 from assay.text.static import wordllama_folder
 from commands import run_assay
@@ -403,3 +404,21 @@ def test_samples_in_another_order_are_refused_in_words_about_samples():
     )
     with pytest.raises(assay.NotComparable, match="the same query_id column"):
         assay.compare([one, other], ["faithfulness"])
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_four_systems_side_by_side_fit_a_hundred_columns(lang, call, tmp_path):
+    names = ("baseline", "reranked", "long_context", "no_retrieval")
+    for place, name in enumerate(names):
+        rows = [
+            {"question": f"Where is tea {i} from?", "answer": f"Tea {i} is from Japan [1].", "reference": "Japan.",
+             "contexts": [f"Tea {i} is from {'Japan' if i % (place + 1) else 'China'}."]}
+            for i in range(4)
+        ]  # fmt: skip
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    code, out, err = call("answers", *(f"{name}.jsonl" for name in names), "--method", "words", "--lang", lang)
+    assert code == 0, err
+    side_by_side = out.partition("baseline:" if lang == "en" else "baseline：")[0].splitlines()
+    assert next(line for line in side_by_side if line.split()[1:2] == ["baseline"]).split()[1:] == list(names)
+    assert max(map(width, side_by_side)) <= 100

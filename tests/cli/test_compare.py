@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from commands import run_assay
 
 
@@ -23,12 +25,13 @@ def test_one_result_file_of_two_systems_can_be_compared(two_systems):
     assert (alone.returncode, "two systems or more" in alone.stderr) == (2, True)
 
 
-def test_a_brief_latex_table_is_a_table_alone(two_systems):
+def test_a_brief_latex_table_is_one_table_and_its_note(two_systems):
     done = run_assay(
         "compare", "qrels.txt", "one.run", "two.run", "-m", "P@1", "--brief", "--format", "latex", cwd=two_systems
     )
-    assert done.stdout.startswith("\\begin{tabular}")
-    assert done.stdout.rstrip().endswith("\\end{tabular}")
+    assert [line[:10] for line in done.stdout.splitlines() if line.startswith(("%", "\\begin", "{"))] == [
+        "% Means ov", "\\begin{tab", "{\\footnote",
+    ]  # fmt: skip
     assert "only 12 queries" in done.stderr
 
 
@@ -45,3 +48,18 @@ def test_lists_are_those_that_were_evaluated(two_systems):
     (two_systems / "twice.run").write_text(text + "q00 Q0 x 4 -3.0 t\n")
     done = run_assay("compare", "qrels.txt", "one.run", "twice.run", "-m", "P@1", "--dedupe", cwd=two_systems)
     assert "100.0%        1.0000" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "meaning"),
+    [([], "† better and ‡ worse than one"), (["--all-pairs"], "systems that share a letter are not shown to differ")],
+)
+def test_the_table_for_a_paper_says_itself_what_its_marks_mean(more, meaning, call, two_systems):
+    line = ["compare", "qrels.txt", "one.run", "two.run", "-m", "map", "--brief", *more, "--format"]
+    latex, markdown = call(*line, "latex")[1].splitlines(), call(*line, "markdown")[1].splitlines()
+    assert latex[0].startswith("% ")
+    assert meaning in latex[0]
+    note = latex[-1].replace(r"\textdagger{}", "†").replace(r"\textdaggerdbl{}", "‡")
+    assert note.startswith(r"{\footnotesize Means over 12 queries")
+    assert meaning in note
+    assert meaning in markdown[-1]

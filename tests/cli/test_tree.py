@@ -141,24 +141,34 @@ def servers():
         yield judge.url, web
 
 
-@pytest.mark.parametrize("line", examples())
-def test_an_example_of_the_help_runs(line, filled, servers, tmp_path, call, monkeypatch):
-    if "minilm" in line and find_minilm() is None:
-        pytest.skip("minilm is not here")
+@pytest.fixture
+def run_example(filled, servers, tmp_path, call, monkeypatch):
+    """Run an example of the help in a folder that has the files it names."""
     judge, web = servers
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr("webbrowser.open", lambda _: True)
     kept = {"XDG_CACHE_HOME": str(tmp_path / ".home"), "RERANK_KEY": "k", "ASSAY_BASE_URL": judge, "ASSAY_LANG": "en"}
-    for old, new in {DASHSCOPE: f"{judge} --prices prices.toml", OLLAMA: judge, WEB: web, **SLOW}.items():
-        line = line.replace(old, new)
-    with patch.dict(os.environ, kept):
-        if "env cache" in line:
-            (tmp_path / ".home" / "assay").mkdir(parents=True)
-            for place in (tmp_path / ".home" / "assay" / "llm.sqlite", tmp_path / "judging.sqlite"):
-                shutil.copy(KEPT, place)
-        words = [name for word in shlex.split(line) for name in globbed(word, tmp_path)]
-        code, out, err = call(*words[1:])
-    assert code in ({0, 1} if words[1] in NO else {0}), err
+
+    def run(line):
+        if "minilm" in line and find_minilm() is None:
+            pytest.skip("minilm is not here")
+        for old, new in {DASHSCOPE: f"{judge} --prices prices.toml", OLLAMA: judge, WEB: web, **SLOW}.items():
+            line = line.replace(old, new)
+        with patch.dict(os.environ, kept):
+            if "env cache" in line:
+                (tmp_path / ".home" / "assay").mkdir(parents=True)
+                for place in (tmp_path / ".home" / "assay" / "llm.sqlite", tmp_path / "judging.sqlite"):
+                    shutil.copy(KEPT, place)
+            words = [name for word in shlex.split(line) for name in globbed(word, tmp_path)]
+            return call(*words[1:])
+
+    return run
+
+
+@pytest.mark.parametrize("line", examples())
+def test_an_example_of_the_help_runs(line, run_example):
+    code, out, err = run_example(line)
+    assert code in ({0, 1} if line.split()[1] in NO else {0}), err
     assert out or err
 
 
@@ -233,8 +243,44 @@ def test_output_writes_a_file_and_prints_the_table_unless_it_should_be_quiet(lin
     assert (code, out, err.splitlines()[-1]) == (0, table, "wrote o.json")
     assert (two_systems / "o.json").read_text(encoding="utf-8").startswith("{")
     code, out, err = call(*line.split(), "-o", "q.json", "--quiet")
-    assert (code, out, err) == (0, "", "wrote q.json\n")
+    assert (code, out, err) == (0, "", "")
     assert facts(two_systems / "q.json") == facts(two_systems / "o.json")
+
+
+WRITERS = [path for path, command in ALL if {"-o", "--output"} & {text for one in command.params for text in one.opts}]
+
+
+def test_every_command_that_writes_a_file_can_be_quiet():
+    loud = [path for path, command in ALL if path in WRITERS and "--quiet" not in spellings(command)]
+    assert loud == ["demo"]  # which is there to be read
+
+
+def spellings(command):
+    return {text for one in command.params for text in one.opts}
+
+
+def shortest_examples():
+    """The shortest example of every command that can be quiet, without those that ask for something to be printed."""
+    found = []
+    for path, command in ALL:
+        asked = ("--dry-run", "--format", "--list", "--chart", " -- ")
+        lines = [one for one in command.examples if one.startswith(f"assay {path} ") and not any(map(one.count, asked))]
+        found += sorted(lines, key=len)[:1] if "--quiet" in spellings(command) and path not in FORMER else []
+    return found
+
+
+@pytest.mark.parametrize("line", shortest_examples())
+def test_a_quiet_command_prints_nothing(line, run_example):
+    code, out, err = run_example(f"{line} -q")
+    assert (code in {0, 1}, out, err) == (True, "", "")
+
+
+def test_a_quiet_command_prints_the_format_that_is_asked_for_and_no_notes(call, two_systems):
+    line = ["compare", "qrels.txt", "one.run", "two.run", "-m", "map", "--brief", "--format", "latex"]
+    loud, still = call(*line), call(*line, "-q")
+    assert (still[0], still[1], still[2]) == (0, loud[1], "")
+    assert loud[2]
+    assert call(*line, "-q", "-o", "table.tex") == (0, "", "")  # the file has it already
 
 
 def facts(place):

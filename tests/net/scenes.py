@@ -98,6 +98,8 @@ THREE = "judgments.qrels keywords.run bm25.run ngrams.run"
 SCENES = (
     scene("evaluate", making.odd_runs, f"""
         evaluate {THREE} --lang {{lang}}
+        evaluate {THREE} --all
+        evaluate {THREE} --protocol rag --all --lang {{lang}}
         evaluate {THREE} --protocol graded-012 --per-query
         evaluate judgments.qrels bm25.run --protocol rag --per-query --lang {{lang}}
         evaluate {THREE} --protocol rag --format csv

@@ -95,7 +95,7 @@ def command(
             if not isinstance(one, str) and one is not None:
                 one.close()
     _emit(found, plan.name, out, per_sample)
-    options.tell_lines([say("doubt.of_one", system=how.judge, text=money(now)) for now in last], err=True)
+    options.note([say("doubt.of_one", system=how.judge, text=money(now)) for now in last])
     if any(scores.failed for scores in found):
         sys.exit(1)
 

@@ -32,10 +32,10 @@ _EXAMPLES = (
 @add_option("--split", default="test", show_default=True, metavar="NAME")
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--format", "kind", type=WordChoice(["table", "json", "csv", "markdown"]), section="output")
-@add_option("-q", "--quiet", is_flag=True, section="output")
+@options.quiet
 def command(
     *, first: str, others: tuple[str, ...], input_format: str | None, columns: tuple[str, ...], split: str,
-    output: str | None, kind: str | None, quiet: bool,
+    output: str | None, kind: str | None,
 ) -> None:  # fmt: skip
     """Check and print the findings."""
     from assay.analysis.check_files import check_files
@@ -43,7 +43,7 @@ def command(
     paths = [options.split_name(text)[1] for text in (first, *others)]
     named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in columns)
     found = check_files(paths, kind=input_format, split=split, map=named)
-    options.Output(output=output, kind=kind, quiet=quiet).emit(lambda form: _render(found, form))
+    options.Output(output=output, kind=kind, quiet=options.is_quiet()).emit(lambda form: _render(found, form))
     if not found.clean:
         sys.exit(1)
 

@@ -8,7 +8,7 @@ import click
 
 from assay.cli import language
 from assay.cli.parameters import Option, WordChoice, spelling
-from assay.messages import say, tell
+from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,7 +94,9 @@ class SpokenCommand(Spoken, click.Command):
         if not said and moved:
             said = say("usage.option_moved", old=moved[0][0], new=spelling(moved[0][1]))
         if said:
-            click.echo(tell(said, language.current()), err=True)
+            from assay.cli.options import note
+
+            note([said])
 
 
 class CommandGroup(Spoken, click.Group):

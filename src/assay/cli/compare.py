@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-import click
-
 from assay.cli import inputs, language, options
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
@@ -161,12 +159,12 @@ def _print(found: Comparison, systems: list[Scores], out: Output, *, brief: bool
         if kind == "csv":
             return write([shown.pair_rows(found) if all_pairs else shown.rows(found)], "csv", lang, stamp=judged)
         if brief and kind in {"latex", "markdown"}:  # a table for a paper or a page; the rest is for the author
-            return write(document[:1], kind, lang, stamp=judged)
+            return write(document[:1], kind, lang, stamp=judged, note=shown.heading(found, found.protocol))
         return write(document, kind, lang)
 
     out.emit(as_text)
     if brief and {out.file_format, out.format_to_print} & {"latex", "markdown"} and out.format_to_print != "table":
-        click.echo(write(document[1:], "table", lang), err=True, nl=False)
+        options.note(write(document[1:], "table", lang).splitlines())
 
 
 def _notes(systems: list[Scores]) -> list[str]:

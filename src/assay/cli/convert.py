@@ -17,6 +17,7 @@ _EXAMPLES = ("assay convert run bm25.run bm25.parquet", "assay convert judgments
 @options.encoding
 @add_option("--input-format", metavar="FORMAT")
 @add_option("--split", default="test", show_default=True, metavar="NAME")
+@options.quiet
 def command(*, what: str, source: str, output: str, input_format: str | None, split: str) -> None:
     """Read and write."""
     from assay.formats.reading import read_judgments, read_run

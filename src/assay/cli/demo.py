@@ -77,7 +77,7 @@ def _report(found: Demonstration, place: Path) -> None:
     try:
         write(results, found.ladder.evidence(), str(place), title=say("demo.title"), quiet=True)
     except AssayError as error:
-        options.tell_lines([say("demo.no_report", why=error.message)], err=True)
+        options.note([say("demo.no_report", why=error.message)])
         return
     options.tell_lines([say("demo.page", place=place)])
 

@@ -25,6 +25,7 @@ _EXAMPLES = (
 @add_argument("judgments", metavar="JUDGMENTS|FILE")
 @add_argument("runs", nargs=-1, metavar="[NAME=]RUN...")
 @options.measures
+@add_option("--all", "everything", is_flag=True)
 @add_option("--per-query", is_flag=True)
 @add_option("--sweep", is_flag=False, flag_value="1,3,5,10,20", metavar="K,K,...")
 @add_option("--explain", metavar="QUERY")
@@ -35,8 +36,9 @@ _EXAMPLES = (
 @options.weights
 @takes(out=Output)
 def command(
-    *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], per_query: bool, sweep: str | None,
-    explain: str | None, recall_target: float, alpha: float, weights: str | None, rules: RuleOptions, out: Output,
+    *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], everything: bool, per_query: bool,
+    sweep: str | None, explain: str | None, recall_target: float, alpha: float, weights: str | None,
+    rules: RuleOptions, out: Output,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
     if explain is not None:
@@ -51,13 +53,16 @@ def command(
             alpha=alpha,
         )  # fmt: skip
     else:
-        _print_scores(judgments, runs, measures, rules, out, weights=weights, per_query=per_query)
+        if measures:
+            options.refuse("everything", because="cli.no_effect_with_measures")
+        _print_scores(judgments, runs, measures, rules, out, weights=weights, per_query=per_query, brief=not everything)
 
 
 def _print_scores(
     judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], rules: RuleOptions, out: Output, *,
-    weights: str | None, per_query: bool,
+    weights: str | None, per_query: bool, brief: bool,
 ) -> None:  # fmt: skip
+    """Evaluate and print; with `brief`, the main measures of the protocol, while files have all of them."""
     # Nothing here multiplies matrices, for which numpy would start a thread on every core.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     job = inputs.prepare(judgments, runs, list(measures) or None, rules, weights=weights)
@@ -68,6 +73,7 @@ def _print_scores(
     from assay.report.views import scores as evaluation
 
     systems = job.scores()
+    shown = systems if measures or not brief else [one.select(one.main_labels) for one in systems]
     said, lang = evaluation.sentences(systems), language.current()
 
     def as_text(kind: str) -> str:
@@ -77,8 +83,9 @@ def _print_scores(
 
             return to_json(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]))
         exact = kind == "csv"
-        table = evaluation.queries(systems, exact=exact) if per_query else evaluation.means(
-            systems, exact=exact, upright=exact)  # fmt: skip
+        given = systems if kind in {"csv", out.file_format} else shown
+        table = evaluation.queries(given, exact=exact) if per_query else evaluation.means(
+            given, exact=exact, upright=exact)  # fmt: skip
         return write([table], kind, lang)
 
     out.emit(as_text)
@@ -87,6 +94,8 @@ def _print_scores(
 
         job.report(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]), out.report)
     if not out.quiet and out.kind != "json":
-        lines = [line for text in said for line in wrap(clean(tell(text, lang)), "  ")]
+        short = out.format_to_print not in {"csv", out.file_format}
+        told = evaluation.sentences(shown) + evaluation.left_out(systems, shown) if short else said
+        lines = [line for text in told for line in wrap(clean(tell(text, lang)), "  ")]
         aside = out.format_to_print != "table"
         click.echo("\n" * (not aside) + "\n".join(lines), err=aside)

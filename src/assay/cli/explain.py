@@ -26,7 +26,9 @@ def print_steps(
 
     if not runs:
         raise UsageError(say("cli.explain_needs_run"))
-    options.refuse(*options.OF_SEVERAL_LISTS, "per_query", "report", "sweep", because="cli.no_effect_in_explain")
+    options.refuse(
+        *options.OF_SEVERAL_LISTS, "everything", "per_query", "report", "sweep", because="cli.no_effect_in_explain"
+    )
     if rules.ties == "expected":
         raise UsageError(say("cli.explain_ties"))
     kind = rules.input_format

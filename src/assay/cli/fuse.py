@@ -11,8 +11,8 @@ from assay.cli import language, options, progress
 from assay.cli.commands import command as make_command
 from assay.cli.parameters import NUMBER, WHOLE, WordChoice, add_argument, add_option, option, takes
 from assay.cli.places import OUTPUT
-from assay.errors import UsageError, clean
-from assay.messages import say, tell
+from assay.errors import UsageError
+from assay.messages import say
 
 if TYPE_CHECKING:
     from assay.data.run import Run
@@ -101,10 +101,10 @@ def _show_list(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # 
 @add_option("--tune", metavar="JUDGMENTS")
 @takes(tuning=Tuning)
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
-@add_option("-q", "--quiet", is_flag=True, section="output")
+@options.quiet
 def command(
     *, runs: tuple[str, ...], fusion: FusionOptions, input_format: str | None, tune: str | None, tuning: Tuning,
-    output: str | None, quiet: bool,
+    output: str | None,
 ) -> None:  # fmt: skip
     """Fuse and write."""
     from assay.fusion.fuse import fuse
@@ -114,7 +114,7 @@ def command(
         raise UsageError(say("cli.fuse_where"))
     options.read_once([options.split_name(text)[1] for text in [*runs, *([tune] if tune else [])]])
     read = [_read(text, input_format) for text in progress.each(runs, say("progress.reading"))]
-    fused = fuse(read, **settings) if tune is None else _tune(tune, read, tuning, settings, quiet=quiet)
+    fused = fuse(read, **settings) if tune is None else _tune(tune, read, tuning, settings)
     _write(fused, output)
 
 
@@ -132,7 +132,7 @@ def _number(text: str) -> float:
         raise UsageError(say("cli.weight_number", text=text)) from None
 
 
-def _tune(tune: str, runs: list[Run], tuning: Tuning, settings: dict[str, Any], *, quiet: bool) -> Run:
+def _tune(tune: str, runs: list[Run], tuning: Tuning, settings: dict[str, Any]) -> Run:
     """Tune, print the outcome, and return the fused run."""
     from assay.analysis.settings import need_subtopics
     from assay.analysis.tuning import tune_fusion
@@ -151,7 +151,7 @@ def _tune(tune: str, runs: list[Run], tuning: Tuning, settings: dict[str, Any], 
     subtopics = need_subtopics([asked.get("measure", defaults.SINGLE)], asked.get("protocol", "trec"))
     judged = read_judgments(tune, split=tuning.split or "test", subtopics=subtopics, dedupe=settings["dedupe"])
     found = tune_fusion(judged, runs, **asked, **settings)
-    if not quiet:
+    if not options.is_quiet():
         click.echo(write(fusion.tuning(found), "table", language.current()), nl=False)
     if tuning.write_split is not None:
         write_split(found.training_ids, found.held_out_ids, tuning.write_split)
@@ -162,9 +162,8 @@ def _tune(tune: str, runs: list[Run], tuning: Tuning, settings: dict[str, Any], 
 def _write(fused: Run, output: str | None) -> None:
     from assay.formats.writing import write_run
 
-    for note in fused.notes:
-        click.echo(clean(tell(note, language.current())), err=True)
+    options.note(fused.notes)
     if output is not None:
         write_run(fused, output)
         queries = fused.frame["query_id"].n_unique()
-        options.tell_lines([say("cli.wrote_run", place=output, documents=len(fused), queries=queries)], err=True)
+        options.note([say("cli.wrote_run", place=output, documents=len(fused), queries=queries)])

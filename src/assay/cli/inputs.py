@@ -143,7 +143,7 @@ def _calibration(place: str, judgments: Judgments) -> str:
             say("cli.other_judge", place=place, judge=found.judge, of=judgments.judge or say("cli.people"))
         )
     if found.poor:
-        options.tell_lines([say("cli.poor_calibration", place=place, stamp=found.stamp)], err=True)
+        options.note([say("cli.poor_calibration", place=place, stamp=found.stamp)])
     return "" if found.poor else found.stamp
 
 

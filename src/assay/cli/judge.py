@@ -67,6 +67,7 @@ class Prompting:
 @takes(ask=Asking)
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--details", type=OUTPUT, metavar="FILE", section="output")
+@options.quiet
 def command(
     *, runs: tuple[str, ...], what: PairOptions, models: tuple[str, ...], how: Prompting, combine: str, ask: Asking,
     output: str | None, details: str | None,
@@ -101,7 +102,7 @@ def command(
             client.close()
     assert output is not None
     _write(found, output, details)
-    options.tell_lines(judging.summary(found, resumable=not ask.no_cache), err=True)
+    options.note(judging.summary(found, resumable=not ask.no_cache))
     if not found.complete:
         sys.exit(1)
 
@@ -127,6 +128,6 @@ def _write(found: Judging, output: str, details: str | None) -> None:
     if found.any_graded:
         found.save(output)
         wrote = say("cli.wrote_two", place=output, other=details) if details else say("cli.wrote", place=output)
-        options.tell_lines([wrote], err=True)
+        options.note([wrote])
     else:
         click.echo(f"assay: {tell(found.trouble, language.current())}", err=True)

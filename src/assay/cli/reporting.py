@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli import language, options
-from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,12 +32,12 @@ def runs_of(places: Sequence[str]) -> dict[str, str]:
     return {name or run_name(path): path for name, path in map(options.split_name, places)}
 
 
-def tell_written(text: str, place: str) -> None:
+def hand_over(text: str, place: str) -> None:
     """Print a report that goes nowhere else, or say where it went."""
     if place == "-":
         click.echo(text, nl=False)
     else:
-        options.tell_lines([say("report.wrote", place=place)], err=True)
+        options.tell_written(place)
 
 
 def write(
@@ -57,7 +56,7 @@ def write(
     if place != "-":
         write_atomically(place, text)
     if not quiet:
-        tell_written(text, place)
+        hand_over(text, place)
 
 
 def write_fresh(
@@ -73,4 +72,4 @@ def write_fresh(
 
     where = None if place == "-" else place
     text = write_report(result, where, judgments=judgments, runs=runs or {}, lang=language.current())
-    tell_written(text, place)
+    hand_over(text, place)

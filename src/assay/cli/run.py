@@ -15,7 +15,7 @@ from assay.cli.options import Output
 from assay.cli.parameters import NUMBER, POSITIVE, add_argument, add_option, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
-from assay.messages import say
+from assay.messages import say, tell
 
 if TYPE_CHECKING:
     from assay.analysis.experiment_runner import FinishedExperiment
@@ -87,7 +87,7 @@ def _experiment(path: str, trial: RunOptions, out: Output) -> None:
                 baseline=trial.baseline, tell=show,
             )  # fmt: skip
     except KeyboardInterrupt:
-        options.tell_lines([say("cli.stopped")], err=True)
+        click.echo(tell(say("cli.stopped"), language.current()), err=True)
         sys.exit(130)
     place = found.save(out.output, command=inputs.command_line())
     _show(found, out, brief=trial.brief)
@@ -96,7 +96,7 @@ def _experiment(path: str, trial: RunOptions, out: Output) -> None:
 
         result = found.to_result(inputs.command_line())
         write([(found.experiment.name, result)], found.evidence(), out.report)
-    options.tell_lines([say("cli.wrote_results", place=place)], err=True)
+    options.note([say("cli.wrote_results", place=place)])
     if not found.complete:
         sys.exit(1)
 
@@ -121,7 +121,7 @@ def _show(found: FinishedExperiment, out: Output, *, brief: bool) -> None:
         for part in (found.done, found.reused, found.damaged)
     ]
     if found.damaged:
-        options.tell_lines([say("experiment.damaged", counts=counts[2])], err=True)
+        options.note([say("experiment.damaged", counts=counts[2])])
     kind = out.format_to_print
     if kind == "json":
         click.echo(to_json(found.to_result(inputs.command_line())), nl=False)
@@ -130,7 +130,7 @@ def _show(found: FinishedExperiment, out: Output, *, brief: bool) -> None:
         told = [say("experiment.work", done=counts[0], reused=counts[1]), *found.collection.notes]
         if not found.experiment.baseline and len(found.findings.systems) > 1:
             told.append(say("cli.first_is_baseline", name=found.findings.baseline))
-        options.tell_lines(told, err=True)
+        options.note(told)
 
 
 def _rerank(judgments: str, candidates: str, asked: Reranking, out: Output) -> None:

@@ -25,7 +25,7 @@ def print_sweep(
     from assay.report.views.scores import sentences, stamp
     from assay.results.result import make_result
 
-    options.refuse("per_query", because="cli.no_effect_in_sweep")
+    options.refuse("everything", "per_query", because="cli.no_effect_in_sweep")
     k = _cutoffs(cutoffs)
     job = inputs.prepare(judgments, runs, [f"{defaults.CLEAN}@{k[0]}"], rules, weights=weights)
     found = sweep(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,6 +17,8 @@ from assay.lazy import public
 from assay.messages import say, some
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     import polars as pl
     from numpy.typing import NDArray
@@ -189,6 +191,22 @@ class Scores(Record):
         """What these scores are about: answers where any measure is about answers alone, else rankings or spans."""
         found = {column.subject for column in self.columns}
         return "answers" if "answers" in found else "rankings" if "rankings" in found else "spans"
+
+    @property
+    def main_labels(self) -> tuple[str, ...]:
+        """The labels of the protocol's main measures; of a protocol that names none, all."""
+        return tuple(label for label in self.protocol.headline if label in self.labels) or self.labels
+
+    def select(self, labels: Sequence[str]) -> Scores:
+        """Keep the columns of these labels only."""
+        places = [self._place(label) for label in labels]
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            values=self.values[:, places],
+            status=self.status[:, places],
+            counts={label: self.counts[label] for label in labels},
+        )
 
     def about(self, measure: object) -> Column:
         """What is known about a measure."""

@@ -1,7 +1,8 @@
 """How a document of blocks is written: one row here and one module of `report.renderers` for each format.
 
-A module has `write(blocks, lang, **more)`, which returns a text. `more` are a `title`, what was `made` of what, and a
-`stamp` that must not be overlooked; a format takes those of them that it has a place for.
+A module has `write(blocks, lang, **more)`, which returns a text. `more` are a `title`, what was `made` of what, a
+`stamp` that must not be overlooked, and a `note` that explains the marks of a table which stands alone; a format takes
+those of them that it has a place for.
 """
 
 from __future__ import annotations
@@ -47,13 +48,20 @@ REPORTS = {suffix: one.name for one in RENDERERS if one.reports for suffix in on
 
 
 def write(
-    blocks: Sequence[Block], kind: str, lang: Lang = "en", *, title: str = "", made: str = "", stamp: str = ""
+    blocks: Sequence[Block],
+    kind: str,
+    lang: Lang = "en",
+    *,
+    title: str = "",
+    made: str = "",
+    stamp: str = "",
+    note: str = "",
 ) -> str:
     """Write blocks in a format; CSV holds the first table only, as more than one do not fit into a file."""
     found = next((one for one in RENDERERS if one.name == kind), None)
     if found is None:
         raise UsageError(say("{kind}: expected one of {names}", kind=kind, names=[one.name for one in RENDERERS]))
     text: str = import_module(f"assay.report.renderers.{found.module}").write(
-        blocks, lang, title=title, made=made, stamp=stamp
+        blocks, lang, title=title, made=made, stamp=stamp, **({"note": note} if note else {})
     )
     return text

@@ -23,9 +23,11 @@ _LATEX = {
 }  # fmt: skip
 
 
-def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", **_: str) -> str:
-    """Write a document; parts without content leave no gap."""
-    return "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang)))
+def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", note: str = "", **_: str) -> str:
+    """Write a document; parts without content leave no gap. A note is a comment above, and small print below."""
+    text = "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang)))
+    told = tell(note, lang)
+    return f"% {clean(told)}\n{text}\n{{\\footnotesize {escape(told)}\\par}}\n" if note else text
 
 
 def _block(block: Simple, lang: Lang) -> str:

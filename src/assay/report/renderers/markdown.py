@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import clean
 from assay.messages import tell
-from assay.report.blocks import Heading, Verdict
+from assay.report.blocks import Heading, Lines, Verdict
 from assay.report.simple import Simple, simplify_all
 from assay.report.tables import Cell, Table, plain
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from assay.report.blocks import Block
 
 
-def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", **_: str) -> str:
-    """Write a document; parts without content leave no gap."""
-    return "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang)))
+def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", note: str = "", **_: str) -> str:
+    """Write a document; parts without content leave no gap. A note is a line below."""
+    more = [Lines((note,))] if note else []
+    return "\n".join(text for block in simplify_all([*blocks, *more], stamp) if (text := _block(block, lang)))
 
 
 def _block(block: Simple, lang: Lang) -> str:

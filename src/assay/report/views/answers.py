@@ -38,7 +38,7 @@ def line(found: AnswerDetails) -> Verdict:
 
 
 def table(found: AnswerDetails, *, name: str = "") -> list[Block]:
-    """One row per system, then each system by itself, then what holds for all."""
+    """The systems side by side, then each by itself, then what holds for all."""
     systems = found.scores
     if not systems:
         return [*stages(by_stage(found.samples)), *weakest(weakest_statements(found.samples))]
@@ -109,7 +109,7 @@ def _gaps(counts: Counts, size: int, lang: Lang) -> str:
 
 
 def overview(systems: Sequence[Scores]) -> Table:
-    """The means of every system in one table; empty where a method has judged nothing of a system."""
+    """The means of every system side by side, a row for each measure; empty where nothing was judged."""
     labels = tuple(dict.fromkeys(label for scores in systems for label in scores.labels))
     rows = tuple(
         (
@@ -118,7 +118,7 @@ def overview(systems: Sequence[Scores]) -> Table:
         )
         for scores in systems
     )  # fmt: skip
-    return Table((say("column.system"), *labels, say("column.samples")), rows)
+    return Table((say("column.system"), *labels, say("column.samples")), rows).transpose()
 
 
 def values(systems: Sequence[Scores]) -> Table:

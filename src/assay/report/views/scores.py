@@ -75,6 +75,12 @@ def sentences(systems: Sequence[Scores]) -> list[str]:
     return list(dict.fromkeys([*lines, *(note for scores in systems for note in scores.notes)]))
 
 
+def left_out(systems: Sequence[Scores], shown: Sequence[Scores]) -> list[str]:
+    """Say how many measures are not shown, and how to see them."""
+    every, some = len(systems[0].labels), len(shown[0].labels)
+    return [say("scores.left_out", shown=some, n=every, protocol=systems[0].protocol.name)] if some < every else []
+
+
 def definitions(scores: Scores) -> list[Said]:
     """Spell out labels that mean something else under another protocol, the cutoffs of one definition together."""
     cuts: dict[tuple[str, str], list[str]] = {}

@@ -38,6 +38,7 @@ TEXTS = {
     "cli.no_effect_on_experiment": "{option} has no effect on an experiment, whose costs are measured",
     "cli.no_effect_in_sweep": "{option} has no effect with --sweep",
     "cli.no_effect_in_explain": "{option} has no effect with --explain: one list is looked at as it stands",
+    "cli.no_effect_with_measures": "{option} has no effect with -m: those measures are shown",
     "cli.no_effect_in_roi": "{option} has no effect with --roi",
     "cli.no_effect_with_candidates": "{option} is for experiments: it has no effect with --candidates",
     "cli.no_effect_with_plan": "{option} has no effect with --plan",

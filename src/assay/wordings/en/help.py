@@ -88,7 +88,7 @@ TEXTS = {
     "option.output": "Write the result to a file too; its suffix sets the format: .json, .csv, .md, .tex, .txt.",
     "option.kind": "What is printed.",
     "option.report": "Also write a page: .html (or .md, .tex, .txt); see: assay report.",
-    "option.quiet": "Print nothing; the exit code and the files remain.",
+    "option.quiet": "Print nothing but errors and what --format asks for; the exit code and the files remain.",
     "option.measures": "A measure such as ndcg@10; repeat it, or list them with commas.",
     "option.judgments": "Judgments: qrels, JSON, CSV, Parquet, a BEIR folder; or one file of records, or result files where a command reads them.",
     "option.runs": "Runs: what systems retrieved. NAME=FILE names a system.",
@@ -136,6 +136,7 @@ TEXTS = {
     "option.text_lang": "Language of the samples; found out unless given.",
     "option.max_chars": "Most characters of all contexts.",
     # evaluate
+    "option.everything": "Show all measures of the protocol; without it, its main ones.",
     "option.per_query": "Show every query.",
     "option.sweep": "Evaluate at several cutoffs, such as 1,3,5,10 or 1-10, and say which to choose.",
     "option.explain": "Show the calculation for this query, rank by rank.",

@@ -68,7 +68,6 @@ TEXTS = {
     "report.definitions": "Definitions of the measures",
     "report.results": "How the results were made",
     "report.protocol": "Protocol",
-    "report.wrote": "wrote {place}",
     # Facts
     "fact.queries": "judged queries",
     "fact.systems": "systems",

@@ -38,6 +38,7 @@ TEXTS = {
     "cli.no_effect_on_experiment": "{option} 对实验无效：其费用为实测值",
     "cli.no_effect_in_sweep": "{option} 与 --sweep 同用时不起作用",
     "cli.no_effect_in_explain": "{option} 与 --explain 同用时不起作用：只逐步计算一个列表",
+    "cli.no_effect_with_measures": "{option} 与 -m 同用时不起作用：只显示所列指标",
     "cli.no_effect_in_roi": "{option} 与 --roi 同用时不起作用",
     "cli.no_effect_with_candidates": "{option} 用于实验：与 --candidates 同用时不起作用",
     "cli.no_effect_with_plan": "{option} 与 --plan 同用时无效",

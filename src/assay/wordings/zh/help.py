@@ -88,7 +88,7 @@ TEXTS = {
     "option.output": "同时将结果写入文件，格式由后缀决定：.json、.csv、.md、.tex、.txt。",
     "option.kind": "打印的格式。",
     "option.report": "同时写出报告页：.html（或 .md、.tex、.txt）；参见 assay report。",
-    "option.quiet": "不打印内容，只保留退出码和文件。",
+    "option.quiet": "除错误信息和 --format 指定的内容外什么都不打印，只保留退出码和文件。",
     "option.measures": "指标，例如 ndcg@10；可重复给出，或用逗号分隔。",
     "option.judgments": "相关性标注：qrels、JSON、CSV、Parquet、BEIR 文件夹；或含全部内容的单个记录文件；能读结果文件的命令也接受结果文件。",
     "option.runs": "检索结果文件：各系统检索到的文档。NAME=FILE 为系统命名。",
@@ -136,6 +136,7 @@ TEXTS = {
     "option.text_lang": "样本的语言；不给出则自动判断。",
     "option.max_chars": "所有上下文的最多字符数。",
     # evaluate
+    "option.everything": "显示协议的全部指标；默认只显示主要指标。",
     "option.per_query": "显示每个查询。",
     "option.sweep": "在多个截断处评测，例如 1,3,5,10 或 1-10，并给出建议。",
     "option.explain": "逐个排名展示该查询的计算过程。",

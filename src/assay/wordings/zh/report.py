@@ -68,7 +68,6 @@ TEXTS = {
     "report.definitions": "指标定义",
     "report.results": "结果的生成方式",
     "report.protocol": "协议",
-    "report.wrote": "已写入 {place}",
     # Facts
     "fact.queries": "已标注查询",
     "fact.systems": "系统数",
