@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import assay
 from assay.analysis.answers import answer_details
 from assay.data.protocol import Target
+from assay.formats.queries import Queries
 from assay.messages import say
 from assay.results.bench import Bench, Histogram, Latency, Load
 from assay.results.check import Finding, InputCheck
@@ -49,6 +50,16 @@ def scores(protocol: str = "rag"):
 
 def comparison():
     return assay.compare(scores())
+
+
+def slices():
+    """A slice with a verdict, one without, and one with too few queries."""
+    import polars as pl
+
+    kinds = ["en"] * 12 + ["de"] * 10 + ["fr"] * 2
+    return assay.compare_slices(
+        scores(), "language", Queries(pl.DataFrame({"query_id": list(JUDGED), "language": kinds}))
+    )
 
 
 def answers():
@@ -187,6 +198,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging_plan": judging_plan,
     "reranker": reranker,
     "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),
+    "slices": slices,
     "sweep": lambda: assay.sweep(JUDGED, RUNS, [1, 3, 5]),
     "validation": validation,
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.analysis.check import check
     from assay.analysis.check_files import check_files
     from assay.analysis.compare import compare
+    from assay.analysis.compare_slices import compare_slices
     from assay.analysis.diagnose import diagnose, diagnose_result
     from assay.analysis.economics import cost
     from assay.analysis.environment import describe_environment
@@ -81,6 +82,7 @@ _HOMES = {
     "ab_test": "assay.online.ab",
     "plan_ab_test": "assay.online.ab_plan",
     "compare": "assay.analysis.compare",
+    "compare_slices": "assay.analysis.compare_slices",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
@@ -159,6 +161,7 @@ __all__ = [
     "check",
     "check_files",
     "compare",
+    "compare_slices",
     "cost",
     "describe_environment",
     "diagnose",

@@ -68,13 +68,9 @@ def compare(
     >>> assay.compare(assay.evaluate(judged, runs, ["mrr"]), runs=runs).lifts[0].ceiling
     1.0
     """
-    rules = _rules(rules, changes)
-    if isinstance(systems, Mapping) and all(isinstance(scores, Scores) for scores in systems.values()):
-        systems = [replace(scores, name=str(name)) for name, scores in systems.items()]
-    if not isinstance(systems, (list, tuple)) or not all(isinstance(scores, Scores) for scores in systems):
-        raise UsageError(say("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)"))
-    listed = runs if runs is None or isinstance(runs, Mapping) else _in_order(systems, runs)
-    ordered = _baseline_first(systems, baseline)
+    rules, given = change_rules(rules, changes), list_systems(systems)
+    listed = runs if runs is None or isinstance(runs, Mapping) else _in_order(given, runs)
+    ordered = baseline_first(given, baseline)
     data = align_systems(ordered, measures)
     if not len(data.query_ids):
         raise UsageError(say("no query has a value for every system"))
@@ -103,7 +99,7 @@ def compare(
         pairs=pairs,
         conclusions=conclude(data, rules, contrasts=contrasts, pairs=pairs, named=baseline is not None),
         warnings=find_comparison_warnings(ordered, data, rules, all_pairs=all_pairs),
-        weight=_weight(data),
+        weight=weight_of(data),
         clusters=None if data.clusters is None else len(np.unique(data.clusters)),
         descriptions=_descriptions(descriptions, data.names),
         scores=tuple(ordered),
@@ -136,14 +132,25 @@ def _descriptions(
     return found
 
 
-def _weight(data: AlignedScores) -> Weight | None:
+def weight_of(data: AlignedScores) -> Weight | None:
+    """How uneven the weights of the queries are; None where they have none."""
     if data.weights is None:
         return None
     of = weighing(data.weights)
     return Weight(of.effective_n, data.query_ids[of.heaviest], of.share)
 
 
-def _rules(rules: Rules | None, changes: dict[str, Any]) -> Rules:
+def list_systems(systems: Sequence[Scores] | Mapping[str, Scores]) -> list[Scores]:
+    """The scores to be compared, each with the name that a dict gives it."""
+    if isinstance(systems, Mapping) and all(isinstance(scores, Scores) for scores in systems.values()):
+        return [replace(scores, name=str(name)) for name, scores in systems.items()]
+    if not isinstance(systems, (list, tuple)) or not all(isinstance(scores, Scores) for scores in systems):
+        raise UsageError(say("give a list of scores: compare([assay.evaluate(...), ...]), or assay.read_result(FILE)"))
+    return list(systems)
+
+
+def change_rules(rules: Rules | None, changes: Mapping[str, Any]) -> Rules:
+    """The rules of a comparison with some of them changed; one that is not known is an error."""
     known = {entry.name for entry in fields(Rules)}
     for name in changes:
         if name not in known:
@@ -151,7 +158,8 @@ def _rules(rules: Rules | None, changes: dict[str, Any]) -> Rules:
     return replace(rules or Rules(), **changes)
 
 
-def _baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Scores]:
+def baseline_first(systems: Sequence[Scores], baseline: str | None) -> list[Scores]:
+    """The systems with the named baseline in front; without a name, in their order."""
     names = [scores.name for scores in systems]
     if baseline is None:
         return list(systems)

@@ -13,6 +13,7 @@ from assay.analysis.evaluate import align_clusters, prepare_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.means import column_mean
 from assay.analysis.settings import Settings
+from assay.analysis.slicing import DISTINCT, group_queries
 from assay.analysis.stored import read_systems
 from assay.data.status import UNDEFINED
 from assay.errors import InputError, UnknownName, UsageError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.run import Run
     from assay.data.scores import Scores
-    from assay.data.segments import Floats
     from assay.formats.queries import Queries
     from assay.results.answers import JudgedSample
     from assay.results.diagnosis import RankedDocument
@@ -43,8 +43,6 @@ FAILED = frozenset({"missing", "not_retrieved", "below_k"})
 
 _WORST = 10
 _ABOVE = 5
-_BINS = 3
-_DISTINCT = 8
 
 
 @dataclass(frozen=True)
@@ -382,7 +380,6 @@ def _slices(
         return ()
     values = scores.column(label)
     row_of = {query: row for row, query in enumerate(scores.query_ids) if not np.isnan(values[row])}
-    frame = queries.frame.filter(pl.col("query_id").is_in(list(row_of)))
 
     def part(attribute: str, value: str, ids: Sequence[str]) -> Slice:
         rows = [row_of[query] for query in ids]
@@ -391,31 +388,8 @@ def _slices(
 
     found: list[Slice] = []
     for attribute in queries.attributes:
-        groups = _groups(frame[attribute], frame["query_id"].to_list())
-        if 1 < len(groups) <= max(_DISTINCT, len(frame) // 4):
+        groups = group_queries(queries, attribute, row_of)
+        if 1 < len(groups) <= max(DISTINCT, sum(map(len, groups.values())) // 4):
             parts = [part(attribute, value, ids) for value, ids in groups.items()]
             found += sorted(parts, key=lambda one: one.mean.estimate or 0.0)
     return tuple(found)
-
-
-def _groups(column: pl.Series, ids: Sequence[str]) -> dict[str, list[str]]:
-    """Group queries by value; a number with many values is cut into three ranges of about equal size."""
-    texts = column.cast(pl.String).fill_null("")
-    numbers = texts.cast(pl.Float64, strict=False)
-    names = texts.to_list()
-    if numbers.null_count() == 0 and numbers.n_unique() > _DISTINCT:
-        names = _ranges(numbers.to_numpy())
-    groups: dict[str, list[str]] = {}
-    for query, name in zip(ids, names, strict=True):
-        groups.setdefault(name, []).append(query)
-    return groups
-
-
-def _ranges(numbers: Floats) -> list[str]:
-    cuts = np.unique(np.quantile(numbers, [i / _BINS for i in range(1, _BINS)], method="lower"))
-    bounds = [None, *cuts.tolist(), None]
-    names = [
-        f"> {low:g}" if high is None else f"<= {high:g}" if low is None else f"> {low:g}, <= {high:g}"
-        for low, high in itertools.pairwise(bounds)
-    ]
-    return [names[place] for place in np.searchsorted(cuts, numbers).tolist()]

@@ -13,11 +13,14 @@ from assay.errors import UsageError
 from assay.messages import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.cli.inputs import Inputs
     from assay.data.scores import Scores
     from assay.results.comparison import Comparison
     from assay.results.comparison import Rules as TestRules
     from assay.results.result import Result
+    from assay.results.slices import SliceComparison
 
 _EXAMPLES = (
     "assay compare qrels.txt bm25.run dense.run hybrid.run -m ndcg@10,recall@100 --baseline bm25",
@@ -25,6 +28,7 @@ _EXAMPLES = (
     "assay compare qrels.txt *.run --all-pairs --brief --format latex",
     "assay compare before.json after.json --smallest-effect 0.02 -o comparison.json",
     "assay compare qrels.txt full.run no_memory.run --labels variants.csv --report report.html",
+    "assay compare qrels.txt bm25.run dense.run -m ndcg@10 --by language --queries queries.jsonl",
     "assay compare --plan 0.02 comparison.json",
     "assay compare --n 300 --deviation 0.2",
 )
@@ -82,6 +86,8 @@ class Planning:
 @add_option("--baseline", metavar="NAME")
 @add_option("--all-pairs", is_flag=True)
 @add_option("--labels", metavar="FILE")
+@add_option("--by", metavar="ATTRIBUTE")
+@add_option("--queries", metavar="FILE", only="by")
 @add_option("--brief", is_flag=True)
 @options.encoding
 @takes(tests=Testing, planned=Planning, rules=RuleOptions)
@@ -89,15 +95,15 @@ class Planning:
 @takes(out=Output)
 def command(
     *, first: str | None, others: tuple[str, ...], measures: tuple[str, ...], baseline: str | None, all_pairs: bool,
-    labels: str | None, brief: bool, weights: str | None, tests: Testing, planned: Planning, rules: RuleOptions,
-    out: Output,
+    labels: str | None, by: str | None, queries: str | None, brief: bool, weights: str | None, tests: Testing,
+    planned: Planning, rules: RuleOptions, out: Output,
 ) -> None:  # fmt: skip
     """Compare and print, or print a plan."""
     from assay.analysis.compare import compare
 
     systems, job = _systems(first, others, measures, rules, weights)
     if planned.has_plan:
-        options.refuse("report", "all_pairs", "labels", "brief", because="cli.no_effect_with_plan")
+        options.refuse("report", "all_pairs", "labels", "by", "brief", because="cli.no_effect_with_plan")
         _print_plan(planned, systems, list(measures) or None, baseline=baseline, rules=tests.rules(), out=out)
         return
     if systems is None:
@@ -107,9 +113,26 @@ def command(
         descriptions=labels, runs=None if job is None or brief else job.runs(),
         chunks=None if job is None else job.chunks, dedupe=job is not None and job.dedupe,
     )  # fmt: skip
-    _print(found, systems, out, brief=brief, all_pairs=all_pairs, named=baseline is not None)
+    sliced = (
+        None
+        if by is None
+        else _slices(systems, list(measures) or None, by, queries, baseline=baseline, rules=tests.rules())
+    )
+    told = [] if baseline is not None or all_pairs else [say("cli.first_is_baseline", name=found.baseline)]
+    _print(found, sliced, systems, out, brief=brief, notes=told)
     if out.report is not None:
-        _report(job, _result(systems, found), out.report)
+        _report(job, _result(systems, found, sliced), out.report)
+
+
+def _slices(
+    systems: list[Scores], measures: list[str] | None, by: str, queries: str | None, *, baseline: str | None,
+    rules: TestRules,
+) -> SliceComparison:  # fmt: skip
+    from assay.analysis.compare_slices import compare_slices
+
+    if queries is None:
+        raise UsageError(say("cli.by_needs_queries", attribute=by))
+    return compare_slices(systems, by, queries, measures, baseline=baseline, rules=rules)
 
 
 def _systems(
@@ -143,21 +166,28 @@ def _print_plan(
     out.emit(lambda kind: to_json(result) if kind == "json" else write(comparison_plan.table(found), kind, lang))
 
 
-def _print(found: Comparison, systems: list[Scores], out: Output, *, brief: bool, all_pairs: bool, named: bool) -> None:
+def _print(
+    found: Comparison, sliced: SliceComparison | None, systems: list[Scores], out: Output, *, brief: bool,
+    notes: Sequence[str],
+) -> None:  # fmt: skip
     from assay.formats.results import to_json
     from assay.report.document import write
     from assay.report.views import comparison as shown
+    from assay.report.views import slices
     from assay.report.views.scores import stamp
 
     lang, judged = language.current(), stamp(systems)
-    told = [] if named or all_pairs else [say("cli.first_is_baseline", name=found.baseline)]
-    document = shown.table(found, brief=brief, notes=[*_notes(systems), *told])
+    document = [
+        *shown.table(found, brief=brief, notes=[*_notes(systems), *notes]),
+        *([] if sliced is None else slices.table(sliced)),
+    ]
 
     def as_text(kind: str) -> str:
         if kind == "json":
-            return to_json(_result(systems, found))
+            return to_json(_result(systems, found, sliced))
         if kind == "csv":
-            return write([shown.pair_rows(found) if all_pairs else shown.rows(found)], "csv", lang, stamp=judged)
+            exact = shown.pair_rows if found.pairs else shown.rows
+            return write([exact(found) if sliced is None else slices.rows(sliced)], "csv", lang, stamp=judged)
         if brief and kind in {"latex", "markdown"}:  # a table for a paper or a page; the rest is for the author
             return write(document[:1], kind, lang, stamp=judged, note=shown.heading(found, found.protocol))
         return write(document, kind, lang)
@@ -183,8 +213,8 @@ def _report(job: Inputs | None, result: Result, place: str) -> None:
         write_fresh(result, place)
 
 
-def _result(systems: list[Scores], found: Comparison) -> Result:
+def _result(systems: list[Scores], found: Comparison, sliced: SliceComparison | None) -> Result:
     from assay.results.result import make_result
 
-    warnings = [*found.warnings, *_notes(systems)]
-    return make_result(found, systems=systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed)
+    warnings, parts = [*found.warnings, *_notes(systems)], [found] if sliced is None else [found, sliced]
+    return make_result(parts, systems=systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed)

@@ -92,7 +92,10 @@ def pages(found: ReportData) -> list[Section]:
         "curves": [block for place, group in enumerate(found.groups) for block in _curves(group, place)],
         "differences": [block for place, group in enumerate(found.groups) for block in _differences(group, place)],
         "queries": queries.page(found, samples),
-        "slices": diagnosis.kinds([one for group in found.groups for one in group.diagnoses]),
+        "slices": [
+            *parts.pop("slices", []),
+            *diagnosis.kinds([one for group in found.groups for one in group.diagnoses]),
+        ],
         **parts,
         "checks": origin.checks(found),
         "origin": origin.provenance(found),

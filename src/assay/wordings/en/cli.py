@@ -42,6 +42,7 @@ TEXTS = {
     "cli.no_effect_in_roi": "{option} has no effect with --roi",
     "cli.no_effect_with_candidates": "{option} is for experiments: it has no effect with --candidates",
     "cli.no_effect_with_plan": "{option} has no effect with --plan",
+    "cli.by_needs_queries": "--by {attribute}: give the attributes of the queries (--queries FILE)",
     "cli.no_effect_with_chart": "{option} has no effect with --chart",
     "cli.only_with_chart": "{option} is for pictures: it needs --chart NAME",
     "cli.needs_two_files": "{option} is for judgments: give two files, those of the judge and those of people",

@@ -187,6 +187,8 @@ TEXTS = {
     "option.resamples": "Of permutation tests and bootstrap.",
     "option.worth": "Relative gain above which a reranker is taken to pay: a rule of thumb.",
     "option.labels": "Descriptions of the systems (system, description): an ablation table.",
+    "option.compare.by": "Compare in every slice of a query attribute, too: the values of a column of --queries, a number with many values in three ranges. Corrected for the number of slices.",
+    "option.compare.queries": "Attributes of the queries (query_id and any columns) for --by.",
     "option.plan": "Say how many queries show this difference 80 % of the time, by the spread in a result file or --deviation.",
     "option.compare.n": "Say which difference so many queries show.",
     "option.deviation": "Standard deviation of the differences between two systems, query by query.",

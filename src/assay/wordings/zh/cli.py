@@ -42,6 +42,7 @@ TEXTS = {
     "cli.no_effect_in_roi": "{option} 与 --roi 同用时不起作用",
     "cli.no_effect_with_candidates": "{option} 用于实验：与 --candidates 同用时不起作用",
     "cli.no_effect_with_plan": "{option} 与 --plan 同用时无效",
+    "cli.by_needs_queries": "--by {attribute}：请给出查询的属性（--queries FILE）",
     "cli.no_effect_with_chart": "{option} 与 --chart 同用时不起作用",
     "cli.only_with_chart": "{option} 用于图片：需要同时给出 --chart NAME",
     "cli.needs_two_files": "{option} 用于相关性标注：请给出两个文件，评审模型的标注和人工标注",

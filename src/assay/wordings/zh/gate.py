@@ -75,6 +75,7 @@ TEXTS = {
     "attribute of queries": "查询属性",
     "value of {attribute}": "{attribute} 的值",
     "{attribute} has {n} values, too many for a rule each: name one, as in {attribute}={value}": "{attribute} 有 {n} 个值，无法逐个检查：请指定其中一个，例如 {attribute}={value}",
+    "{attribute} has {n} values: a comparison by slice takes an attribute with at most {most}": "{attribute} 有 {n} 个值：按属性分组比较时最多允许 {most} 个值",
     "the result": "该结果",
     "{place} holds {n} systems: use assay.gate_result(...)": "{place} 中有 {n} 个系统：请使用 assay.gate_result(...)",
 }

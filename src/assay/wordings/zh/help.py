@@ -187,6 +187,8 @@ TEXTS = {
     "option.resamples": "置换检验和自助法的重采样次数。",
     "option.worth": "相对提升超过此值即认为重排划算：经验值。",
     "option.labels": "系统的描述（system, description）：用于消融表。",
+    "option.compare.by": "同时按查询的某个属性分组比较：取 --queries 中一列的值，取值很多的数值分为三段。按分组数目校正。",
+    "option.compare.queries": "供 --by 使用的查询属性（query_id 及任意列）。",
     "option.plan": "给出以 80% 的把握检出此差值所需的查询数；离散程度取自结果文件或 --deviation。",
     "option.compare.n": "给出这么多查询能检出的差值。",
     "option.deviation": "两个系统逐查询差值的标准差。",

@@ -29,6 +29,7 @@ TEXTS: dict[str, str] = {
     "there must be one conclusion on every measure": "每个指标都须有一个结论",
     "every system must have a mean of every measure": "每个系统都须有每个指标的均值",
     "every system but the baseline must have a contrast on every measure": "除基线外，每个系统在每个指标上都须有对比",
+    "lifts must be of systems and measures that are compared": "分组比较只能涉及参与比较的系统和指标",
     "pairs must be of systems and measures that are compared": "成对比较只能涉及参与比较的系统和指标",
     "a curve must have one point for each k": "曲线在每个 k 处须有一个点",
     "every system must have a curve of every measure": "每个系统都须有每个指标的曲线",
