@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.errors import clean
 from assay.messages import tell
 from assay.report.blocks import Heading, Verdict
-from assay.report.simple import Simple, simplify_all
+from assay.report.simple import Simple, write_all
 from assay.report.tables import Cell, Table, plain
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", **_: str) -> str:
-    """Write a document; parts without content leave no gap."""
-    return "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang)))
+    """Write a document."""
+    return write_all(blocks, partial(_block, lang=lang), stamp)
 
 
 def _block(block: Simple, lang: Lang) -> str:
