@@ -5,6 +5,7 @@ from __future__ import annotations
 import html as entities
 import re
 from collections import Counter
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -14,6 +15,7 @@ import pytest
 import assay
 import assay.stats
 from assay.analysis import compare, diagnose, evaluate, report_data, sweep
+from assay.data.scores import Scores
 from assay.messages import Said, tell
 from assay.report.blocks import Cases, Chart, Drilldown, Facts, Fold, Heading, Lines, Section, Verdict
 from assay.report.document import RENDERERS, write
@@ -23,6 +25,7 @@ from assay.report.views.result import pages
 from assay.results.codec import read_json, write_json
 from assay.results.parts import all_parts
 from assay.results.result import decode_result, encode_result, make_result
+from assay.stats.intervals import Interval
 from assay.wordings import texts
 from parts import SAMPLES_OF_PARTS
 
@@ -260,3 +263,24 @@ def test_each_chinese_text_has_one_english_text():
 def test_names_of_one_kind_differ(prefix, lang):
     names = [text for key, text in texts(lang).items() if key.startswith(prefix)]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", ["answers", "calibration", "diagnoses", "experiment", "validation"])
+def test_headers_of_intervals_name_the_level_of_the_record(name):
+    blocks = blocks_of(at_level(sample(name), 0.9), "page")
+    headers = [text for text in said_in(blocks) if isinstance(text, Said) and text.key == "column.interval"]
+    assert headers
+    assert {str(text) for text in headers} == {"90% interval"}
+
+
+def at_level(value, level: float):
+    """The same record with all its intervals at another level."""
+    if isinstance(value, Interval):
+        return replace(value, confidence_level=level)
+    if isinstance(value, tuple):
+        return tuple(at_level(one, level) for one in value)
+    if isinstance(value, dict):
+        return {key: at_level(one, level) for key, one in value.items()}
+    if is_dataclass(value) and not isinstance(value, Scores):
+        return replace(value, **{field.name: at_level(getattr(value, field.name), level) for field in fields(value)})
+    return value

@@ -11,7 +11,7 @@ from assay.messages import say
 from assay.report.document import Heading, Lines, write
 from assay.report.tables import Cell, Table
 from assay.report.views import comparison as report
-from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs, Rules
+from assay.results.comparison import Change, Comparison, Contrast, Lift, Likeness, Pairs, Rules
 from assay.results.conclusion import describe_best
 from assay.stats.intervals import Interval
 
@@ -29,7 +29,7 @@ def contrast(system: str, measure: str, difference: float, **changes: object) ->
         "pvalue": 0.0009, "exact": False, "adjusted": 0.0018, "effect_size": 0.41, "superiority": 0.7, "wins": 50,
         "ties": 20, "losses": 10, "detectable": 0.025, "effective_n": 80.0, "too_few": False, "reach": 1.0, "limit": None, "verdict": "better",
         "improves": True, "at_least_smallest": True, "pays": "open",
-        "gained": (Mover("q7", 0.25, 1.0),), "lost": (Mover("q|9", 0.5, 0.125),),
+        "gained": (Change("q7", 0.25, 1.0),), "lost": (Change("q|9", 0.5, 0.125),),
     }  # fmt: skip
     return Contrast(system=system, measure=measure, **{**values, **changes})  # type: ignore[arg-type]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.analysis.comparable import align_systems
+from assay.results.comparison import Change
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,15 +20,6 @@ SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 _BARS = 240  # more bars than this cannot be distinguished
 _DOTS = 600
 _CELLS = 24
-
-
-@dataclass(frozen=True)
-class Change:
-    """One query: its value under the baseline and under the system."""
-
-    query_id: str
-    before: float
-    after: float
 
 
 @dataclass(frozen=True)

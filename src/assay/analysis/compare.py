@@ -18,7 +18,7 @@ from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
 from assay.formats.reading import read_labels
 from assay.messages import say
-from assay.results.comparison import Comparison, Contrast, Mover, Pairs, Rules, Weight
+from assay.results.comparison import Change, Comparison, Contrast, Pairs, Rules, Weight
 from assay.stats.bounded import upper_bound
 from assay.stats.effects import cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
@@ -302,12 +302,12 @@ def _is_beyond(interval: Interval, smallest: float) -> bool:
     )
 
 
-def _movers(data: AlignedScores, gain: Floats, before: Floats, after: Floats) -> tuple[Mover, ...]:
+def _movers(data: AlignedScores, gain: Floats, before: Floats, after: Floats) -> tuple[Change, ...]:
     """The queries that gained most, in falling order; those that did not gain are left out."""
     known = np.nan_to_num(gain, nan=0.0)
     order = np.argsort(-known, kind="stable")[:_MOVERS]
     return tuple(
-        Mover(data.query_ids[row], float(before[row]), float(after[row])) for row in order.tolist() if known[row] > 0
+        Change(data.query_ids[row], float(before[row]), float(after[row])) for row in order.tolist() if known[row] > 0
     )
 
 

@@ -20,10 +20,11 @@ from assay.stats.relative import NO_BASELINE, UNSURE_BASELINE
 from assay.stats.signs import NOT_THE_MEAN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from assay.stats.intervals import Interval
 
+USUAL_LEVEL = 0.95
 # Every reason that statistics give for a number they lack, and what we say for it.
 REASONS = {
     NO_VALUES: "interval.no_values",
@@ -86,12 +87,16 @@ def _form(*, signed: bool, percent: bool) -> str:
     return "+.1%" if percent else "+.4f" if signed else ".4f"
 
 
+def interval_column(found: Iterable[Interval | None]) -> Said:
+    """The header over intervals, with the level that they have; without any, with the usual one."""
+    return say("column.interval", level=next((one.confidence_level for one in found if one is not None), USUAL_LEVEL))
+
+
 def picture(name: str, title: str, measure: str, means: Mapping[str, Interval]) -> Chart:
     """Means with their intervals as a chart, one row each."""
     points = tuple(
         Point(one, mean.estimate, mean.low, mean.high) for one, mean in means.items() if mean.estimate is not None
     )
     rows = tuple((one, number(mean.estimate), between(mean)) for one, mean in means.items())
-    level = next((mean.confidence_level for mean in means.values()), 0.95)
-    headers = (say("column.system"), say("column.mean"), say("column.interval", level=level))
+    headers = (say("column.system"), say("column.mean"), interval_column(means.values()))
     return Chart(name, "intervals", title, measure, "", points, Table(headers, rows))

@@ -22,7 +22,7 @@ from assay.report.blocks import (
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _VIEWS = 10  # queries that a text shows in full
 _DEPTH = 10
@@ -34,6 +34,11 @@ def simplify_all(blocks: Sequence[Block], stamp: str = "") -> list[Simple]:
     """Convert a document to titles, sentences and tables; a `stamp`, which must not be overlooked, comes last."""
     found = [simple for block in blocks for simple in simplify(block)]
     return [*found, Lines((stamp,))] if stamp else found
+
+
+def write_all(blocks: Sequence[Block], write: Callable[[Simple], str], stamp: str = "") -> str:
+    """Write a document block by block; parts without content leave no gap."""
+    return "\n".join(text for one in simplify_all(blocks, stamp) if (text := write(one)))
 
 
 def simplify(block: Block) -> list[Simple]:

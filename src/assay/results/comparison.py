@@ -91,8 +91,8 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Mover:
-    """A query whose value changed."""
+class Change:
+    """One query: its value under the baseline and under the system."""
 
     query_id: str
     before: float
@@ -135,8 +135,8 @@ class Contrast:
     improves: bool
     at_least_smallest: bool
     pays: Payment | None
-    gained: tuple[Mover, ...]
-    lost: tuple[Mover, ...]
+    gained: tuple[Change, ...]
+    lost: tuple[Change, ...]
 
     @property
     def unchanged(self) -> bool:

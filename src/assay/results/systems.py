@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from assay.data.scores import Column, Counts, Scores
 from assay.data.status import SCORED, STATUSES, Status
 from assay.messages import say
 from assay.results.codec import Plain, damage, decode, encode
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def encode_systems(scored: Sequence[Scores]) -> Plain:
     if not scored:
         return {}
     queries = sorted({query for scores in scored for query in scores.query_ids})
-    weights, clusters = _weights(scored), _clusters(scored)
+    weighted = scored if scored[0].weights is not None else ()  # the first decides whether means are weighted
+    weights = _by_query(weighted, lambda one: None if one.weights is None else one.weights.tolist())
+    clusters = _by_query(scored, lambda one: one.clusters)
     return {
         "protocol": scored[0].protocol.to_dict(),
         "judgments": scored[0].judgments_digest,
@@ -117,22 +121,10 @@ def _statuses(scores: Scores) -> dict[str, dict[str, str]]:
     }
 
 
-def _weights(scored: Sequence[Scores]) -> dict[str, float] | None:
-    """Weights of all queries that any system has."""
-    if scored[0].weights is None:
-        return None
-    found: dict[str, float] = {}
-    for scores in scored:
-        if scores.weights is not None:
-            found |= dict(zip(scores.query_ids, map(float, scores.weights), strict=True))
-    return found
-
-
-def _clusters(scored: Sequence[Scores]) -> dict[str, str] | None:
-    """What each query that any system has belongs to."""
-    known = [scores for scores in scored if scores.clusters is not None]
-    pairs = [pair for scores in known for pair in zip(scores.query_ids, scores.clusters or (), strict=True)]
-    return dict(pairs) if known else None
+def _by_query(scored: Sequence[Scores], values: Callable[[Scores], Iterable[T] | None]) -> dict[str, T] | None:
+    """What is known of each query that any system has; None where nothing is known of any."""
+    known = [(scores.query_ids, own) for scores in scored if (own := values(scores)) is not None]
+    return {query: value for ids, own in known for query, value in zip(ids, own, strict=True)} if known else None
 
 
 def _plain(value: float) -> float | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.errors import clean
 from assay.messages import tell
 from assay.report.blocks import Heading, Verdict
-from assay.report.simple import Simple, simplify_all
+from assay.report.simple import Simple, write_all
 from assay.report.tables import Cell, Table, plain
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ _LATEX = {
 
 
 def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", note: str = "", **_: str) -> str:
-    """Write a document; parts without content leave no gap. A note is a comment above, and small print below."""
-    text = "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang)))
-    told = tell(note, lang)
+    """Write a document; a note is a comment above, and small print below."""
+    text, told = write_all(blocks, partial(_block, lang=lang), stamp), tell(note, lang)
     return f"% {clean(told)}\n{text}\n{{\\footnotesize {escape(told)}\\par}}\n" if note else text
 
 

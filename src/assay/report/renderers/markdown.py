@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.errors import clean
 from assay.messages import tell
 from assay.report.blocks import Heading, Lines, Verdict
-from assay.report.simple import Simple, simplify_all
+from assay.report.simple import Simple, write_all
 from assay.report.tables import Cell, Table, plain
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", note: str = "", **_: str) -> str:
-    """Write a document; parts without content leave no gap. A note is a line below."""
+    """Write a document; a note is a line below."""
     more = [Lines((note,))] if note else []
-    return "\n".join(text for block in simplify_all([*blocks, *more], stamp) if (text := _block(block, lang)))
+    return write_all([*blocks, *more], partial(_block, lang=lang), stamp)
 
 
 def _block(block: Simple, lang: Lang) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.errors import clean
 from assay.messages import tell
 from assay.report.blocks import Heading, Verdict
-from assay.report.simple import Simple, simplify_all
+from assay.report.simple import Simple, write_all
 from assay.report.tables import COLUMNS, Cell, Table, plain, width, wrap
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def write(blocks: Sequence[Block], lang: Lang = "en", *, stamp: str = "", columns: int = COLUMNS, **_: str) -> str:
-    """Write a document, its sentences no wider than `columns`; parts without content leave no gap."""
-    return "\n".join(text for block in simplify_all(blocks, stamp) if (text := _block(block, lang, columns)))
+    """Write a document, its sentences no wider than `columns`."""
+    return write_all(blocks, partial(_block, lang=lang, columns=columns), stamp)
 
 
 def _block(block: Simple, lang: Lang, columns: int) -> str:

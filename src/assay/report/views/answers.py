@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.analysis.warnings import explain_left_out
 from assay.messages import Said, is_known, say, tell, word
 from assay.report.blocks import AnswerSpan, AnswerView, Block, Heading, Lines, Verdict
-from assay.report.intervals import between
+from assay.report.intervals import between, interval_column
 from assay.report.marks import tone
 from assay.report.numbers import cut, number, short
 from assay.report.tables import Cell, Table
@@ -98,7 +98,7 @@ def means(scores: Scores, known: Mapping[str, Interval]) -> Table:
             )
         )  # fmt: skip
     names = [say(f"column.{name}") for name in ("measure", "mean")]
-    names += [say("column.interval", level=0.95)]
+    names += [interval_column(known.values())]
     names += [say(f"column.{name}") for name in ("method", "samples", "left")]
     return Table(tuple(names), tuple(rows), texts=(3, 5))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines, Verdict
-from assay.report.intervals import between, why
+from assay.report.intervals import between, interval_column, why
 from assay.report.numbers import number, percent
 from assay.report.tables import Table
 
@@ -48,7 +48,8 @@ def _agreement(found: Calibration) -> Table:
         (say("calibrate.exact"), percent(found.exact), ""),
         (say("calibrate.bias"), number(found.bias.estimate, signed=True), between(found.bias, signed=True)),
     )
-    return Table((say("column.measure"), say("column.value"), say("column.interval", level=0.95)), rows)
+    intervals = (found.kappa.interval, found.alpha.interval, found.spearman.interval, found.bias)
+    return Table((say("column.measure"), say("column.value"), interval_column(intervals)), rows)
 
 
 def _confusion(found: Calibration) -> Table:
@@ -65,7 +66,8 @@ def _biases(found: Calibration) -> Table:
         (f"{b.grade:g}", str(b.pairs), number(b.mean.estimate, signed=True), between(b.mean, signed=True))
         for b in found.biases
     )
-    headers = (say("column.grade"), say("column.pairs"), say("column.bias"), say("column.interval", level=0.95))
+    interval = interval_column(bias.mean for bias in found.biases)
+    headers = (say("column.grade"), say("column.pairs"), say("column.bias"), interval)
     return Table(headers, rows, caption=say("calibrate.biases"))
 
 
@@ -79,7 +81,7 @@ def _systems(found: Calibration) -> list[Block]:
     )  # fmt: skip
     headers = (
         say("column.system"), say("column.measure"), say("column.labelled"), say("column.people"), say("column.judge"),
-        say("column.corrected"), say("column.interval", level=0.95),
+        say("column.corrected"), interval_column(one.corrected.interval for one in found.systems),
     )  # fmt: skip
     lines = [say("calibrate.labelled")]
     if found.ranking is not None and found.ranking.value is not None:

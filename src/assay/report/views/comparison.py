@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.analysis.changes import QueryChanges
-    from assay.results.comparison import Comparison, Contrast, Lift, Likeness, Mover, Pairs
+    from assay.results.comparison import Change, Comparison, Contrast, Lift, Likeness, Pairs
 
 _PICTURES = 3  # measures that get a picture
 
@@ -162,7 +162,7 @@ def line(found: Comparison, measure: str = "") -> Verdict:
 def movers(comparison: Comparison, contrast: Contrast) -> Table | None:
     """The queries that gained and lost most."""
 
-    def row(mover: Mover) -> tuple[str | Cell, ...]:
+    def row(mover: Change) -> tuple[str | Cell, ...]:
         change = mover.after - mover.before
         return (
             Cell(mover.query_id, query=mover.query_id),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
-from assay.report.intervals import between
+from assay.report.intervals import between, interval_column
 from assay.report.marks import tone
 from assay.report.numbers import cut, number
 from assay.report.tables import Cell, Table
@@ -75,9 +75,10 @@ def targets(found: Sequence[Diagnosis]) -> list[Block]:
         none = [one for one in found if not one.answers]
         return [Lines((say("diagnose.no_targets", protocol=none[0].protocol.name),))] if none else []
     many = len(found) > 1
-    level = next((check.interval.confidence_level for _, check in known if check.interval is not None), 0.95)
-    names = ("measure", "value", "interval", "target", "excellent", "status", "advice")
-    headers = tuple(say(f"column.{name}", level=level) for name in (("system", *names) if many else names))
+    before, after = ("measure", "value"), ("target", "excellent", "status", "advice")
+    names = tuple(say(f"column.{name}") for name in (("system", *before) if many else before))
+    interval = interval_column(check.interval for _, check in known)
+    headers = (*names, interval, *(say(f"column.{name}") for name in after))
     rows = tuple(((one.system,) if many else ()) + _check(check) for one, check in known)
     ends = [
         say("diagnose.limit", measure=check.target.measure, limit=most)
@@ -133,10 +134,9 @@ def slices(found: Diagnosis) -> list[Block]:
         (s.attribute, s.value, str(s.queries), number(s.mean.estimate), between(s.mean), str(s.failed))
         for s in found.slices
     )
-    level = found.slices[0].mean.confidence_level
     headers = (
         say("column.attribute"), say("column.value"), say("column.queries"), say("column.mean"),
-        say("column.interval", level=level), say("column.failed"),
+        interval_column(one.mean for one in found.slices), say("column.failed"),
     )  # fmt: skip
     return [Table(headers, rows, caption=say("diagnose.slices", measure=found.measure), names=2)]
 
@@ -204,7 +204,7 @@ def _picture(measure: str, attribute: str, found: Sequence[Diagnosis], place: in
     )
     headers = (
         say("column.system"), say("column.value"), say("column.queries"), say("column.mean"),
-        say("column.interval", level=0.95), say("column.failed"),
+        interval_column(part.mean for _, part in parts), say("column.failed"),
     )  # fmt: skip
     title = say("chart.slice", measure=measure, attribute=attribute)
     name = f"slice-{measure}-{attribute}" if not place else f"slice-{measure}-{attribute}-{place}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Verdict
-from assay.report.intervals import behind, between
+from assay.report.intervals import behind, between, interval_column
 from assay.report.marks import FRONT, daggers, mark
 from assay.report.numbers import about, number, pvalue, three_digits
 from assay.report.tables import Cell, Table
@@ -67,7 +67,7 @@ def summary(found: Findings) -> Table:
     methods = {label: methods_of(found, label) for label in (first, *others)}
     headers = (
         say("column.system"), *([say("column.description")] if found.labels else []),
-        title_of(first, methods[first]), say("column.interval", level=0.95),
+        title_of(first, methods[first]), _interval_column(found, [first]),
         say("column.from_baseline", baseline=found.baseline), *(title_of(label, methods[label]) for label in others),
         *map(say, LATENCY.values()), say("column.cost_thousand"), say("column.front"),
     )  # fmt: skip
@@ -79,7 +79,7 @@ def ladder(found: Findings) -> Table:
     """The deciding measure with its interval and its p, the latency and the front: what a choice needs at a glance."""
     first = found.measure
     headers = (
-        say("column.system"), title_of(first, methods_of(found, first)), say("column.interval", level=0.95),
+        say("column.system"), title_of(first, methods_of(found, first)), _interval_column(found, [first]),
         say("column.from_baseline", baseline=found.baseline), say(LATENCY["p95"]), say("column.front"),
     )  # fmt: skip
 
@@ -174,10 +174,15 @@ def _intervals(found: Findings) -> Table | None:
         if (quality := row.quality.get(label)) is not None
     )
     headers = (
-        say("column.measure"), say("column.system"), say("column.mean"), say("column.interval", level=0.95),
+        say("column.measure"), say("column.system"), say("column.mean"), _interval_column(found, found.measures),
         say("column.from_baseline", baseline=found.baseline),
     )  # fmt: skip
     return Table(headers, rows, names=2)
+
+
+def _interval_column(found: Findings, labels: Sequence[str]) -> Said:
+    qualities = (row.quality.get(label) for row in found.done for label in labels)
+    return interval_column(one.mean for one in qualities if one is not None)
 
 
 def _index_figures(trace: IndexTrace) -> tuple[str, str, str]:

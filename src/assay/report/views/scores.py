@@ -134,14 +134,14 @@ def side_by_side(
 
 def _single_system(scores: Scores, means: Mapping[str, Interval]) -> Table:
     """One system: a row for each measure, with the interval of its mean."""
-    from assay.report.intervals import between
+    from assay.report.intervals import between, interval_column
 
     rows = []
     for label in scores.labels:
         interval = between(means[label]) if label in means else ""
         shown = number(scores[label], whole=scores.about(label).aggregate == "sum")
         rows.append((label, shown, interval, f"{scores.counts[label].queries:,}"))
-    headers = (say("column.measure"), scores.name, say("column.interval", level=0.95), say("column.queries"))
+    headers = (say("column.measure"), scores.name, interval_column(means.values()), say("column.queries"))
     table = Table(headers, tuple(rows))
     return table.add_stamp(say("doubt.stamp")) if scores.uncalibrated else table
 

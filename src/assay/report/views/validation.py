@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assay.grounding.agreement import describe_agreement
 from assay.messages import ends, say
 from assay.report.blocks import Block, Heading, Lines, Verdict
-from assay.report.intervals import why
+from assay.report.intervals import interval_column, why
 from assay.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def table(found: Validation) -> list[Block]:
 
 
 def _table(found: Validation) -> Table:
-    interval = say("column.interval", level=0.95)
+    interval = interval_column(of.interval for one in found.scores for of in (one.spearman, one.auroc) if of)
     headers = [say("column.score"), "Spearman", interval]
     if found.positives is not None:
         headers += ["AUROC", interval, say("validate.accuracy"), interval, say("column.threshold")]
@@ -65,9 +65,10 @@ def _row(score: ScoreAgreement, *, strong: bool) -> tuple[str | Cell, ...]:
 
 def _differences(found: Validation) -> Table:
     """By how much the first score is better than each other one."""
-    headers = (say("column.score"), say("column.difference"), say("column.interval", level=0.95))
     pairs = [(score, score.difference) for score in found.scores if score.difference is not None]
     rows = tuple((_name(score), *_value(difference, signed=True)) for score, difference in pairs)
+    interval = interval_column(difference.interval for _, difference in pairs)
+    headers = (say("column.score"), say("column.difference"), interval)
     return Table(headers, rows, caption=say("validate.difference", name=found.scores[0].name))
 
 
