@@ -166,17 +166,23 @@ def validation() -> Validation:
     )  # fmt: skip
 
 
-def ab_test() -> Record:
+def ab_test(variants: int = 3) -> Record:
     import polars as pl
 
     users = pl.DataFrame({
         "variant": ["old", "new", "newer"] * 120, "day": [f"2026-10-{1 + i // 3 % 8:02d}" for i in range(360)],
         "clicks": [1 + (i % 3 == 1) * (i % 2) + i % 2 for i in range(360)], "ms": [100 + i % 7 + 30 * (i % 3 == 2) for i in range(360)],
     })  # fmt: skip
-    return assay.ab_test(users, "clicks", control="old", guardrails=["ms<=+5%"])
+    kept = users.filter(pl.col("variant").is_in(["old", "new", "newer"][:variants]))
+    return assay.ab_test(kept, "clicks", control="old", guardrails=["ms<=+5%"])
+
+
+def ab_history() -> Record:
+    return assay.ab_history([(assay.compare(scores()[:2]), ab_test(2))])
 
 
 SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
+    "ab_history": ab_history,
     "ab_plan": lambda: assay.plan_ab_test(mean=0.25, lift=0.125, users_per_day=512),
     "ab_test": ab_test,
     "answers": answers,

@@ -42,11 +42,10 @@ def fill(folder: Path) -> None:
     _runs(folder)
     _texts(folder)
     _answers(folder)
-    _results(folder)
     making.trial(folder)
+    _results(folder)
     (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
     (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
-    making.trial(folder)
     (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
     shutil.copytree(EXAMPLES, folder / "examples")
     shutil.copy(EXAMPLES / "tone.md", folder)
@@ -135,6 +134,7 @@ def _results(folder: Path) -> None:
     )
     (folder / "ladder-results").mkdir()
     shutil.copy(ARCHIVE / "experiment.json", folder / "ladder-results" / "result.json")
+    assay.ab_test(folder / "users.csv", "clicks", control="old").save(folder / "ab.json")
     assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).save(folder / "cost.json")
 
 

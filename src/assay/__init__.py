@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
     from assay.online.ab import ab_test
+    from assay.online.ab_history import ab_history
     from assay.online.ab_plan import plan_ab_test
     from assay.report.plotting import plot
     from assay.report.show import show
@@ -80,6 +81,7 @@ _HOMES = {
     "Comparison": "assay.results.comparison",
     "calibrate": "assay.analysis.calibrate",
     "ab_test": "assay.online.ab",
+    "ab_history": "assay.online.ab_history",
     "plan_ab_test": "assay.online.ab_plan",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
@@ -153,6 +155,7 @@ __all__ = [
     "UnknownName",
     "UsageError",
     "Validation",
+    "ab_history",
     "ab_test",
     "answer_systems",
     "answers",

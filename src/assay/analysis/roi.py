@@ -12,8 +12,10 @@ import numpy as np
 from assay.analysis.comparable import align_systems
 from assay.analysis.decision import decide_payment
 from assay.errors import UnknownName, UsageError
-from assay.formats.results import read_record
+from assay.formats.files import Input
+from assay.formats.results import load_result, read_record
 from assay.messages import say
+from assay.results.ab_test import ABTest, MeasureTest
 from assay.results.comparison import Comparison, Payment
 from assay.results.money import Band, Costs, Gain, NetAt, Roi
 
@@ -24,7 +26,7 @@ Place = str | os.PathLike[str]
 
 
 def roi(
-    gain: Gain | Comparison | float | Place,
+    gain: Gain | Comparison | ABTest | float | Place,
     *,
     revenue_per_query: float,
     cost_per_query: float | None = None,
@@ -40,11 +42,12 @@ def roi(
 ) -> Roi:
     """Weigh a relative gain in quality against its extra cost; the interval of the gain goes into every number.
 
-    The gain is a number, or that of a comparison or its result file: of its `measure` (the first) and its `system` (the
-    only one). The cost of a query is given, or taken from `costs`, those of `assay.cost` or their file, with the volume
-    and currency: of the `method` that is named, or the only one. Revenue rises by `elasticity` per cent when quality
-    rises by one per cent; 1 is the plain formula. `tokens` are read for a query. That the gain of a comparison pays, or
-    loses, takes more than its interval: the values of the queries must show it within the bounds of the measure.
+    The gain is a number, or that of a comparison, of an A/B test, or of the result file of one: of its `measure` (the
+    first) and its `system` (the only one). The cost of a query is given, or taken from `costs`, those of `assay.cost`
+    or their file, with the volume and currency: of the `method` that is named, or the only one. Revenue rises by
+    `elasticity` per cent when quality rises by one per cent; 1 is the plain formula. `tokens` are read for a query.
+    That the gain of a comparison pays, or loses, takes more than its interval: the values of the queries must show it
+    within the bounds of the measure.
 
     >>> import assay
     >>> assay.roi(0.2, cost_per_query=0.001, queries_per_day=100_000, revenue_per_query=0.01).net.value
@@ -98,15 +101,23 @@ def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> 
     return _Price(name, part.of(name).per_query, volume, read, part.currency)
 
 
-def _gain(given: Gain | Comparison | float | Place, system: str | None, measure: str | None) -> Gain:
+def _gain(given: Gain | Comparison | ABTest | float | Place, system: str | None, measure: str | None) -> Gain:
     if isinstance(given, (str, os.PathLike)):
-        hint = say("make one: assay compare ... -o comparison.json")
-        given = read_record(given, Comparison, say("comparison"), hint=hint)
+        given = _read_gain(given)
+    if isinstance(given, ABTest):
+        return gain_of_test(given, treatment=system, measure=measure)
     if isinstance(given, Comparison):
         return gain_of(given, system=system, measure=measure)
     if system or measure:
-        raise UsageError(say("--system and --measure choose from a comparison: give the file of one"))
+        raise UsageError(say("--system and --measure choose from a comparison or an A/B test: give the file of one"))
     return given if isinstance(given, Gain) else Gain(Band(given))
+
+
+def _read_gain(place: Place) -> Comparison | ABTest:
+    source = Input.at(place)
+    tested = load_result(source).part(ABTest) if source.text.lstrip().startswith("{") else None
+    hint = say("make one: assay compare ... -o comparison.json")
+    return tested or read_record(place, Comparison, say("comparison"), hint=hint)
 
 
 def _weigh(
@@ -228,8 +239,48 @@ def gain_of(comparison: Comparison, *, system: str | None = None, measure: str |
     return Gain(
         Band(relative.estimate, relative.low, relative.high) if known else Band(relative.estimate),
         comparison.mean(comparison.baseline, label).estimate, comparison.mean(name, label).estimate,
-        relative.confidence_level, name, comparison.baseline, label, comparison.queries, found.verdict, comparison,
+        relative.confidence_level, name, comparison.baseline, label, comparison.queries, found.verdict,
+        comparison=comparison,
     )  # fmt: skip
+
+
+def gain_of_test(test: ABTest, *, treatment: str | None = None, measure: str | None = None) -> Gain:
+    """Take the lift of one treatment over the control, with its interval, from an A/B test.
+
+    The measure is the one that decides the test, unless another is named. A test whose users were not assigned as
+    planned has no lift to rely on, and is refused.
+    """
+    if test.decision == "invalid":
+        raise UsageError(say("the A/B test is invalid, so its lift says nothing about money"))
+    labels = list(dict.fromkeys(one.measure for one in test.tests))
+    label = _choose(say("measure"), measure, labels, default=test.primary)
+    names = list(test.treatments)
+    name = _choose(say("treatment"), treatment, names, default=names[0] if len(names) == 1 else None)
+    found = test.test(label, name)
+    if found.lower_is_better:
+        raise UsageError(say("{label} is better when it is lower: choose a measure of quality", label=label))
+    lift = found.lift
+    if lift.relative.estimate is None:
+        raise UsageError(
+            say("{label} of {baseline} is 0, so there is no relative gain", label=label, baseline=test.control)
+        )
+    verdict = found.outcome if found.outcome in {"better", "worse"} else "inconclusive"
+    return Gain(
+        _relative_band(found), lift.control, lift.treatment, lift.relative.confidence_level, name, test.control, label,
+        verdict=verdict, users=sum(lift.n),
+    )  # fmt: skip
+
+
+def _relative_band(found: MeasureTest) -> Band:
+    """The relative lift; of a sequential test, its interval is as much wider as that of the absolute lift is."""
+    relative, absolute, always = found.lift.relative, found.lift.absolute, found.always
+    if relative.estimate is None or relative.low is None or relative.high is None:
+        return Band(relative.estimate)
+    if always is None or None in (always.low, always.high, absolute.low, absolute.high):
+        return Band(relative.estimate, relative.low, relative.high)
+    wider = (always.high - always.low) / (absolute.high - absolute.low)  # type: ignore[operator]
+    value = relative.estimate
+    return Band(value, value - wider * (value - relative.low), value + wider * (relative.high - value))
 
 
 def _choose(kind: str, asked: str | None, known: list[str], *, default: str | None) -> str:

@@ -1,4 +1,4 @@
-"""`assay ab`: plan an A/B test, and decide one."""
+"""`assay ab`: plan an A/B test, decide one, and look back at how far comparisons predicted them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import inputs, language, options
 from assay.cli.commands import group
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, add_option, option, takes
 
 if TYPE_CHECKING:
+    from assay.results.ab_history import ABHistory
     from assay.results.ab_test import ABPlan, ABTest
     from assay.results.result import InputFile
 
@@ -28,6 +29,10 @@ _ANALYSES = (
     "assay ab analyse users.csv -m clicks -m bought --control old --planned 20000",
     "assay ab analyse users.csv -m clicks/impressions --control old --guardrail 'latency_ms<=+5%' --report ab.html",
     "assay ab analyse arms.csv --control A --sequential --days 9 --format json",
+)
+_HISTORIES = (
+    "assay ab history comparison.json=ab.json",
+    "assay ab history comparison.json=ab.json -m ndcg@10 --format markdown",
 )
 
 
@@ -97,7 +102,7 @@ def plan(*, users: str | None, planning: Planning, out: Output) -> None:
     settings = {name: getattr(planning, name) for name in ("mean", "deviation", "lift", "absolute", "users_per_day",
                                                             "power", "alpha", "ratio")}  # fmt: skip
     found = plan_ab_test(users, planning.measure, size=planning.size, tests=planning.tests, **settings)
-    _emit(found, view.table(found), out, users)
+    _emit(found, view.table(found), out, *([users] if users else []))
 
 
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
@@ -115,14 +120,29 @@ def analyse(*, users: str, deciding: Deciding, out: Output) -> None:
         sys.exit(1)
 
 
-def _emit(found: ABTest | ABPlan, blocks: list[Any], out: Output, file: str | None) -> None:
+@command.command("history", examples=_HISTORIES, wording="ab.history")
+@add_argument("results", nargs=-1, required=True, metavar="RESULT|COMPARISON=TEST...")
+@add_option("-m", "--measure", metavar="MEASURE")
+@add_option("--online-measure", metavar="MEASURE")
+@takes(out=Output)
+def history(*, results: tuple[str, ...], measure: str | None, online_measure: str | None, out: Output) -> None:
+    """Print what comparisons predicted and what tests found."""
+    from assay.online.ab_history import ab_history
+    from assay.report.views import ab_history as view
+
+    given = [(first, second) if first else second for first, second in map(options.split_name, results)]
+    found = ab_history(given, measure=measure, online_measure=online_measure)
+    _emit(found, view.table(found), out, *(place for text in results for place in options.split_name(text) if place))
+
+
+def _emit(found: ABTest | ABPlan | ABHistory, blocks: list[Any], out: Output, *files: str) -> None:
     from assay.cli.reporting import write_fresh
     from assay.formats.results import to_json
     from assay.report.document import write
     from assay.report.tables import exact_table
     from assay.results.result import make_result
 
-    read = [] if file is None else [_input(file)]
+    read = [_input(file) for file in files]
     result = make_result(found, command=inputs.command_line(), warnings=getattr(found, "warnings", ()), inputs=read)
 
     def as_text(kind: str) -> str:

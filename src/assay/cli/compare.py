@@ -28,7 +28,7 @@ _EXAMPLES = (
     "assay compare qrels.txt *.run --all-pairs --brief --format latex",
     "assay compare before.json after.json --smallest-effect 0.02 -o comparison.json",
     "assay compare qrels.txt full.run no_memory.run --labels variants.csv --report report.html",
-    "assay compare qrels.txt bm25.run dense.run -m ndcg@10 --by language --queries queries.jsonl",
+    "assay compare qrels.txt bm25.run dense.run -m ndcg@10 --by lang --queries queries.jsonl",
     "assay compare --plan 0.02 comparison.json",
     "assay compare --n 300 --deviation 0.2",
 )

@@ -22,6 +22,7 @@ _EXAMPLES = (
     "assay cost costs.toml --variant service,price_per_search=0.002",
     "assay cost --roi --gain 0.2 --cost-per-query 0.001 --queries-per-day 100000 --revenue-per-query 0.01",
     "assay cost --roi comparison.json --costs cost.json --variant cross-encoder --revenue-per-query 0.01",
+    "assay cost --roi ab.json --cost-per-query 0.001 --queries-per-day 100000 --revenue-per-query 0.01",
 )
 _TEXTS = ("model", "url", "bench")
 

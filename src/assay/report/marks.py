@@ -20,7 +20,7 @@ _TONES: dict[str, Tone] = {
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
     "ship": "good", "do_not_ship": "bad", "keep_running": "warn", "invalid": "bad", "holds": "good", "broken": "bad",
-    "shown": "good",
+    "shown": "good", "right": "good", "wrong": "bad",
 }  # fmt: skip
 
 

@@ -121,6 +121,11 @@ class ABTest(Record):
         return next(one for one in self.tests if (one.measure, one.treatment) == (measure, wanted))
 
     @property
+    def primary(self) -> str:
+        """The measure that decides."""
+        return next(one.measure for one in self.tests if one.role == "primary")
+
+    @property
     def decision(self) -> TrialDecision:
         """What follows from all treatments: ship if one may be, keep running if one needs it, else the first one's."""
         found = [one.decision for one in self.verdicts]

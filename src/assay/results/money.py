@@ -117,7 +117,10 @@ class Band:
 
 @dataclass(frozen=True)
 class Gain:
-    """A relative gain in quality and where it comes from; `comparison` is the one behind it, if it is at hand."""
+    """A relative gain in quality and where it comes from; `comparison` is the one behind it, if it is at hand.
+
+    That of an A/B test was measured on `users`, not on queries.
+    """
 
     relative: Band
     before: float | None = None
@@ -128,6 +131,7 @@ class Gain:
     measure: str = ""
     queries: int = 0
     verdict: str = ""
+    users: int = 0
     comparison: Comparison = field(default=cast("Comparison", None), compare=False, repr=False, metadata=UNSTORED)
 
     @classmethod

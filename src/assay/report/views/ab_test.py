@@ -91,14 +91,13 @@ def _users(found: ABTest) -> Table:
 
 
 def _by_day(found: ABTest, place: int) -> Chart:
-    primary = next(test.measure for test in found.tests if test.role == "primary")
     points = tuple(
         Point(float(i), one.estimate, one.low, one.high, series=treatment)
         for i, day in enumerate(found.days, 1)
         for treatment, one in day.lifts.items()
         if one.estimate is not None
     )
-    title = say("ab.by_day", measure=primary)
+    title = say("ab.by_day", measure=found.primary)
     return Chart(f"ab-days-{place}", "curves", title, say("column.day"), say("column.lift"), points, _days(found))
 
 

@@ -157,9 +157,10 @@ def _volumes(found: Roi) -> str:
 def _source(found: Roi) -> list[Said]:
     gain = found.gain
     if gain.measure:
+        key, n = ("roi.from_test", gain.users) if gain.users else ("roi.from_file", gain.queries)
         return [say(
-            "roi.from_file", measure=gain.measure, system=gain.system, baseline=gain.baseline, before=gain.before,
-            after=gain.after, n=gain.queries,
+            key, measure=gain.measure, system=gain.system, baseline=gain.baseline, before=gain.before,
+            after=gain.after, n=n,
         )]  # fmt: skip
     if gain.before is not None:
         return [say("roi.from_values", before=gain.before, after=gain.after)]

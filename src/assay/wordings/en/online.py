@@ -66,4 +66,18 @@ TEXTS = {
     "ab.deviation": "deviation between users",
     "ab.level_alpha": "alpha",
     "ab.power": "power",
+    # Histories
+    "ab.history": "Of {decided} {decided:release|releases} that both sides decided, the comparison was right about {right}.",
+    "ab.history_open": "No release was decided both by its comparison and by its A/B test ({n} {n:release|releases}).",
+    "ab.history_offline": "offline",
+    "ab.history_online": "online",
+    "ab.history_title": "Difference before the release and lift after it",
+    "ab.history_same": "estimates point the same way for {share} of {n} {n:release|releases} {interval}",
+    "ab.history_order": "Kendall's tau of differences and lifts: {tau}",
+    "ab.history_few": "{n} {n:release is|releases are} too few to rely on: {enough} or more are needed",
+    "ab.prediction_right": "right",
+    "ab.prediction_wrong": "wrong",
+    "ab.prediction_open": "open",
+    "column.release": "release",
+    "column.prediction": "prediction",
 }

@@ -144,6 +144,7 @@ TEXTS = {
     "page.gates": "Gates",
     "page.ab_test": "A/B test",
     "page.ab_plan": "Plan of an A/B test",
+    "page.ab_history": "History of releases",
     "page.calibration": "Judge against people",
     "page.validation": "Scores against people",
     "page.judging": "Judging",

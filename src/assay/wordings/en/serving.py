@@ -120,6 +120,7 @@ TEXTS = {
     "roi.from_values": "quality {before:g} -> {after:g}",
     "roi.from_gain": "a gain of {gain:+.1%}, as given",
     "roi.from_file": "{measure} of {system} against {baseline}: {before:.4f} -> {after:.4f} over {n:,} queries",
+    "roi.from_test": "{measure} of {system} against {baseline} in an A/B test: {before:.4f} -> {after:.4f} over {n:,} users",
     "roi.pays": "It pays over the whole interval of the gain.",
     "roi.loses": "It loses money over the whole interval of the gain.",
     "roi.open": "It may pay or lose money: the interval of the gain holds both.",

@@ -56,7 +56,7 @@ TEXTS = {
     "help.bench.line": "函数、命令或网址的延迟与吞吐量。",
     "help.bench": "测量 TARGET 的延迟与吞吐量：函数（MODULE:FUNCTION）、assay run 的重排器（rerank:METHOD,KEY=VALUE）、网址（http://...）或命令（cmd:'PROGRAM ...'，或 -- PROGRAM ...）。\n\n无参数的函数直接调用；接受查询的函数会收到查询；接受查询和文档的函数（如重排器）分别用 20、50、100、200 个候选测量。协程函数会被等待。按 Ctrl-C 会打印已测得的结果。失败的调用超过 --max-errors，或整个置信区间超出 --fail-over 的上限时，退出码为 1。MODULE 会先从当前文件夹导入，其代码会被运行。",
     "help.cost.line": "各方案每次查询和每天的费用；--roi：是否划算。",
-    "help.cost": "并列比较各重排方案每次查询和每天的费用。FILE 是描述方案的 TOML 文件、assay cost -o 写出的结果，或实验的 result.json：后者按实测值给出每个系统的费用，每个环节一行（查询向量计入 retrieve，另有 rerank、generate），并给出合计。\n\n一个方案由名称和已知信息组成：price（每百万 token 的价格），或 model（查价目表）和 url；tokens（每个文档的 token 数，含一并发送的内容）或 input_tokens（每次查询）、其中的 cached_tokens 与 cached_price、output_tokens（每次查询）、output_price、calls（每次查询的调用数）、batch（1 表示按该模型的批处理价格）；或 price_per_search（每次调用最多 100 个文档）；或 machine（每小时价格）加 throughput（每秒查询数）或 bench（assay bench 的结果文件）与 threads；或 per_query。TOML 文件的写法相同：queries_per_day、documents_per_query、currency，以及每个方案一个 [method.NAME] 表；分环节的方案用 [method.NAME.STAGE]，各环节相加。不给出方案时显示公开数据。\n\n加 --roi 则将质量提升与其费用权衡：ROI =（增加的收入 - 增加的费用）/ 增加的费用，收入随质量成比例增长。此时 FILE 是比较结果（assay compare ... -o comparison.json），其中带有提升的置信区间。",
+    "help.cost": "并列比较各重排方案每次查询和每天的费用。FILE 是描述方案的 TOML 文件、assay cost -o 写出的结果，或实验的 result.json：后者按实测值给出每个系统的费用，每个环节一行（查询向量计入 retrieve，另有 rerank、generate），并给出合计。\n\n一个方案由名称和已知信息组成：price（每百万 token 的价格），或 model（查价目表）和 url；tokens（每个文档的 token 数，含一并发送的内容）或 input_tokens（每次查询）、其中的 cached_tokens 与 cached_price、output_tokens（每次查询）、output_price、calls（每次查询的调用数）、batch（1 表示按该模型的批处理价格）；或 price_per_search（每次调用最多 100 个文档）；或 machine（每小时价格）加 throughput（每秒查询数）或 bench（assay bench 的结果文件）与 threads；或 per_query。TOML 文件的写法相同：queries_per_day、documents_per_query、currency，以及每个方案一个 [method.NAME] 表；分环节的方案用 [method.NAME.STAGE]，各环节相加。不给出方案时显示公开数据。\n\n加 --roi 则将质量提升与其费用权衡：ROI =（增加的收入 - 增加的费用）/ 增加的费用，收入随质量成比例增长。此时 FILE 是比较结果（assay compare ... -o comparison.json）或 A/B 实验结果（assay ab analyse ... -o ab.json），其中带有提升的置信区间。",
     "help.report.line": "用一个 HTML 文件展示结果，直至每个查询；--chart：单张图。",
     "help.report": "将 RESULT（由 -o FILE.json 写出的文件）展示为一个网页，可在任何浏览器中离线打开；加 --chart 则将一张图保存为 SVG 或 PNG。\n\n如果结果所指的标注和检索结果文件仍在结果所在文件夹或其子文件夹中且未改动，或在此处给出，就会显示每个查询的列表。不会打开结果中提到的其他文件。",
     "help.convert.line": "将标注或检索结果改写为其他格式。",
@@ -371,4 +371,9 @@ TEXTS = {
     "option.ab.analyse.no_cuped": "不使用以 _before 结尾的列。",
     "option.ab.analyse.alpha": "错误判定的风险。",
     "option.ab.analyse.strict": "实验无效或结论为否时，以退出码 1 结束。",
+    "help.ab.history.line": "离线比较在多大程度上预测了 A/B 实验。",
+    "help.ab.history": "说明发布前的离线比较在多大程度上预测了发布后的 A/B 实验。RESULT 是 assay compare -o 与 assay ab analyse -o 写出的结果文件：实验与含有同名系统的比较配对；名称不同时，请写成 COMPARISON=TEST。",
+    "option.ab.history.results": "比较和 A/B 实验的结果文件。",
+    "option.ab.history.measure": "离线比较的指标；不指定则用各自的第一个指标。",
+    "option.ab.history.online_measure": "A/B 实验的指标；不指定则用决定实验结论的指标。",
 }

@@ -144,6 +144,7 @@ TEXTS = {
     "page.gates": "质量门禁",
     "page.ab_test": "A/B 实验",
     "page.ab_plan": "A/B 实验规划",
+    "page.ab_history": "发布历史",
     "page.calibration": "评审模型与人工标注",
     "page.validation": "分数与人工标注",
     "page.judging": "评审",

@@ -120,6 +120,7 @@ TEXTS = {
     "roi.from_values": "质量 {before:g} -> {after:g}",
     "roi.from_gain": "给定提升 {gain:+.1%}",
     "roi.from_file": "{system} 相对 {baseline} 的 {measure}：{before:.4f} -> {after:.4f}（{n:,} 个查询）",
+    "roi.from_test": "A/B 实验中 {system} 相对 {baseline} 的 {measure}：{before:.4f} -> {after:.4f}（{n:,} 个用户）",
     "roi.pays": "在提升的整个置信区间内均盈利。",
     "roi.loses": "在提升的整个置信区间内均亏损。",
     "roi.open": "可能盈利也可能亏损：提升的置信区间同时包含两种情况。",
