@@ -241,6 +241,10 @@ FOUND = {
     "a body of five thousand digits": ("b.json", "9" * 5000, bodies),
     "a list as configuration of a model": ("config.json", "[1]", read_config),
     "brackets without end in the header of tensors": ("m.safetensors", (100_000).to_bytes(8, "little") + b"[" * 100_000, read_tensors),
+    "users beyond all numbers": ("a.jsonl", '{"variant": "a", "measure": "clicks", "n": 1e999, "sum": 1, "sum_squares": 1}', read_trial),
+    "sums of squares far from their sums": ("a.jsonl", '{"variant": "a", "measure": "clicks", "n": 100, "sum": 40, "sum_squares": 10000000000000000000}\n{"variant": "b", "measure": "clicks", "n": 100, "sum": 41, "sum_squares": 90}', ab_test),
+    "a year of three digits": ("u.csv", "variant,day,clicks\na,026-11-01,1\nb,2026-11-01,2\na,2026-11-01,3\nb,2026-11-01,5\n", ab_test),
+    "a score of four hundred digits": ("l.jsonl", '{"question": "q", "answer": "a", "contexts": ["a"], "human": 1' + "0" * 400 + ', "other": 1}', validate),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))
