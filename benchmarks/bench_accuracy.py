@@ -1,16 +1,18 @@
 """Percentiles of `assay bench` beside those of a server that writes down when each request came and its answer left.
 
-python benchmarks/bench_accuracy.py [--rounds 3] [--calls 400]
+python benchmarks/bench_accuracy.py [--rounds 5] [--calls 400] [--within 5]
 
 The server runs in a process of its own. Answers take a random time; a request that is answered at once tells what the
-network and the client take at the same pace. A ratio is what bench says / (what the server says + the median of
-that); shown are medians over rounds.
+network and the client take at the same pace, of which the median is added to what the server says. Shown are medians
+over rounds, and how far apart the differences of the rounds are. Exits with 1 where a median differs by more than
+--within percent. Run it on a machine without other work: whatever makes the client wait comes on top.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import random
 import statistics
@@ -18,7 +20,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +35,7 @@ class Server:
     """Answers /work after 5 ms and more, /nothing at once, /stream token by token, and /log with all times so far."""
 
     def __init__(self) -> None:
+        gc.disable()  # a collection would come between an answer and its time
         self.log: list[dict[str, float]] = []
         self.rng = random.Random(0)
 
@@ -102,11 +105,24 @@ def read_log(base: str) -> list[dict[str, float]]:
     return found
 
 
-def ratios(own: list[float], seen: Any, network: float) -> list[float]:
-    """What bench says of each percentile, over what the server says and the network takes."""
-    return [
-        getattr(seen, name).estimate / (1000 * np.percentile(own, share) + network) for name, share in SHARES.items()
-    ]
+class Pair(NamedTuple):
+    """A percentile in milliseconds: what the server says plus the network, and what bench says."""
+
+    expected: float
+    seen: float
+
+    @property
+    def percent(self) -> float:
+        """How far bench is above the server."""
+        return 100 * (self.seen / self.expected - 1)
+
+
+def pair_up(own: list[float], seen: Any, network: float) -> dict[str, Pair]:
+    """Every percentile of the server's own times, in seconds, beside that of bench."""
+    return {
+        name: Pair(1000 * float(np.percentile(own, share)) + network, getattr(seen, name).estimate)
+        for name, share in SHARES.items()
+    }
 
 
 def measure(base: str, path: str, calls: int, **more: Any) -> tuple[Any, list[dict[str, float]], float]:
@@ -119,28 +135,47 @@ def measure(base: str, path: str, calls: int, **more: Any) -> tuple[Any, list[di
     return load, read_log(base)[-calls:], network.p50.estimate  # without the warm-up
 
 
-def round_of(base: str, calls: int) -> dict[str, list[float]]:
+def round_of(base: str, calls: int) -> dict[str, dict[str, Pair]]:
     """Every load once."""
-    found: dict[str, list[float]] = {}
+    found: dict[str, dict[str, Pair]] = {}
     loads: dict[str, dict[str, Any]] = {
         "closed loop": {}, "closed loop, 4 threads": {"threads": 4}, "open loop, 20/s": {"rate": 20.0},
     }  # fmt: skip
     for name, more in loads.items():
         load, log, network = measure(base, "work", calls, **more)
-        found[name] = [*ratios([one["took"] for one in log], load.latency_ms, network), network]
+        found[name] = pair_up([one["took"] for one in log], load.latency_ms, network)
     for name, more in {"stream, closed loop": {}, "stream, open loop, 10/s": {"rate": 10.0}}.items():
         load, log, network = measure(base, "stream", calls // 2, **more)
         stream = load.streaming
-        found[name] = [*ratios([one["took"] for one in log], load.latency_ms, network), network]
-        found[f"{name}: first token"] = ratios([one["first"] for one in log], stream.first_token_ms, network)
-        found[f"{name}: per token"] = ratios([one["each"] for one in log], stream.per_token_ms, 0.0)
+        found[f"{name}: whole"] = pair_up([one["took"] for one in log], load.latency_ms, network)
+        found[f"{name}: first token"] = pair_up([one["first"] for one in log], stream.first_token_ms, network)
+        found[f"{name}: per token"] = pair_up([one["each"] for one in log], stream.per_token_ms, 0.0)
     return found
+
+
+def show(rounds: list[dict[str, dict[str, Pair]]], within: float) -> int:
+    """Print medians over rounds; the number of those that differ too much."""
+    print(f"{'load':<40} {'':>4} {'server + network, ms':>21} {'bench, ms':>10} {'difference':>11}   rounds")
+    far = 0
+    for load in rounds[0]:
+        for share in SHARES:
+            pairs = [one[load][share] for one in rounds]
+            expected, seen = (statistics.median(getattr(one, name) for one in pairs) for name in Pair._fields)
+            differences = sorted(one.percent for one in pairs)
+            middle = statistics.median(differences)
+            far += abs(middle) > within
+            mark = " !" if abs(middle) > within else "  "
+            spread = f"{differences[0]:+.1f} .. {differences[-1]:+.1f} %"
+            print(f"{load:<40} {share:>4} {expected:21.3f} {seen:10.3f} {middle:+9.2f} %{mark} {spread}")
+    print(f"{len(rounds)} rounds; {far} of {3 * len(rounds[0])} differ by more than {within:g} %")
+    return far
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--calls", type=int, default=400)
+    parser.add_argument("--within", type=float, default=5.0, metavar="PERCENT")
     parser.add_argument("--serve", action="store_true")
     options = parser.parse_args()
     if options.serve:
@@ -156,10 +191,7 @@ def main() -> None:
     finally:
         server.stdin.close()
         server.wait()
-    print(f"{'bench / (server + network)':<38} {'P50':>7} {'P95':>7} {'P99':>7} {'network, ms':>12}")
-    for name in rounds[0]:
-        columns = zip(*(one[name] for one in rounds), strict=True)
-        print(f"{name:<38} " + " ".join(f"{statistics.median(column):7.3f}" for column in columns))
+    sys.exit(1 if show(rounds, options.within) else 0)
 
 
 if __name__ == "__main__":

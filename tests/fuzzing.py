@@ -65,6 +65,26 @@ PRICES = 'currency = "USD"\nprice = [{ vendor = "openai", model = ["m", "n*"], d
 RULES = '[[rule]]\nmeasure = "ndcg@10"\nat_least = 0.5\nstrict = true\nsure = true\n[[rule]]\nmeasure = "map"\nnot_worse_than = "old.json"\nmargin = 0.01\nalpha = 0.05\nmin_coverage = 0.9\n'
 RUBRIC = "# Tone\n\nIs the answer polite?\n\n# scale\n\n- 0: rude\n- 1: plain\n- 2: polite\n"
 
+SCALE = 'name = "tone"\n[grades]\n0 = "rude"\n1 = "plain"\n2 = "polite"\n'
+PROMPT = "version: mine-1\n\n# system\n\nBe brief.\n\n# user\n\n$query\n$document\n$rubric $mark $low $high\n"
+STAGE_PROMPT = "version: mine-1\n\n# system\n\nBe brief.\n\n# user\n\n$query\n$passages $count $mark\n"
+GOLD = [{"query_id": "q1", "doc_id": "d1", "text": "Tea", "grade": 1}, {"query_id": "q1", "doc_id": "d1", "start": 0, "end": 3}]  # fmt: skip
+VERDICTS = [{"query_id": "q1", "doc_id": f"d{i}", "grade": i % 2, "votes": [{"grade": i % 2, "judge": "m"}, {"grade": 1, "judge": "m"}]} for i in range(3)]  # fmt: skip
+USERS = [{"user": f"u{i}", "variant": "ab"[i % 2], "day": f"2026-11-0{1 + i % 3}", "clicks": i % 5, "clicks_before": i % 3, "bought": i % 2} for i in range(40)]  # fmt: skip
+ARMS = [
+    {"variant": name, "measure": "clicks", "n": 100, "sum": 40 + i, "sum_squares": 90} for i, name in enumerate("ab")
+]
+LABELLED = [{"id": str(i), "question": "When?", "answer": f"In {1880 + i}.", "contexts": [f"In {1880 + i % 3}."], "human": i % 2, "other": i / 9} for i in range(10)]  # fmt: skip
+BODIES = [{"query": "{query}", "documents": "{documents}"}, {"query": "tea", "n": 3}]
+CONFIG = '{"hidden_act": "gelu", "num_attention_heads": 2, "num_hidden_layers": 1, "layer_norm_eps": 1e-12}'
+
+
+def safetensors():
+    """Two tensors of four numbers."""
+    entry = {"dtype": "F32", "shape": [2, 2]}
+    head = json.dumps({"a": {**entry, "data_offsets": [0, 16]}, "b": {**entry, "data_offsets": [16, 32]}}).encode()
+    return len(head).to_bytes(8, "little") + head + bytes(32)
+
 
 def jsonl(rows):
     return "".join(json.dumps(row) + "\n" for row in rows).encode()

@@ -6,8 +6,11 @@ Each reader takes a few dozen copies, always the same ones; with ASSAY_STRESS=1 
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import gzip
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -15,28 +18,47 @@ import pytest
 
 import assay
 from assay.analysis.check_files import check_files
+from assay.analysis.evidence import load
 from assay.analysis.gate_rules import read_rules
 from assay.analysis.stored import read_systems
+from assay.cli.calibrate import _votes as read_votes
 from assay.errors import AssayError
 from assay.formats.documents import read_documents, read_pairs
-from assay.formats.files import Input, read_toml
-from assay.formats.queries import read_queries
+from assay.formats.files import Input, read_toml, run_name
+from assay.formats.queries import read_clusters, read_queries
 from assay.formats.reading import read_chunk_map, read_labels, read_weights
 from assay.formats.results import load_result
 from assay.formats.samples import read_samples
+from assay.formats.splits import read_training
+from assay.formats.trec.reading import last_tag, read_whole_grades, read_zscores
+from assay.judge import prompting as judging
 from assay.judge.criteria import read_rubric
+from assay.judge.rubric import load_rubric
+from assay.llm.keys import _read as read_key
 from assay.llm.prices import PriceTable
+from assay.online.trials import read_trial
+from assay.pipeline import prompting as stages
 from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import load_experiment
+from assay.pipeline.gold import read_gold
+from assay.serving.endpoints import read_bodies
+from assay.text.minilm import _config as read_config
+from assay.text.model_files import read_tensors
 from conftest import STRESS
 from fuzzing import (
+    ARMS,
+    BODIES,
+    CONFIG,
     COSTS,
     DOCUMENTS,
     EXPERIMENT,
+    GOLD,
     GRADES,
     HTML,
+    LABELLED,
     MARKDOWN,
     PRICES,
+    PROMPT,
     QRELS,
     QUERIES,
     RECORDS,
@@ -45,11 +67,16 @@ from fuzzing import (
     RULES,
     RUN,
     SAMPLES,
+    SCALE,
+    STAGE_PROMPT,
+    USERS,
+    VERDICTS,
     case,
     csv,
     jsonl,
     parquet,
     pdf,
+    safetensors,
 )
 
 ARCHIVE = Path(__file__).parents[1] / "archive" / "schema-1"
@@ -98,6 +125,43 @@ def schema2():
         return place.read_bytes()
 
 
+def judge_prompt(place):
+    return judging.load_prompt(str(place), needed=("query", "document"))
+
+
+def stage_prompt(place):
+    return stages.load_prompt("answer", place, ("query", "passages"))
+
+
+def ab_test(place):
+    return assay.ab_test(place, ["clicks"], control="a").to_dict()
+
+
+def validate(place):
+    return assay.validate(place, human="human", methods=["overlap"], scores=["other"], n_resamples=5).to_dict()
+
+
+def bodies(place):
+    return read_bodies(Input.at(place).text, str(place))
+
+
+def gate(place):
+    return assay.gate_result(place, {"map": 0.1, "p95_ms": 5, "cost_per_query": 1}).to_dict()
+
+
+def gate_by(place):
+    return assay.gate(NEW, [str(place)]).to_dict()
+
+
+def show(place):
+    """Read a result, and show its tables in both languages."""
+    read = read_result(place)
+    for lang in ("en", "zh"):
+        for part in read.parts.values():
+            assay.show(part, lang=lang)
+    return read
+
+
 READERS = {
     "qrels.txt": (QRELS.encode(), [assay.read_judgments, check]),
     "a.run": (RUN.encode(), [evaluate, assay.read_run, check]),
@@ -131,9 +195,26 @@ READERS = {
     "protocol.toml": ((Path(assay.__file__).parent / "analysis" / "protocols" / "rerank.toml").read_bytes(), [lambda place: assay.load_protocol(str(place))]),
     "costs.toml": (COSTS.encode(), [cost]),
     "prices.toml": (PRICES.encode(), [PriceTable.load]),
-    "rules.toml": (RULES.encode(), [rules]),
+    "rules.toml": (RULES.encode(), [rules, check, gate_by]),
     "rubric.md": (RUBRIC.encode(), [read_rubric]),
-    "schema2.json": (schema2(), [read_result, read_systems, check]),
+    "scale.toml": (SCALE.encode(), [lambda place: load_rubric(str(place))]),
+    "judge.md": (PROMPT.encode(), [judge_prompt]),
+    "stage.md": (STAGE_PROMPT.encode(), [stage_prompt]),
+    "gold.jsonl": (jsonl(GOLD), [lambda place: read_gold(place, {"d1": "Tea is hot."})]),
+    "split.tsv": (b"query_id\tsplit\nq1\ttrain\nq2\ttest\n", [read_training]),
+    "clusters.csv": (b"query_id,cluster\nq1,a\nq2,a\n", [lambda place: read_clusters(str(place))]),
+    "votes.jsonl": (jsonl(VERDICTS), [lambda place: read_votes(str(place)), check]),
+    "users.csv": (csv(USERS), [read_trial, ab_test]),
+    "arms.jsonl": (jsonl(ARMS), [read_trial, ab_test]),
+    "labelled.jsonl": (jsonl(LABELLED), [validate]),
+    "bodies.jsonl": (jsonl(BODIES), [bodies]),
+    "zscores.txt": (b"q1 map 0.5 0.1\nq1 P_10 0.2 0.1\n", [lambda place: read_zscores(str(place))]),
+    "whole.qrels": (QRELS.replace("# judge: m\n", "").encode(), [lambda place: read_whole_grades(str(place))]),
+    "tags.run": (RUN.encode(), [lambda place: last_tag(str(place)), run_name]),
+    "model.safetensors": (safetensors(), [read_tensors]),
+    "config.json": (CONFIG.encode(), [read_config]),
+    "key.txt": (b"abc-def\n", [lambda place: read_key(Path(place))]),
+    "schema2.json": (schema2(), [read_result, read_systems, check, gate, show, assay.diagnose_result, load]),
     **{f"1-{name}": (archived(name), [read_result, read_systems]) for name in ("gate.json", "cost.json", "validate.json", "bench.json", "calibrate.json", "roi.json", "evaluate-weighted.json", "compare-lifts.json", "diagnose.json")},
 }  # fmt: skip
 
@@ -153,6 +234,17 @@ FOUND = {
     "a text as threads": ("c.toml", '[method.a]\nbench = "b.json"\nthreads = "x"\nmachine = 1', cost),
     "a table as currency": ("c.toml", "currency = {a = 1}\n[method.a]\nper_query = 1", cost),
     "a header and no rows": ("r.csv", "query_id,doc_id,score\n", check),
+    "a column in two spellings": ("q.jsonl", '{"_id": "q1", "tExt": "tea"}\n{"_id": "q2", "text": "rain"}\n', read_queries),
+    "a raised digit as grade": ("s.toml", 'name = "x"\n[grades]\n0 = "a"\n"²" = "b"\n', lambda place: load_rubric(str(place))),
+    "a grade of five thousand digits": ("r.md", f"Good?\n\n- 0: no\n- {'9' * 5000}: yes\n", read_rubric),
+    "brackets without end as a body": ("b.json", "[" * 100_000, bodies),
+    "a body of five thousand digits": ("b.json", "9" * 5000, bodies),
+    "a list as configuration of a model": ("config.json", "[1]", read_config),
+    "brackets without end in the header of tensors": ("m.safetensors", (100_000).to_bytes(8, "little") + b"[" * 100_000, read_tensors),
+    "users beyond all numbers": ("a.jsonl", '{"variant": "a", "measure": "clicks", "n": 1e999, "sum": 1, "sum_squares": 1}', read_trial),
+    "sums of squares far from their sums": ("a.jsonl", '{"variant": "a", "measure": "clicks", "n": 100, "sum": 40, "sum_squares": 10000000000000000000}\n{"variant": "b", "measure": "clicks", "n": 100, "sum": 41, "sum_squares": 90}', ab_test),
+    "a year of three digits": ("u.csv", "variant,day,clicks\na,026-11-01,1\nb,2026-11-01,2\na,2026-11-01,3\nb,2026-11-01,5\n", ab_test),
+    "a score of four hundred digits": ("l.jsonl", '{"question": "q", "answer": "a", "contexts": ["a"], "human": 1' + "0" * 400 + ', "other": 1}', validate),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))
@@ -198,6 +290,59 @@ def test_the_samples_themselves_are_read(tmp_path, name):
     place = tmp_path / name.removeprefix("1-")
     place.write_bytes(data)
     assert readers[0](place) is not None
+
+
+OPENING = {"Input.at", "read_toml", "read_text", "read_bytes", "memmap"}
+# Functions that open files and need no damaged ones, with their reason.
+ELSEWHERE = {
+    "data of the package": {
+        "wordlists.py", "html.py", "reference.py", "demonstration.py", "demo/__init__.py", "installation.py",
+        "prices.py:_own_prices", "judge/prompting.py:_read_builtin",
+    },
+    "files of the system": {"claims.py", "measuring.py"},
+    "what a checksum guards, tested in tests/pipeline and tests/llm": {"store.py", "runner.py", "bm25.py", "vectors.py"},
+    "reads what load_result reads, which is here": {
+        "gate_baselines.py:_earlier", "cost.py:_read_costs", "writing.py:read_result", "evidence.py:_result_at",
+    },
+    "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
+    "looks again at a file that was read": {"cli/ab.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
+}  # fmt: skip
+
+
+def openers():
+    """Functions of the package that open a file, as FILE:FUNCTION."""
+    source = Path(assay.__file__).parent
+    for path in source.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]:
+            called = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+            names = {ast.unparse(one).removeprefix("np.").rpartition(").")[2] or ast.unparse(one) for one in called}
+            names |= {name.rpartition(".")[2] for name in names if not name.endswith(".at")}
+            if names & OPENING and path.parent.name != "testing":
+                yield f"{path.relative_to(source).as_posix()}:{function.name}"
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_every_function_that_opens_a_file_is_fuzzed_or_has_its_reason(tmp_path):
+    ran = set()
+
+    def note(frame, event, _):
+        if event == "call" and "/assay/" in frame.f_code.co_filename:
+            ran.add(f"{frame.f_code.co_filename.rpartition('/assay/')[2]}:{frame.f_code.co_name}")
+
+    for name, (data, readers) in READERS.items():
+        place = tmp_path / name
+        place.write_bytes(data)
+        for read in readers:
+            sys.setprofile(note)
+            try:
+                with contextlib.suppress(AssayError):
+                    read(place)
+            finally:
+                sys.setprofile(None)
+    excused = [one for names in ELSEWHERE.values() for one in names]
+    missing = {one for one in openers() if one not in ran and not any(known in one for known in excused)}
+    assert not missing, sorted(missing)
 
 
 @pytest.mark.parametrize(("name", "data", "read"), FOUND.values(), ids=FOUND)

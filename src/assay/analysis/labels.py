@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,7 +136,9 @@ def _number(value: Any) -> float | None:
             return None
     if not isinstance(value, (bool, int, float)):
         return None
-    return float(value) if math.isfinite(value) else None
+    with suppress(OverflowError):  # a whole number of hundreds of digits
+        return float(value) if math.isfinite(value) else None
+    return None
 
 
 def _names(samples: Samples) -> list[str]:

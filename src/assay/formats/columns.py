@@ -226,8 +226,8 @@ def candidates(names: Iterable[str], heading: ColumnName) -> list[str]:
 
 def find(names: Sequence[str], heading: ColumnName, *, path: str, needed: str = "") -> str | None:
     """Find the column for a heading: the one of exactly its name, else the only possible one."""
-    own = next((name for name in names if name.lower().strip() == heading.name), None)
-    found = candidates(names, heading) if own is None else [own]
+    own = [heading.name] if heading.name in names else [one for one in names if one.lower().strip() == heading.name]
+    found = own or candidates(names, heading)
     if len(found) > 1:
         raise InputError(
             say("columns {found:and} could each be {name}", found=list(map(excerpt, found)), name=heading.name),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assay.messages import Lang
 
 _MOST = 101
+_DIGITS = 9  # of a grade
 GRADE_LINE = re.compile(r"[-*+][ \t]+(?:\*\*)?(?P<grade>[-+]?\d[\d.,]*)(?:\*\*)?[ \t]*[:：](?:\*\*)?(?P<meaning>.*)")
 
 
@@ -139,13 +140,18 @@ def _grade(found: re.Match[str], before: Container[int], place: str, line: int) 
     """The grade of a line of a scale, a whole number that has not been there before."""
     text = found["grade"]
     hint = say("a grade is a whole number of 0 or more and has a meaning, as in - 0: poor")
-    if not text.isascii() or not text.isdigit():
+    if not _is_whole(text):
         raise InputError(say("{text} is not a grade", text=excerpt(text)), path=place, line=line, hint=hint)
     if not found["meaning"].strip():
         raise InputError(say("grade {grade} has no meaning", grade=text), path=place, line=line, hint=hint)
     if int(text) in before:
         raise InputError(say("grade {grade} appears twice", grade=text), path=place, line=line)
     return int(text)
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text is a whole number of a few digits; those of other scripts, such as ², are none."""
+    return text.isascii() and text.isdigit() and len(text) <= _DIGITS
 
 
 def load_rubric(name: str, lang: Lang = "en") -> Rubric:
@@ -169,7 +175,7 @@ def _check(raw: dict[str, Any], place: str) -> Rubric:
         raise InputError(strange or say("not a rubric"), path=place, hint=hint)
     meanings: dict[int, str] = {}
     for key, text in entries.items():
-        if not key.removeprefix("-").isdigit() or not isinstance(text, str) or not text.strip():
+        if not _is_whole(key.removeprefix("-")) or not isinstance(text, str) or not text.strip():
             raise InputError(
                 say("{key} = {text} is not a grade with its meaning", key=excerpt(key), text=excerpt(text)),
                 path=place,

@@ -19,6 +19,7 @@ from assay.stats.arms import COLUMNS, Arm, arm_from_sums, pool_arms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+_LARGEST = 1e30  # its square is in sums of squares, whose products are in variances of ratios
 BEFORE = "_before"  # the end of a column that says what the same users did before the test
 _RATIO = re.compile(r"\s*(?P<above>[^/]+?)\s*/\s*(?P<below>[^/]+?)\s*")
 
@@ -142,7 +143,8 @@ def _frame(given: Any) -> tuple[pl.DataFrame, str]:
 
 def _check_days(frame: pl.DataFrame, name: str, label: str) -> None:
     """Refuse days that are not written as 2026-11-18: others cannot be counted, nor put in order."""
-    days = frame[_DAY].str.to_date("%Y-%m-%d", strict=False)
+    whole = frame[_DAY].str.contains(r"^[1-9]\d{3}-\d\d-\d\d$")  # to_date takes a year of three digits, too
+    days = frame[_DAY].str.to_date("%Y-%m-%d", strict=False).set(~whole.fill_null(value=True), None)
     if days.null_count():
         odd = frame[_DAY].filter(days.is_null())[0]
         raise InputError(
@@ -237,7 +239,7 @@ def _parts_of(measure: str, known: Sequence[str], label: str, *, cuped: bool) ->
 def _as_numbers(frame: pl.DataFrame, names: Sequence[str], label: str) -> pl.DataFrame:
     numbers = frame.with_columns(pl.col(name).cast(pl.Float64, strict=False) for name in names)
     for name in names:
-        bad = int((~numbers[name].is_finite().fill_null(value=False)).sum())
+        bad = int((~(numbers[name].abs() <= _LARGEST).fill_null(value=False)).sum())
         if bad:
             raise InputError(
                 say("{name}: {n} {n:user has|users have} no number", name=excerpt(name), n=bad),
@@ -355,8 +357,17 @@ def _numbers_of(row: dict[str, Any], label: str, line: int) -> Iterator[tuple[st
         value = row.get(name)
         if value is None or value == "":
             continue
-        try:
-            yield name, float(value)
-        except (TypeError, ValueError):
+        number = _number_of(value)
+        if number is None:
             text = say("{name} = {value}: expected a number", name=name, value=excerpt(str(value)))
-            raise InputError(text, path=label or None, line=line) from None
+            raise InputError(text, path=label or None, line=line)
+        yield name, number
+
+
+def _number_of(value: Any) -> float | None:
+    """A number that can be squared and added up; None for anything else."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if abs(found) <= _LARGEST else None

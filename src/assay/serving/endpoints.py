@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from assay.errors import InputError, UsageError, cause
+from assay.formats.decoding import peek, refusal
 from assay.llm.hosts import Address
 from assay.llm.keys import Key
 from assay.llm.transport import proxy_for
@@ -204,15 +205,15 @@ def _fill(part: Any, query: str, documents: Sequence[str]) -> Any:
 def read_bodies(text: str, place: str) -> tuple[Any, ...]:
     """Read bodies: one JSON value, or one a line."""
     try:
-        return (json.loads(text),)
-    except json.JSONDecodeError as whole:
-        found = []
-        for number, line in enumerate(text.splitlines(), 1):
-            try:
-                found += [json.loads(line)] if line.strip() else []
-            except json.JSONDecodeError as error:
-                wrong, at = (error, number) if found else (whole, whole.lineno)
-                raise InputError(say("not valid JSON: {reason}", reason=cause(wrong)), path=place, line=at) from None
-        if not found:
-            raise InputError(say("the file has no JSON"), path=place) from None
-        return tuple(found)
+        return (peek(text),)
+    except ValueError as error:
+        whole = refusal(error, text, place)
+    found: list[Any] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            found += [peek(line)] if line.strip() else []
+        except ValueError as error:
+            raise (refusal(error, line, place, number) if found else whole) from None
+    if not found:
+        raise InputError(say("the file has no JSON"), path=place)
+    return tuple(found)

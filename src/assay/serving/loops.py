@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from assay.serving.functions import Function
 from assay.serving.records import Clock, LoadPlan, LoadTarget, Log, Progress, Timing, gather
 from assay.serving.schedule import Schedule, check_warm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Call = Callable[[Any], object]
     Glance = Callable[[float], float]  # now -> when to look again
@@ -30,15 +33,34 @@ def run(
     """Put a load on a target; Ctrl-C ends it and what was measured so far is kept."""
     if progress is not None:
         progress(0, 0.0)  # the warm-up may take a while
-    if target.is_async:
-        from assay.serving.tasks import run_tasks
+    with nullcontext() if isinstance(target, Function) else _without_old_garbage():
+        if target.is_async:
+            from assay.serving.tasks import run_tasks
 
-        return run_tasks(plan, target, calls, progress=progress)
-    schedule, clock = Schedule(plan), clock or Clock()
-    one = plan.threads == 1
-    return (_in_this_thread if one else _in_threads)(
-        schedule, target, calls, clock, progress or (lambda _done, _seconds: None)
-    )
+            return run_tasks(plan, target, calls, progress=progress)
+        schedule, clock = Schedule(plan), clock or Clock()
+        one = plan.threads == 1
+        return (_in_this_thread if one else _in_threads)(
+            schedule, target, calls, clock, progress or (lambda _done, _seconds: None)
+        )
+
+
+@contextmanager
+def _without_old_garbage() -> Iterator[None]:
+    """Keep the garbage collection away from all that is there before: to go through it takes tens of milliseconds.
+
+    They are no part of what a server or a command takes; a function of this process has such pauses in service, too.
+    What the calls leave behind is still collected. What others have frozen stays as it is.
+    """
+    if gc.get_freeze_count():
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _in_this_thread(

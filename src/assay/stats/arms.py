@@ -241,6 +241,9 @@ def _absolute(old: _Estimate, new: _Estimate, level: float, method: str) -> tupl
     return Interval(difference, difference - half, difference + half, level, method, n), p
 
 
+_WIDEST = 300.0  # of the logarithm of a ratio: wider intervals have ends that no number holds
+
+
 def _relative(old: _Estimate, new: _Estimate, level: float, method: str) -> Interval:
     from scipy.special import stdtrit
 
@@ -252,7 +255,8 @@ def _relative(old: _Estimate, new: _Estimate, level: float, method: str) -> Inte
     shares = old.error / old.value**2, new.error / new.value**2
     if sum(shares) <= 0:
         return Interval(ratio - 1, None, None, level, method, n, NO_SPREAD)
-    factor = math.exp(float(stdtrit(_welch(*shares, (old.n, new.n)), 0.5 + level / 2)) * math.sqrt(sum(shares)))
+    wide = float(stdtrit(_welch(*shares, (old.n, new.n)), 0.5 + level / 2)) * math.sqrt(sum(shares))
+    factor = math.exp(min(wide, _WIDEST))
     return Interval(ratio - 1, ratio / factor - 1, ratio * factor - 1, level, method, n)
 
 

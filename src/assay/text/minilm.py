@@ -137,7 +137,7 @@ def _config(path: Path) -> dict[str, Any]:
         if found["hidden_act"] != "gelu" or found.get("position_embedding_type", "absolute") != "absolute":
             raise InputError(say("only BERT with gelu and absolute positions is supported"))  # noqa: TRY301
         _ = found["num_attention_heads"], found["num_hidden_layers"], found["layer_norm_eps"]
-    except (OSError, ValueError, KeyError, InputError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
         reason = cause(error)
         raise InputError(
             say("not the configuration of a BERT model: {reason}", reason=reason), path=str(path)

@@ -32,7 +32,16 @@ def read_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
         header = json.loads(data[8 : 8 + size].tobytes())
         body = data[8 + size :]
         return {name: _tensor(body, entry) for name, entry in header.items() if name != "__metadata__"}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        InputError,
+    ) as error:
         reason = cause(error)
         raise InputError(say("not a readable safetensors file: {reason}", reason=reason), path=str(path)) from None
 
