@@ -30,8 +30,10 @@ from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import load_experiment
 from conftest import STRESS
 from fuzzing import (
+    CLICKS,
     COSTS,
     DOCUMENTS,
+    EVENTS,
     EXPERIMENT,
     GRADES,
     HTML,
@@ -85,6 +87,15 @@ def check(place):
     return check_files([str(place)])
 
 
+def events(place):
+    log = assay.read_events(place, salt="long enough")
+    return log.frame.collect(), log.notes
+
+
+def events_with_attributes(place):
+    return assay.read_events(place, attributes=["feedback", "experiment.id"], bots="drop").frame.collect()
+
+
 def archived(name):
     return (ARCHIVE / name).read_bytes()
 
@@ -124,6 +135,13 @@ READERS = {
     "weights.json": (b'{"q1": 2, "q2": 1.5}', [lambda place: read_weights(str(place))]),
     "chunks.csv": (b"chunk_id,doc_id\nc1,d1\nc2,d1\n", [lambda place: read_chunk_map(str(place))]),
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
+    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check]),
+    "ubi.ndjson.gz": (gzip.compress(jsonl(EVENTS), 1), [events]),
+    "ubi.json": (b"[" + jsonl(EVENTS[1:]).strip().replace(b"\n", b",") + b"]", [events]),
+    "clicks.csv": (csv(CLICKS), [events, check]),
+    "clicks.jsonl": (jsonl(CLICKS), [events, check]),
+    "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
+    "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
     "page.html": (HTML.encode(), [read_collection]),
     "page.pdf": (pdf("Tea and rain"), [read_collection]),
     "page.md": (MARKDOWN.encode(), [read_collection]),
@@ -153,6 +171,9 @@ FOUND = {
     "a text as threads": ("c.toml", '[method.a]\nbench = "b.json"\nthreads = "x"\nmachine = 1', cost),
     "a table as currency": ("c.toml", "currency = {a = 1}\n[method.a]\nper_query = 1", cost),
     "a header and no rows": ("r.csv", "query_id,doc_id,score\n", check),
+    "a time of forty digits": ("u.ndjson", '{"action_name": "click", "timestamp": 1735732899999999999999999999999999}', events),
+    "half a surrogate pair in a list of events": ("u.json", '[{"action_name": "click", "query_id": "\\ud800"}]', events),
+    "lists of lists as results": ("u.jsonl", '{"query_id": "q", "action": "query", "results": [[]]}', events),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))

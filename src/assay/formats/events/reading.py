@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from assay.data.events import schema
+from assay.data.limits import HARMLESS
 from assay.errors import InputError, UsageError
 from assay.formats import tables
 from assay.formats.decoding import read_json
@@ -66,10 +67,12 @@ def read_events(
     named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
     if not named:
         raise UsageError(say("no event log is given"))
-    asked = Asked(dict(map or {}), tuple(attributes))
+    asked = Asked(dict(map or {}), tuple(name for name in dict.fromkeys(attributes) if name not in schema()))
     inputs = [Input.at(place, encoding) for one in named for place in files_of(one)]
     rules = Rules(first_position, bots, fold_variants, salt)
-    return _read_again(inputs, asked, rules) or clean([_read_file(one, asked) for one in inputs], attributes, rules)
+    return _read_again(inputs, asked, rules) or clean(
+        [_read_file(one, asked) for one in inputs], asked.attributes, rules
+    )
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def _read_again(inputs: Sequence[Input], asked: Asked, rules: Rules) -> Events |
     marks = marks_of(source.path) if is_sound_file(source.path, source.label) else None
     if marks is None or not set(asked.attributes) <= set(marks.attributes):
         return None
-    frame = pl.scan_parquet(source.path).select(*schema(), *asked.attributes)
+    frame = _open_parquet(source).select(*schema(), *asked.attributes)
     hashed = frame if rules.salt is None else hash_users(frame, rules.salt)
     return make_log(hashed, asked.attributes, (source.source,), marks.faults)
 
@@ -96,7 +99,7 @@ def _read_again(inputs: Sequence[Input], asked: Asked, rules: Rules) -> Events |
 def _read_file(source: Input, asked: Asked) -> Rows:
     kind = kind_of(source)
     if kind == "parquet":
-        return _scan_parquet(source, asked)
+        return rows_of_table(_number(_open_parquet(source), 1), source.source, asked.columns, asked.attributes, ())
     if kind == "json" and is_list(source):
         return _read_lines(source, asked, [(1, _as_lines(source))])
     if kind in {"json", "jsonl"}:
@@ -116,13 +119,11 @@ def _is_cut_table(source: Input, kind: str) -> bool:
     return bool(last) and '"' not in last and last.count(separator) < first.count(separator)
 
 
-def _scan_parquet(source: Input, asked: Asked) -> Rows:
-    """Scan a file of which all parts fit together; another one is read where it can do no harm."""
-    if source.path is not None and is_sound_file(source.path, source.label):
-        frame = pl.scan_parquet(source.path)
-    else:
-        frame = read_parquet(source.data, source.label).lazy()
-    return rows_of_table(_number(frame, 1), source.source, asked.columns, asked.attributes, ())
+def _open_parquet(source: Input) -> pl.LazyFrame:
+    """Scan a large file of which all parts fit together; any other is read at once, where it can do no harm."""
+    if source.path is not None and source.size > HARMLESS and is_sound_file(source.path, source.label):
+        return pl.scan_parquet(source.path)
+    return read_parquet(source.data, source.label).lazy()
 
 
 def _number(frame: Frame, first: int) -> Frame:
@@ -132,7 +133,14 @@ def _number(frame: Frame, first: int) -> Frame:
 
 def _as_lines(source: Input) -> bytes:
     """A list of documents in one JSON text as JSON lines."""
-    return b"\n".join(map(msgspec.json.encode, read_json(source)))
+    return b"\n".join(_as_line(one) for one in read_json(source))
+
+
+def _as_line(document: Any) -> bytes:
+    try:
+        return msgspec.json.encode(document)
+    except UnicodeEncodeError:
+        return b"half a surrogate pair"  # no JSON, and counted as such
 
 
 def _read_lines(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:

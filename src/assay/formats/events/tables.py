@@ -217,7 +217,7 @@ def _as_rating(cell: Cell) -> pl.Expr:
 
 def _as_list(cell: Cell) -> pl.Expr:
     """Ids of a list; a text is a list of JSON, or has | between the ids."""
-    if isinstance(cell.kind, pl.List):
+    if isinstance(cell.kind, pl.List) and not pl.Series(dtype=cell.kind.inner).dtype.is_nested():
         return cell.value.cast(pl.List(pl.String), strict=False)
     if cell.kind != pl.String:
         return pl.lit(None, pl.List(pl.String))
