@@ -38,17 +38,23 @@ class RowKeys:
     """The keys of rows that are still counted, the rows that are not, and where each of them comes from."""
 
     def __init__(self, keys: pl.DataFrame, labels: Sequence[str]) -> None:
-        self.keys = keys
+        self._keys = keys
         self.labels = labels
         self.dropped: list[pl.Series] = []
 
-    def fault(self, kind: str, rows: pl.DataFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
+    @property
+    def rows(self) -> pl.LazyFrame:
+        """The keys of the rows that are still counted; lazy, as each question needs only some of them."""
+        return self._keys.lazy()
+
+    def fault(self, kind: str, rows: pl.LazyFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
         """A fault of these rows, if there are any; those that are not kept leave the log."""
-        if rows.is_empty():
+        found = rows.select("_row", "_file", "_line").collect().sort("_row")
+        if found.is_empty():
             return []
-        shown = rows.sort("_row").head(EXAMPLES)
+        shown = found.head(EXAMPLES)
         places = tuple(f"{self.labels[i]}:{n}" for i, n in zip(shown["_file"], shown["_line"], strict=True))
         if fate != "kept":
-            self.dropped.append(rows["_row"])
-            self.keys = self.keys.join(rows.select("_row"), on="_row", how="anti", maintain_order="left")
-        return [Fault(kind, len(rows), places, fate, values)]
+            self.dropped.append(found["_row"])
+            self._keys = self._keys.join(found.select("_row"), on="_row", how="anti", maintain_order="left")
+        return [Fault(kind, len(found), places, fate, values)]
