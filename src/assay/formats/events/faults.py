@@ -49,7 +49,7 @@ class RowKeys:
 
     def fault(self, kind: str, rows: pl.LazyFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
         """A fault of these rows, if there are any; those that are not kept leave the log."""
-        found = rows.select("_row", "_file", "_line").collect().sort("_row")
+        found = rows.select("_row", "_file", "_line").collect(engine="streaming").sort("_row")
         if found.is_empty():
             return []
         shown = found.head(EXAMPLES)

@@ -45,7 +45,7 @@ def find_bases(keys: pl.LazyFrame, first: int | None = None) -> Bases:
             shown=((position == 1) & pl.col("impression")).any(),
             one=(position == 1).any(),
         )
-        .collect()
+        .collect(engine="streaming")
     )
     if first is not None:
         return Bases(queries.with_columns(base=pl.lit(first, pl.Int8)))
