@@ -30,6 +30,16 @@ QUERIES = [
     {"_id": "q1", "text": "what is tea", "lang": "en", "weight": 2},
     {"_id": "q2", "text": "rain", "lang": "en", "weight": 1.5},
 ]
+EVENTS = [
+    {"index": {"_index": "ubi_queries"}},
+    {"query_id": "q1", "client_id": "u1", "user_query": "tea", "timestamp": "2025-01-01T12:00:00Z", "query": '{"size":20}', "query_response_hit_ids": ["d1", "d2"], "query_attributes": {"experiment": {"id": "e", "variant": "B"}, "latency_ms": 12.5, "usage": {"input_tokens": 5, "cost": 0.1}}},
+    {"_index": "ubi_events", "_source": {"action_name": "impression", "query_id": "q1", "client_id": "u1", "timestamp": 1735732801000, "event_attributes": {"object": {"object_id": "d1"}, "position": {"ordinal": 0}}}},
+    {"action_name": "feedback", "query_id": "q1", "client_id": "u1", "session_id": "s", "timestamp": "2025-01-01T12:00:09+08:00", "application": "a", "event_attributes": {"feedback": {"stars": 4}, "dwell_time": 2.5}},
+]  # fmt: skip
+CLICKS = [
+    {"query_id": "q1", "user": "u1", "time": "2025-01-01 12:00:00", "action": "query", "doc_id": None, "position": None, "results": "d1|d2", "feedback": None, "cost": 0.5},
+    {"query_id": "q1", "user": "u1", "time": "1735732801", "action": "click", "doc_id": "d1", "position": 1, "results": None, "feedback": "up", "cost": None},
+]  # fmt: skip
 HTML = "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body><p class='a'>Tea &amp; rain<br/>x</p><!-- c --><script>if (a<b) {}</script></body></html>"
 MARKDOWN = "# Tea\n\n- one\n- two\n\n```\ncode\n```\n\n[a](b) *c*\n"
 EXPERIMENT = """name = "x"

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.events.reading import read_events
+    from assay.formats.events.writing import write_events
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
     from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
@@ -118,6 +119,7 @@ _HOMES = {
     "UnknownName": "assay.errors",
     "UsageError": "assay.errors",
     "read_events": "assay.formats.events.reading",
+    "write_events": "assay.formats.events.writing",
     "read_judgments": "assay.formats.reading",
     "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
@@ -199,6 +201,7 @@ __all__ = [
     "sweep",
     "tune_fusion",
     "validate",
+    "write_events",
     "write_judgments",
     "write_report",
     "write_result",

@@ -49,8 +49,10 @@ from fuzzing import (
     ARMS,
     BODIES,
     CONFIG,
+    CLICKS,
     COSTS,
     DOCUMENTS,
+    EVENTS,
     EXPERIMENT,
     GOLD,
     GRADES,
@@ -110,6 +112,15 @@ def cost(place):
 
 def check(place):
     return check_files([str(place)])
+
+
+def events(place):
+    log = assay.read_events(place, salt="long enough")
+    return log.frame.collect(), log.notes
+
+
+def events_with_attributes(place):
+    return assay.read_events(place, attributes=["feedback", "experiment.id"], bots="drop").frame.collect()
 
 
 def archived(name):
@@ -188,6 +199,13 @@ READERS = {
     "weights.json": (b'{"q1": 2, "q2": 1.5}', [lambda place: read_weights(str(place))]),
     "chunks.csv": (b"chunk_id,doc_id\nc1,d1\nc2,d1\n", [lambda place: read_chunk_map(str(place))]),
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
+    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check]),
+    "ubi.ndjson.gz": (gzip.compress(jsonl(EVENTS), 1), [events]),
+    "ubi.json": (b"[" + jsonl(EVENTS[1:]).strip().replace(b"\n", b",") + b"]", [events]),
+    "clicks.csv": (csv(CLICKS), [events, check]),
+    "clicks.jsonl": (jsonl(CLICKS), [events, check]),
+    "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
+    "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
     "page.html": (HTML.encode(), [read_collection]),
     "page.pdf": (pdf("Tea and rain"), [read_collection]),
     "page.md": (MARKDOWN.encode(), [read_collection]),
@@ -245,6 +263,9 @@ FOUND = {
     "sums of squares far from their sums": ("a.jsonl", '{"variant": "a", "measure": "clicks", "n": 100, "sum": 40, "sum_squares": 10000000000000000000}\n{"variant": "b", "measure": "clicks", "n": 100, "sum": 41, "sum_squares": 90}', ab_test),
     "a year of three digits": ("u.csv", "variant,day,clicks\na,026-11-01,1\nb,2026-11-01,2\na,2026-11-01,3\nb,2026-11-01,5\n", ab_test),
     "a score of four hundred digits": ("l.jsonl", '{"question": "q", "answer": "a", "contexts": ["a"], "human": 1' + "0" * 400 + ', "other": 1}', validate),
+    "a time of forty digits": ("u.ndjson", '{"action_name": "click", "timestamp": 1735732899999999999999999999999999}', events),
+    "half a surrogate pair in a list of events": ("u.json", '[{"action_name": "click", "query_id": "\\ud800"}]', events),
+    "lists of lists as results": ("u.jsonl", '{"query_id": "q", "action": "query", "results": [[]]}', events),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from assay.formats.events.faults import Fault, RowKeys
+    from assay.data.events import Fault
+    from assay.formats.events.faults import RowKeys
 
 # A user is one whose id has such a word in it (`quepid-nightly-bot`; `abbot` has none), or whose browser says so.
 _USERS = r"(?i)(^|[^a-z])(bot|robot|crawler|spider|scraper)([^a-z]|$)"
@@ -28,19 +29,19 @@ def is_named_so() -> pl.Expr:
 
 def find_bots(log: RowKeys, *, drop: bool) -> list[Fault]:
     """All rows of users who are programs: kept unless they are to be dropped."""
-    users = pl.concat([log.keys.filter("bot").select("user"), _hasty(log.keys)]).unique()
-    known = log.keys.filter(~pl.col("no_user"))
-    rows = known.join(users, on="user", how="semi")
-    nameless = log.keys.filter(pl.col("no_user") & pl.col("bot"))  # known by the browser alone
+    named = log.rows.filter(pl.col("bot") & ~pl.col("no_user")).select("user")
+    users = pl.concat([named, *_hasty(log.rows)]).unique().collect()
+    rows = log.rows.filter(~pl.col("no_user")).join(users.lazy(), on="user", how="semi")
+    nameless = log.rows.filter(pl.col("no_user") & pl.col("bot"))  # known by the browser alone
     kind, fate = ("bots_dropped", "quarantined") if drop else ("bots", "kept")
-    return log.fault(kind, pl.concat([rows, nameless]), fate, users=rows["user"].n_unique())  # type: ignore[arg-type]
+    return log.fault(kind, pl.concat([rows, nameless]), fate, users=len(users))  # type: ignore[arg-type]
 
 
-def _hasty(keys: pl.DataFrame) -> pl.DataFrame:
+def _hasty(keys: pl.LazyFrame) -> list[pl.LazyFrame]:
     """Users with too many requests in one minute or on one day."""
     requests = keys.filter(pl.col("request") & ~pl.col("no_user"), pl.col("time").is_not_null())
     found = []
     for unit, most in (("1m", _IN_A_MINUTE), ("1d", _IN_A_DAY)):
         counts = requests.group_by("user", pl.col("time").dt.truncate(unit)).len()
         found.append(counts.filter(pl.col("len") > most).select("user"))
-    return pl.concat(found)
+    return found

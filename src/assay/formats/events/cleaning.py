@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from assay.data.events import QUERY, Events, Quarantine, schema
+from assay.data.events import QUERY, Events, Fault, Quarantine, schema
 from assay.errors import InputError, excerpt
 from assay.formats.events import bots, variants
-from assay.formats.events.faults import Fault, RowKeys
+from assay.formats.events.faults import RowKeys
 from assay.formats.events.positions import find_bases
+from assay.formats.events.privacy import hash_users
 from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.data.source import Source
     from assay.formats.events.positions import Bases
     from assay.formats.events.rows import Rows
 
@@ -33,22 +35,18 @@ _INHERITED = ("user", "session", "experiment", "variant")  # what an event has f
 
 @dataclass(frozen=True)
 class Rules:
-    """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings."""
+    """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings.
+
+    With a `salt`, users and sessions have pseudonyms.
+    """
 
     first_position: int | None = None
     bots: Literal["keep", "drop"] = "keep"
     fold_variants: bool = False
+    salt: str | None = None
 
 
-@dataclass(frozen=True)
-class Cleaning:
-    """A log that may be counted, with every fault that was found in it."""
-
-    events: Events
-    faults: tuple[Fault, ...]
-
-
-def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Cleaning:
+def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Events:
     """Put the rows of files together, and set aside or merge those that no measure may count."""
     frame = pl.concat(
         [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"
@@ -59,22 +57,34 @@ def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Cle
     faults += _observe(log)
     faults += _set_aside(log)
     faults += bots.find_bots(log, drop=rules.bots == "drop")
-    bases = find_bases(log.keys, rules.first_position)
+    bases = find_bases(log.rows, rules.first_position)
     faults += _position_faults(log, bases)
     spellings = variants.find_spellings(frame)
     faults += [*variants.spelling_faults(spellings, fold=rules.fold_variants), *variants.find_movers(log)]
     faults += _without_impressions(log)
     missing = _missing(log)
     notes = [note for one in files for note in one.notes]
-    notes += [fault.sentence for fault in faults if fault.fate != "quarantined"]
     notes += [say("events.inherited", names=missing)] if missing else []
-    aside = tuple(Quarantine(one.sentence, one.rows, one.examples) for one in faults if one.fate == "quarantined")
     counted = _inherit(_drop(frame, log), missing)
     if rules.fold_variants:
         counted = counted.with_columns(pl.col("variant").replace(spellings))
+    if rules.salt is not None:
+        counted = hash_users(counted, rules.salt)
     whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
-    events = Events(whole, tuple(attributes), aside, tuple(one.source for one in files), tuple(notes))
-    return Cleaning(events, tuple(faults))
+    return make_log(whole, attributes, tuple(one.source for one in files), faults, notes)
+
+
+def make_log(
+    frame: pl.LazyFrame,
+    attributes: Sequence[str],
+    sources: tuple[Source, ...],
+    faults: Sequence[Fault],
+    notes: Sequence[str] = (),
+) -> Events:
+    """A log with what was found in it, in words."""
+    aside = tuple(Quarantine(one.sentence, one.rows, one.examples) for one in faults if one.fate == "quarantined")
+    told = (*notes, *(fault.sentence for fault in faults if fault.fate != "quarantined"))
+    return Events(frame, tuple(attributes), aside, sources, told, tuple(faults))
 
 
 def _check_attributes(frame: pl.LazyFrame, attributes: Sequence[str]) -> None:
@@ -121,57 +131,56 @@ def _observe(log: RowKeys) -> list[Fault]:
     """What is worth knowing of rows as they were read."""
     return [
         *log.fault("unknown_query", _unknown(log)),
-        *log.fault("bare", log.keys.filter("_bare")),
-        *log.fault("no_zone", log.keys.filter("_no_zone")),
-        *log.fault("bad_number", log.keys.filter("_bad_number")),
+        *log.fault("bare", log.rows.filter("_bare")),
+        *log.fault("no_zone", log.rows.filter("_no_zone")),
+        *log.fault("bad_number", log.rows.filter("_bad_number")),
     ]
 
 
-def _requests(log: RowKeys) -> pl.DataFrame:
-    return log.keys.filter(pl.col("request") & ~pl.col("nameless"))
+def _requests(log: RowKeys) -> pl.LazyFrame:
+    return log.rows.filter(pl.col("request") & ~pl.col("nameless"))
 
 
-def _unknown(log: RowKeys) -> pl.DataFrame:
+def _unknown(log: RowKeys) -> pl.LazyFrame:
     """Events whose request is not in the log."""
-    return log.keys.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
+    return log.rows.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
 
 
 def _set_aside(log: RowKeys) -> list[Fault]:
     """Rows that are not counted, and events that are a little earlier than their requests."""
-    faults = log.fault("no_action", log.keys.filter("actionless"), "quarantined")
-    faults += log.fault("bad_time", log.keys.filter("_bad_time"), "quarantined")
+    faults = log.fault("no_action", log.rows.filter("actionless"), "quarantined")
+    faults += log.fault("bad_time", log.rows.filter("_bad_time"), "quarantined")
     wrong = (pl.col("time") < _OLDEST) | (pl.col("time") > datetime.now(UTC) + _AHEAD)
-    faults += log.fault("clock", log.keys.filter(wrong), "quarantined")
+    faults += log.fault("clock", log.rows.filter(wrong), "quarantined")
     single = ~pl.col("request") | pl.col("nameless")
-    again = log.keys.filter(single & pl.col("time").is_not_null()).filter(~pl.col("same").is_first_distinct())
+    again = log.rows.filter(single & pl.col("time").is_not_null()).filter(~pl.col("same").is_first_distinct())
     faults += log.fault("duplicate", again, "merged")
     faults += _merge_requests(log)
-    faults += log.fault("long_before", log.keys.filter(_time_before(log) > _EARLY), "quarantined")
-    return [*faults, *log.fault("skew", log.keys.filter(_time_before(log) > timedelta(0)))]
+    faults += log.fault("long_before", _earlier_by(log, _EARLY), "quarantined")
+    return [*faults, *log.fault("skew", _earlier_by(log, timedelta(0)))]
 
 
 def _merge_requests(log: RowKeys) -> list[Fault]:
     """One request for each query: the one that returned most; others were for facets, or further pages."""
-    requests = _requests(log)
+    several = _requests(log).filter(pl.col("query").is_duplicated())
+    requests = several.select("_row", "_file", "_line", "query", "user", "size", "time").collect()
     order = requests.sort(pl.col("size"), "time", "_row", descending=[True, False, False], nulls_last=True)
     best = order.unique("query", keep="first", maintain_order=True)
-    others = requests.join(best, on="_row", how="anti").join(best.select("query", owner="user"), on="query")
+    others = requests.join(best, on="_row", how="anti").join(best.select("query", owner="user"), on="query").lazy()
     own = pl.col("user") == pl.col("owner")
     faults = log.fault("shared_query", others.filter(~own), "quarantined")
     return [*faults, *log.fault("repeated_request", others.filter(own), "merged")]
 
 
-def _time_before(log: RowKeys) -> pl.Series:
-    """How long before its request an event happened, row by row."""
+def _earlier_by(log: RowKeys, most: timedelta) -> pl.LazyFrame:
+    """Events that happened earlier than their request by more than this."""
     times = _requests(log).group_by("query").agg(asked=pl.col("time").min())
-    return log.keys.join(times, on="query", how="left", maintain_order="left").select(
-        early=pl.when(~pl.col("request")).then(pl.col("asked") - pl.col("time"))
-    )["early"]
+    return log.rows.filter(~pl.col("request")).join(times, on="query").filter(pl.col("asked") - pl.col("time") > most)
 
 
 def _position_faults(log: RowKeys, bases: Bases) -> list[Fault]:
     """Rows whose positions were counted from 0, and those of which that is not known."""
-    rows = log.keys.filter(pl.col("position").is_not_null()).join(bases.changes, on=["query", "application"])
+    rows = log.rows.filter(pl.col("position").is_not_null()).join(bases.changes.lazy(), on=["query", "application"])
     zero, unknown = rows.filter(pl.col("base") == 0), rows.filter(pl.col("base").is_null())
     mixed = "mixed_positions" if bases.count(1) else "positions_from_zero"
     return [
@@ -182,18 +191,18 @@ def _position_faults(log: RowKeys, bases: Bases) -> list[Fault]:
 
 def _without_impressions(log: RowKeys) -> list[Fault]:
     """Queries with clicks of which nobody knows what was shown."""
-    seen = log.keys.filter(pl.col("impression") | (pl.col("size") > 0))
-    clicks = log.keys.filter(pl.col("click") & ~pl.col("nameless")).join(seen, on="query", how="anti")
+    seen = log.rows.filter(pl.col("impression") | (pl.col("size") > 0))
+    clicks = log.rows.filter(pl.col("click") & ~pl.col("nameless")).join(seen, on="query", how="anti")
     return log.fault("no_impressions", clicks.unique("query", keep="first", maintain_order=True))
 
 
 def _missing(log: RowKeys) -> list[str]:
     """What some events lack and their requests have."""
-    requests, events = _requests(log), log.keys.filter(~pl.col("request"))
     found = []
     for name in _INHERITED:
-        has = requests.filter(~pl.col(f"no_{name}")).select("query")
-        if not events.filter(f"no_{name}").join(has, on="query", how="semi").is_empty():
+        has = _requests(log).filter(~pl.col(f"no_{name}")).select("query")
+        lack = log.rows.filter(~pl.col("request") & pl.col(f"no_{name}")).select("query")
+        if not lack.join(has, on="query", how="semi").head(1).collect().is_empty():
             found.append(name)
     return found
 
@@ -239,6 +248,6 @@ def _groups(queries: pl.DataFrame) -> pl.Series:
 
 def _orphans(log: RowKeys) -> pl.Expr:
     """Whether the request of an event is not in the log."""
-    unknown = _unknown(log)["query"].unique()
+    unknown = _unknown(log).select(pl.col("query").unique()).collect().to_series()
     lone = pl.col("query_id").hash().is_in(unknown.implode()) if len(unknown) else pl.lit(value=False)
     return (lone & (pl.col("action") != QUERY)).alias("orphan")

@@ -1,45 +1,17 @@
-"""What was wrong with rows of an event log, and what became of them."""
+"""Counting the faults of an event log while it is read: lines that cannot be decoded, and rows among rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from assay.messages import say
+from assay.data.events import EXAMPLES, Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
-Fate = Literal["quarantined", "merged", "kept"]
-
-EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One kind of fault: how many rows have it, the first few as `file:line`, and what became of them.
-
-    Rows are quarantined (no measure sees them), merged into another row that says the same, or kept.
-    `values` are those of its sentence beside `n`.
-    """
-
-    kind: str
-    rows: int
-    examples: tuple[str, ...] = ()
-    fate: Fate = "kept"
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def message(self) -> str:
-        """What was found and what became of it, to be read after the number of rows."""
-        return say(f"events.{self.kind}", n=self.rows, **self.values)
-
-    @property
-    def sentence(self) -> str:
-        """The message with its number."""
-        return say("events.counted", n=self.rows, message=self.message)
+    from assay.data.events import Fate
 
 
 class Tally:
@@ -66,17 +38,23 @@ class RowKeys:
     """The keys of rows that are still counted, the rows that are not, and where each of them comes from."""
 
     def __init__(self, keys: pl.DataFrame, labels: Sequence[str]) -> None:
-        self.keys = keys
+        self._keys = keys
         self.labels = labels
         self.dropped: list[pl.Series] = []
 
-    def fault(self, kind: str, rows: pl.DataFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
+    @property
+    def rows(self) -> pl.LazyFrame:
+        """The keys of the rows that are still counted; lazy, as each question needs only some of them."""
+        return self._keys.lazy()
+
+    def fault(self, kind: str, rows: pl.LazyFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
         """A fault of these rows, if there are any; those that are not kept leave the log."""
-        if rows.is_empty():
+        found = rows.select("_row", "_file", "_line").collect(engine="streaming").sort("_row")
+        if found.is_empty():
             return []
-        shown = rows.sort("_row").head(EXAMPLES)
+        shown = found.head(EXAMPLES)
         places = tuple(f"{self.labels[i]}:{n}" for i, n in zip(shown["_file"], shown["_line"], strict=True))
         if fate != "kept":
-            self.dropped.append(rows["_row"])
-            self.keys = self.keys.join(rows.select("_row"), on="_row", how="anti", maintain_order="left")
-        return [Fault(kind, len(rows), places, fate, values)]
+            self.dropped.append(found["_row"])
+            self._keys = self._keys.join(found.select("_row"), on="_row", how="anti", maintain_order="left")
+        return [Fault(kind, len(found), places, fate, values)]

@@ -31,7 +31,7 @@ class Bases:
         return self.queries.filter(pl.col("base").is_null() | (pl.col("base") == 0)).select(*_GROUP, "base")
 
 
-def find_bases(keys: pl.DataFrame, first: int | None = None) -> Bases:
+def find_bases(keys: pl.LazyFrame, first: int | None = None) -> Bases:
     """Find where the positions of each query begin, or take it as told.
 
     `keys` has `query`, `application`, `position` and `impression` (whether the row says that something was shown).
@@ -45,6 +45,7 @@ def find_bases(keys: pl.DataFrame, first: int | None = None) -> Bases:
             shown=((position == 1) & pl.col("impression")).any(),
             one=(position == 1).any(),
         )
+        .collect(engine="streaming")
     )
     if first is not None:
         return Bases(queries.with_columns(base=pl.lit(first, pl.Int8)))

@@ -38,7 +38,7 @@ def is_event_log(place: str, encoding: str | None = None) -> bool:
         first = next(iter(files_of(place)), place)
         source = Input.at(first, encoding)
         names = _names(source, kind_of(source))
-    except (AssayError, OSError):
+    except (AssayError, OSError, pl.exceptions.PolarsError):
         return False
     if names is None or (has_any(names, SAMPLE["answer"]) and has_any(names, SAMPLE["question"], SAMPLE["contexts"])):
         return False

@@ -22,8 +22,8 @@ from assay.messages import say
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from assay.data.events import Fault
     from assay.data.source import Source
-    from assay.formats.events.faults import Fault
 
 _ATTRIBUTES = ("event_attributes", "query_attributes")
 # Where UBI has what is a column elsewhere, inside its attributes.
@@ -217,7 +217,7 @@ def _as_rating(cell: Cell) -> pl.Expr:
 
 def _as_list(cell: Cell) -> pl.Expr:
     """Ids of a list; a text is a list of JSON, or has | between the ids."""
-    if isinstance(cell.kind, pl.List):
+    if isinstance(cell.kind, pl.List) and not pl.Series(dtype=cell.kind.inner).dtype.is_nested():
         return cell.value.cast(pl.List(pl.String), strict=False)
     if cell.kind != pl.String:
         return pl.lit(None, pl.List(pl.String))

@@ -119,6 +119,7 @@ class Whole(_Struct, rename={"source": "_source"}):
 
 _NOTHING = Attributes()
 _NO_USAGE = Usage()
+_EMPTY = Whole()
 _SEARCH_MESSAGE = "QUERY"
 
 
@@ -158,7 +159,8 @@ def read_slice(data: bytes, first: int, label: str, attributes: Sequence[str], t
     if not attributes:
         return frame
     more = dict(_documents(data, first, label, _whole_decoder(), Tally()))
-    details = [more[number].event_attributes or more[number].query_attributes for number, _ in kept]
+    lines = [more.get(number, _EMPTY) for number, _ in kept]
+    details = [one.event_attributes or one.query_attributes for one in lines]
     return frame.with_columns(text_series(name, [_dig(one, name) for one in details]) for name in attributes)
 
 
@@ -269,7 +271,7 @@ def text_series(name: str, values: list[Any]) -> pl.Series:
     """A column of texts; other values are written as text, objects and lists as JSON."""
     try:
         return pl.Series(name, values, pl.String)
-    except (TypeError, pl.exceptions.PolarsError):
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, list(map(_as_text, values)), pl.String)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from assay.formats.events.faults import EXAMPLES, Fault
+from assay.data.events import EXAMPLES, Fault
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def spelling_faults(spellings: Mapping[str, str], *, fold: bool) -> list[Fault]:
 
 def find_movers(log: RowKeys) -> list[Fault]:
     """Users who are in more than one variant of an experiment."""
-    seen = log.keys.filter(pl.col("variant").is_not_null() & ~pl.col("no_user"))
+    seen = log.rows.filter(pl.col("variant").is_not_null() & ~pl.col("no_user"))
     variants = seen.group_by("user", "experiment").agg(pl.col("variant").n_unique())
     movers = variants.filter(pl.col("variant") > 1).select("user").unique()
     first = seen.join(movers, on="user", how="semi").unique("user", keep="first", maintain_order=True)
