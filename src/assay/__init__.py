@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import validate
+    from assay.data.events import Events
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
+    from assay.formats.events.reading import read_events
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
     from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
@@ -100,6 +102,7 @@ _HOMES = {
     "Gain": "assay.results.money",
     "Validation": "assay.results.trust",
     "validate": "assay.analysis.validate",
+    "Events": "assay.data.events",
     "Judgments": "assay.data.judgments",
     "Protocol": "assay.data.protocol",
     "Ranking": "assay.data.ranking",
@@ -110,6 +113,7 @@ _HOMES = {
     "NotComparable": "assay.errors",
     "UnknownName": "assay.errors",
     "UsageError": "assay.errors",
+    "read_events": "assay.formats.events.reading",
     "read_judgments": "assay.formats.reading",
     "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
@@ -130,6 +134,7 @@ __all__ = [
     "Answers",
     "AssayError",
     "Comparison",
+    "Events",
     "Gain",
     "InputError",
     "Judgments",
@@ -176,6 +181,7 @@ __all__ = [
     "plot",
     "pool",
     "rbo",
+    "read_events",
     "read_judgments",
     "read_records",
     "read_result",
