@@ -66,4 +66,9 @@ TEXTS = {
     "ab.deviation": "deviation between users",
     "ab.level_alpha": "alpha",
     "ab.power": "power",
+    # Event logs
+    "unit.query": "query",
+    "unit.result": "result shown",
+    "unit.click": "click",
+    "unit.rating": "rating",
 }

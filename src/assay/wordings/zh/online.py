@@ -66,6 +66,11 @@ TEXTS = {
     "ab.deviation": "用户间标准差",
     "ab.level_alpha": "显著性水平",
     "ab.power": "检验力",
+    # 事件日志
+    "unit.query": "查询",
+    "unit.result": "展示的结果",
+    "unit.click": "点击",
+    "unit.rating": "评价",
     # Users and arms
     "variants": "实验分组",
     "{name}: {value} is not a day": "{name}：{value} 不是日期",
@@ -107,4 +112,10 @@ TEXTS = {
     "give the deviation of the measure between users too: {mean:g} is not a share": "还请给出指标在用户间的标准差：{mean:g} 不是占比",
     "the measure": "该指标",
     "users per day must be above 0, not {n:g}": "每天用户数必须大于 0，而不是 {n:g}",
+    "group": "分组方式",
+    "an attribute is read with the log: attributes=[...]": "日志属性须在读取时指定：attributes=[...]",
+    "there is no time zone {name!r}: write it like Europe/Berlin": "没有时区 {name!r}：请写成 Asia/Shanghai 这样的形式",
+    "the log has no users, and users are what an A/B test compares": "日志中没有用户，而 A/B 实验比较的是用户",
+    "{measure} is a percentile, which users do not add up to": "{measure} 是百分位数，不能由各用户相加得到",
+    "{measure} needs {names:and}, which the log does not hold": "{measure} 需要 {names:and}，而日志中没有",
 }
