@@ -86,7 +86,7 @@ def test_an_english_page_shows_no_chinese_name(name):
 def test_no_chinese_page_is_left_over():
     from assay.wordings.reference import measure_pages
 
-    for subject in ("rankings", "answers", "spans"):
+    for subject in ("rankings", "answers", "spans", "events"):
         own = {name for name in OWN if REGISTRY[name].of == subject}
         assert set(measure_pages("zh", subject)) == own
 

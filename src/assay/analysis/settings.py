@@ -120,9 +120,10 @@ def subject_of(measure: str | Measure, protocol: Protocol, *others: Mapping[str,
     """The subject of a measure that is asked for; an unknown one is left to the reader of rankings."""
     tables = (protocol.answers, protocol.measures, *others)
     try:
-        return parse(next((table[measure] for table in tables if measure in table), measure)).spec.of  # type: ignore[index]
+        found = parse(next((table[measure] for table in tables if measure in table), measure)).spec.of  # type: ignore[index]
     except UsageError:
         return "rankings"
+    return "rankings" if found == "events" else found  # which refuses them and says where they are computed
 
 
 def split_protocol(protocol: Protocol) -> tuple[Protocol, dict[str, str]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assay.data.source import Source
 
 
-Subject = Literal["rankings", "answers", "spans"]
+Subject = Literal["rankings", "answers", "spans", "events"]
 Aggregate = Literal["mean", "sum", "geometric"]
 Parameter = str | bool | int | float | None | tuple[float, ...] | Mapping[str, float]
 

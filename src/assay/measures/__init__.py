@@ -1,6 +1,18 @@
-"""Measures of rankings, of gold spans and of answers: values that read and print as text."""
+"""Measures of rankings, of gold spans, of answers and of event logs: values that read and print as text."""
 
-from assay.measures import answers, conduct, gains, incomplete, judged, ranked, references, sets, spans, subtopics
+from assay.measures import (
+    answers,
+    clicks,
+    conduct,
+    gains,
+    incomplete,
+    judged,
+    ranked,
+    references,
+    sets,
+    spans,
+    subtopics,
+)
 from assay.measures.grammar import ALIASES, is_rubric, parse
 from assay.measures.registry import REGISTRY, Measure, Spec, measure
 from assay.measures.spellings import expand, split_measures
@@ -11,6 +23,7 @@ __all__ = [
     "Measure",
     "Spec",
     "answers",
+    "clicks",
     "conduct",
     "expand",
     "gains",

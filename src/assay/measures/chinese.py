@@ -64,6 +64,23 @@ NAMES: dict[str, str] = {
     "exact_match": "精确匹配",
     "token_f1": "词级 F1 值",
     "rouge_l": "ROUGE-L 值",
+    "ctr": "点击率",
+    "any_click": "有点击率",
+    "abandonment": "放弃率",
+    "first_click_rr": "首次点击倒数排名",
+    "clicks": "每次请求点击数",
+    "reformulation": "改写率",
+    "zero_results": "零结果率",
+    "dwell": "停留时间",
+    "satisfied_click": "满意点击率",
+    "pogo": "快速返回率",
+    "thumbs": "点赞率",
+    "satisfaction": "满意度",
+    "copy": "复制率",
+    "regenerate": "重新生成率",
+    "query_latency": "请求延迟",
+    "query_tokens": "请求 token 数",
+    "query_cost": "请求费用",
 }
 
 _OTHERS: dict[str, str] = {
@@ -115,6 +132,11 @@ _OTHERS: dict[str, str] = {
     "完全匹配": "exact_match",
     "答案正确性": "correctness",
     "回答正确性": "correctness",
+    "点击通过率": "ctr",
+    "无结果率": "zero_results",
+    "坏放弃率": "abandonment(kind='bad')",
+    "好放弃率": "abandonment(kind='good')",
+    "客户满意度": "satisfaction",
 }
 
 # What several measures are called: the measures, of which the right one is to be named.

@@ -7,3 +7,8 @@ SPANS = ("span_recall@5", "span_precision@5")  # where gold is spans
 CURVES = ("precision", "recall", "f1", "ndcg")  # over the cutoffs of a sweep
 CLEAN, COMPLETE, BALANCED = "precision", "recall", "f1"  # what a k is chosen by: few wrong documents, few missed, both
 SINGLE = "ndcg@10"  # where one measure is tuned or explained
+# Of an event log, as far as it holds what they need.
+EVENTS = ("ctr@5", "any_click", "abandonment", "abandonment(kind='bad')", "first_click_rr", "clicks", "reformulation",
+          "zero_results", "dwell", "satisfied_click", "pogo", "thumbs", "satisfaction", "copy", "regenerate",
+          "query_latency(p=50)", "query_latency(p=95)", "query_latency(p=99)", "query_tokens",
+          "query_cost")  # fmt: skip

@@ -21,12 +21,14 @@ from assay.messages import say
 if TYPE_CHECKING:
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
+    from assay.data.requests import RequestRow
     from assay.data.segments import Floats
     from assay.data.spans import SpanCase
     from assay.grounding.case import Case
     from assay.grounding.preparing import Piece
     from assay.grounding.record import Blank
     from assay.judge.criteria import Criterion
+    from assay.measures.counts import Counts
 
 Function = Callable[..., Any]  # per-query values of a ranking, or the value (or Blank) of one answer or one query
 Cutoff = Literal["required", "optional", "none"]
@@ -34,7 +36,7 @@ Cutoff = Literal["required", "optional", "none"]
 _DEEPEST = 10**9
 
 REGISTRY: dict[str, Spec] = {}
-_COMMANDS: dict[Subject, str] = {"rankings": "evaluate", "answers": "answers"}
+_COMMANDS: dict[Subject, str] = {"rankings": "evaluate", "answers": "answers", "events": "log metrics"}
 
 SHARED_PARAMETERS = {
     "min_relevance": "smallest grade that counts as relevant; the protocol's threshold unless given (default 1)",
@@ -53,6 +55,7 @@ class Spec:
     `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
     function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
     `label` names the parameter that columns are called by. `bounds` and `criterion` may follow from the parameters.
+    A measure of events says which actions and columns of a log it `needs`, and what its `unit` is: what is counted.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Spec:
     expected: Function | Literal["itself"] | None = None
     ceiling: Function | None = None
     label: str = ""
+    unit: str = ""
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = None
     order: int = field(default=0, compare=False)
 
@@ -301,6 +305,12 @@ class Measure:
         self._check_cutoff()
         return float(self.spec.function(case, self.k, **self.arguments))
 
+    def counts(self, row: RequestRow) -> Counts:
+        """What each request of an event log adds to it."""
+        self.check_subject("events")
+        found: Counts = self.spec.function(row, self.k, **self.arguments)
+        return found
+
 
 @overload
 def measure(function: Function) -> Measure: ...
@@ -326,6 +336,7 @@ def measure(
     expected: Function | Literal["itself"] | None = ...,
     ceiling: Function | None = ...,
     label: str = ...,
+    unit: str = ...,
     inherits: Callable[[Mapping[str, Any]], frozenset[str]] | None = ...,
 ) -> Callable[[Function], Measure]: ...
 
@@ -334,7 +345,8 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
     """Make a measure of a function `(ranking, k, *, parameters...)` that returns one value per query.
 
     With `of="answers"` the function takes a case, a sample with what was found out about it, and returns one value;
-    with `of="spans"`, one query's gold spans and the chunks that were retrieved.
+    with `of="spans"`, one query's gold spans and the chunks that were retrieved; with `of="events"`, the fields of a
+    request of an event log.
 
     >>> import assay
     >>> @assay.measure
@@ -359,14 +371,15 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
 
 def name_subject(subject: Subject) -> str:
     """What measures are of, in words."""
-    return {"rankings": say("rankings"), "answers": say("answers"), "spans": say("gold spans")}[subject]
+    return {"rankings": say("rankings"), "answers": say("answers"), "spans": say("gold spans"),
+            "events": say("event logs")}[subject]  # fmt: skip
 
 
 def _names(function: Function) -> dict[str, Any]:
     """Names that annotations may use although they are imported for type checking only."""
     from assay.data import ranking, segments
 
-    given = {"Case": object, "Blank": object, "SpanCase": object}
+    given = dict.fromkeys(("Case", "Blank", "SpanCase", "RequestRow", "Counts"), object)
     return {**vars(segments), **vars(ranking), **given, **function.__globals__}
 
 

@@ -38,6 +38,7 @@ _FAMILIES = (
     "conduct",
     "judged",
     "references",
+    "clicks",
 )
 
 
@@ -177,7 +178,10 @@ def _choices(hint: Any, lang: Lang) -> str:
 
 
 def _properties(spec: Spec, lang: Lang) -> str:
-    words = [_range(spec), *{"answers": _of_answers, "spans": _of_spans}.get(spec.of, _of_rankings)(spec)]
+    words = [
+        _range(spec),
+        *{"answers": _of_answers, "spans": _of_spans, "events": _of_events}.get(spec.of, _of_rankings)(spec),
+    ]
     return ("；" if lang == "zh" else "; ").join(tell(word, lang) for word in words)
 
 
@@ -201,6 +205,13 @@ def _of_answers(spec: Spec) -> Iterable[str]:
 def _of_spans(_spec: Spec) -> Iterable[str]:
     yield say("needs gold spans (assay run)")
     yield say("averaged over queries")
+
+
+def _of_events(spec: Spec) -> Iterable[str]:
+    yield say("needs {names} in the event log", names=[say("{names:or}", names=one.split("|")) for one in spec.needs])
+    yield say("counted by {unit}", unit=say(f"unit.{spec.unit}"))
+    if spec.lower_is_better:
+        yield say("lower is better")
 
 
 def _of_rankings(spec: Spec) -> Iterable[str]:

@@ -80,4 +80,9 @@ TEXTS = {
     "ab.prediction_open": "open",
     "column.release": "release",
     "column.prediction": "prediction",
+    # Event logs
+    "unit.query": "query",
+    "unit.result": "result shown",
+    "unit.click": "click",
+    "unit.rating": "rating",
 }

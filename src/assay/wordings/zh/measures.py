@@ -129,4 +129,7 @@ TEXTS = {
     "trec_eval measure {name}.{params}: cannot read the parameters": "trec_eval 指标 {name}.{params}：无法读取参数",
     "trec_eval measure {name}.{params}: expected numbers separated by commas": "trec_eval 指标 {name}.{params}：应为用逗号分隔的数",
     "trec_eval measure {name}.{params}: a cutoff appears twice": "trec_eval 指标 {name}.{params}：截断重复",
+    "event logs": "事件日志",
+    "{name}({parameter}={value:g}): expected seconds above 0": "{name}({parameter}={value:g})：秒数应大于 0",
+    "query_latency(p={p:g}): expected a percentile above 0 and below 100": "query_latency(p={p:g})：百分位数应大于 0 且小于 100",
 }

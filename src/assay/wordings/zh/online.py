@@ -80,6 +80,11 @@ TEXTS = {
     "ab.prediction_open": "未定",
     "column.release": "发布",
     "column.prediction": "预测",
+    # 事件日志
+    "unit.query": "查询",
+    "unit.result": "展示的结果",
+    "unit.click": "点击",
+    "unit.rating": "评价",
     # Users and arms
     "variants": "实验分组",
     "{name}: {value} is not a day": "{name}：{value} 不是日期",
@@ -131,4 +136,10 @@ TEXTS = {
     "no comparison has a system called {names:or}: give pairs, COMPARISON=TEST": "没有比较结果含有名为 {names:or} 的系统：请写成 COMPARISON=TEST",
     "the A/B test of {names:and} is invalid: leave it out": "{names:and} 的 A/B 实验无效：请去掉",
     "no treatment ({treatments}) is a system of the comparison ({systems})": "没有一个实验组（{treatments}）是比较结果中的系统（{systems}）",
+    "group": "分组方式",
+    "an attribute is read with the log: attributes=[...]": "日志属性须在读取时指定：attributes=[...]",
+    "there is no time zone {name!r}: write it like Europe/Berlin": "没有时区 {name!r}：请写成 Asia/Shanghai 这样的形式",
+    "the log has no users, and users are what an A/B test compares": "日志中没有用户，而 A/B 实验比较的是用户",
+    "{measure} is a percentile, which users do not add up to": "{measure} 是百分位数，不能由各用户相加得到",
+    "{measure} needs {names:and}, which the log does not hold": "{measure} 需要 {names:and}，而日志中没有",
 }

@@ -66,4 +66,6 @@ TEXTS: dict[str, str] = {
     "{first}, then {then}": "{first}，其次 {then}",
     "any grade above 0": "0 以上的任何等级",
     "must be given": "必须给出",
+    "needs {names} in the event log": "事件日志须含 {names}",
+    "counted by {unit}": "计数单位：{unit}",
 }

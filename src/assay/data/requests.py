@@ -1,0 +1,198 @@
+"""One row per request of an event log, with the fields that measures ask for.
+
+Rows of an event log are reduced in two steps: to one row per request, then (in `online`) to one row per user. Each
+step is a lazy query over whole requests and whole users, so that parts of a log with other users can be reduced
+apart and put together afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assay.data.events import QUERY
+from assay.lazy import pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assay.data.events import Events
+
+CLICK, IMPRESSION = "click", "impression"
+_ANY = ""  # rows of every action
+_COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "latency_ms", "input_tokens",
+            "output_tokens", "cost", "dwell_ms", "feedback", "position")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What a log holds: how many rows of each action, and which columns have values in requests and in other rows.
+
+    `lowest` and `highest` are the ends of its ratings: from -1 to 1 they are thumbs, above 1 stars.
+    """
+
+    actions: Mapping[str, int]
+    of_requests: frozenset[str]
+    of_events: frozenset[str]
+    lowest: float | None = None
+    highest: float | None = None
+    unknown: int = 0
+
+    def has(self, name: str) -> bool:
+        """Return whether there are rows of an action, values of a column, or ratings by thumbs or stars."""
+        if name == "thumbs":
+            return self.lowest is not None and self.highest is not None and self.lowest >= -1 and self.highest <= 1
+        if name == "stars":
+            return self.lowest is not None and self.highest is not None and self.lowest >= 0 and self.highest > 1
+        return name in self.actions or name in self.of_requests or name in self.of_events
+
+    def lacks(self, needs: tuple[str, ...]) -> list[str]:
+        """Name what is missing of `needs`; "a|b": one of them will do."""
+        return [need for need in needs if not any(self.has(name) for name in need.split("|"))]
+
+
+def look_through(events: Events) -> Holdings:
+    """Find out what a log holds, in one pass over it."""
+    frame = events.frame.with_columns(pl.col("orphan").fill_null(value=False))
+    found = (
+        frame.group_by("action")
+        .agg(
+            pl.len().alias("rows"),
+            *(pl.col(name).is_not_null().any() for name in _COLUMNS),
+            pl.col("feedback").min().alias("lowest"),
+            pl.col("feedback").max().alias("highest"),
+            pl.col("orphan").sum(),
+        )
+        .collect(engine="streaming")
+    )
+    requests, others = (found.filter(test) for test in (pl.col("action") == QUERY, pl.col("action") != QUERY))
+    return Holdings(
+        {str(action): int(n) for action, n in found.select("action", "rows").iter_rows()},
+        frozenset(name for name in _COLUMNS if requests[name].any()),
+        frozenset(name for name in _COLUMNS if others[name].any()),
+        found["lowest"].min(),  # type: ignore[arg-type]
+        found["highest"].max(),  # type: ignore[arg-type]
+        int(found["orphan"].sum()),
+    )
+
+
+@dataclass
+class RequestRow:
+    """The fields of a request that were asked for: each method gives one as an expression over rows of requests.
+
+    What it was asked for is what `reduce_requests` reads of a log and computes.
+    """
+
+    holdings: Holdings
+    fields: dict[str, dict[str, pl.Expr]] = field(default_factory=dict)
+    follows: bool = False
+
+    def _ask(self, source: str, name: str, made: pl.Expr) -> pl.Expr:
+        self.fields.setdefault(source, {})[name] = made
+        return pl.col(name)
+
+    def about(self, column: str) -> pl.Expr:
+        """What a request says of itself: its user, variant, text ...; of its events where no request says it."""
+        source = QUERY if column in self.holdings.of_requests or column not in self.holdings.of_events else _ANY
+        made = pl.col(column).drop_nulls().first() if source == _ANY else pl.col(column).first()
+        return self._ask(source, column, made)
+
+    def attribute(self, column: str) -> pl.Expr:
+        """A further column, of the request itself."""
+        return self._ask(QUERY, column, pl.col(column).first())
+
+    @property
+    def time(self) -> pl.Expr:
+        """When the request was made."""
+        return self._ask(QUERY, "time", pl.col("time").first())
+
+    def count(self, action: str) -> pl.Expr:
+        """How many events of an action the request had."""
+        return self._ask(action, f"{action} rows", pl.len()).fill_null(0)
+
+    def total(self, column: str) -> pl.Expr:
+        """The sum of a column over all rows of the request; null where none has a value."""
+        known = pl.col(column).drop_nulls()
+        return self._ask(_ANY, f"{column} total", pl.when(known.len() > 0).then(known.sum()))
+
+    def shown(self, k: int | None) -> pl.Expr:
+        """How many results were shown, in the first k places: impressions; what was returned, where none are logged."""
+        if self.holdings.has(IMPRESSION):
+            near = pl.len() if k is None else (pl.col("position") <= k).sum()
+            return self._ask(IMPRESSION, f"shown {k}", near).fill_null(0)
+        found = self.found.fill_null(0)
+        return found if k is None else found.clip(upper_bound=k)
+
+    @property
+    def found(self) -> pl.Expr:
+        """How many results the request returned; null where that is unknown."""
+        listed = self._ask(QUERY, "listed", pl.col("results").list.len().first().cast(pl.Int64))
+        return pl.coalesce(self._ask(QUERY, "result_count", pl.col("result_count").first()), listed)
+
+    def clicked(self, k: int | None) -> pl.Expr:
+        """How many different results were clicked, in the first k places."""
+        name = pl.coalesce("doc_id", pl.col("position").cast(pl.String))
+        near = name if k is None else name.filter(pl.col("position") <= k)
+        return self._ask(CLICK, f"clicked {k}", near.drop_nulls().n_unique()).fill_null(0)
+
+    def clicks_without(self, column: str) -> pl.Expr:
+        """How many clicks have no value of a column."""
+        return self._ask(CLICK, f"clicks without {column}", pl.col(column).is_null().sum()).fill_null(0)
+
+    @property
+    def first_click(self) -> pl.Expr:
+        """The position of the click that came first; of clicks at one moment, the highest place."""
+        made = pl.col("position").sort_by("time", "position", nulls_last=True).first()
+        return self._ask(CLICK, "first click", made)
+
+    @property
+    def dwell(self) -> pl.Expr:
+        """Seconds spent on the results that were clicked."""
+        return self._ask(CLICK, "dwell", pl.col("dwell_ms").sum() / 1000).fill_null(0)
+
+    def long_clicks(self, seconds: float) -> pl.Expr:
+        """How many clicks lasted at least so long."""
+        return self._ask(CLICK, f"clicks of {seconds}", (pl.col("dwell_ms") >= 1000 * seconds).sum()).fill_null(0)
+
+    def returns(self, seconds: float) -> pl.Expr:
+        """How many clicks were followed within so many seconds by a click on another result of the request."""
+        order = ("time", "position", "doc_id")
+        doc = pl.coalesce("doc_id", pl.col("position").cast(pl.String)).sort_by(*order)
+        soon = pl.col("time").sort_by(*order).diff() <= pl.duration(microseconds=round(1e6 * seconds))
+        return self._ask(CLICK, f"returns {seconds}", (soon & (doc != doc.shift(1))).sum()).fill_null(0)
+
+    def ratings(self, least: float) -> tuple[pl.Expr, pl.Expr]:
+        """How many ratings the request had of at least so much, and in all."""
+        good = self._ask(_ANY, f"ratings {least}", (pl.col("feedback") >= least).sum()).fill_null(0)
+        return good, self._ask(_ANY, "ratings", pl.col("feedback").count()).fill_null(0)
+
+    def reworded(self, seconds: float) -> pl.Expr:
+        """Whether the next request of the same session came within so many seconds with another text; null: unknown."""
+        self.follows = True
+        self.about("session")
+        text, _ = self.about("text"), self.time
+        ours, other = (one.str.strip_chars().str.to_lowercase() for one in (text, pl.col("next text")))
+        soon = pl.col("next time") - pl.col("time") <= pl.duration(microseconds=round(1e6 * seconds))
+        changed = (soon & other.is_not_null() & (ours != other)).fill_null(value=False)
+        return pl.when(pl.col("session").is_not_null() & ours.is_not_null()).then(changed)
+
+
+def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
+    """Reduce the rows of a log to one row per request, with the fields that were asked for.
+
+    Events whose request is not in the log belong to nothing and are left out.
+    """
+    known = frame.filter(pl.col("query_id").is_not_null())
+    found = known.filter(pl.col("action") == QUERY).group_by("query_id").agg(**row.fields.get(QUERY, {}))
+    for source, fields in row.fields.items():
+        if source != QUERY:
+            rows = known if source == _ANY else known.filter(pl.col("action") == source)
+            found = found.join(rows.group_by("query_id").agg(**fields), on="query_id", how="left")
+    return _add_next(found) if row.follows else found
+
+
+def _add_next(requests: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the text and the time of the next request of the same session."""
+    same = pl.col("session") == pl.col("session").shift(-1)
+    following = {f"next {name}": pl.when(same).then(pl.col(name).shift(-1)) for name in ("text", "time")}
+    return requests.sort("session", "time", "query_id").with_columns(**following)
