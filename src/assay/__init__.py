@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import validate
+    from assay.data.events import Events
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.ranking import Ranking
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
+    from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
     from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from assay.measures.lists import overlap, rbo
     from assay.online.ab import ab_test
     from assay.online.ab_plan import plan_ab_test
+    from assay.online.click_judgments import click_judgments
+    from assay.online.log_sample import sample_log
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -78,6 +82,10 @@ _HOMES = {
     "calibrate": "assay.analysis.calibrate",
     "ab_test": "assay.online.ab",
     "plan_ab_test": "assay.online.ab_plan",
+    "click_judgments": "assay.online.click_judgments",
+    "sample_log": "assay.online.log_sample",
+    "Events": "assay.data.events",
+    "write_queries": "assay.formats.queries",
     "compare": "assay.analysis.compare",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
@@ -130,6 +138,7 @@ __all__ = [
     "Answers",
     "AssayError",
     "Comparison",
+    "Events",
     "Gain",
     "InputError",
     "Judgments",
@@ -153,6 +162,7 @@ __all__ = [
     "calibrate",
     "check",
     "check_files",
+    "click_judgments",
     "compare",
     "cost",
     "describe_environment",
@@ -183,11 +193,13 @@ __all__ = [
     "read_samples",
     "roi",
     "run_experiment",
+    "sample_log",
     "show",
     "sweep",
     "tune_fusion",
     "validate",
     "write_judgments",
+    "write_queries",
     "write_report",
     "write_result",
     "write_run",
