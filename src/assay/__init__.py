@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
+    from assay.formats.events.reading import read_events
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
@@ -118,6 +119,7 @@ _HOMES = {
     "NotComparable": "assay.errors",
     "UnknownName": "assay.errors",
     "UsageError": "assay.errors",
+    "read_events": "assay.formats.events.reading",
     "read_judgments": "assay.formats.reading",
     "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
@@ -186,6 +188,7 @@ __all__ = [
     "plot",
     "pool",
     "rbo",
+    "read_events",
     "read_judgments",
     "read_records",
     "read_result",

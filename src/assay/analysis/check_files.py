@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.analysis.check import check, check_judgments, check_run
+from assay.analysis.check_events import check_events
 from assay.data.source import Source
 from assay.errors import AssayError, InputError
 from assay.formats import columns, tables
 from assay.formats.decoding import peek
 from assay.formats.detect import format_of, is_records, is_result_file
+from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
-    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric",
+    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events",
 ]  # fmt: skip
 _EXAMPLES = 3
 _RUN_FIELDS = 5  # of a line: judgments have four, runs six, of which the last may be missing
@@ -39,11 +41,12 @@ _TOML: tuple[tuple[str, FileKind], ...] = (
 
 def check_files(
     places: Sequence[str | os.PathLike[str]], *, kind: str | None = None, split: str = "test",
-    encoding: str | None = None,
+    encoding: str | None = None, map: Mapping[str, str] | None = None,  # noqa: A002 - the name of the option
 ) -> InputCheck:  # fmt: skip
     r"""Identify files and look for problems in each; judgments and the runs after them are checked together.
 
-    `kind`, `split` and `encoding` are those of `assay.check`.
+    `kind`, `split` and `encoding` are those of `assay.check`. Several event logs are checked as one; `map` names their
+    columns, as in `assay.read_events`.
 
     >>> import assay
     >>> from pathlib import Path
@@ -53,11 +56,14 @@ def check_files(
     (['queries'], [1])
     """
     named = [os.fspath(place) for place in places]
-    kinds = [identify(place, kind=kind, encoding=encoding) for place in named]
+    kinds: list[FileKind] = ["events" if map else identify(place, kind=kind, encoding=encoding) for place in named]
     together = len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}
     if together:
         found = check(named[0], named[1:], kind=kind, split=split, encoding=encoding)
-        return InputCheck(found.findings, tuple(map(CheckedFile, named, kinds)))
+        return InputCheck(found.findings, tuple(CheckedFile(*one) for one in zip(named, kinds, strict=True)))
+    if set(kinds) == {"events"}:
+        seen, faults = check_events(named, map, encoding)
+        return InputCheck(tuple(faults), tuple(seen))
     looks = _looks(kind, split, encoding)
     files, findings = [], []
     for place, what in zip(named, kinds, strict=True):
@@ -78,12 +84,15 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
     """Find out what a file is, from its suffix, its columns and its first lines."""
     path = Path(place)
     if path.is_dir():
-        return "judgments" if (path / "qrels").is_dir() else "documents"
+        other: FileKind = "events" if is_event_log(place) else "documents"
+        return "judgments" if (path / "qrels").is_dir() else other
     if path.suffix == ".toml":
         raw = read_toml(place)
         return next((what for name, what in _TOML if name in raw), "protocol")
     if path.suffix == ".md":
         return "rubric"
+    if kind is None and is_event_log(place, encoding):  # from its first bytes: a log may be larger than memory
+        return "events"
     return "result" if is_result_file(place) else _by_content(Input.at(place, encoding), kind)
 
 
@@ -172,8 +181,13 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
         frame = raw_run(place, kind=kind, encoding=encoding)
         return _rows(frame), check_run(frame, place)
 
+    def events(place: str) -> tuple[str, list[Finding]]:
+        files, found = check_events([place], encoding=encoding)
+        return files[0].holds, found
+
     return {
-        "judgments": judgments, "run": run, "records": _records, "samples": _samples, "queries": _queries,
+        "judgments": judgments, "run": run, "events": events, "records": _records, "samples": _samples,
+        "queries": _queries,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,

@@ -17,6 +17,8 @@ _EXAMPLES = (
     "assay check qrels.txt bm25.run dense.run",
     "assay check samples.jsonl",
     "assay check experiment.toml result.json",
+    "assay check queries.ndjson events.ndjson",
+    "assay check clicks.csv --map user=client --map time=ts",
     "assay check qrels.txt bm25.run --format json",
 )
 
@@ -26,19 +28,21 @@ _EXAMPLES = (
 @add_argument("others", nargs=-1, metavar="[NAME=]FILE...")
 @add_option("--input-format", metavar="FORMAT")
 @options.encoding
+@add_option("--map", "columns", multiple=True, metavar="FIELD=COLUMN")
 @add_option("--split", default="test", show_default=True, metavar="NAME")
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--format", "kind", type=WordChoice(["table", "json", "csv", "markdown"]), section="output")
 @add_option("-q", "--quiet", is_flag=True, section="output")
 def command(
-    *, first: str, others: tuple[str, ...], input_format: str | None, split: str, output: str | None,
-    kind: str | None, quiet: bool,
+    *, first: str, others: tuple[str, ...], input_format: str | None, columns: tuple[str, ...], split: str,
+    output: str | None, kind: str | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Check and print the findings."""
     from assay.analysis.check_files import check_files
 
     paths = [options.split_name(text)[1] for text in (first, *others)]
-    found = check_files(paths, kind=input_format, split=split)
+    named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in columns)
+    found = check_files(paths, kind=input_format, split=split, map=named)
     options.Output(output=output, kind=kind, quiet=quiet).emit(lambda form: _render(found, form))
     if not found.clean:
         sys.exit(1)

@@ -24,8 +24,8 @@ def schema() -> Mapping[str, pl.DataType]:
 
     `position` begins at 1. `results` are the ids of the documents that a request returned, in order: null where they
     are unknown, empty where nothing was found; `result_count` is their number, which some logs have without them.
-    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars. Attributes of the log that
-    are asked for by name are further columns after these.
+    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars. `orphan` marks events whose request is
+    not in the log. Attributes of the log that are asked for by name are further columns after these.
     """
     return {
         "query_id": pl.String(),
@@ -47,6 +47,7 @@ def schema() -> Mapping[str, pl.DataType]:
         "cost": pl.Float64(),
         "dwell_ms": pl.Float64(),
         "feedback": pl.Float64(),
+        "orphan": pl.Boolean(),
     }
 
 

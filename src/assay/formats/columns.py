@@ -77,6 +77,41 @@ DAY = ColumnName("day", ("date", "日期", "天"))
 SYSTEM = ColumnName("system", ("variant", "name", "run", "系统", "系统名称", "名称"))
 DESCRIPTION = ColumnName("description", ("label", "text", "what", "描述", "说明"))
 
+# Event logs: UBI's names, and those of other logs. A query is a text here, as requests have ids of their own.
+EVENT: Mapping[str, ColumnName] = {
+    heading.name: heading
+    for heading in (
+        ColumnName("query_id", _QUERY_IDS, ("request_id", "search_id", "trace_id", "请求ID", "搜索ID")),
+        ColumnName("user", (), ("client_id", "user_id", *USER.others[2:], "device_id", "客户端ID", "设备ID")),
+        ColumnName("session", ("session_id", "会话", "会话ID")),
+        ColumnName(
+            "time",
+            ("timestamp", "@timestamp", "ts", "datetime", "event_time", "created_at", "时间", "时间戳", "事件时间"),
+            ("date", "日期"),
+        ),
+        ColumnName("action", ("action_name", "event", "event_type", "event_name", "动作", "行为", "行为类型", "事件",
+                              "事件类型")),
+        ColumnName("doc_id", (*_DOC_IDS, "object_id", "item_id", "product_id", "sku", "商品ID", "结果ID"),
+                   ("doc", "文档")),
+        ColumnName("position", ("ordinal", *RANK.others[1:], "rank", "位置")),
+        ColumnName("text", ("query", "user_query", "query_text", *_QUESTIONS, "查询", "查询词", "搜索词", "检索词")),
+        ColumnName("results", ("query_response_hit_ids", "query_response_object_ids", "result_ids", "结果列表")),
+        ColumnName("result_count", ("results_count", "num_results", "total_hits", "结果数", "结果数量")),
+        ColumnName("experiment", ("experiment_id", "实验", "实验ID")),
+        ColumnName("variant", VARIANT.others),
+        ColumnName("propensity", ("倾向得分", "倾向概率")),
+        ColumnName("latency_ms", ("took", "took_ms", "response_time_ms", "延迟毫秒", "耗时毫秒")),
+        ColumnName("input_tokens", ("prompt_tokens", "输入词元", "输入词元数")),
+        ColumnName("output_tokens", ("completion_tokens", "输出词元", "输出词元数")),
+        ColumnName("cost", ("cost_usd", "费用", "成本")),
+        ColumnName("dwell_ms", ("dwell_time_ms", "停留毫秒")),
+        ColumnName("dwell_time", ("dwell_seconds", "停留时间", "停留秒数")),
+        ColumnName("feedback", ("rating", "thumbs", "stars", "评分", "反馈", "评价")),
+        ColumnName("application", ("app", "应用")),
+        ColumnName("agent", ("user_agent", "browser", "浏览器")),
+    )
+}  # fmt: skip
+
 # Gold spans.
 GOLD = (
     QUERY,

@@ -20,6 +20,7 @@ from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 _MAGIC = b"PAR1"
 _TAIL = 8
@@ -37,12 +38,20 @@ def read_parquet(data: bytes, label: str) -> pl.DataFrame:
     return _read_here(data, label) if is_sound(data, label) else _read_contained(data, label)
 
 
-def is_sound(data: bytes, label: str) -> bool:
+def is_sound(data: bytes, label: str, *, in_memory: bool = True) -> bool:
     """Return whether all parts of a file fit together; one that is not a Parquet file, or a bomb, is refused."""
     try:
-        return _check(data, label)
+        return _check(data, label, in_memory=in_memory)
     except (Damaged, LookupError, TypeError, AttributeError):  # a field that is missing, or of another type
         return False
+
+
+def is_sound_file(path: Path, label: str) -> bool:
+    """Return whether all parts of a file fit together, without reading it; what it unpacks to is not held in memory."""
+    import mmap
+
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return is_sound(data, label, in_memory=False)  # type: ignore[arg-type]
 
 
 def _refusal(reason: str, label: str) -> InputError:
@@ -95,7 +104,7 @@ def _quiet() -> Iterator[None]:
             os.write(2, said)
 
 
-def _check(data: bytes, label: str) -> bool:
+def _check(data: bytes, label: str, *, in_memory: bool) -> bool:
     if len(data) < len(_MAGIC) + _TAIL or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise _refusal(say("its first and last bytes are not PAR1"), label)
     end = len(data) - _TAIL - int.from_bytes(data[-8:-4], "little")
@@ -106,7 +115,9 @@ def _check(data: bytes, label: str) -> bool:
     check_columns(len(footer.get(2, [])), label)
     rows = [_whole(group, 3) for group in groups]
     chunks = [(chunk[3], size) for group, size in zip(groups, rows, strict=True) for chunk in group[1]]
-    _check_size(sum(max(_whole(one, 6), _CELL * _whole(one, 5)) for one, _ in chunks), len(data), label)
+    _check_size(
+        sum(max(_whole(one, 6), _CELL * _whole(one, 5)) for one, _ in chunks), len(data), label, in_memory=in_memory
+    )
     return sum(rows) == _whole(footer, 3) and all(_fits(data, chunk, size, end) for chunk, size in chunks)
 
 
@@ -118,10 +129,10 @@ def _whole(struct: dict[int, Any], number: int) -> int:
     return found
 
 
-def _check_size(size: int, packed: int, label: str) -> None:
+def _check_size(size: int, packed: int, label: str, *, in_memory: bool) -> None:
     if size > max(HARMLESS, RATIO.value * packed):
         raise RATIO.refuse(say("unpacks to more than {n} times its size", n=RATIO.value), label)
-    if size > max(UNPACKED.value * MEGABYTE, packed):
+    if in_memory and size > max(UNPACKED.value * MEGABYTE, packed):
         raise UNPACKED.refuse(
             say("unpacks to more than {n} MB, which would have to be in memory", n=UNPACKED.value), label
         )

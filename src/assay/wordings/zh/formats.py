@@ -207,4 +207,12 @@ TEXTS = {
     "cannot tell the format of {path}: use a suffix such as .run, .jsonl or .parquet": "无法判断 {path} 的格式：请使用 .run、.jsonl 或 .parquet 等后缀",
     "ids {ids} contain blanks or begin with #, which TREC files cannot hold": "ID {ids} 含有空白或以 # 开头，无法写入 TREC 文件",
     "use .jsonl": "请用 .jsonl",
+    # Event logs
+    "event logs": "事件日志",
+    "no row of the log has the attribute {name}": "日志中没有任何一行有属性 {name}",
+    "no event log is given": "没有给出事件日志",
+    "this folder has no event logs": "该文件夹中没有事件日志",
+    "expected files that end in {suffixes:or}": "应为后缀是 {suffixes:or} 的文件",
+    "no line of this file is a query or an event": "该文件没有任何一行是查询或事件",
+    "expected UBI queries and events, one JSON object per line": "应为 UBI 的查询和事件，每行一个 JSON 对象",
 }

@@ -1,0 +1,244 @@
+"""Rows of an event log against each other: repeated ones, wrong clocks, unknown queries, where positions begin.
+
+Everything is found on a frame of hashes and numbers, some fifty bytes a row, so that a log of ten million events fits
+into memory; texts are read only by those who use them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from assay.data.events import QUERY, Events, Quarantine, schema
+from assay.errors import InputError, excerpt
+from assay.formats.events import bots, variants
+from assay.formats.events.faults import Fault, RowKeys
+from assay.formats.events.positions import find_bases
+from assay.lazy import pl
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.formats.events.positions import Bases
+    from assay.formats.events.rows import Rows
+
+_OLDEST = datetime(2000, 1, 1, tzinfo=UTC)
+_AHEAD = timedelta(days=1)  # a clock may be in another zone
+_EARLY = timedelta(minutes=1)  # how far clocks of a browser and a server may be apart
+_SAME = ("query_id", "user", "time", "action", "doc_id", "position")
+_INHERITED = ("user", "session", "experiment", "variant")  # what an event has from its request where it has none
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings."""
+
+    first_position: int | None = None
+    bots: Literal["keep", "drop"] = "keep"
+    fold_variants: bool = False
+
+
+@dataclass(frozen=True)
+class Cleaning:
+    """A log that may be counted, with every fault that was found in it."""
+
+    events: Events
+    faults: tuple[Fault, ...]
+
+
+def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Cleaning:
+    """Put the rows of files together, and set aside or merge those that no measure may count."""
+    frame = pl.concat(
+        [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"
+    ).with_row_index("_row")
+    _check_attributes(frame, attributes)
+    log = RowKeys(frame.select(*_keys()).collect(engine="streaming"), [one.source.portable for one in files])
+    faults = [fault for one in files for fault in one.faults]
+    faults += _observe(log)
+    faults += _set_aside(log)
+    faults += bots.find_bots(log, drop=rules.bots == "drop")
+    bases = find_bases(log.keys, rules.first_position)
+    faults += _position_faults(log, bases)
+    spellings = variants.find_spellings(frame)
+    faults += [*variants.spelling_faults(spellings, fold=rules.fold_variants), *variants.find_movers(log)]
+    faults += _without_impressions(log)
+    missing = _missing(log)
+    notes = [note for one in files for note in one.notes]
+    notes += [fault.sentence for fault in faults if fault.fate != "quarantined"]
+    notes += [say("events.inherited", names=missing)] if missing else []
+    aside = tuple(Quarantine(one.sentence, one.rows, one.examples) for one in faults if one.fate == "quarantined")
+    counted = _inherit(_drop(frame, log), missing)
+    if rules.fold_variants:
+        counted = counted.with_columns(pl.col("variant").replace(spellings))
+    whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
+    events = Events(whole, tuple(attributes), aside, tuple(one.source for one in files), tuple(notes))
+    return Cleaning(events, tuple(faults))
+
+
+def _check_attributes(frame: pl.LazyFrame, attributes: Sequence[str]) -> None:
+    """Refuse an attribute that no row has: its name is misspelled, or it is in another file."""
+    if not attributes:
+        return
+    filled = frame.select(pl.col(name).is_not_null().any() for name in attributes).collect(engine="streaming")
+    for name in attributes:
+        if not filled[name].item():
+            raise InputError(say("no row of the log has the attribute {name}", name=excerpt(name)))
+
+
+def _keys() -> list[pl.Expr | str]:
+    """What the checks need of a row."""
+    return [
+        "_row", "_file", "_line", "time", "position", "_bare", "_bad_time", "_bad_number", "_no_zone",
+        pl.col("query_id").hash().alias("query"),
+        pl.col("query_id").is_null().alias("nameless"),
+        pl.col("action").is_null().alias("actionless"),
+        pl.col("user").hash().alias("user"),
+        pl.col("experiment").hash().alias("experiment"),
+        pl.when(pl.col("variant").is_not_null()).then(pl.col("variant").hash()).alias("variant"),
+        *(pl.col(name).is_null().alias(f"no_{name}") for name in _INHERITED),
+        _application().alias("application"),
+        pl.struct(*_SAME).hash().alias("same"),
+        _is("query").alias("request"),
+        _is("impression").alias("impression"),
+        _is("click").alias("click"),
+        pl.col("results").list.len().alias("size"),
+        bots.is_named_so().alias("bot"),
+    ]  # fmt: skip
+
+
+def _is(action: str) -> pl.Expr:
+    return (pl.col("action") == action).fill_null(value=False)
+
+
+def _application() -> pl.Expr:
+    """The application of a row; rows without one belong together by their file."""
+    return pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), pl.col("_file").cast(pl.String)).hash()
+
+
+def _observe(log: RowKeys) -> list[Fault]:
+    """What is worth knowing of rows as they were read."""
+    return [
+        *log.fault("unknown_query", _unknown(log)),
+        *log.fault("bare", log.keys.filter("_bare")),
+        *log.fault("no_zone", log.keys.filter("_no_zone")),
+        *log.fault("bad_number", log.keys.filter("_bad_number")),
+    ]
+
+
+def _requests(log: RowKeys) -> pl.DataFrame:
+    return log.keys.filter(pl.col("request") & ~pl.col("nameless"))
+
+
+def _unknown(log: RowKeys) -> pl.DataFrame:
+    """Events whose request is not in the log."""
+    return log.keys.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
+
+
+def _set_aside(log: RowKeys) -> list[Fault]:
+    """Rows that are not counted, and events that are a little earlier than their requests."""
+    faults = log.fault("no_action", log.keys.filter("actionless"), "quarantined")
+    faults += log.fault("bad_time", log.keys.filter("_bad_time"), "quarantined")
+    wrong = (pl.col("time") < _OLDEST) | (pl.col("time") > datetime.now(UTC) + _AHEAD)
+    faults += log.fault("clock", log.keys.filter(wrong), "quarantined")
+    single = ~pl.col("request") | pl.col("nameless")
+    again = log.keys.filter(single & pl.col("time").is_not_null()).filter(~pl.col("same").is_first_distinct())
+    faults += log.fault("duplicate", again, "merged")
+    faults += _merge_requests(log)
+    faults += log.fault("long_before", log.keys.filter(_time_before(log) > _EARLY), "quarantined")
+    return [*faults, *log.fault("skew", log.keys.filter(_time_before(log) > timedelta(0)))]
+
+
+def _merge_requests(log: RowKeys) -> list[Fault]:
+    """One request for each query: the one that returned most; others were for facets, or further pages."""
+    requests = _requests(log)
+    order = requests.sort(pl.col("size"), "time", "_row", descending=[True, False, False], nulls_last=True)
+    best = order.unique("query", keep="first", maintain_order=True)
+    others = requests.join(best, on="_row", how="anti").join(best.select("query", owner="user"), on="query")
+    own = pl.col("user") == pl.col("owner")
+    faults = log.fault("shared_query", others.filter(~own), "quarantined")
+    return [*faults, *log.fault("repeated_request", others.filter(own), "merged")]
+
+
+def _time_before(log: RowKeys) -> pl.Series:
+    """How long before its request an event happened, row by row."""
+    times = _requests(log).group_by("query").agg(asked=pl.col("time").min())
+    return log.keys.join(times, on="query", how="left", maintain_order="left").select(
+        early=pl.when(~pl.col("request")).then(pl.col("asked") - pl.col("time"))
+    )["early"]
+
+
+def _position_faults(log: RowKeys, bases: Bases) -> list[Fault]:
+    """Rows whose positions were counted from 0, and those of which that is not known."""
+    rows = log.keys.filter(pl.col("position").is_not_null()).join(bases.changes, on=["query", "application"])
+    zero, unknown = rows.filter(pl.col("base") == 0), rows.filter(pl.col("base").is_null())
+    mixed = "mixed_positions" if bases.count(1) else "positions_from_zero"
+    return [
+        *log.fault(mixed, zero, zeros=bases.count(0), ones=bases.count(1)),
+        *log.fault("unknown_positions", unknown, queries=bases.count(None)),
+    ]
+
+
+def _without_impressions(log: RowKeys) -> list[Fault]:
+    """Queries with clicks of which nobody knows what was shown."""
+    seen = log.keys.filter(pl.col("impression") | (pl.col("size") > 0))
+    clicks = log.keys.filter(pl.col("click") & ~pl.col("nameless")).join(seen, on="query", how="anti")
+    return log.fault("no_impressions", clicks.unique("query", keep="first", maintain_order=True))
+
+
+def _missing(log: RowKeys) -> list[str]:
+    """What some events lack and their requests have."""
+    requests, events = _requests(log), log.keys.filter(~pl.col("request"))
+    found = []
+    for name in _INHERITED:
+        has = requests.filter(~pl.col(f"no_{name}")).select("query")
+        if not events.filter(f"no_{name}").join(has, on="query", how="semi").is_empty():
+            found.append(name)
+    return found
+
+
+def _drop(frame: pl.LazyFrame, log: RowKeys) -> pl.LazyFrame:
+    """Leave out the rows that are set aside or merged."""
+    if not log.dropped:
+        return frame
+    gone = pl.concat(log.dropped).to_frame("_row").lazy()
+    return frame.join(gone, on="_row", how="anti", maintain_order="left")
+
+
+def _inherit(frame: pl.LazyFrame, missing: Sequence[str]) -> pl.LazyFrame:
+    """Give events what their requests have of these columns, where they have nothing of their own."""
+    if not missing:
+        return frame
+    requests = frame.filter(pl.col("action") == QUERY, pl.col("query_id").is_not_null())
+    given = requests.select("query_id", *(pl.col(name).alias(f"_{name}") for name in missing))
+    joined = frame.join(given, on="query_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce(name, f"_{name}").alias(name) for name in missing)
+
+
+def _positions(bases: Bases) -> pl.Expr:
+    """Positions that begin at 1; null where it is not known where they begin."""
+    position, changes = pl.col("position"), bases.changes
+    if changes.is_empty():
+        return position
+    group = pl.struct(query=pl.col("query_id").hash(), application=_application()).hash()
+    zero = _groups(changes.filter(pl.col("base") == 0))
+    unknown = _groups(changes.filter(pl.col("base").is_null()))
+    return (
+        pl.when(group.is_in(zero.implode()))
+        .then(position + 1)
+        .when(~group.is_in(unknown.implode()))
+        .then(position)
+        .alias("position")
+    )
+
+
+def _groups(queries: pl.DataFrame) -> pl.Series:
+    return queries.select(pl.struct("query", "application").hash()).to_series()
+
+
+def _orphans(log: RowKeys) -> pl.Expr:
+    """Whether the request of an event is not in the log."""
+    unknown = _unknown(log)["query"].unique()
+    lone = pl.col("query_id").hash().is_in(unknown.implode()) if len(unknown) else pl.lit(value=False)
+    return (lone & (pl.col("action") != QUERY)).alias("orphan")

@@ -1,0 +1,82 @@
+"""What was wrong with rows of an event log, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+Fate = Literal["quarantined", "merged", "kept"]
+
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault: how many rows have it, the first few as `file:line`, and what became of them.
+
+    Rows are quarantined (no measure sees them), merged into another row that says the same, or kept.
+    `values` are those of its sentence beside `n`.
+    """
+
+    kind: str
+    rows: int
+    examples: tuple[str, ...] = ()
+    fate: Fate = "kept"
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """What was found and what became of it, to be read after the number of rows."""
+        return say(f"events.{self.kind}", n=self.rows, **self.values)
+
+    @property
+    def sentence(self) -> str:
+        """The message with its number."""
+        return say("events.counted", n=self.rows, message=self.message)
+
+
+class Tally:
+    """Lines that could not be read, counted by reason while a file is read."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._examples: dict[str, list[str]] = {}
+
+    def add(self, kind: str, place: str) -> None:
+        """Count one line."""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        shown = self._examples.setdefault(kind, [])
+        if len(shown) < EXAMPLES:
+            shown.append(place)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """What was counted; all of it is quarantined."""
+        return [Fault(kind, n, tuple(self._examples[kind]), "quarantined") for kind, n in self._counts.items()]
+
+
+class RowKeys:
+    """The keys of rows that are still counted, the rows that are not, and where each of them comes from."""
+
+    def __init__(self, keys: pl.DataFrame, labels: Sequence[str]) -> None:
+        self.keys = keys
+        self.labels = labels
+        self.dropped: list[pl.Series] = []
+
+    def fault(self, kind: str, rows: pl.DataFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
+        """A fault of these rows, if there are any; those that are not kept leave the log."""
+        if rows.is_empty():
+            return []
+        shown = rows.sort("_row").head(EXAMPLES)
+        places = tuple(f"{self.labels[i]}:{n}" for i, n in zip(shown["_file"], shown["_line"], strict=True))
+        if fate != "kept":
+            self.dropped.append(rows["_row"])
+            self.keys = self.keys.join(rows.select("_row"), on="_row", how="anti", maintain_order="left")
+        return [Fault(kind, len(rows), places, fate, values)]

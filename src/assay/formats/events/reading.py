@@ -1,0 +1,160 @@
+"""Reading event logs from files of any format."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import msgspec
+
+from assay.errors import InputError, UsageError
+from assay.formats import tables
+from assay.formats.decoding import read_json
+from assay.formats.events.cleaning import Cleaning, Rules, clean
+from assay.formats.events.faults import Tally
+from assay.formats.events.recognition import files_of, first_object, is_list, kind_of
+from assay.formats.events.rows import Rows, columns_of
+from assay.formats.events.slices import slices_of
+from assay.formats.events.tables import rows_of_table
+from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
+from assay.formats.files import Input
+from assay.formats.parquet import is_sound_file, read_parquet
+from assay.lazy import pl
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from assay.data.events import Events
+
+    Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+    Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+def read_events(
+    places: Places,
+    *,
+    map: Mapping[str, str] | None = None,  # noqa: A002 - the name of the option
+    encoding: str | None = None,
+    attributes: Sequence[str] = (),
+    first_position: int | None = None,
+    bots: Literal["keep", "drop"] = "keep",
+    fold_variants: bool = False,
+) -> Events:
+    r"""Read an event log from a file, several, or a folder of them: UBI in JSON lines, Parquet, CSV or TSV.
+
+    `map` names columns, as in {"user": "client"}. `attributes` are further columns, or names under `query_attributes`
+    and `event_attributes` (`interleaving.method`), which become columns of text. `first_position` says that all
+    positions begin at 0 or at 1, where that cannot be found out. Users who look like programs are counted in the notes,
+    and left out with `bots="drop"`; variants that differ only by case, blanks or width are made one by `fold_variants`.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> query = '{"query_id": "1", "client_id": "u", "user_query": "tea", "timestamp": "2025-01-01T00:00:00Z"}'
+    >>> click = '{"query_id": "1", "client_id": "u", "action_name": "click", "timestamp": "2025-01-01T00:00:05Z"}'
+    >>> _ = Path("ubi.ndjson").write_text(query + "\n" + click)
+    >>> assay.read_events("ubi.ndjson").frame.select("action").collect()["action"].to_list()
+    ['query', 'click']
+    """
+    asked = Asked(dict(map or {}), encoding, tuple(attributes))
+    return clean_events(places, asked, Rules(first_position, bots, fold_variants)).events
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How files are read: names of columns, the encoding of texts, and attributes that become columns."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    encoding: str | None = None
+    attributes: tuple[str, ...] = ()
+
+
+def clean_events(places: Places, asked: Asked = Asked(), rules: Rules = Rules()) -> Cleaning:  # noqa: B008 - frozen
+    """Read an event log as `read_events` does, with all the faults that were found."""
+    named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
+    if not named:
+        raise UsageError(say("no event log is given"))
+    files = [_read_file(Input.at(place, asked.encoding), asked) for one in named for place in files_of(one)]
+    return clean(files, asked.attributes, rules)
+
+
+def _read_file(source: Input, asked: Asked) -> Rows:
+    kind = kind_of(source)
+    if kind == "parquet":
+        return _scan_parquet(source, asked)
+    if kind == "json" and is_list(source):
+        return _read_lines(source, asked, [(1, _as_lines(source))])
+    if kind in {"json", "jsonl"}:
+        return _read_lines(source, asked, slices_of(source))
+    frame = _number(tables.read_table(source, kind), 2)
+    tally = Tally()
+    if _is_cut_table(source, kind):
+        tally.add("truncated", f"{source.source.portable}:{len(frame) + 1}")
+        frame = frame.head(-1)
+    return rows_of_table(frame.lazy(), source.source, asked.columns, asked.attributes, tally.faults)
+
+
+def _is_cut_table(source: Input, kind: str) -> bool:
+    """Return whether the last line of a table has no end and fewer fields than the first."""
+    separator = "\t" if kind == "tsv" else ","
+    first, last = source.text.split("\n", 1)[0], source.text.rsplit("\n", 1)[-1]
+    return bool(last) and '"' not in last and last.count(separator) < first.count(separator)
+
+
+def _scan_parquet(source: Input, asked: Asked) -> Rows:
+    """Scan a file of which all parts fit together; another one is read where it can do no harm."""
+    if source.path is not None and is_sound_file(source.path, source.label):
+        frame = pl.scan_parquet(source.path)
+    else:
+        frame = read_parquet(source.data, source.label).lazy()
+    return rows_of_table(_number(frame, 1), source.source, asked.columns, asked.attributes, ())
+
+
+def _number(frame: Frame, first: int) -> Frame:
+    """Number the rows; a column of ours in a file is not ours."""
+    return frame.drop("_line", strict=False).with_row_index("_line", offset=first)
+
+
+def _as_lines(source: Input) -> bytes:
+    """A list of documents in one JSON text as JSON lines."""
+    return b"\n".join(map(msgspec.json.encode, read_json(source)))
+
+
+def _read_lines(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:
+    """Read JSON lines: UBI's, or flat objects whose names are those of a table."""
+    pieces = iter(slices)
+    first = next(pieces)
+    names = first_object(first[1])
+    read = _read_ubi if names is None or looks_like_ubi(names) else _read_flat
+    return read(source, asked, chain([first], pieces))
+
+
+def _read_ubi(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:
+    tally = Tally()
+    label = source.source.portable
+    frames = [read_slice(data, line, label, asked.attributes, tally) for line, data in slices]
+    frame = pl.concat(frames, how="vertical").select(columns_of(asked.attributes))
+    if frame.is_empty():
+        raise _no_rows(source, tally)
+    return Rows(frame.lazy(), source.source, tuple(tally.faults))
+
+
+def _read_flat(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:
+    tally, decoder = Tally(), msgspec.json.Decoder(dict[str, Any])
+    label = source.source.portable
+    found = [one for line, data in slices for one in decode_lines(data, line, label, decoder, tally)]
+    if not any(one for _, one in found):
+        raise _no_rows(source, tally)
+    frame = tables.frame_of_records([{**one, "_line": number} for number, one in found], source.label)
+    return rows_of_table(frame.lazy(), source.source, asked.columns, asked.attributes, tally.faults)
+
+
+def _no_rows(source: Input, tally: Tally) -> InputError:
+    first = next(iter(tally.faults), None)
+    return InputError(
+        say("no line of this file is a query or an event") if first is None else first.sentence,
+        path=source.label,
+        hint=say("expected UBI queries and events, one JSON object per line"),
+    )

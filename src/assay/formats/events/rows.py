@@ -1,0 +1,56 @@
+"""The rows of one file of events, before they are checked against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.data.events import schema
+from assay.lazy import pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.source import Source
+    from assay.formats.events.faults import Fault
+
+_LARGEST = 2**31 - 2  # of a position, to which 1 may be added
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What was read of one file: its rows, the faults of lines that are not among them, and how it was understood.
+
+    Beside the columns of a log the frame has `_line`, `_application`, `_agent` (the name of the browser), `_bare` (an
+    event without attributes), `_bad_time`, `_bad_number` and `_no_zone`. Positions are as the log counts them.
+    """
+
+    frame: pl.LazyFrame
+    source: Source
+    faults: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
+    """The columns of a log from those that a reader found, with numbers as floats."""
+    position = pl.col("position")
+    whole = (position == position.round()) & (position >= 0) & (position <= _LARGEST)
+    own = {
+        "position": pl.when(whole).then(position),
+        "result_count": pl.coalesce("result_count", pl.col("results").list.len()),
+        **{name: _filled(name) for name in ("query_id", "user", "session", "doc_id", "experiment", "variant")},
+    }
+    return [
+        *(
+            own.get(name, pl.col(name)).cast(kind, strict=False).alias(name)
+            for name, kind in schema().items()
+            if name != "orphan"
+        ),
+        *map(pl.col, (*attributes, "_line", "_application", "_agent", "_bare", "_bad_time", "_no_zone")),
+        (pl.col("_bad_number") | (position.is_not_null() & ~whole.fill_null(value=False))).alias("_bad_number"),
+    ]
+
+
+def _filled(name: str) -> pl.Expr:
+    """A text, null where it is empty."""
+    return pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name))

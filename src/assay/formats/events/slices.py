@@ -1,0 +1,48 @@
+"""A large file of lines, some megabytes at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.data.limits import MEGABYTE
+from assay.errors import InputError, cause
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assay.formats.files import Input
+
+_SIZE = 16 * MEGABYTE
+_BOM = b"\xef\xbb\xbf"
+
+
+def slices_of(source: Input) -> Iterator[tuple[int, bytes]]:
+    """Yield whole lines, about 16 MB at a time, each slice with the number of its first line."""
+    line, rest = 1, bytearray()
+    for piece in _pieces(source):
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if len(rest) < _SIZE or not end:
+            continue
+        whole = bytes(rest[:end])
+        del rest[:end]
+        yield line, whole.removeprefix(_BOM) if line == 1 else whole
+        line += whole.count(b"\n")
+    if rest:
+        yield line, bytes(rest).removeprefix(_BOM) if line == 1 else bytes(rest)
+
+
+def _pieces(source: Input) -> Iterator[bytes]:
+    """Bytes of a file, unpacked and in UTF-8; only what is packed and in another encoding is held in memory."""
+    if source.is_stream:
+        yield from source.stream(_SIZE)
+    elif source.is_packed or source.path is None:
+        yield source.data
+    else:
+        try:
+            with source.path.open("rb") as file:
+                while piece := file.read(_SIZE):
+                    yield piece
+        except OSError as error:
+            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=source.label) from None
