@@ -22,7 +22,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("compare", ("compare", "fuse")),
     ("build", ("judge", "calibrate")),
     ("run", ("run", "bench", "cost")),
-    ("after", ("ab",)),
+    ("after", ("log", "ab")),
     ("share", ("report", "convert", "demo")),
     ("machine", ("env", "help", "trec_eval")),
 )

@@ -337,6 +337,8 @@ TEXTS = {
     "option.run": "A run in the format of TREC.",
     # ab
     "help.group.after": "After shipping",
+    "help.log.line": "Measure a system in use by its event log.",
+    "help.log": "Measure a system in use by its event log: requests, results shown, clicks, ratings, times and costs. The formats of event logs are on the page assay help formats.",
     "help.ab.line": "Plan an A/B test, and decide one: ab plan, ab analyse.",
     "help.ab": "Plan an A/B test, and decide one. The unit is the user: files have one row per user, or sums over the users of each arm.",
     "help.ab.plan.line": "How many users and days a lift needs, or which lift users show.",

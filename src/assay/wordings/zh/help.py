@@ -337,6 +337,8 @@ TEXTS = {
     "option.run": "TREC 格式的检索结果文件。",
     # ab
     "help.group.after": "上线之后",
+    "help.log.line": "用事件日志评测线上系统。",
+    "help.log": "用事件日志评测正在使用的系统：请求、展示的结果、点击、评价、耗时与费用。事件日志的格式见 assay help formats。",
     "help.ab.line": "规划与判定 A/B 实验：ab plan、ab analyse。",
     "help.ab": "规划与判定 A/B 实验。统计单位是用户：文件中每个用户一行，或每个实验组一行合计。",
     "help.ab.plan.line": "检出某个提升需要多少用户和天数，或这些用户能检出多大的提升。",

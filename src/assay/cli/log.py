@@ -1,0 +1,15 @@
+"""`assay log`: what an event log says about a system that people use."""
+
+from __future__ import annotations
+
+from assay.cli.commands import group
+
+_EXAMPLES = ("assay log --help",)
+
+
+@group("log", _EXAMPLES)
+def command() -> None:
+    """Measure a system in use by its event log."""
+
+
+# Each of its commands is a module with a `command`, which is added here: command.add_command(log_NAME.command).
