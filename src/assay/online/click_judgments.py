@@ -137,7 +137,9 @@ def _cut(part: float | str) -> float | str:
 
 def _odd_cuts(cuts: object) -> UsageError:
     return UsageError(
-        say("cuts {text}: write rising values such as 0.5,1,2, shares such as 50%,75%,90%, or value", text=excerpt(cuts))
+        say(
+            "cuts {text}: write rising values such as 0.5,1,2, shares such as 50%,75%,90%, or value", text=excerpt(cuts)
+        )
     )
 
 

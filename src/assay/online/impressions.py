@@ -130,11 +130,12 @@ def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
     texts = query_texts(requests, known)
     asked = requests.select("query_id", "text", "user", "results").with_row_index("request").collect()
     asked = asked.join(texts.codes, on="text", how="left", maintain_order="left")
-    seen, returned = _seen(events, asked)
+    seen, returned, orphans = _seen(events, asked)
     code = asked["code"].fill_null(_UNKNOWN).to_numpy()[seen["request"].to_numpy()]
     shown, clicked = seen["shown"].to_numpy(), seen["clicked"].to_numpy()
     lacks = (code == _UNKNOWN, (seen["position"].to_numpy() == _NOWHERE) & positions)
     left = {
+        "no_request": orphans,
         "no_text": int((shown & lacks[0]).sum()),
         "not_shown": int((clicked & ~shown).sum()),
         "no_position": int((shown & ~lacks[0] & lacks[1]).sum()),
@@ -174,16 +175,22 @@ def _number_pairs(
     )
 
 
-def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """One row for each document of a request: its highest position, whether it was shown, and whether clicked."""
+def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
+    """One row for each document of a request: its highest position, whether it was shown, and whether clicked.
+
+    Then the requests whose impressions are not recorded, and the events whose request is not in the log.
+    """
     acts = events.frame.filter(pl.col("action").is_in([IMPRESSION, CLICK]) & pl.col("doc_id").is_not_null())
     acts = acts.select("query_id", "doc_id", "position", shown=pl.col("action") == IMPRESSION)
-    rows = acts.join(asked.lazy().select("query_id", "request"), on="query_id").drop("query_id").collect()
+    rows = acts.join(asked.lazy().select("query_id", "request"), on="query_id", how="left").drop("query_id").collect()
+    orphans = rows["request"].null_count()
+    if orphans:
+        rows = rows.filter(pl.col("request").is_not_null())
     silent = asked.filter(pl.col("results").list.len() > 0)
     if len(silent):
         silent = silent.join(rows.filter("shown").select("request").unique(), on="request", how="anti")
         rows = pl.concat([rows, _returned(silent)])
-    return _once(rows.with_columns(pl.col("doc_id").cast(pl.Categorical))), len(silent)
+    return _once(rows.with_columns(pl.col("doc_id").cast(pl.Categorical))), len(silent), orphans
 
 
 def _once(rows: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,7 @@ import numpy as np
 from assay.data.events import QUERY
 from assay.errors import InputError, UsageError
 from assay.lazy import pl
-from assay.messages import Said, say
+from assay.messages import Said, say, word
 from assay.online.impressions import query_texts
 from assay.online.strata import RANDOM, STRATA, find_stratum, list_requests
 from assay.results.log_sample import LogSample, SampleQuery, SampleStratum, SampleUnit
@@ -26,7 +26,7 @@ from assay.stats.inputs import check_choice, check_whole
 from assay.stats.moments import weighing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from assay.data.events import Events
     from assay.stats.inputs import Bools, Floats
@@ -43,7 +43,7 @@ def sample_log(
     random: float | None = None,
     unit: SampleUnit = "text",
     queries: Mapping[str, str] | None = None,
-    redact: Callable[[str], str] | None = None,
+    redact: bool = False,
     seed: int = 0,
 ) -> LogSample:
     """Draw n queries of an event log: a random slice, and strata that deserve a closer look.
@@ -52,7 +52,7 @@ def sample_log(
     attribute); all of them unless named, in equal parts, or with their shares of the sample. `random` is the share of
     the random slice, half unless given. A query is a text with all of its requests, or with `unit="request"` one
     request. The weights are requests over the probability of being drawn: with them, a mean over the sample estimates
-    the mean over all requests of the log. `redact` changes texts before they are kept.
+    the mean over all requests of the log. `redact` takes personal data out of the texts.
 
     >>> import assay, polars as pl
     >>> log = pl.DataFrame({"query_id": ["1", "2", "3"], "action": "query", "text": ["tea", "Tea", "milk"]})
@@ -77,18 +77,18 @@ def sample_log(
     split = _split(shares, sizes, given=isinstance(strata, Mapping))
     rates = _rates(table, [split[name] for name in sizes])
     drawn, probability = draw(rates, [*map(str, ids)], n, seed)
-    clean = redact or (lambda text: text)
     spelled = [texts.texts[code] for code in counts["code"].gather(drawn).to_list()]
+    shown = _redact(spelled) if redact else spelled
     found = tuple(
         SampleQuery(
             query_id=ids[place],
-            text=clean(text),
+            text=text,
             requests=int(table[place, 0]),
             strata=tuple(name for name, count in zip(names, table[place, 1:], strict=True) if count),
             probability=p,
             weight=float(table[place, 0] / p),
         )
-        for place, text, p in zip(drawn.tolist(), spelled, probability.tolist(), strict=True)
+        for place, text, p in zip(drawn.tolist(), shown, probability.tolist(), strict=True)
     )
     return LogSample(
         queries=found,
@@ -100,9 +100,15 @@ def sample_log(
         seed=seed,
         effective_n=weighing([one.weight for one in found]).effective_n,
         left_out=_left_out(requests, len(rows)),
-        masked=sum(one.text != text for one, text in zip(found, spelled, strict=True)),
+        masked=sum(one != text for one, text in zip(shown, spelled, strict=True)),
         warnings=tuple(_warnings(sizes, n, len(ids), named=strata is not None)),
     )
+
+
+def _redact(texts: Sequence[str]) -> list[str]:
+    from assay.formats.redaction import redact
+
+    return pl.DataFrame({"text": list(texts)}).select(redact(pl.col("text")))["text"].to_list()
 
 
 def draw(rates: Floats, ids: Sequence[str], n: int, seed: int) -> tuple[np.ndarray, Floats]:
@@ -140,7 +146,7 @@ def _shares(strata: Sequence[str] | Mapping[str, float] | None, random: float | 
 
 
 def _split(shares: Mapping[str, float], sizes: Mapping[str, float], *, given: bool) -> dict[str, float]:
-    """Shares that add up to 1; what belongs to empty strata goes to the others, or to the random slice if it was given."""
+    """Shares that add up to 1; those of empty strata go to the others, or where shares were `given` to the random slice."""
     kept = {name: share if sizes[name] else 0.0 for name, share in shares.items()}
     others = sum(share for name, share in kept.items() if name != RANDOM)
     if given or not others:
@@ -174,5 +180,5 @@ def _left_out(requests: pl.LazyFrame, used: int) -> dict[str, int]:
 
 def _warnings(sizes: Mapping[str, float], n: int, population: int, *, named: bool) -> list[Said]:
     empty = [name for name, size in sizes.items() if not size]
-    said = [say("sample.empty", names=[say(f"stratum.{name}") if name in STRATA else name for name in empty])] if empty and named else []
+    said = [say("sample.empty", names=[word("stratum", name) for name in empty])] if empty and named else []
     return [*said, say("sample.all", n=population)] if population <= n else said

@@ -45,7 +45,7 @@ class ClickPairs:
 
 @dataclass(frozen=True)
 class ClickedQuery:
-    """A query text of the log: its id, how it was spelled first in the order of the alphabet, how often it was asked."""
+    """A query text of the log: its id, the first of its spellings by alphabet, and how often it was asked."""
 
     query_id: str
     text: str
@@ -101,6 +101,15 @@ class ClickJudgments(Record):
         return f"clicks:{self.model}"
 
     @property
+    def comes_back(self) -> bool:
+        """Return whether users came back to the same pair so often that intervals are wider for it."""
+        return self.design_effect > 1.01  # noqa: PLR2004
+
+    def most_shown(self, n: int) -> list[int]:
+        """The places of the n pairs that were shown most, of equals the first."""
+        return sorted(range(len(self.pairs)), key=lambda place: -self.pairs.impressions[place])[:n]
+
+    @property
     def grades(self) -> dict[float, int]:
         """How many pairs have each grade."""
         return dict(sorted(Counter(self.pairs.grade).items()))
@@ -112,9 +121,7 @@ class ClickJudgments(Record):
         from assay.data.judgments import Judgments
 
         if not len(self.pairs):
-            raise UsageError(
-                say("no pair was shown at least {least} times: nothing has a grade", least=self.least)
-            )
+            raise UsageError(say("no pair was shown at least {least} times: nothing has a grade", least=self.least))
         ids = [one.query_id for one in self.queries]
         frame = pl.DataFrame(
             {

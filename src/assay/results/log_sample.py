@@ -34,7 +34,7 @@ class SampleQuery:
 
 @dataclass(frozen=True)
 class SampleStratum:
-    """A stratum: how many requests and queries of the log are in it, its share of the sample, and how many were drawn."""
+    """A stratum: the requests and queries of the log that are in it, its share of the sample, and the queries drawn."""
 
     name: str
     requests: int

@@ -102,9 +102,7 @@ def click_through(cells: Cells, *, confidence_level: float = 0.95) -> ClickValue
     return ClickValues(shown, clicks, np.full(len(shown), np.nan), share, low, high, _rates(cells))
 
 
-def clicks_over_expected(
-    cells: Cells, *, variant: Variant = "standard", confidence_level: float = 0.95
-) -> ClickValues:
+def clicks_over_expected(cells: Cells, *, variant: Variant = "standard", confidence_level: float = 0.95) -> ClickValues:
     """Clicks over the clicks that the same impressions would have had with the rates of their positions (COEC).
 
     1 means as many as usual there. `variant="opensearch"` expects the rate of the best position that the pair ever had
@@ -221,8 +219,8 @@ def _joined_positions(cells: Cells) -> Bools:
         listed = np.flatnonzero(cells.by_position(cells.shown) > 0) + 1
         raise InputError(
             say(
-                "no document with clicks was shown at several positions ({positions}) for the same query: where it stood "
-                "and how attractive it was cannot be told apart",
+                "no document with clicks was shown at several positions ({positions}) for the same query: where it "
+                "stood and how attractive it was cannot be told apart",
                 positions=some(listed.tolist(), _SHOWN),
             ),
             hint=say("use --model coec, or a log with rankings that changed or were shuffled"),
@@ -244,7 +242,9 @@ def _maximise(cells: Cells) -> tuple[Floats, Floats, int]:
         return np.nan_to_num(found)
 
     now = step(step(_start(cells)))
-    for done in range(1, _ROUNDS + 1):
+    done = 0
+    while done < _ROUNDS:
+        done += 1
         one = step(now)
         two = step(one)
         first, second = one - now, two - 2 * one + now
