@@ -46,7 +46,7 @@ def fill(folder: Path) -> None:
     making.trial(folder)
     (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
     (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
-    making.trial(folder)
+    _events(folder)
     (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
     shutil.copytree(EXAMPLES, folder / "examples")
     shutil.copy(EXAMPLES / "tone.md", folder)
@@ -98,6 +98,19 @@ def _texts(folder: Path) -> None:
     (folder / "queries.csv").write_text("query_id,lang\n" + "\n".join(rows) + "\n", encoding="utf-8")
     making.lines(folder / "bodies.jsonl", [{"query": "{query}"}, {"query": "tea"}])
     shutil.copy(folder / "records.jsonl", folder / "answers.jsonl")
+
+
+def _events(folder: Path) -> None:
+    start = {"query_id": "q1", "client_id": "u1", "timestamp": "2026-11-01T12:00:00Z"}
+    place = {"object": {"object_id": "d1"}, "position": {"ordinal": 1}}
+    asked = {**start, "user_query": "tea", "query_response_hit_ids": ["d1", "d2"]}
+    seen = [{**start, "action_name": name, "event_attributes": place} for name in ("impression", "click")]
+    making.lines(folder / "queries.ndjson", [asked])
+    making.lines(folder / "events.ndjson", seen)
+    making.lines(folder / "ubi.ndjson", [asked, *seen])
+    rows = "query_id,client,ts,action,doc_id\nq1,u1,2026-11-01T12:00:00Z,query,\nq1,u1,2026-11-01T12:00:01Z,impression,d1\n"
+    (folder / "salt.txt").write_text("long enough\n", encoding="utf-8")
+    (folder / "clicks.csv").write_text(rows, encoding="utf-8")
 
 
 def _answers(folder: Path) -> None:

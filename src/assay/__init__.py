@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.events.reading import read_events
+    from assay.formats.events.writing import write_events
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
@@ -120,6 +121,7 @@ _HOMES = {
     "UnknownName": "assay.errors",
     "UsageError": "assay.errors",
     "read_events": "assay.formats.events.reading",
+    "write_events": "assay.formats.events.writing",
     "read_judgments": "assay.formats.reading",
     "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
@@ -201,6 +203,7 @@ __all__ = [
     "sweep",
     "tune_fusion",
     "validate",
+    "write_events",
     "write_judgments",
     "write_queries",
     "write_report",

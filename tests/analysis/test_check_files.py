@@ -36,6 +36,7 @@ KINDS = {
     "costs": ["costs.toml"],
     "prices": ["prices.toml"],
     "rubric": ["tone.md"],
+    "events": ["ubi.ndjson", "events.ndjson", "queries.ndjson", "clicks.csv"],
 }
 
 

@@ -10,7 +10,6 @@ import pytest
 from assay import read_events
 from assay.data.events import schema
 from assay.errors import AssayError, InputError, UnknownName
-from assay.formats.events.reading import clean_events
 
 TIME = datetime(2025, 1, 1, 12, tzinfo=UTC)
 ROWS = [
@@ -103,7 +102,7 @@ def test_flat_json_lines_are_a_table(tmp_path: Path) -> None:
     place = tmp_path / "log.jsonl"
     place.write_text("\n".join(json.dumps(row, default=datetime.isoformat) for row in ROWS) + '\n{"query_id')
     assert read(place) == WANTED
-    assert [(one.kind, one.rows) for one in clean_events(place).faults] == [("truncated", 1)]
+    assert [(one.kind, one.rows) for one in read_events(place).faults] == [("truncated", 1)]
 
 
 def test_one_list_of_documents_is_read(tmp_path: Path) -> None:
@@ -115,8 +114,8 @@ def test_one_list_of_documents_is_read(tmp_path: Path) -> None:
 def test_a_table_that_is_cut_off_loses_its_last_line_with_a_word(tmp_path: Path) -> None:
     place = tmp_path / "log.csv"
     place.write_text("query_id,user,action\nq1,u1,query\nq1,u")
-    log = clean_events(place)
-    assert len(log.events.frame.collect()) == 1
+    log = read_events(place)
+    assert len(log.frame.collect()) == 1
     assert [(one.kind, one.examples) for one in log.faults] == [("truncated", ("log.csv:3",))]
 
 
@@ -125,8 +124,8 @@ def test_numbers_that_cannot_be_read_are_left_out_and_counted(tmp_path: Path) ->
     place.write_text(
         "query_id,action,position,cost\nq1,query,,\nq1,impression,1,\nq1,click,first,1\nq1,click,-2,\nq1,click,1,much\n"
     )
-    log = clean_events(place)
-    assert log.events.frame.collect()["position"].to_list() == [None, 1, None, None, 1]
+    log = read_events(place)
+    assert log.frame.collect()["position"].to_list() == [None, 1, None, None, 1]
     assert [(one.kind, one.rows) for one in log.faults] == [("bad_number", 3)]
 
 

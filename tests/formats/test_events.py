@@ -9,10 +9,8 @@ import polars as pl
 import pytest
 
 from assay import read_events
-from assay.data.events import schema
+from assay.data.events import Fault, schema
 from assay.errors import InputError
-from assay.formats.events.faults import Fault
-from assay.formats.events.reading import clean_events
 
 Document = dict[str, object]
 START = datetime(2025, 1, 1, 12, tzinfo=UTC)
@@ -39,7 +37,7 @@ def rows(folder: Path, *documents: Document | str, **more: object) -> pl.DataFra
 
 
 def faults(folder: Path, *documents: Document | str) -> dict[str, Fault]:
-    return {one.kind: one for one in clean_events(write(folder, *documents)).faults}
+    return {one.kind: one for one in read_events(write(folder, *documents)).faults}
 
 
 def test_queries_and_events_become_rows_of_one_frame(tmp_path: Path) -> None:
@@ -122,10 +120,10 @@ def test_gzip_is_read(tmp_path: Path) -> None:
 def test_two_files_are_one_log(tmp_path: Path) -> None:
     (tmp_path / "a.ndjson").write_text(json.dumps(query()))
     (tmp_path / "b.ndjson").write_text(json.dumps(event("impression")))
-    log = clean_events([tmp_path / "a.ndjson", tmp_path / "b.ndjson"])
-    assert len(log.events.frame.collect()) == 2
+    log = read_events([tmp_path / "a.ndjson", tmp_path / "b.ndjson"])
+    assert len(log.frame.collect()) == 2
     assert not log.faults
-    assert [one.label for one in log.events.sources] == [str(tmp_path / "a.ndjson"), str(tmp_path / "b.ndjson")]
+    assert [one.label for one in log.sources] == [str(tmp_path / "a.ndjson"), str(tmp_path / "b.ndjson")]
 
 
 def test_positions_that_begin_at_0_become_those_that_begin_at_1(tmp_path: Path) -> None:
@@ -187,9 +185,9 @@ def test_query_ids_of_two_users_are_found(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_wrong_clocks_are_set_aside(tmp_path: Path, time: str, kind: str) -> None:
-    log = clean_events(write(tmp_path, query(), event("impression"), event("view", timestamp=time)))
-    assert log.events.frame.collect()["action"].to_list() == ["query", "impression"]
-    assert [(one.rows, one.examples) for one in log.events.quarantine] == [(1, ("ubi.ndjson:3",))]
+    log = read_events(write(tmp_path, query(), event("impression"), event("view", timestamp=time)))
+    assert log.frame.collect()["action"].to_list() == ["query", "impression"]
+    assert [(one.rows, one.examples) for one in log.quarantine] == [(1, ("ubi.ndjson:3",))]
     assert [one.kind for one in log.faults] == [kind]
 
 
@@ -294,11 +292,11 @@ def test_queries_with_clicks_alone_are_found(tmp_path: Path) -> None:
 
 
 def test_the_public_sample_of_ubi(shared: Path) -> None:
-    log = clean_events(shared / "ubi" / "ubi_queries_events.ndjson")
+    log = read_events(shared / "ubi" / "ubi_queries_events.ndjson")
     found = {one.kind: one for one in log.faults}
     assert found["unknown_query"].rows == 946
     assert found["bare"].rows == 506
     assert found["mixed_positions"].values["zeros"] == 200
-    assert len(log.events.frame.collect()) == 473 + 3448 - found["duplicate"].rows - found["repeated_request"].rows
-    ours = log.events.frame.filter(pl.col("action") == "query").collect()
+    assert len(log.frame.collect()) == 473 + 3448 - found["duplicate"].rows - found["repeated_request"].rows
+    ours = log.frame.filter(pl.col("action") == "query").collect()
     assert len(ours) == 284

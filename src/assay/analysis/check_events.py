@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from assay.data.events import QUERY
-from assay.formats.events.reading import Asked, clean_events
+from assay.formats.events.reading import read_events
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.formats.events.faults import Fault
+    from assay.data.events import Fault
 
 # What is put right without a doubt, and so is no finding: positions that all begin at 0.
 _HARMLESS = {"positions_from_zero"}
@@ -24,8 +24,8 @@ def check_events(
     places: Sequence[str], columns: Mapping[str, str] | None = None, encoding: str | None = None
 ) -> tuple[list[CheckedFile], list[Finding]]:
     """Check files as one log: queries may be in one file and their events in another."""
-    log = clean_events(places, Asked(dict(columns or {}), encoding))
-    counts = log.events.frame.select((pl.col("action") == QUERY).sum().alias("queries"), pl.len()).collect().row(0)
+    log = read_events(places, map=columns, encoding=encoding)
+    counts = log.frame.select((pl.col("action") == QUERY).sum().alias("queries"), pl.len()).collect().row(0)
     holds = say("check.events", queries=counts[0], events=counts[1] - counts[0])
     files = [CheckedFile(place, "events", holds if place == places[0] else "") for place in places]
     where = ", ".join(places)

@@ -1,4 +1,4 @@
-"""`assay convert`: judgments or runs in another format."""
+"""`assay convert`: judgments, runs or event logs in another format."""
 
 from __future__ import annotations
 
@@ -7,22 +7,40 @@ from assay.cli.commands import command as make_command
 from assay.cli.parameters import WordChoice, add_argument, add_option
 from assay.cli.places import OUTPUT
 
-_EXAMPLES = ("assay convert run bm25.run bm25.parquet", "assay convert judgments beir-folder qrels.txt")
+_EXAMPLES = (
+    "assay convert run bm25.run bm25.parquet",
+    "assay convert judgments beir-folder qrels.txt",
+    "assay convert events ubi.ndjson ubi.parquet --hash-users @salt.txt --redact",
+)
 
 
 @make_command("convert", _EXAMPLES)
-@add_argument("what", type=WordChoice(["judgments", "run"]), metavar="judgments|run")
+@add_argument("what", type=WordChoice(["judgments", "run", "events"]), metavar="judgments|run|events")
 @add_argument("source", metavar="FILE")
 @add_argument("output", type=OUTPUT, metavar="OUTPUT")
 @options.encoding
 @add_option("--input-format", metavar="FORMAT")
 @add_option("--split", default="test", show_default=True, metavar="NAME")
-def command(*, what: str, source: str, output: str, input_format: str | None, split: str) -> None:
+@add_option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", section="events")
+@add_option("--attribute", "attributes", multiple=True, metavar="NAME", section="events")
+@add_option("--hash-users", metavar="SALT|@FILE|env:NAME", section="events")
+@add_option("--redact", is_flag=True, section="events")
+def command(
+    *, what: str, source: str, output: str, input_format: str | None, split: str, columns: tuple[str, ...],
+    attributes: tuple[str, ...], hash_users: str | None, redact: bool,
+) -> None:  # fmt: skip
     """Read and write."""
+    from assay.formats.events.privacy import read_salt
+    from assay.formats.events.reading import read_events
+    from assay.formats.events.writing import write_events
     from assay.formats.reading import read_judgments, read_run
     from assay.formats.writing import write_judgments, write_run
 
-    if what == "judgments":
+    if what == "events":
+        named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in columns)
+        salt = None if hash_users is None else read_salt(hash_users)
+        write_events(read_events(source, map=named, attributes=attributes, salt=salt), output, redact=redact)
+    elif what == "judgments":
         write_judgments(read_judgments(source, kind=input_format, split=split), output)
     else:
         write_run(read_run(source, kind=input_format), output)

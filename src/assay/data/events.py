@@ -6,13 +6,15 @@ A request (a search, a question to a RAG application) is a row whose action is `
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of records
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.lazy import pl
+from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assay.data.source import Source
 
@@ -51,6 +53,35 @@ def schema() -> Mapping[str, pl.DataType]:
     }
 
 
+Fate = Literal["quarantined", "merged", "kept"]
+EXAMPLES = 3  # places that are shown of a fault
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault: how many rows have it, the first few as `file:line`, and what became of them.
+
+    Rows are quarantined (no measure sees them), merged into another row that says the same, or kept.
+    `values` are those of its sentence beside `n`.
+    """
+
+    kind: str
+    rows: int
+    examples: tuple[str, ...] = ()
+    fate: Fate = "kept"
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """What was found and what became of it, to be read after the number of rows."""
+        return say(f"events.{self.kind}", n=self.rows, **self.values)
+
+    @property
+    def sentence(self) -> str:
+        """The message with its number."""
+        return say("events.counted", n=self.rows, message=self.message)
+
+
 @dataclass(frozen=True)
 class Quarantine:
     """Rows that no measure may use, for one reason: how many, and the first few as `file:line`."""
@@ -65,7 +96,8 @@ class Events:
     """Rows of an event log that may be counted, and how many could not be.
 
     `frame` is lazy: a log may be larger than memory, and a measure reads the columns that it needs. `attributes` are
-    the names of the further columns.
+    the names of the further columns. `faults` are all that was found when it was read: `quarantine` and `notes` say the
+    same, those with the rows that were set aside, these with all others.
     """
 
     frame: pl.LazyFrame
@@ -73,6 +105,7 @@ class Events:
     quarantine: tuple[Quarantine, ...] = ()
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    faults: tuple[Fault, ...] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame | pl.LazyFrame, attributes: Sequence[str] = ()) -> Events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,7 @@ def read_cuts(cuts: Cuts, model: str = "coec") -> tuple[float | str, ...] | None
     found = tuple(_cut(part) for part in parts)
     kinds = {isinstance(one, str) for one in found}
     numbers = [float(one.rstrip("%")) if isinstance(one, str) else one for one in found]
-    if not found or len(kinds) > 1 or any(b <= a for a, b in zip(numbers, numbers[1:], strict=False)):
+    if not found or len(kinds) > 1 or any(b <= a for a, b in itertools.pairwise(numbers)):
         raise _odd_cuts(cuts)
     return found
 

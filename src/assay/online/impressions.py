@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,7 +59,8 @@ def query_texts(requests: pl.LazyFrame, known: Mapping[str, str] | None = None) 
     named = {plain_text(text): query for query, text in (known or {}).items()}
     codes: list[int | None] = []
     place: dict[str, int] = {}
-    texts, totals = [], []
+    texts: list[str] = []
+    totals: list[int] = []
     for text, count in counts.iter_rows():
         plain = plain_text(text)
         if not plain:
@@ -146,13 +147,12 @@ def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
             say("the log has no impressions that can be counted"),
             hint=say("it needs events of the action impression, or requests with their results"),
         )
-    return _number_pairs(seen[kept], code[kept], asked, texts, left, returned)
+    counted = _number_pairs(seen[kept], code[kept], asked)
+    return ShownPairs(texts, **counted, left_out=left, requests=len(asked), returned=returned)
 
 
-def _number_pairs(
-    seen: pl.DataFrame, code: Ints, asked: pl.DataFrame, texts: QueryTexts, left: Mapping[str, int], returned: int
-) -> ShownPairs:
-    """Number the pairs in the order of their queries."""
+def _number_pairs(seen: pl.DataFrame, code: Ints, asked: pl.DataFrame) -> dict[str, Any]:
+    """Number the pairs in the order of their queries: what `ShownPairs` has by pair and by impression."""
     users = asked["user"].cast(pl.Categorical).to_physical()
     first = int(users.max() or 0) + 1  # type: ignore[arg-type]
     asker = users.cast(pl.Int64).fill_null(first + asked["request"].cast(pl.Int64)).to_numpy()
@@ -161,18 +161,14 @@ def _number_pairs(
     key = key[order]
     new = np.concatenate([[True], key[1:] != key[:-1]])
     starts, place = order[new], seen["position"].to_numpy().astype(np.int64)
-    return ShownPairs(
-        queries=texts,
-        query=code[starts].astype(np.int64),
-        doc_ids=tuple(seen["doc_id"].gather(starts).cast(pl.String).to_list()),
-        pair=np.cumsum(new) - 1,
-        position=np.where(place == _NOWHERE, 1, place)[order],
-        user=asker[seen["request"].to_numpy()[order]],
-        clicked=seen["clicked"].to_numpy()[order],
-        left_out=left,
-        requests=len(asked),
-        returned=returned,
-    )
+    return {
+        "query": code[starts].astype(np.int64),
+        "doc_ids": tuple(seen["doc_id"].gather(starts).cast(pl.String).to_list()),
+        "pair": np.cumsum(new) - 1,
+        "position": np.where(place == _NOWHERE, 1, place)[order],
+        "user": asker[seen["request"].to_numpy()[order]],
+        "clicked": seen["clicked"].to_numpy()[order],
+    }
 
 
 def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:

@@ -124,7 +124,8 @@ def draw(rates: Floats, ids: Sequence[str], n: int, seed: int) -> tuple[np.ndarr
 def _uniform(seed: int, text: str) -> float:
     """A number above 0, up to 1, that only the seed and a text decide: the same in every log, and on every machine."""
     digest = blake2b(f"{seed}\x00{text}".encode(), digest_size=8).digest()
-    return ((int.from_bytes(digest, "big") >> (64 - _BITS)) + 1) / 2**_BITS
+    number = (int.from_bytes(digest, "big") >> (64 - _BITS)) + 1
+    return float(number / 2**_BITS)
 
 
 def _shares(strata: Sequence[str] | Mapping[str, float] | None, random: float | None) -> dict[str, float]:
@@ -146,7 +147,7 @@ def _shares(strata: Sequence[str] | Mapping[str, float] | None, random: float | 
 
 
 def _split(shares: Mapping[str, float], sizes: Mapping[str, float], *, given: bool) -> dict[str, float]:
-    """Shares that add up to 1; those of empty strata go to the others, or where shares were `given` to the random slice."""
+    """Shares that add up to 1; those of empty strata go to the others, or if they were `given` to the random slice."""
     kept = {name: share if sizes[name] else 0.0 for name, share in shares.items()}
     others = sum(share for name, share in kept.items() if name != RANDOM)
     if given or not others:

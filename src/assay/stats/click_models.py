@@ -91,7 +91,8 @@ def design_effects(group: Ints, shown: Floats, clicks: Floats, groups: int) -> F
     together = float(products.sum() + (spread * pairs / np.maximum(n, 1)).sum())  # the rate is estimated, too
     most = float((spread * pairs).sum())
     rho = min(max(together / most, 0.0), 1.0) if most > 0 else 0.0
-    return 1 + rho * np.maximum(np.divide(squares, n, out=np.ones(groups), where=n > 0) - 1, 0.0)
+    found: Floats = 1 + rho * np.maximum(np.divide(squares, n, out=np.ones(groups), where=n > 0) - 1, 0.0)
+    return found
 
 
 def click_through(cells: Cells, *, confidence_level: float = 0.95) -> ClickValues:
@@ -124,7 +125,7 @@ def clicks_over_expected(cells: Cells, *, variant: Variant = "standard", confide
     low, high = (end * _ratio(shown, expected) for end in share_limits(share, trials, confidence_level))
     value = _ratio(clicks, expected)
     if variant == "opensearch":
-        value = np.round(np.where(np.isnan(value), 0.0, value), 3)
+        value = np.round(np.nan_to_num(value), 3).astype(np.float64)
     return ClickValues(shown, clicks, expected, value, low, high, rates)
 
 
@@ -192,12 +193,14 @@ def _weaken(share: Floats, trials: Floats, effects: Floats, relative: Floats) ->
 
 def _ratio(over: Floats, under: Floats) -> Floats:
     """NaN where nothing is below."""
-    return np.divide(over, under, out=np.full(len(over), np.nan), where=under > 0)
+    found: Floats = np.divide(over, under, out=np.full(len(over), np.nan), where=under > 0)
+    return found
 
 
 def _rates(cells: Cells) -> Floats:
     """The click-through rate of each position; 0 where nothing was shown."""
-    return np.nan_to_num(_ratio(cells.by_position(cells.clicks), cells.by_position(cells.shown)))
+    found: Floats = np.nan_to_num(_ratio(cells.by_position(cells.clicks), cells.by_position(cells.shown)))
+    return found
 
 
 # The position-based model ---------------------------------------------------------------------------------------------
@@ -239,7 +242,8 @@ def _maximise(cells: Cells) -> tuple[Floats, Floats, int]:
         attracted = cells.clicks + missed * a[cells.pair] * (1 - g[cells.position])
         examined = cells.clicks + missed * g[cells.position] * (1 - a[cells.pair])
         found = np.concatenate([_ratio(cells.by_pair(attracted), shown), _ratio(cells.by_position(examined), clicks)])
-        return np.nan_to_num(found)
+        known: Floats = np.nan_to_num(found)
+        return known
 
     now = step(step(_start(cells)))
     done = 0

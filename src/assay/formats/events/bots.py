@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from assay.formats.events.faults import Fault, RowKeys
+    from assay.data.events import Fault
+    from assay.formats.events.faults import RowKeys
 
 # A user is one whose id has such a word in it (`quepid-nightly-bot`; `abbot` has none), or whose browser says so.
 _USERS = r"(?i)(^|[^a-z])(bot|robot|crawler|spider|scraper)([^a-z]|$)"

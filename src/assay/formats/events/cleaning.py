@@ -10,17 +10,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from assay.data.events import QUERY, Events, Quarantine, schema
+from assay.data.events import QUERY, Events, Fault, Quarantine, schema
 from assay.errors import InputError, excerpt
 from assay.formats.events import bots, variants
-from assay.formats.events.faults import Fault, RowKeys
+from assay.formats.events.faults import RowKeys
 from assay.formats.events.positions import find_bases
+from assay.formats.events.privacy import hash_users
 from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.data.source import Source
     from assay.formats.events.positions import Bases
     from assay.formats.events.rows import Rows
 
@@ -33,22 +35,18 @@ _INHERITED = ("user", "session", "experiment", "variant")  # what an event has f
 
 @dataclass(frozen=True)
 class Rules:
-    """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings."""
+    """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings.
+
+    With a `salt`, users and sessions have pseudonyms.
+    """
 
     first_position: int | None = None
     bots: Literal["keep", "drop"] = "keep"
     fold_variants: bool = False
+    salt: str | None = None
 
 
-@dataclass(frozen=True)
-class Cleaning:
-    """A log that may be counted, with every fault that was found in it."""
-
-    events: Events
-    faults: tuple[Fault, ...]
-
-
-def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Cleaning:
+def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Events:
     """Put the rows of files together, and set aside or merge those that no measure may count."""
     frame = pl.concat(
         [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"
@@ -66,15 +64,27 @@ def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Cle
     faults += _without_impressions(log)
     missing = _missing(log)
     notes = [note for one in files for note in one.notes]
-    notes += [fault.sentence for fault in faults if fault.fate != "quarantined"]
     notes += [say("events.inherited", names=missing)] if missing else []
-    aside = tuple(Quarantine(one.sentence, one.rows, one.examples) for one in faults if one.fate == "quarantined")
     counted = _inherit(_drop(frame, log), missing)
     if rules.fold_variants:
         counted = counted.with_columns(pl.col("variant").replace(spellings))
+    if rules.salt is not None:
+        counted = hash_users(counted, rules.salt)
     whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
-    events = Events(whole, tuple(attributes), aside, tuple(one.source for one in files), tuple(notes))
-    return Cleaning(events, tuple(faults))
+    return make_log(whole, attributes, tuple(one.source for one in files), faults, notes)
+
+
+def make_log(
+    frame: pl.LazyFrame,
+    attributes: Sequence[str],
+    sources: tuple[Source, ...],
+    faults: Sequence[Fault],
+    notes: Sequence[str] = (),
+) -> Events:
+    """A log with what was found in it, in words."""
+    aside = tuple(Quarantine(one.sentence, one.rows, one.examples) for one in faults if one.fate == "quarantined")
+    told = (*notes, *(fault.sentence for fault in faults if fault.fate != "quarantined"))
+    return Events(frame, tuple(attributes), aside, sources, told, tuple(faults))
 
 
 def _check_attributes(frame: pl.LazyFrame, attributes: Sequence[str]) -> None:

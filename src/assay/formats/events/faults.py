@@ -1,45 +1,17 @@
-"""What was wrong with rows of an event log, and what became of them."""
+"""Counting the faults of an event log while it is read: lines that cannot be decoded, and rows among rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from assay.messages import say
+from assay.data.events import EXAMPLES, Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
-Fate = Literal["quarantined", "merged", "kept"]
-
-EXAMPLES = 3
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One kind of fault: how many rows have it, the first few as `file:line`, and what became of them.
-
-    Rows are quarantined (no measure sees them), merged into another row that says the same, or kept.
-    `values` are those of its sentence beside `n`.
-    """
-
-    kind: str
-    rows: int
-    examples: tuple[str, ...] = ()
-    fate: Fate = "kept"
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def message(self) -> str:
-        """What was found and what became of it, to be read after the number of rows."""
-        return say(f"events.{self.kind}", n=self.rows, **self.values)
-
-    @property
-    def sentence(self) -> str:
-        """The message with its number."""
-        return say("events.counted", n=self.rows, message=self.message)
+    from assay.data.events import Fate
 
 
 class Tally:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
+from assay.data.events import schema
 from assay.errors import InputError, UsageError
 from assay.formats import tables
 from assay.formats.decoding import read_json
-from assay.formats.events.cleaning import Cleaning, Rules, clean
+from assay.formats.events.cleaning import Rules, clean, make_log
 from assay.formats.events.faults import Tally
+from assay.formats.events.privacy import hash_users
 from assay.formats.events.recognition import files_of, first_object, is_list, kind_of
 from assay.formats.events.rows import Rows, columns_of
 from assay.formats.events.slices import slices_of
 from assay.formats.events.tables import rows_of_table
 from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
+from assay.formats.events.writing import marks_of
 from assay.formats.files import Input
 from assay.formats.parquet import is_sound_file, read_parquet
 from assay.lazy import pl
@@ -42,6 +45,7 @@ def read_events(
     first_position: int | None = None,
     bots: Literal["keep", "drop"] = "keep",
     fold_variants: bool = False,
+    salt: str | None = None,
 ) -> Events:
     r"""Read an event log from a file, several, or a folder of them: UBI in JSON lines, Parquet, CSV or TSV.
 
@@ -49,6 +53,7 @@ def read_events(
     and `event_attributes` (`interleaving.method`), which become columns of text. `first_position` says that all
     positions begin at 0 or at 1, where that cannot be found out. Users who look like programs are counted in the notes,
     and left out with `bots="drop"`; variants that differ only by case, blanks or width are made one by `fold_variants`.
+    With a `salt`, ids of users and sessions are replaced by keyed hashes of them.
 
     >>> import assay
     >>> from pathlib import Path
@@ -58,26 +63,34 @@ def read_events(
     >>> assay.read_events("ubi.ndjson").frame.select("action").collect()["action"].to_list()
     ['query', 'click']
     """
-    asked = Asked(dict(map or {}), encoding, tuple(attributes))
-    return clean_events(places, asked, Rules(first_position, bots, fold_variants)).events
+    named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
+    if not named:
+        raise UsageError(say("no event log is given"))
+    asked = Asked(dict(map or {}), tuple(attributes))
+    inputs = [Input.at(place, encoding) for one in named for place in files_of(one)]
+    rules = Rules(first_position, bots, fold_variants, salt)
+    return _read_again(inputs, asked, rules) or clean([_read_file(one, asked) for one in inputs], attributes, rules)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """How files are read: names of columns, the encoding of texts, and attributes that become columns."""
+    """How files are read: names of columns, and attributes that become columns."""
 
-    columns: Mapping[str, str] = field(default_factory=dict)
-    encoding: str | None = None
-    attributes: tuple[str, ...] = ()
+    columns: Mapping[str, str]
+    attributes: tuple[str, ...]
 
 
-def clean_events(places: Places, asked: Asked = Asked(), rules: Rules = Rules()) -> Cleaning:  # noqa: B008 - frozen
-    """Read an event log as `read_events` does, with all the faults that were found."""
-    named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
-    if not named:
-        raise UsageError(say("no event log is given"))
-    files = [_read_file(Input.at(place, asked.encoding), asked) for one in named for place in files_of(one)]
-    return clean(files, asked.attributes, rules)
+def _read_again(inputs: Sequence[Input], asked: Asked, rules: Rules) -> Events | None:
+    """A log that was cleaned before and written by `write_events`, if this is one and nothing else is asked for."""
+    source = inputs[0]
+    if len(inputs) > 1 or source.path is None or kind_of(source) != "parquet" or rules != Rules(salt=rules.salt):
+        return None
+    marks = marks_of(source.path) if is_sound_file(source.path, source.label) else None
+    if marks is None or not set(asked.attributes) <= set(marks.attributes):
+        return None
+    frame = pl.scan_parquet(source.path).select(*schema(), *asked.attributes)
+    hashed = frame if rules.salt is None else hash_users(frame, rules.salt)
+    return make_log(hashed, asked.attributes, (source.source,), marks.faults)
 
 
 def _read_file(source: Input, asked: Asked) -> Rows:

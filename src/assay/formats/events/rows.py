@@ -11,8 +11,8 @@ from assay.lazy import pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.data.events import Fault
     from assay.data.source import Source
-    from assay.formats.events.faults import Fault
 
 _LARGEST = 2**31 - 2  # of a position, to which 1 may be added
 

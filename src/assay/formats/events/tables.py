@@ -22,8 +22,8 @@ from assay.messages import say
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from assay.data.events import Fault
     from assay.data.source import Source
-    from assay.formats.events.faults import Fault
 
 _ATTRIBUTES = ("event_attributes", "query_attributes")
 # Where UBI has what is a column elsewhere, inside its attributes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from assay.formats.events.faults import EXAMPLES, Fault
+from assay.data.events import EXAMPLES, Fault
 from assay.lazy import pl
 
 if TYPE_CHECKING:

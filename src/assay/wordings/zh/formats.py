@@ -209,6 +209,9 @@ TEXTS = {
     "use .jsonl": "请用 .jsonl",
     # Event logs
     "event logs": "事件日志",
+    "event logs are written as Parquet: expected a file that ends in .parquet": "事件日志写为 Parquet：文件应以 .parquet 结尾",
+    "the environment variable {name} is not set": "环境变量 {name} 未设置",
+    "the salt has {n} {n:character|characters}: expected at least {least}": "盐值只有 {n} 个字符：至少需要 {least} 个",
     "no row of the log has the attribute {name}": "日志中没有任何一行有属性 {name}",
     "no event log is given": "没有给出事件日志",
     "this folder has no event logs": "该文件夹中没有事件日志",

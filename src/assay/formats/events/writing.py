@@ -1,0 +1,61 @@
+"""Event logs as Parquet in our own columns, so that a large log is read and cleaned once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from assay.data.events import Events, Fault, schema
+from assay.errors import InputError, UsageError, cause
+from assay.formats import redaction
+from assay.formats.files import check_outputs, sync
+from assay.lazy import pl
+from assay.messages import say
+
+_KEY = "assay.events"
+_VERSION = 1
+
+
+class Marks(msgspec.Struct):
+    """What a file of ours says of itself: that it was cleaned, and what was found then."""
+
+    version: int
+    attributes: tuple[str, ...]
+    faults: tuple[Fault, ...]
+
+
+def write_events(log: Events, place: str | os.PathLike[str], *, redact: bool = False) -> None:
+    """Write a log as Parquet, completely or not at all; `redact` takes personal data out of the texts of queries."""
+    target = Path(place)
+    if target.suffix.lower() != ".parquet":
+        raise UsageError(say("event logs are written as Parquet: expected a file that ends in .parquet"))
+    check_outputs([place], [one.path for one in log.sources])
+    marks = Marks(_VERSION, log.attributes, log.faults)
+    frame = log.frame.with_columns(redaction.redact(pl.col("text"))) if redact else log.frame
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
+        os.close(handle)
+        draft = Path(name)
+        try:
+            frame.sink_parquet(draft, metadata={_KEY: msgspec.json.encode(marks).decode()}, compression="zstd")
+            sync(draft)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=os.fspath(place)) from None
+
+
+def marks_of(path: Path) -> Marks | None:
+    """What a Parquet file says of itself, if it is one of ours."""
+    try:
+        told = pl.read_parquet_metadata(path).get(_KEY)
+        marks = None if told is None else msgspec.json.decode(told, type=Marks)
+    except (OSError, pl.exceptions.PolarsError, msgspec.MsgspecError):
+        return None
+    known = None if marks is None else pl.read_parquet_schema(path)
+    is_ours = known is not None and all(known.get(name) == kind for name, kind in schema().items())
+    return marks if is_ours and marks is not None and marks.version == _VERSION else None
