@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.events.reading import read_events
     from assay.formats.events.writing import write_events
+    from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
     from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from assay.online.ab import ab_test
     from assay.online.ab_history import ab_history
     from assay.online.ab_plan import plan_ab_test
+    from assay.online.click_judgments import click_judgments
+    from assay.online.log_sample import sample_log
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -84,6 +87,10 @@ _HOMES = {
     "ab_test": "assay.online.ab",
     "ab_history": "assay.online.ab_history",
     "plan_ab_test": "assay.online.ab_plan",
+    "click_judgments": "assay.online.click_judgments",
+    "sample_log": "assay.online.log_sample",
+    "Events": "assay.data.events",
+    "write_queries": "assay.formats.queries",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
     "run_experiment": "assay.analysis.experiment_runner",
@@ -107,7 +114,6 @@ _HOMES = {
     "Gain": "assay.results.money",
     "Validation": "assay.results.trust",
     "validate": "assay.analysis.validate",
-    "Events": "assay.data.events",
     "Judgments": "assay.data.judgments",
     "Protocol": "assay.data.protocol",
     "Ranking": "assay.data.ranking",
@@ -165,6 +171,7 @@ __all__ = [
     "calibrate",
     "check",
     "check_files",
+    "click_judgments",
     "compare",
     "compare_slices",
     "cost",
@@ -197,12 +204,14 @@ __all__ = [
     "read_samples",
     "roi",
     "run_experiment",
+    "sample_log",
     "show",
     "sweep",
     "tune_fusion",
     "validate",
     "write_events",
     "write_judgments",
+    "write_queries",
     "write_report",
     "write_result",
     "write_run",

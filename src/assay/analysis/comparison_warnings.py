@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.data.judgments import warn_of_judge
 from assay.messages import Said, say
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _common(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
 
 def _judge_calibration(systems: Sequence[Scores]) -> Iterator[Said]:
     if any(scores.uncalibrated for scores in systems):
-        yield say("doubt.uncalibrated", judge=next(scores.judge for scores in systems if scores.uncalibrated))
+        yield warn_of_judge(next(scores.judge for scores in systems if scores.uncalibrated))
 
 
 def _few(data: AlignedScores) -> Iterator[Said]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.data.judgments import describe_calibration, warn_of_judge
 from assay.data.status import MISSING, UNDEFINED, UNJUDGED
 from assay.messages import Said, say, some
 from assay.stats.moments import weighing
@@ -102,8 +103,8 @@ def _agreement(scores: Scores) -> list[Said]:
 
 def _judge_calibration(scores: Scores) -> list[Said]:
     if scores.uncalibrated:
-        return [say("doubt.uncalibrated", judge=scores.judge)]
-    return [say("doubt.calibrated", judge=scores.judge, how=scores.calibration)] if scores.judge else []
+        return [warn_of_judge(scores.judge)]
+    return [describe_calibration(scores.judge, scores.calibration)] if scores.judge else []
 
 
 def _absent_queries(scores: Scores) -> list[Said]:

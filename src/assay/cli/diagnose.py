@@ -39,6 +39,7 @@ def command(
     """Diagnose and print."""
     from assay.analysis.diagnose import attribute_notes
     from assay.cli.reporting import write_fresh
+    from assay.data.judgments import warn_of_judge
     from assay.formats.queries import read_queries
     from assay.formats.results import to_json
     from assay.report.blocks import Block, Lines
@@ -53,7 +54,7 @@ def command(
     else:
         found = _from_runs(judgments, runs, asked, known, rules, k=k)
     judge, lang = next((one.judge for one in found if one.judge), ""), language.current()
-    stamp = say("doubt.uncalibrated", judge=judge) if judge else ""
+    stamp = warn_of_judge(judge) if judge else ""
     systems = [scores for one in found for scores in one.scores]
     result = make_result(found, systems=systems, command=inputs.command_line(), warnings=[stamp] if stamp else [])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assay.cli import log_judgments, log_sample
 from assay.cli.commands import group
 
 _EXAMPLES = ("assay log --help",)
@@ -13,3 +14,5 @@ def command() -> None:
 
 
 # Each of its commands is a module with a `command`, which is added here: command.add_command(log_NAME.command).
+command.add_command(log_judgments.command)
+command.add_command(log_sample.command)

@@ -13,12 +13,15 @@ import numpy as np
 from assay.data.pool import Pool
 from assay.errors import InputError, Repeated, excerpt
 from assay.lazy import pl
-from assay.messages import say
+from assay.messages import Said, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assay.data.source import Source
+
+
+CLICKS = "clicks:"  # the beginning of the name of a click model as the judge
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,7 @@ class Judgments:
     `groups` says whether these are aspects of a diversity task ("subtopics") or the OR-groups of gold given as an
     AND of ORs ("gold"), for which recall counts satisfied groups. `empty` queries were judged and have no document at
     all; `complete` judgments name everything relevant, so that a document they leave out is not a gap. `judge` names
-    the language model that made the grades, if one did.
+    the language model that made the grades, or the model of clicks (`clicks:coec`), if one did.
     Without groups they may come as a `Pool`.
     """
 
@@ -172,6 +175,25 @@ class Judgments:
     def digest(self) -> str:
         """SHA-256 of the content, the same for the same judgments in any format and order."""
         return sha256((self.frame.write_csv() + "\n".join(sorted(self.empty))).encode()).hexdigest()
+
+
+def warn_of_judge(judge: str) -> Said:
+    """Say whose grades these are that were never compared with people's: a language model's, or users' clicks."""
+    if judge.startswith(CLICKS):
+        return say("doubt.clicks", model=judge.removeprefix(CLICKS))
+    return say("doubt.uncalibrated", judge=judge)
+
+
+def stamp_of(judge: str) -> Said:
+    """The same in two or three words, for a column of a table."""
+    return say("doubt.stamp_clicks") if judge.startswith(CLICKS) else say("doubt.stamp")
+
+
+def describe_calibration(judge: str, how: str) -> Said:
+    """Say whose grades these are, and how far they agree with people's."""
+    if judge.startswith(CLICKS):
+        return say("doubt.clicks_calibrated", model=judge.removeprefix(CLICKS), how=how)
+    return say("doubt.calibrated", judge=judge, how=how)
 
 
 def schema() -> dict[str, type[pl.DataType]]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError, UnknownName
+from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
-from assay.formats.files import Input
+from assay.formats.files import Input, write_atomically
+from assay.formats.formulas import guard_texts
 from assay.formats.reading import refuse_repeats
 from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.record import Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +80,29 @@ def read_clusters(place: str) -> dict[str, str]:
         raise UnknownName(say("column"), name, [one for one in frame.columns if one != "query_id"])
     pairs = zip(frame["query_id"].to_list(), frame[name].cast(pl.String).to_list(), strict=True)
     return {query: query if cluster is None else cluster for query, cluster in pairs}
+
+
+def write_queries(rows: Sequence[Mapping[str, Value]], place: str | os.PathLike[str]) -> None:
+    """Write queries with their attributes, one row each, as JSON lines, CSV, TSV or Parquet: the suffix decides.
+
+    >>> import assay
+    >>> assay.write_queries([{"query_id": "q1", "text": "green tea", "weight": 2.5}], "queries.csv")
+    >>> from pathlib import Path
+    >>> print(Path("queries.csv").read_text().strip())
+    query_id,text,weight
+    q1,green tea,2.5
+    """
+    frame = pl.DataFrame(list(rows), infer_schema_length=None)
+    suffix = Path(place).suffix.lower()
+    if suffix in {".jsonl", ".ndjson"}:
+        write_atomically(place, frame.write_ndjson())
+    elif suffix in {".csv", ".tsv"}:
+        write_atomically(place, guard_texts(frame).write_csv(separator="\t" if suffix == ".tsv" else ","))
+    elif suffix == ".parquet":
+        buffer = BytesIO()
+        frame.write_parquet(buffer)
+        write_atomically(place, buffer.getvalue())
+    else:
+        raise UsageError(
+            say("queries are written to .jsonl, .csv, .tsv or .parquet, not to {name}", name=excerpt(Path(place).name))
+        )

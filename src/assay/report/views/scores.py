@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.data.judgments import stamp_of, warn_of_judge
 from assay.data.status import STATUSES
 from assay.messages import Said, say
 from assay.report.numbers import number
@@ -37,7 +38,8 @@ def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = Fal
         for scores in systems
     ]
     table = Table((say("column.system"), *labels), tuple(rows))
-    table = table.add_stamp(say("doubt.stamp")) if stamp(systems) else table
+    judge = _uncalibrated_judge(systems)
+    table = table.add_stamp(stamp_of(judge)) if judge else table
     return table.transpose() if len(labels) > _WIDE and not upright else table
 
 
@@ -52,13 +54,18 @@ def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
             rows.append((scores.name, query, *cells, ", ".join(odd)))
     headers = (say("column.system"), say("column.query"), *systems[0].labels, say("column.status"))
     table = Table(headers, tuple(rows), names=2)
-    return table.add_stamp(say("doubt.stamp")) if stamp(systems) else table
+    judge = _uncalibrated_judge(systems)
+    return table.add_stamp(stamp_of(judge)) if judge else table
 
 
 def stamp(systems: Sequence[Scores]) -> str:
     """Return a warning if a language model gave the grades and they were never compared with people's."""
-    judge = next((scores.judge for scores in systems if scores.uncalibrated), None)
-    return "" if judge is None else say("doubt.uncalibrated", judge=judge)
+    judge = _uncalibrated_judge(systems)
+    return warn_of_judge(judge) if judge else ""
+
+
+def _uncalibrated_judge(systems: Sequence[Scores]) -> str:
+    return next((scores.judge for scores in systems if scores.uncalibrated), "")
 
 
 def sentences(systems: Sequence[Scores]) -> list[str]:
@@ -143,7 +150,7 @@ def _single_system(scores: Scores, means: Mapping[str, Interval]) -> Table:
         rows.append((label, shown, interval, f"{scores.counts[label].queries:,}"))
     headers = (say("column.measure"), scores.name, interval_column(means.values()), say("column.queries"))
     table = Table(headers, tuple(rows))
-    return table.add_stamp(say("doubt.stamp")) if scores.uncalibrated else table
+    return table.add_stamp(stamp_of(scores.judge)) if scores.uncalibrated else table
 
 
 def _picture(means: Mapping[str, Mapping[str, Interval]], label: str, place: int) -> Chart:

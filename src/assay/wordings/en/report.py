@@ -145,6 +145,8 @@ TEXTS = {
     "page.ab_test": "A/B test",
     "page.ab_plan": "Plan of an A/B test",
     "page.ab_history": "History of releases",
+    "page.click_judgments": "Judgments from clicks",
+    "page.log_sample": "Sample of an event log",
     "page.calibration": "Judge against people",
     "page.validation": "Scores against people",
     "page.judging": "Judging",

@@ -145,6 +145,8 @@ TEXTS = {
     "page.ab_test": "A/B 实验",
     "page.ab_plan": "A/B 实验规划",
     "page.ab_history": "发布历史",
+    "page.click_judgments": "由点击得出的标注",
+    "page.log_sample": "事件日志抽样",
     "page.calibration": "评审模型与人工标注",
     "page.validation": "分数与人工标注",
     "page.judging": "评审",

@@ -1,0 +1,68 @@
+"""Reading the event logs that commands are given, and printing what was found in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.cli import inputs, language, options
+from assay.cli.options import KINDS, Output
+from assay.cli.parameters import Number, WordChoice, option
+from assay.cli.places import OUTPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.data.events import Events
+    from assay.data.record import Record
+    from assay.report.blocks import Block
+
+
+@dataclass(frozen=True)
+class LogReading:
+    """How an event log is read."""
+
+    columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN")
+    first_position: int | None = option("--first-position", type=Number(least=0, most=1, whole=True))
+    drop_bots: bool = option("--drop-bots", default=False, is_flag=True)
+
+    def read(self, places: Sequence[str], attributes: Sequence[str] = ()) -> Events:
+        """Read the log."""
+        from assay.formats.events.reading import read_events
+
+        return read_events(
+            list(places),
+            map=dict(options.pair(text, "--map", "FIELD=COLUMN") for text in self.columns),
+            attributes=attributes,
+            first_position=self.first_position,
+            bots="drop" if self.drop_bots else "keep",
+        )
+
+
+@dataclass(frozen=True)
+class Printing:
+    """What is printed, and a page; the output of these commands is a file of its own kind."""
+
+    kind: str | None = option("--format", type=WordChoice(KINDS), section="output")
+    report: str | None = option("--report", type=OUTPUT, metavar="FILE", section="output")
+    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, section="output")
+
+    def emit(self, found: Record, blocks: list[Block], events: Events, warnings: Sequence[str]) -> None:
+        """Print a finding, and write its page."""
+        from assay.cli.reporting import write_fresh
+        from assay.formats.results import to_json
+        from assay.report.document import write
+        from assay.report.tables import exact_table
+        from assay.results.result import InputFile, make_result
+
+        read = [InputFile("events", source.portable, source.sha256) for source in events.sources]
+        result = make_result(found, command=inputs.command_line(), warnings=warnings, inputs=read)
+
+        def as_text(kind: str) -> str:
+            if kind == "json":
+                return to_json(result)
+            rows: Any = found.to_rows() if kind == "csv" else ()
+            return write([exact_table(rows, 2)] if rows else blocks, kind, language.current())
+
+        Output(kind=self.kind, quiet=self.quiet).emit(as_text)
+        write_fresh(result, self.report)

@@ -1,0 +1,115 @@
+"""Strata of an event log: requests about which something is known that makes them worth a closer look."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from assay.data.events import QUERY
+from assay.errors import InputError, UnknownName
+from assay.lazy import pl
+from assay.messages import say
+from assay.online.impressions import CLICK, IMPRESSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from assay.data.events import Events
+
+RANDOM = "random"
+LOW = "low:"
+STRATA = ("thumbs_down", "no_click", "reformulated", "zero_results", "new")
+_SOON = timedelta(minutes=5)
+_NEW = timedelta(days=7)
+_LOWEST = 0.1
+_STARS, _POOR = 1, 2  # a rating above 1 is one of stars, of which 1 and 2 are poor
+
+
+def list_requests(events: Events, code: pl.DataFrame, strata: Sequence[str]) -> pl.DataFrame:
+    """One row per request that has a text: query_id, code (number of its text), and a column for each stratum."""
+    names = [name.removeprefix(LOW) for name in strata if name.startswith(LOW)]
+    for name in names:
+        if name not in events.attributes:
+            raise UnknownName(say("attribute of the log"), name, events.attributes)
+    requests = events.frame.filter(pl.col("action") == QUERY).unique("query_id", keep="first", maintain_order=True)
+    wanted = ("query_id", "text", "user", "session", "time", "results", "result_count", *names)
+    asked = requests.select(wanted).collect().join(code, on="text", how="inner", maintain_order="left")
+    asked = asked.filter(pl.col("code").is_not_null())
+    asked = asked.join(_deeds(events), on="query_id", how="left", maintain_order="left")
+    return asked.select("query_id", "code", **{name: find_stratum(name)(asked) for name in strata})
+
+
+def find_stratum(name: str) -> Callable[[pl.DataFrame], pl.Series]:
+    """The function that says for each request whether it is in a stratum."""
+    if name.startswith(LOW):
+        return lambda asked: _lowest(asked, name.removeprefix(LOW))
+    found = {
+        "thumbs_down": _thumbs_down, "no_click": _no_click, "reformulated": _reformulated,
+        "zero_results": _zero_results, "new": _new,
+    }  # fmt: skip
+    if name not in found:
+        hint = say("expected one of {choices}", choices=[*STRATA, f"{LOW}COLUMN"])
+        raise UnknownName(say("stratum"), name, STRATA, hint=hint)
+    return found[name]
+
+
+def _deeds(events: Events) -> pl.DataFrame:
+    """What followed each request: whether anything was shown, whether clicked, and the lowest rating."""
+    acts = events.frame.filter(pl.col("action") != QUERY).group_by("query_id")
+    return acts.agg(
+        shown=(pl.col("action") == IMPRESSION).any(),
+        clicked=(pl.col("action") == CLICK).any(),
+        rating=pl.col("feedback").min(),
+    ).collect()
+
+
+def _true(asked: pl.DataFrame, condition: pl.Expr) -> pl.Series:
+    return asked.select(condition.fill_null(value=False).alias("found"))["found"]
+
+
+def _thumbs_down(asked: pl.DataFrame) -> pl.Series:
+    """Rated -1, or with one or two stars where the log has stars."""
+    stars = asked["rating"].max() is not None and float(asked["rating"].max()) > _STARS  # type: ignore[arg-type]
+    return _true(asked, pl.col("rating") <= _POOR if stars else pl.col("rating") < 0)
+
+
+def _no_click(asked: pl.DataFrame) -> pl.Series:
+    """Something was found, and nothing of it was clicked; only in a log with clicks."""
+    if not asked["clicked"].any():
+        return pl.Series([False] * len(asked), dtype=pl.Boolean)
+    found = pl.col("shown").fill_null(value=False) | (pl.col("results").list.len() > 0) | (pl.col("result_count") > 0)
+    return _true(asked, found & ~pl.col("clicked").fill_null(value=False))
+
+
+def _zero_results(asked: pl.DataFrame) -> pl.Series:
+    return _true(asked, (pl.col("result_count") == 0) | (pl.col("results").list.len() == 0))
+
+
+def _reformulated(asked: pl.DataFrame) -> pl.Series:
+    """The same session (or user) asked something else within five minutes."""
+    who = pl.coalesce("session", "user")
+    rows = asked.select(who=who, time="time", code="code").with_row_index().filter(
+        pl.col("who").is_not_null() & pl.col("time").is_not_null()
+    )  # fmt: skip
+    rows = rows.sort("who", "time", maintain_order=True)
+    later = pl.col("time").shift(-1).over("who") - pl.col("time") <= _SOON
+    other = pl.col("code").shift(-1).over("who") != pl.col("code")
+    places = rows.filter(later & other)["index"]
+    return pl.Series(range(len(asked)), dtype=pl.UInt32).is_in(places.implode())
+
+
+def _new(asked: pl.DataFrame) -> pl.Series:
+    """Its text was asked in the last seven days for the first time; only in a log that is twice as long."""
+    known = asked["time"].drop_nulls()
+    if not len(known) or known.max() - known.min() < 2 * _NEW:  # type: ignore[operator]
+        return pl.Series([False] * len(asked), dtype=pl.Boolean)
+    return _true(asked, pl.col("time").min().over("code") > pl.lit(known.max()) - _NEW)
+
+
+def _lowest(asked: pl.DataFrame, name: str) -> pl.Series:
+    """The tenth with the lowest value of an attribute, such as the score of the best document."""
+    values = asked[name].cast(pl.Float64, strict=False)
+    limit = values.quantile(_LOWEST)
+    if limit is None:
+        raise InputError(say("{name} has no numbers", name=name))
+    return (values <= limit).fill_null(value=False)
