@@ -7,6 +7,7 @@ TEXTS = {
     "answers.systems": "{name}: {systems} systems, {n:,} {n:sample|samples}",
     "answers.apart": "the systems have no sample in common to compare: name the column of the question's id, --map query_id=COLUMN",
     "answers.mapping": "columns: {text}",
+    "answers.conversations": "{n:,} samples belong to {conversations:,} {conversations:conversation|conversations}, by their histories: intervals and tests count conversations. --cluster COLUMN names what belongs together otherwise.",
     "answers.left_out": "left out, as no sample has what they need: {names}",
     "answers.lacking": "no sample has what these need: {names}; a column of another name is given with --map FIELD=COLUMN",
     "answers.failed": "{n:,} {n:sample|samples} could not be judged: {reason}",

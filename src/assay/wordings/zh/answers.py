@@ -7,6 +7,7 @@ TEXTS = {
     "answers.systems": "{name}：{systems} 个系统，{n:,} 个样本",
     "answers.apart": "各系统没有共同的样本，无法比较：请用 --map query_id=COLUMN 指定问题的 ID 列",
     "answers.mapping": "字段对应：{text}",
+    "answers.conversations": "按对话历史，{n:,} 个样本分属 {conversations:,} 段对话：置信区间与检验按对话计算。可用 --cluster COLUMN 另行指定哪些样本属于一起。",
     "answers.left_out": "因样本缺少所需字段而未计算：{names}",
     "answers.lacking": "没有样本具备所需字段：{names}；列名不同时请用 --map FIELD=COLUMN 指定",
     "answers.failed": "{n:,} 个样本无法评判：{reason}",
