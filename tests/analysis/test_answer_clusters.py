@@ -138,7 +138,7 @@ def test_the_front_counts_weights_and_clusters():
 
 
 def outcomes(rng, systems):
-    """Right or wrong of every question; passages differ much more than questions (correlation .7)."""
+    """Right or wrong of every question; passages differ much more than questions (correlation .67)."""
     chance = rng.beta(0.3, 0.2, (systems, PASSAGES))
     return (rng.random((systems, PASSAGES, QUESTIONS)) < chance[:, :, None]).reshape(systems, -1).astype(float)
 

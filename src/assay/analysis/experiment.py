@@ -15,6 +15,7 @@ from assay.analysis.front import FrontPoint, find_front
 from assay.analysis.means import column_mean
 from assay.errors import UsageError, excerpt
 from assay.messages import say, word
+from assay.pipeline.records import add_output_tokens
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.conclusion import describe_best
@@ -153,7 +154,8 @@ def _stage(name: str, works: Sequence[Work]) -> StageTime:
     tokens, money = total(works)
     guessed, priced = any(work.estimated for work in works), any(work.money_estimated for work in works)
     return StageTime(
-        name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money, guessed, priced
+        name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money, guessed, priced,
+        add_output_tokens(works),
     )  # fmt: skip
 
 
