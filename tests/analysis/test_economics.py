@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from assay.analysis.priced_methods import REFERENCES, PricedMethod
 from assay.analysis.roi import gain_of, roi
 from assay.errors import InputError, UnknownName, UsageError
 from assay.llm.prices import PriceTable
+from assay.pipeline.records import Hits, add_output_tokens
 from assay.report.document import write
 from assay.report.views import money as money_view
 from assay.results.bench import Bench
@@ -652,3 +654,66 @@ def test_returns_are_computed_from_a_comparison_and_costs_in_memory():
         assay.roi(0.1, costs=costs, revenue_per_query=0.01, currency="USD")
     with pytest.raises(assay.UsageError, match="only once"):
         assay.roi(0.1, costs=costs, cost_per_query=1.0, revenue_per_query=0.01)
+
+
+# What an experiment's systems cost more than its baseline -------------------------------------------------------------
+
+
+def measured(name, money, tokens, written):
+    """A system whose 100 queries cost so much and used so many tokens, some of them written."""
+    mean = Quality(Interval(0.5, 0.4, 0.6, 0.95, "t", 100))
+    chosen = {"generate": {"method": "llm", "model": "small"}}
+    stage = StageTime("generate", 1.0, 2.0, tokens, money, output_tokens=written)
+    per_query = None if money is None else money / 100
+    return Row(name, "done", stages=(stage,), cost_per_query=per_query, quality={"m": mean}, stages_chosen=chosen)
+
+
+def test_the_return_of_an_experiment_counts_what_the_winner_costs_more_than_the_baseline():
+    """S3: nDCG .72 -> .87 for $0.001 more a query, 100,000 queries a day at $0.01."""
+    rows = (measured("plain", 0.05, 100, 50), measured("reranked", 0.15, 300, 50))
+    costs = cost(Findings(rows, "m", ("m",), "plain", "reranked"), queries_per_day=100_000)
+    assert costs.of("reranked").per_query == pytest.approx(0.0015)
+    gain = replace(Gain.between(0.72, 0.87), system="reranked", baseline="plain", measure="m")
+    for given in (gain, Gain.between(0.72, 0.87)):  # the costs know the baseline, too
+        found = roi(given, costs=costs, method="reranked", revenue_per_query=0.01)
+        assert found.gain.relative.value == pytest.approx(0.208333, abs=1e-6)
+        assert found.revenue.value == pytest.approx(208.33, abs=0.005)
+        assert found.cost == pytest.approx(100.0)
+        assert (found.net.value / found.cost) == pytest.approx(1.0833, abs=5e-5)
+    assert str(found.method) == "reranked instead of plain"
+    saving = roi(
+        replace(gain, system="plain", baseline="reranked"), costs=costs, method="plain", revenue_per_query=0.01
+    )
+    assert saving.cost == pytest.approx(-100.0) and saving.roi.value is None
+
+
+def test_costs_of_whole_systems_without_a_baseline_are_refused():
+    costs = replace(cost(Findings((measured("a", 0.1, 9, 1),), "m", ("m",), "a", "a")), baseline="")
+    with pytest.raises(UsageError, match="whole systems"):
+        roi(0.2, costs=costs, method="a", revenue_per_query=0.01)
+
+
+def test_measured_input_and_output_tokens_have_prices_of_their_own(tmp_path):
+    """100 queries read 900 tokens and write 100 each; a million read cost 1, a million written 4."""
+    (tmp_path / "prices.toml").write_text(
+        '[[price]]\nvendor = "openai"\nmodel = "small"\ndate = 2026-01-01\ninput = 1.0\noutput = 4.0\n'
+    )
+    rows = (measured("a", None, 100_000, 10_000), measured("old", 0.5, 100_000, None))
+    findings = Findings(rows, "m", ("m",), "a", "a")
+    found = cost(findings, prices=tmp_path / "prices.toml", day=DAY)
+    assert found.of("a").per_query == pytest.approx((900 * 1.0 + 100 * 4.0) / 1e6)
+    assert found.of("a").stages[0].output_tokens == pytest.approx(100)
+    assert found.of("old").per_query == pytest.approx(0.005)  # a file without the two apart keeps what was measured
+    assert cost(findings).of("a").per_query is None
+
+
+def test_stages_record_input_and_output_tokens_apart():
+    kept = Hits((1,), (0.5,), 1.0, 120, 0.1, output_tokens=20)
+    assert Hits.from_json(kept.to_json()) == kept
+    before = {key: value for key, value in kept.to_json().items() if key != "output_tokens"}
+    assert Hits.from_json(before).output_tokens is None  # a cache of an earlier version
+    with pytest.raises(ValueError, match="tokens"):
+        Hits.from_json({**before, "output_tokens": 121})
+    silent = Hits((1,), (0.5,))
+    assert add_output_tokens([kept, silent]) == 20
+    assert add_output_tokens([kept, Hits.from_json(before)]) is None

@@ -298,6 +298,11 @@ def test_an_answer_where_a_refusal_was_due_is_wrong():
     [
         ({"answer": TEA, "contexts": [CAT], "reference": TEA}, "not retrieved"),
         ({"answer": TEA, "contexts": []}, "not retrieved"),
+        ({"answer": TEA, "contexts": [CAT], "answerable": False}, "should have refused"),
+        ({"answer": TEA, "contexts": [CAT], "gold_ids": [], "context_ids": ["c"]}, "should have refused"),
+        ({"answer": TEA, "contexts": [CAT], "gold_ids": ["t"], "context_ids": ["c"]}, "not retrieved"),
+        ({"answer": TEA, "contexts": [CAT], "reference": "I do not know."}, "should have refused"),
+        ({"answer": "I do not know.", "contexts": [CAT], "answerable": False}, "right refusal"),
         ({"answer": "Elephants dance tango.", "contexts": [TEA]}, "retrieved but not used"),
         ({"answer": CAT, "contexts": [TEA, CAT], "reference": TEA}, "retrieved but not used"),
         ({"answer": f"{TEA} Elephants dance tango.", "contexts": [TEA], "reference": TEA}, "used but not supported"),

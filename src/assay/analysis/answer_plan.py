@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assay.analysis.answer_clusters import cluster_samples
 from assay.analysis.answer_methods import Available, choose_embeddings, is_order, words_first
 from assay.analysis.protocols import load_protocol
 from assay.analysis.settings import answer_measures, for_answers
@@ -43,6 +44,7 @@ class AnswerPlan:
     calibration: str = ""
     name: str = "answers"
     notes: tuple[str, ...] = ()
+    clusters: Mapping[str, str] | None = None
 
     def chain_of(self, measure: Measure) -> str:
         """The name of the methods that judge a measure: its own if it has one, the judge if no other method can."""
@@ -65,6 +67,7 @@ def plan_answers(
     name: str | None = None,
     mix: bool = False,
     calibration: str = "",
+    cluster: str | Mapping[str, str] | None = None,
     **asking: Any,
 ) -> AnswerPlan:
     """Decide on measures, methods and samples before anything is judged or paid for."""
@@ -84,11 +87,18 @@ def plan_answers(
     for one in _methods(wanted, method) & {"llm", "embedding", "words"}:
         here.chain(one)  # type: ignore[arg-type]
     named = [field if field == column else f"{field} = {column}" for field, column in read.mapping.items()]
-    notes = (*([say("answers.mapping", text=named)] if named else []), *left_out, *told)
+    clusters = cluster_samples(read, cluster)
+    belong = [] if clusters is None or cluster is not None else [_note_conversations(clusters)]
+    notes = (*([say("answers.mapping", text=named)] if named else []), *belong, *left_out, *told)
     title = name or (system_name(read.source.label) if read.source else "answers")
     return AnswerPlan(
-        read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=notes
-    )
+        read, wanted, asked, rules, method, here, mix=mix, calibration=calibration, name=title, notes=notes,
+        clusters=clusters,
+    )  # fmt: skip
+
+
+def _note_conversations(clusters: Mapping[str, str]) -> str:
+    return say("answers.conversations", n=len(clusters), conversations=len(set(clusters.values())))
 
 
 def _methods(measures: Mapping[str, Measure], method: str) -> set[str]:

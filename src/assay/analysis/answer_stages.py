@@ -29,9 +29,10 @@ class StageFinding(NamedTuple):
 def stage_of(case: Case) -> StageFinding:
     """Return the stage that an answer reached.
 
-    A refusal is right where the contexts do not hold the answer. Otherwise: the contexts hold nothing of it (not
-    retrieved); no statement is supported, or the answer does not say what the reference says (not used); a statement is
-    not supported; fine.
+    A refusal is right where the contexts do not hold the answer. Otherwise: the question has no answer, as
+    `answerable`, gold ids or the reference say (should have refused); the contexts hold nothing of it (not retrieved);
+    no statement is supported, or the answer does not say what the reference says (not used); a statement is not
+    supported; fine.
     """
     support = case.support
     if support.status not in {"scored", "abstained"}:
@@ -40,8 +41,10 @@ def stage_of(case: Case) -> StageFinding:
         return _refusal_stage(case)
     supported = [(part.support or 0.0) >= ENOUGH for _, part in claims(support)]
     right = _says_the_reference(case.sample)
+    lacking = case.answerability.holds is False and not (right and all(supported))
     rules: list[tuple[bool, AnswerStage, str]] = [
-        (case.answerability.holds is False and not (right and all(supported)), "not retrieved", _by(case)),
+        (lacking and case.answerability.unanswerable, "should have refused", _by(case)),
+        (lacking, "not retrieved", _by(case)),
         (not any(supported), "retrieved but not used", say("stage_why.no_support")),
         (
             not all(supported),

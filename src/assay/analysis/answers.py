@@ -114,6 +114,7 @@ def answers(
     protocol: str | Protocol = "answers",
     mix: bool = False,
     calibration: str = "",
+    cluster: str | Mapping[str, str] | None = None,
     name: str | None = None,
     max_chars: int = 60_000,
     progress: Callable[[Progress], object] | None = None,
@@ -124,7 +125,8 @@ def answers(
     `judge` is a language model: an `assay.llm.Client`, or a function from messages to text. With method `auto`, it
     judges; where it fails or there is none, words take over, and embeddings where words fail. Method `s4` has
     embeddings before words; without a method, the protocol's applies. Each value has its method beside it, and a mean
-    holds values of one method unless `mix` asks for all. Several systems are for `answer_systems`.
+    holds values of one method unless `mix` asks for all. Several systems are for `answer_systems`. Samples of one
+    conversation, or with the same value of the column `cluster`, are counted as one in intervals and tests.
 
     >>> import assay
     >>> samples = [{"question": "When was it built?", "answer": "In 1889.", "contexts": ["It was built in 1889."]}]
@@ -144,8 +146,8 @@ def answers(
         )
     plan = plan_answers(
         read, measures, method=method, judge=judge, embedder=embedder, text_lang=text_lang,
-        protocol=protocol, mix=mix, calibration=calibration, name=name, max_chars=max_chars, progress=progress,
-        deadline=deadline,
+        protocol=protocol, mix=mix, calibration=calibration, cluster=cluster, name=name, max_chars=max_chars,
+        progress=progress, deadline=deadline,
     )  # fmt: skip
     return score_answers(plan)
 
@@ -313,6 +315,7 @@ def _scores(plan: AnswerPlan, table: Sequence[MethodColumn], outcomes: tuple[Jud
         asked=plan.asked,
         judge=judge.name if used and judge is not None else "",
         calibration=plan.calibration,
+        clusters=None if plan.clusters is None else tuple(plan.clusters[row.query_id] for row in plan.samples),
         embedder=_embedder(plan, table),
         outcomes=outcomes,
         mapping=plan.samples.mapping,

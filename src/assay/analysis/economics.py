@@ -54,8 +54,8 @@ def cost(
     100,000 queries a day and 50 documents a query unless given, money is in USD. `prices` are those of models. A method
     may have stages, {name: {stage: what is known of it}}, which are added up.
 
-    The findings of an experiment, or its result file, cost what was measured, stage by stage; with `batch`, what the
-    same calls would cost as batch jobs.
+    The findings of an experiment, or its result file, cost what was measured, stage by stage; with `prices`, what the
+    input and output tokens of its models cost at those, and with `batch`, what the same calls would cost as batch jobs.
 
     >>> import assay
     >>> assay.cost({"cross-encoder": {"price": 0.025, "tokens": 800}}).of("cross-encoder").per_query
@@ -68,7 +68,8 @@ def cost(
         if reference or documents_per_query is not None or (currency or "USD") != "USD":
             raise UsageError(say("the costs of an experiment are measured, in USD: only the queries a day can be set"))
         volume = _USUAL["queries_per_day"] if queries_per_day is None else queries_per_day
-        return cost_of_experiment(methods, volume, _price_table(prices) if batch else None, day)
+        table = _price_table(prices) if batch or prices is not None else None
+        return cost_of_experiment(methods, volume, table, day, batch=batch)
     if batch:
         raise UsageError(say("batch jobs of an experiment are meant: of a method, say batch = true beside its model"))
     if isinstance(methods, (str, os.PathLike)):

@@ -15,6 +15,7 @@ from assay.analysis.front import FrontPoint, find_front
 from assay.analysis.means import column_mean
 from assay.errors import UsageError, excerpt
 from assay.messages import say, word
+from assay.pipeline.records import add_output_tokens
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.conclusion import describe_best
@@ -153,7 +154,8 @@ def _stage(name: str, works: Sequence[Work]) -> StageTime:
     tokens, money = total(works)
     guessed, priced = any(work.estimated for work in works), any(work.money_estimated for work in works)
     return StageTime(
-        name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money, guessed, priced
+        name, float(np.percentile(ms, 50)), float(np.percentile(ms, 95)), tokens, money, guessed, priced,
+        add_output_tokens(works),
     )  # fmt: skip
 
 
@@ -186,6 +188,7 @@ def _with_front(rows: Sequence[Row], done: Sequence[Execution], systems: Sequenc
     """Mark the rows that no other beats in quality, latency and money."""
     column = systems[0].about(label)
     queries = sorted({query for scores in systems for query in scores.query_ids})
+    weights, clusters = _weights_and_clusters(systems, queries)
     points = [_front_point(outcome, scores, label, queries) for outcome, scores in zip(done, systems, strict=True)]
     limits = column.limits(np.concatenate([point.quality for point in points]))
     reach = None if limits is None else limits[1] - limits[0]
@@ -193,13 +196,30 @@ def _with_front(rows: Sequence[Row], done: Sequence[Execution], systems: Sequenc
     places = dict(
         zip(
             (outcome.combination.name for outcome in done),
-            find_front(points, rules, sign=column.direction, reach=reach),
+            find_front(points, rules, sign=column.direction, reach=reach, weights=weights, clusters=clusters),
             strict=True,
         )
     )
     for row in rows:
         place = places.get(row.name)
         yield row if place is None else replace(row, pareto=place.on_front, within_noise=place.within_noise)
+
+
+def _weights_and_clusters(
+    systems: Sequence[Scores], queries: Sequence[str]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.str_] | None]:
+    """The weight and the cluster of each query, which are the same for all systems; None where they have none."""
+    weights: dict[str, float] = {}
+    clusters: dict[str, str] = {}
+    for scores in systems:
+        if scores.weights is not None:
+            weights |= dict(zip(scores.query_ids, scores.weights.tolist(), strict=True))
+        if scores.clusters is not None:
+            clusters |= dict(zip(scores.query_ids, scores.clusters, strict=True))
+    return (
+        np.array([weights.get(query, 0.0) for query in queries]) if weights else None,
+        np.array([clusters.get(query, query) for query in queries]) if clusters else None,
+    )
 
 
 def _front_point(outcome: Execution, scores: Scores, label: str, queries: Sequence[str]) -> FrontPoint:

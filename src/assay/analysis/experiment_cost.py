@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assay.errors import UsageError
@@ -13,14 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
-    from assay.llm.prices import PriceTable
+    from assay.llm.prices import Price, PriceTable
     from assay.results.experiment import Findings, Row, Setting, StageTime
 
 
 def cost_of_experiment(
-    findings: Findings, queries_per_day: float, batch: PriceTable | None = None, day: date | None = None
+    findings: Findings,
+    queries_per_day: float,
+    prices: PriceTable | None = None,
+    day: date | None = None,
+    *,
+    batch: bool = False,
 ) -> Costs:
-    """Add up the cost of every stage of each system per query; with a price list, as batch jobs."""
+    """Add up the cost of every stage of each system per query, as measured.
+
+    With a price list, what the input and output tokens of a stage cost at its prices where it names the model; with
+    `batch`, what the same calls would cost as batch jobs.
+    """
     if not 0 < queries_per_day < math.inf:
         raise UsageError(say("{name} must be above 0, not {value!r}", name="queries_per_day", value=queries_per_day))
     counts = {row.name: _count(findings, row) for row in findings.done if row.stages}
@@ -29,13 +39,35 @@ def cost_of_experiment(
     rows = tuple(
         sum_stages(
             row.name,
-            tuple(_stage(stage, row, counts[row.name], queries_per_day, batch=batch, day=day) for stage in row.stages),
+            tuple(
+                _stage(stage, row, counts[row.name], queries_per_day, _Prices(prices, day, batch=batch))
+                for stage in row.stages
+            ),
             queries_per_day,
         )
         for row in findings.done
         if row.name in counts
     )
-    return Costs("USD", 0.0, queries_per_day, rows, queries=max(counts.values()))
+    return Costs("USD", 0.0, queries_per_day, rows, queries=max(counts.values()), baseline=findings.baseline)
+
+
+@dataclass(frozen=True)
+class _Prices:
+    """The price list to use on a day, if there is one."""
+
+    table: PriceTable | None
+    day: date | None
+    batch: bool = False
+
+    def of(self, chosen: Mapping[str, Setting]) -> list[Price | None]:
+        """The prices of a stage's model, one for each vendor that has it; of its server, where it names one."""
+        from assay.llm.hosts import Address
+
+        assert self.table is not None
+        model, url = str(chosen.get("model") or ""), str(chosen.get("url") or "")
+        if url:
+            return [self.table.price(Address.of(url), model, day=self.day)]
+        return list(self.table.prices_of(model, day=self.day))
 
 
 def sum_stages(name: str, stages: tuple[StageCost, ...], queries: float) -> MethodCost:
@@ -59,32 +91,43 @@ def _count(findings: Findings, row: Row) -> int:
 
 
 def _stage(
-    stage: StageTime, row: Row, queries: int, queries_per_day: float, *, batch: PriceTable | None, day: date | None
-) -> StageCost:
+    stage: StageTime, row: Row, queries: int, queries_per_day: float, prices: _Prices
+) -> StageCost:  # fmt: skip
     chosen = row.stages_chosen.get(stage.stage, {})
     money = None if stage.money is None else stage.money / queries
     model = str(chosen.get("model") or chosen.get("embedder") or chosen.get("method") or "")
     basis = say("cost.as_measured", model=model) if money is not None else say("cost.lacks_model", model=model)
-    if money and batch is not None:
-        money, basis = _as_batch(money, basis, chosen, batch, day)
+    written = None if stage.output_tokens is None else stage.output_tokens / queries
+    if prices.table is not None and prices.batch and money:
+        money, basis = _as_batch(money, basis, chosen, prices)
+    elif prices.table is not None and not prices.batch and written is not None:
+        money, basis = _by_tokens(stage.tokens / queries - written, written, chosen, prices) or (money, basis)
     return StageCost(
         stage.stage, money, _times(money, queries_per_day), basis, stage.tokens / queries, stage.estimated,
-        stage.money_estimated,
+        stage.money_estimated, written,
     )  # fmt: skip
 
 
-def _as_batch(
-    money: float, basis: Said, chosen: Mapping[str, Setting], prices: PriceTable, day: date | None
-) -> tuple[float | None, Said]:
-    """The cost of the same calls as a batch job, which reduces all prices of a model by the same factor."""
-    from assay.llm.hosts import Address
+def _by_tokens(
+    read: float, written: float, chosen: Mapping[str, Setting], prices: _Prices
+) -> tuple[float, Said] | None:  # fmt: skip
+    """The money of a query at the list's prices of input and output; None where they are not known."""
+    tiers = {None if row is None else row.tier(read) for row in prices.of(chosen)} if chosen.get("model") else set()
+    tier = next(iter(tiers)) if len(tiers) == 1 else None
+    if tier is None:
+        return None
+    basis = say("cost.by_list", model=str(chosen["model"]), input=tier.input, output=tier.output)
+    return (read * tier.input + written * tier.output) / 1e6, basis
 
-    model, url = str(chosen.get("model") or ""), str(chosen.get("url") or "")
-    found = [prices.price(Address.of(url), model, day=day)] if url else list(prices.prices_of(model, day=day))
-    shares = {None if row is None else row.batch for row in found}
+
+def _as_batch(
+    money: float, basis: Said, chosen: Mapping[str, Setting], prices: _Prices
+) -> tuple[float | None, Said]:  # fmt: skip
+    """The cost of the same calls as a batch job, which reduces all prices of a model by the same factor."""
+    shares = {None if row is None else row.batch for row in prices.of(chosen)}
     share = next(iter(shares)) if len(shares) == 1 else None
     if share is None:
-        return None, say("cost.lacks_batch", model=model)
+        return None, say("cost.lacks_batch", model=str(chosen.get("model") or ""))
     return money * share, say("cost.batch", basis=basis)
 
 

@@ -130,7 +130,7 @@ def experiment_files(
     choices = [choice for one in asked.combinations for choice in one.choices.values()]
     measures = asked.evaluate.get("measures")
     named = [
-        *asked.data.values(),
+        *(value for name, value in asked.data.items() if name not in {"split", "cluster"}),
         *(measures if isinstance(measures, list) else []),
         *(value for choice in choices for value in choice.params.values()),
     ]

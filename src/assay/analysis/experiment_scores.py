@@ -85,7 +85,7 @@ class Evaluator:
             Path(text).name: one.label for text, one in zip(asked, given, strict=True) if not isinstance(one, str)
         }
         self._primary = whole.primary if whole.primary in self._spans else self.settings.protocol.primary
-        self.chosen_on, self.held_out = _split_queries(collection.judgments, holdout, experiment.seed)
+        self.chosen_on, self.held_out = _split_queries(collection, holdout, experiment.seed)
 
     def primary(self, scores: Scores) -> str:
         """The measure that decides: the first that was asked for, that of gold spans, or the protocol's."""
@@ -102,7 +102,9 @@ class Evaluator:
             run = replace(run, rows=run.frame.filter(kept), empty=tuple(name for name in run.empty if name in queries))
             empty = tuple(name for name in judgments.empty if name in queries)
             judgments = replace(judgments, rows=judgments.frame.filter(kept), empty=empty)
-        scores = evaluate_run(judgments, run, self.settings, name=outcome.combination.name)
+        scores = evaluate_run(
+            judgments, run, self.settings, name=outcome.combination.name, clusters=self.collection.clusters
+        )
         scores = replace(_with_spans(scores, self._spans, self._span_cases(outcome)), asked=self._asked)
         if outcome.samples is not None and self._answers is not None:
             scores = _with_answers(scores, self._score_answers(outcome), self._answers)
@@ -214,12 +216,20 @@ def _check_deciding(label: str, experiment: Experiment, place: str) -> None:
         )
 
 
-def _split_queries(judgments: Judgments, share: float, seed: int) -> tuple[set[str] | None, set[str] | None]:
+def _split_queries(collection: Collection, share: float, seed: int) -> tuple[set[str] | None, set[str] | None]:
+    """Split the queries into those to choose on and those to check on; a cluster stays on one side."""
     if not share:
         return None, None
     if not 0 < share < 1:
         raise UsageError(say("holdout = {share:g}: expected a share between 0 and 1, as in 0.3", share=share))
-    train, test, _ = split(judgments, 1 - share, seed)
+    judgments, clusters = collection.judgments, collection.clusters
+    if clusters is None:
+        train, test, _ = split(judgments, 1 - share, seed)
+        return set(train), set(test)
+    names = sorted(set(clusters.values()))
+    drawn = np.random.default_rng(seed).permutation(len(names))[: round((1 - share) * len(names))]
+    chosen = {names[i] for i in drawn}
+    train, test, _ = split(judgments, [query for query, name in clusters.items() if name in chosen])
     return set(train), set(test)
 
 

@@ -15,19 +15,25 @@ import numpy as np
 
 from assay.analysis.decision import decide
 from assay.stats.inputs import paired_differences
+from assay.stats.moments import moments
 from assay.stats.multiplicity import adjust
 from assay.stats.signflip import sign_flip
 from assay.stats.signs import sign_test
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from assay.data.segments import Floats
     from assay.results.comparison import Rules
     from assay.results.conclusion import Decision
 
+    Clusters = NDArray[np.str_] | None
+
 FASTER = 1.5  # a median query must take so many times as long for a difference of times to count,
 NOTICED = 1.0  # and so many milliseconds longer: smaller differences are often just noise of the machine
+_SURE_QUALITY: dict[Decision, float] = {"better": 1.0, "worse": -1.0, "equivalent": 0.0}
 _SURE = 0.01  # and as good as all queries must agree on it
 
 
@@ -49,10 +55,21 @@ class FrontPlace:
 
 
 def find_front(
-    points: Sequence[FrontPoint], rules: Rules, *, sign: float = 1.0, reach: float | None = 1.0
+    points: Sequence[FrontPoint],
+    rules: Rules,
+    *,
+    sign: float = 1.0,
+    reach: float | None = 1.0,
+    weights: Floats | None = None,
+    clusters: Clusters = None,
 ) -> list[FrontPlace]:
-    """Find the points that none beats; `sign` is -1 for a measure that should be small, `reach` is that of `decide`."""
-    signs = {pair: _compare(points, pair, found) for pair, found in _qualities(points, rules, sign, reach).items()}
+    """Find the points that none beats; `sign` is -1 for a measure that should be small, `reach` is that of `decide`.
+
+    Weights and clusters are those of the queries, in the order of the qualities.
+    """
+    changes = _changes(points)
+    decided = _qualities(changes, rules, weights, clusters, sign=sign, reach=reach)
+    signs = {pair: _compare(points, pair, found) for pair, found in decided.items()}
     signs |= {(j, i): tuple(-one for one in found) for (i, j), found in signs.items()}
     beaten = [any(_beats(signs[j, i]) for j in range(len(points)) if j != i) for i in range(len(points))]
     return [
@@ -75,25 +92,32 @@ def _alike(signs: Signs) -> bool:
     return all(abs(one) < 1 for one in signs)
 
 
-def _qualities(
-    points: Sequence[FrontPoint], rules: Rules, sign: float, reach: float | None
-) -> dict[tuple[int, int], float]:
-    """Compare every two combinations: by the decision on their difference (corrected), else by their means."""
-    pairs = list(itertools.combinations(range(len(points)), 2))
-    if not pairs:
-        return {}
-    changes = np.stack([paired_differences(points[i].quality, points[j].quality) for i, j in pairs], axis=1)
-    tested = adjust(sign_flip(changes, n_resamples=rules.n_resamples, rng=rules.seed).pvalue, method=rules.correction)
+def _changes(points: Sequence[FrontPoint]) -> dict[tuple[int, int], Floats]:
+    """The differences in quality of every two combinations, query by query."""
     return {
-        pair: _quality(decide(change, rules, adjusted=float(p), sign=sign, weights=None, reach=reach), change, sign)
-        for pair, change, p in zip(pairs, changes.T, tested, strict=True)
+        (i, j): paired_differences(points[i].quality, points[j].quality)
+        for i, j in itertools.combinations(range(len(points)), 2)
     }
 
 
-def _quality(decision: Decision, change: Floats, sign: float) -> float:
-    sure = {"better": 1.0, "worse": -1.0, "equivalent": 0.0}
-    known = change[~np.isnan(change)]
-    return sure.get(decision, 0.5 * sign * float(np.sign(known.sum())) if len(known) else 0.0)
+def _qualities(
+    changes: Mapping[tuple[int, int], Floats], rules: Rules, weights: Floats | None, clusters: Clusters, *,
+    sign: float, reach: float | None,
+) -> dict[tuple[int, int], float]:  # fmt: skip
+    """Compare every two combinations: by the decision on their difference (corrected), else by their means."""
+    if not changes:
+        return {}
+    tested = sign_flip(
+        np.stack(list(changes.values()), axis=1), weights=weights, clusters=clusters, n_resamples=rules.n_resamples,
+        rng=rules.seed,
+    )  # fmt: skip
+    adjusted = adjust(tested.pvalue, method=rules.correction).tolist()
+    found = {}
+    for (pair, change), p in zip(changes.items(), adjusted, strict=True):
+        decision = decide(change, rules, adjusted=p, sign=sign, weights=weights, reach=reach, clusters=clusters)
+        mean = moments(change, weights, clusters=clusters).mean
+        found[pair] = _SURE_QUALITY.get(decision, 0.5 * sign * float(np.sign(mean or 0.0)))
+    return found
 
 
 def _compare(points: Sequence[FrontPoint], pair: tuple[int, int], quality: float) -> Signs:

@@ -44,8 +44,9 @@ def roi(
 
     The gain is a number, or that of a comparison, of an A/B test, or of the result file of one: of its `measure` (the
     first) and its `system` (the only one). The cost of a query is given, or taken from `costs`, those of `assay.cost`
-    or their file, with the volume and currency: of the `method` that is named, or the only one. Revenue rises by
-    `elasticity` per cent when quality rises by one per cent; 1 is the plain formula. `tokens` are read for a query.
+    or their file, with the volume and currency: of the `method` that is named, or the only one. Those of an
+    experiment are of whole systems: then what counts is how much more the system costs than the baseline. Revenue rises
+    by `elasticity` per cent when quality rises by one per cent; 1 is the plain formula. `tokens` are read for a query.
     That the gain of a comparison pays, or loses, takes more than its interval: the values of the queries must show it
     within the bounds of the measure.
 
@@ -54,7 +55,7 @@ def roi(
     100.0
     """
     found = _gain(gain, system, measure)
-    price = _price(costs, _Price(method, cost_per_query, queries_per_day, tokens, currency or "USD"), currency)
+    price = _price(costs, found, _Price(method, cost_per_query, queries_per_day, tokens, currency or "USD"), currency)
     if price.queries_per_day is None:
         raise UsageError(say("the number of queries a day is missing: give --queries-per-day"))
     return _weigh(
@@ -72,9 +73,10 @@ class _Price:
     queries_per_day: float | None
     tokens: float | None
     currency: str
+    saves: bool = False  # whether it may be below 0
 
 
-def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> _Price:
+def _price(costs: Costs | Place | None, gain: Gain, given: _Price, currency: str | None) -> _Price:
     """The price as given, else from the costs."""
     if costs is None:
         return replace(given, method=given.method or say("roi.step"))
@@ -84,7 +86,7 @@ def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> 
     hint = say("make one: assay cost ... -o FILE.json")
     part = costs if isinstance(costs, Costs) else read_record(costs, Costs, say("cost result"), hint=hint)
     names = [one.method for one in part.methods]
-    name = given.method or (names[0] if len(names) == 1 else None)
+    name = given.method or (gain.system if gain.system in names else names[0] if len(names) == 1 else None)
     if name is None:
         raise UsageError(
             say("{place} holds several methods: choose one with --method ({names})", place=place, names=list(names))
@@ -98,7 +100,27 @@ def _price(costs: Costs | Place | None, given: _Price, currency: str | None) -> 
     each = part.of(name).tokens
     read = None if each is None else each * part.documents_per_query
     volume = part.queries_per_day if given.queries_per_day is None else given.queries_per_day
+    if part.queries is not None:
+        return replace(_extra(part, name, gain), queries_per_day=volume)
     return _Price(name, part.of(name).per_query, volume, read, part.currency)
+
+
+def _extra(part: Costs, name: str, gain: Gain) -> _Price:
+    """What a system of an experiment costs more than the baseline, whose cost was there before."""
+    names = [one.method for one in part.methods if one.method != name]
+    base = next((one for one in (gain.baseline, part.baseline) if one in names), None)
+    if base is None:
+        raise UsageError(
+            say(
+                "the costs are those of whole systems, and it is not known what {name} replaces: give the comparison "
+                "of {name} with one of {names}",
+                name=name,
+                names=names,
+            )
+        )
+    mine, other = part.of(name).per_query, part.of(base).per_query
+    extra = None if mine is None or other is None else mine - other
+    return _Price(say("roi.instead", method=name, baseline=base), extra, None, None, part.currency, saves=True)
 
 
 def _gain(given: Gain | Comparison | ABTest | float | Place, system: str | None, measure: str | None) -> Gain:
@@ -136,14 +158,17 @@ def _weigh(
                         ("elasticity", elasticity)):  # fmt: skip
         if not 0 < value < math.inf:
             raise UsageError(say("{name} must be above 0, not {value!r}", name=name, value=value))
-    for name, value in (("cost_per_query", cost_per_query or 0.0), ("fixed_per_day", fixed_per_day)):
+    for name, value in (
+        ("cost_per_query", 0.0 if price.saves else cost_per_query or 0.0),
+        ("fixed_per_day", fixed_per_day),
+    ):
         if not 0 <= value < math.inf:
             raise UsageError(say("{name} must be 0 or more, not {value!r}", name=name, value=value))
     worth = _each(given.relative, lambda g: revenue_per_query * elasticity * g)  # earned by one query
     revenue = _each(worth, lambda earned: queries_per_day * earned)
     total = None if cost_per_query is None else queries_per_day * cost_per_query + fixed_per_day
     net = Band(None) if total is None else _each(revenue, lambda r: r - total)
-    back = Band(None) if not total else _each(net, lambda n: n / total)
+    back = Band(None) if not total or total < 0 else _each(net, lambda n: n / total)
     needed = None if total is None else total / (queries_per_day * revenue_per_query * elasticity)
     volume = _volume(worth, cost_per_query, fixed_per_day)
     most = _each(worth, lambda earned: _positive_or_none(earned - fixed_per_day / queries_per_day))

@@ -48,6 +48,7 @@ class JudgingOptions:
     text_lang: str | None = option("--text-lang", type=WordChoice(["en", "zh"]))
     protocol: str = option("--protocol", default="answers", show_default=True, metavar="NAME|FILE")
     mix: bool = option("--mix", default=False, is_flag=True)
+    cluster: str | None = option("--cluster", metavar="COLUMN|FILE[:COLUMN]")
     max_chars: int = option("--max-chars", default=60_000, show_default=True, type=POSITIVE)
 
 
@@ -81,7 +82,8 @@ def command(
             plan = plan_answers(
                 read, list(how.measures) or None, method=how.method, judge=client,  # type: ignore[arg-type]
                 embedder=embedder, text_lang=how.text_lang, protocol=how.protocol, name=name,  # type: ignore[arg-type]
-                mix=how.mix, max_chars=how.max_chars, progress=_tracker(how.judge, last, show), deadline=ask.deadline,
+                mix=how.mix, cluster=_clusters(how.cluster), max_chars=how.max_chars,
+                progress=_tracker(how.judge, last, show), deadline=ask.deadline,
             )  # fmt: skip
             if client is not None and plan.here.judge is None and how.method in {"words", "embedding"}:
                 raise UsageError(say("cli.judge_unused", method=how.method))
@@ -98,6 +100,16 @@ def command(
     options.note([say("doubt.of_one", system=how.judge, text=money(now)) for now in last])
     if any(scores.failed for scores in found):
         sys.exit(1)
+
+
+def _clusters(told: str | None) -> str | dict[str, str] | None:
+    """A column of the samples, or what a file says of each."""
+    from pathlib import Path
+
+    from assay.formats.queries import read_clusters
+
+    is_file = told is not None and (Path(told).exists() or Path(told.rpartition(":")[0]).is_file())
+    return read_clusters(told) if told is not None and is_file else told
 
 
 def _check_place(place: str | None) -> None:

@@ -19,10 +19,14 @@ _YES = {"true", "yes", "1", "1.0", "answerable", "full", "partial", "是", "可�
 
 
 class Answerability(NamedTuple):
-    """Whether the contexts hold the answer (None if unknown), and what that is based on."""
+    """Whether the contexts hold the answer (None if unknown), and what that is based on.
+
+    `unanswerable` says that the question itself has no answer, so that better retrieval could not have found one.
+    """
 
     holds: bool | None
     by: str
+    unanswerable: bool = False
 
 
 def find_answerability(sample: Sample) -> Answerability:
@@ -32,11 +36,11 @@ def find_answerability(sample: Sample) -> Answerability:
     """
     told = read_answerable(sample)
     if told is not None and not (told and sample.contexts == ()):
-        return Answerability(told, "answerable")
+        return Answerability(told, "answerable", unanswerable=not told)
     if sample.gold_ids is not None:
         found = _by_gold(sample)
         if found is not None:
-            return Answerability(found, "gold_ids")
+            return Answerability(found, "gold_ids", unanswerable=not sample.gold_ids)
     if sample.contexts is not None and not sample.contexts:
         return Answerability(holds=False, by="contexts")
     return _by_reference(sample)
@@ -73,7 +77,7 @@ def _by_reference(sample: Sample) -> Answerability:
         return Answerability(None, "")
     support = by_words(ready)
     if support.status == "abstained":
-        return Answerability(holds=False, by="reference")
+        return Answerability(holds=False, by="reference", unanswerable=True)  # the reference is a refusal
     if support.status != "scored" or support.value is None:
         return Answerability(None, "")
     return Answerability(support.value >= ENOUGH, "reference")

@@ -24,7 +24,7 @@ from assay.pipeline import (
     vectors,
 )
 from assay.pipeline.documents import read_collection
-from assay.pipeline.gold import documents_judged, read_gold
+from assay.pipeline.gold import documents_judged, read_gold, read_gold_column
 from assay.pipeline.grid import Choice, Combination, choices_of, choose, combinations, errors_at
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
@@ -32,10 +32,11 @@ from assay.pipeline.terms import words
 from assay.results.experiment import Reference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from assay.data.judgments import Judgments
     from assay.data.spans import GoldSpan
+    from assay.formats.queries import Queries
     from assay.pipeline.stages import Stage
 
 _BUILT_IN = (  # they register methods
@@ -49,7 +50,7 @@ _PLUGINS = {
 }  # fmt: skip
 _TABLES = {
     "": ("name", "baseline", "only", "output", "cache", "seed"),
-    "data": ("documents", "queries", "judgments", "gold", "split"),
+    "data": ("documents", "queries", "judgments", "gold", "split", "cluster"),
     "evaluate": (
         "protocol", "measures", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "span_share",
         "method", "judge", "embedder", "ignore_same_id",
@@ -185,7 +186,10 @@ def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Collection:
-    """The data of an experiment, read; `table` has the columns of every query that has a text."""
+    """The data of an experiment, read; `table` has the columns of every query that has a text.
+
+    `clusters` says of every query what it belongs to, where the experiment names a column for that.
+    """
 
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
@@ -194,6 +198,7 @@ class Collection:
     references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    clusters: Mapping[str, str] | None = None
 
 
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
@@ -220,7 +225,33 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
         tuple(span for span in spans if span.query_id in kept), _references(table, f"{place}: data.queries"),
         tuple(notes),
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
+        _clusters(experiment, table, kept),
     )  # fmt: skip
+
+
+def _clusters(experiment: Experiment, table: Queries, asked: set[str]) -> dict[str, str] | None:
+    """What each query belongs to: a column of the queries or, where they lack it, of the gold."""
+    data, folder, name = experiment.data, experiment.folder, experiment.data.get("cluster")
+    if name is None:
+        return None
+    with errors_at(f"{experiment.path}: data.cluster"):
+        if name in table.frame.columns:
+            cells: Iterable[tuple[Any, Any]] = table.frame.select("query_id", name).iter_rows()
+        elif "gold" in data:
+            cells = read_gold_column(folder / data["gold"], name, others=table.attributes)
+        else:
+            raise UnknownName(say("column"), name, table.attributes)
+        told: dict[str, str] = {}
+        for query, value in cells:
+            if value is not None and told.setdefault(str(query), str(value)) != str(value):
+                raise UsageError(
+                    say(
+                        "query {query} has several values of {column}: name one in a column of the queries",
+                        query=excerpt(query),
+                        column=name,
+                    )
+                )
+    return {query: told.get(query, query) for query in asked}
 
 
 def _queries(

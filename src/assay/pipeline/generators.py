@@ -119,7 +119,7 @@ class LanguageModel:
         guessed = reply.usage.estimated
         return Answered(
             reply.text if reply.ok else None, reply.reason, tokens=used, money=money, estimated=guessed,
-            money_estimated=guessed and bool(money),
+            money_estimated=guessed and bool(money), output_tokens=reply.usage.completion_tokens,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assay.data.judgments import Judgments
 from assay.data.spans import GoldSpan, overlap
-from assay.errors import InputError, excerpt
+from assay.errors import InputError, UnknownName, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
@@ -16,6 +16,8 @@ from assay.messages import say
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+
+    import polars as pl
 
     from assay.data.spans import Span
     from assay.pipeline.records import Chunk
@@ -28,14 +30,30 @@ def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[G
     which one is meant. A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
     """
     source = Input.at(place)
-    kind = format_of(source, None)
-    if kind not in {"jsonl", "csv", "tsv", "parquet"}:
-        raise InputError(say("gold spans are read from .jsonl, .csv, .tsv or .parquet"), path=source.label)
-    frame = tables.read_table(source, kind)
+    frame = _table(source)
     used = {one.name: columns.find(frame.columns, one, path=source.label) for one in columns.GOLD}
     rows = frame.rename({name: field for field, name in used.items() if name}).iter_rows(named=True)
     spans = [_span(row, _Row(number, source.label), texts) for number, row in enumerate(rows, 1)]
     return [span for span in spans if span.grade > 0]
+
+
+def read_gold_column(
+    place: str | os.PathLike[str], name: str, *, others: Sequence[str] = ()
+) -> list[tuple[str, Any]]:  # fmt: skip
+    """Read one column of a gold file with the query of each row; `others` are columns that could have been meant."""
+    source = Input.at(place)
+    frame = _table(source)
+    query = columns.find(frame.columns, columns.QUERY_ID, path=source.label, needed=say("queries"))
+    if name not in frame.columns:
+        raise UnknownName(say("column"), name, [*others, *(one for one in frame.columns if one != query)])
+    return list(frame.select(query, name).iter_rows())
+
+
+def _table(source: Input) -> pl.DataFrame:
+    kind = format_of(source, None)
+    if kind not in {"jsonl", "csv", "tsv", "parquet"}:
+        raise InputError(say("gold spans are read from .jsonl, .csv, .tsv or .parquet"), path=source.label)
+    return tables.read_table(source, kind)
 
 
 class _Row(NamedTuple):

@@ -67,7 +67,7 @@ class _Account:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._tokens, self._calls = 0, 0
+        self._tokens, self._written, self._calls = 0, 0, 0
         self._money: float | None = 0.0
         self._faults: Counter[str] = Counter()
         self._estimated = False
@@ -83,6 +83,7 @@ class _Account:
             )
         self._calls += 1
         self._tokens += reply.usage.prompt_tokens + reply.usage.completion_tokens
+        self._written += reply.usage.completion_tokens
         self._money = add_money(self._money, self._client.price_of(reply))
         self._estimated |= reply.usage.estimated
         if not reply.ok:
@@ -92,7 +93,7 @@ class _Account:
         if sum(self._faults.values()) == self._calls:  # without a reply there is no order
             scores = [None] * len(scores)
         priced = self._estimated and bool(self._money)
-        return Scored(scores, self._tokens, self._money, dict(self._faults), self._estimated, priced)
+        return Scored(scores, self._tokens, self._money, dict(self._faults), self._estimated, priced, self._written)
 
 
 @method("rerank", "llm-listwise")

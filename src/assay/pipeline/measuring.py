@@ -30,6 +30,7 @@ class Account:
 
     replies: int = 0
     tokens: int = 0
+    output_tokens: int = 0
     money: float | None = 0.0
     cached: bool = False
     estimated: bool = False
@@ -52,22 +53,27 @@ class Timed(Generic[T]):
     def spent(self, told: Scored | Answered | None = None) -> dict[str, Any]:
         """Tokens and money, and whether they are estimates: as the stage says, else as its clients reported."""
         if told is not None and not (self.remote and not told.tokens and told.money == 0.0):
-            tokens, money, guessed, priced = told.tokens, told.money, told.estimated, told.money_estimated
-        else:
-            tokens, money, guessed = self.account.tokens, self.account.money, self.account.estimated
-            priced = guessed and bool(money)
-        return {"tokens": tokens, "money": money, "estimated": guessed, "money_estimated": priced}
+            names = ("tokens", "money", "estimated", "money_estimated", "output_tokens")
+            return {name: getattr(told, name) for name in names}
+        account = self.account
+        return {
+            "tokens": account.tokens, "money": account.money, "estimated": account.estimated,
+            "money_estimated": account.estimated and bool(account.money), "output_tokens": account.output_tokens,
+        }  # fmt: skip
 
 
 _ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
 
 
-def note(tokens: int, money: float | None, *, cached: bool, estimated: bool = False) -> None:
+def note(
+    tokens: int, money: float | None, *, cached: bool, estimated: bool = False, output_tokens: int = 0
+) -> None:  # fmt: skip
     """Record a reply, if a measurement is running."""
     account = _ACCOUNT.get()
     if account is not None:
         account.replies += 1
         account.tokens += tokens
+        account.output_tokens += output_tokens
         account.money = add_money(account.money, money)
         account.cached |= cached
         account.estimated |= estimated

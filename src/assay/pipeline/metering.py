@@ -55,4 +55,7 @@ class MeteredClient(Client):
     def _note(self, reply: Reply) -> None:
         usage = reply.usage
         used = usage.prompt_tokens + usage.completion_tokens
-        note(used, self.price_of(reply), cached=reply.cached, estimated=usage.estimated)
+        note(
+            used, self.price_of(reply), cached=reply.cached, estimated=usage.estimated,
+            output_tokens=usage.completion_tokens,
+        )  # fmt: skip

@@ -34,7 +34,7 @@ def reorder(hits: Hits, scored: Scored | None, ms: float) -> Hits:
     numbers = [hits.chunks[i] for i in (*(i for i, _ in order), *rest)]
     return Hits(
         tuple(numbers), tuple(scores), ms, scored.tokens, scored.money, dict(scored.faults),
-        estimated=scored.estimated, money_estimated=scored.money_estimated,
+        estimated=scored.estimated, money_estimated=scored.money_estimated, output_tokens=scored.output_tokens,
     )  # fmt: skip
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class Document(NamedTuple):
@@ -43,6 +43,7 @@ class Hits:
     `money` is None when the price is not known; `faults` counts calls that failed, by reason; `cached` says that some
     reply came from a cache, so that `ms` is not what the work takes. `estimated` says that some server named no tokens,
     so that ours were counted from the length of texts; `money_estimated` that money was computed from such a number.
+    `output_tokens` are those of the `tokens` that a model wrote, None where that is not known.
     """
 
     chunks: tuple[int, ...]
@@ -54,6 +55,7 @@ class Hits:
     cached: bool = False
     estimated: bool = False
     money_estimated: bool = False
+    output_tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""
@@ -82,6 +84,7 @@ class Answered:
     cached: bool = False
     estimated: bool = False
     money_estimated: bool = False
+    output_tokens: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""
@@ -110,6 +113,8 @@ def _say_again(reason: Any) -> Any:
 def _check_spent(found: Hits | Answered) -> None:
     _check(isinstance(found.ms, float | int) and found.ms >= 0, "milliseconds")
     _check(type(found.tokens) is int and found.tokens >= 0, "tokens")
+    written = found.output_tokens
+    _check(written is None or (type(written) is int and 0 <= written <= found.tokens), "tokens")
     _check(isinstance(found.money, float | int | None), "money")
     marks = (found.cached, found.estimated, found.money_estimated)
     _check(all(isinstance(mark, bool) for mark in marks), "true or false")
@@ -120,8 +125,18 @@ def _check(fine: bool, what: str) -> None:  # noqa: FBT001 - reads as a sentence
         raise ValueError(f"expected {what}")
 
 
+class Spent(Protocol):
+    """Tokens of a piece of work, and those of them that a model wrote."""
+
+    @property
+    def tokens(self) -> int: ...  # noqa: D102
+
+    @property
+    def output_tokens(self) -> int | None: ...  # noqa: D102
+
+
 class Scored(NamedTuple):
-    """A reranker's scores, one per text (None where it gave none), and their cost; `estimated` as in Hits."""
+    """A reranker's scores, one per text (None where it gave none), and their cost; all marks as in Hits."""
 
     scores: Sequence[float | None]
     tokens: int = 0
@@ -129,6 +144,13 @@ class Scored(NamedTuple):
     faults: Mapping[str, int] = Counter()
     estimated: bool = False
     money_estimated: bool = False
+    output_tokens: int | None = None
+
+
+def add_output_tokens(works: Iterable[Spent]) -> int | None:
+    """Add up the tokens that models wrote; what is not known of one that used any stays unknown."""
+    known = [0 if not one.tokens else one.output_tokens for one in works]
+    return None if None in known else sum(one or 0 for one in known)
 
 
 def add_money(one: float | None, other: float | None) -> float | None:

@@ -121,7 +121,7 @@ class CrossEncoder:
         for start in range(0, len(order), self._batch):
             chosen = order[start : start + self._batch]
             scores[chosen] = self._logits([encoded[i] for i in chosen])
-        return Scored(scores.tolist(), tokens=sum(len(one.ids) for one in encoded))
+        return Scored(scores.tolist(), tokens=sum(len(one.ids) for one in encoded), output_tokens=0)
 
     def _logits(self, encoded: list[Any]) -> NDArray[np.float64]:
         width = max(len(one.ids) for one in encoded)
@@ -202,7 +202,7 @@ class EndpointReranker:
         guessed = any(reply.usage.estimated for reply in replies)
         money, priced = self._money(replies, found, guessed=guessed)
         scores = [score for one in found for score in one.scores]
-        return Scored(scores, used, money, estimated=guessed, money_estimated=priced)
+        return Scored(scores, used, money, estimated=guessed, money_estimated=priced, output_tokens=0)
 
     def _ask(self, query: str, texts: Sequence[str]) -> list[Reply]:
         step = self._batch if self._shape == "tei" else max(len(texts), 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,7 @@ from assay.messages import say, word
 from assay.pipeline import chunkers
 from assay.pipeline.measuring import Timed, measure_work, time_work
 from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score, reorder
-from assay.pipeline.records import Answered, Chunk, Hits, Query, add_money
+from assay.pipeline.records import Answered, Chunk, Hits, Query, add_money, add_output_tokens
 from assay.pipeline.store import Store, key_of
 from assay.results.experiment import IndexTrace
 
@@ -41,7 +41,7 @@ _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", 
 class Work:
     """Time and cost of one stage for one query; with `cached`, the milliseconds are those of a cache and ignored.
 
-    `estimated` and `money_estimated` as in Hits.
+    `estimated`, `money_estimated` and `output_tokens` as in Hits.
     """
 
     ms: float
@@ -50,11 +50,12 @@ class Work:
     cached: bool = False
     estimated: bool = False
     money_estimated: bool = False
+    output_tokens: int | None = None
 
     @classmethod
     def of(cls, done: Hits | Answered) -> Work:
         """Time and cost of hits or an answer."""
-        return cls(done.ms, done.tokens, done.money, done.cached, done.estimated, done.money_estimated)
+        return cls(**{one.name: getattr(done, one.name) for one in fields(cls)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,7 +404,7 @@ def _fuse(retriever: Any, lists: Sequence[Hits], k: int) -> Hits:
     return Hits(
         tuple(numbers), tuple(scores), ms, sum(one.tokens for one in lists), money,
         cached=any(one.cached for one in lists), estimated=any(one.estimated for one in lists),
-        money_estimated=any(one.money_estimated for one in lists),
+        money_estimated=any(one.money_estimated for one in lists), output_tokens=add_output_tokens(lists),
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ AnswerStage = Literal[
     "not retrieved",
     "retrieved but not used",
     "used but not supported",
+    "should have refused",
     "wrong refusal",
     "right refusal",
     "fine",

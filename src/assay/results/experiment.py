@@ -23,7 +23,8 @@ Setting = str | bool | int | float | None | tuple[str | bool | int | float | Non
 class StageTime:
     """What one stage takes: milliseconds of a query, tokens and money of all queries together.
 
-    `estimated` says that tokens of some query are an estimate, `money_estimated` that its money is.
+    `estimated` says that tokens of some query are an estimate, `money_estimated` that its money is. `output_tokens` are
+    those of the `tokens` that a model wrote; None in files of earlier versions, and where a stage does not say.
     """
 
     stage: str
@@ -33,6 +34,7 @@ class StageTime:
     money: float | None
     estimated: bool = False
     money_estimated: bool = False
+    output_tokens: int | None = None
 
 
 @dataclass(frozen=True)

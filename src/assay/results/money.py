@@ -17,7 +17,10 @@ from assay.results.parts import part
 
 @dataclass(frozen=True)
 class StageCost:
-    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server reported them."""
+    """Money for one stage of a method; `tokens` are those of a query, `estimated` where no server reported them.
+
+    `output_tokens` are those of them that a model wrote, where that is known.
+    """
 
     stage: str
     per_query: float | None
@@ -26,6 +29,7 @@ class StageCost:
     tokens: float | None = None
     estimated: bool = False
     money_estimated: bool = False
+    output_tokens: float | None = None
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class MethodCost:
 class Costs(Record):
     """Methods side by side, the first of them no reranking at all; `goal` is what a million tokens should cost.
 
-    Those of an experiment are its systems, as measured over `queries` queries, with 0 documents a query.
+    Those of an experiment are its whole systems, as measured over `queries` queries, with 0 documents a query, and
+    `baseline` is the one that the others were compared with.
     """
 
     currency: str
@@ -64,6 +69,7 @@ class Costs(Record):
     warnings: tuple[str, ...] = ()
     goal: Target | None = None
     queries: int | None = None
+    baseline: str = ""
 
     @property
     def has_stages(self) -> bool:

@@ -322,12 +322,13 @@ def stages(found: Findings) -> Table:
         (
             row.name, stage.stage, f"{stage.ms_p50:.2f}", f"{stage.ms_p95:.2f}",
             about(f"{stage.tokens:,}", stage.estimated),
+            "" if stage.output_tokens is None else about(f"{stage.output_tokens:,}", stage.estimated),
             "" if stage.money is None else about(f"{stage.money:.6g}", stage.money_estimated),
         )
         for row in found.combinations
         for stage in row.stages
     )  # fmt: skip
-    names = ("system", "stage", "p50", "p95", "tokens", "money")
+    names = ("system", "stage", "p50", "p95", "tokens", "output_tokens", "money")
     return Table(tuple(say(f"column.{name}") for name in names), rows, caption=say("experiment.stages"), names=2)
 
 

@@ -62,12 +62,13 @@ def _stages(found: Costs) -> Table:
             tokens = "" if stage.tokens is None else about(f"{stage.tokens:,.0f}", stage.estimated)
             sums = (money(part, found.currency) for part in (stage.per_query, stage.per_day))
             shown = (about(part, stage.money_estimated) for part in sums)
-            rows.append(("" if place else one.method, stage.stage, tokens, *shown, stage.basis))
+            written = "" if stage.output_tokens is None else about(f"{stage.output_tokens:,.0f}", stage.estimated)
+            rows.append(("" if place else one.method, stage.stage, tokens, written, *shown, stage.basis))
         if one.stages:
             sums = (money(part, found.currency) for part in (one.per_query, one.per_day))
-            rows.append(("", say("cost.total"), "", *(about(part, one.estimated) for part in sums), one.basis))
-    columns = ("system", "stage", "tokens_query", "each_query", "each_day", "basis")
-    return Table(tuple(say(f"column.{name}") for name in columns), tuple(rows), names=2, texts=(5,))
+            rows.append(("", say("cost.total"), "", "", *(about(part, one.estimated) for part in sums), one.basis))
+    columns = ("system", "stage", "tokens_query", "output_tokens", "each_query", "each_day", "basis")
+    return Table(tuple(say(f"column.{name}") for name in columns), tuple(rows), names=2, texts=(6,))
 
 
 def _methods(found: Costs) -> Table:

@@ -13,6 +13,7 @@ TEXTS = {
     "column.index_size": "index MB",
     "column.peak": "peak MB",
     "column.tokens": "tokens",
+    "column.output_tokens": "of them output",
     "column.money": "$",
     "column.from_baseline": "p against {baseline}",
     "experiment.failed": "failed",

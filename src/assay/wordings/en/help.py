@@ -95,6 +95,7 @@ TEXTS = {
     "option.runs": "Runs: what systems retrieved. NAME=FILE names a system.",
     "option.weights": "Query weights (query_id, weight) for weighted means.",
     "option.cluster": "What queries belong to, such as a passage or a conversation: a table with query_id and cluster, or FILE:COLUMN. Intervals and tests then count clusters.",
+    "option.answers.cluster": "What samples belong to, such as a passage or a conversation: a column of the samples, or FILE[:COLUMN] by query_id. Intervals and tests then count clusters. Unless given, samples whose histories continue each other belong together.",
     "option.protocol": "The rules that are followed; see: assay help protocols.",
     "option.min_relevance": "Smallest grade that is relevant; positive: any above 0.",
     "option.max_grade": "Largest grade of the scale (graded AP, ERR).",

@@ -85,6 +85,7 @@ TEXTS = {
     "cost.lacks_stage": "unknown: a stage is",
     "cost.sum": "sum of {n} {n:stage|stages}",
     "cost.as_measured": "as measured: {model}",
+    "cost.by_list": "{model}: measured tokens at {input:g} (input) and {output:g} (output) per million",
     "cost.batch": "{basis}, as a batch job",
     "cost.total": "total",
     "cost.title_measured": "As measured over {n:,} {n:query|queries}, at {queries:,.0f} queries a day",
@@ -106,6 +107,7 @@ TEXTS = {
     # Return on investment
     "roi.title": "Return of {method} at {queries:,.0f} queries a day",
     "roi.step": "reranking",
+    "roi.instead": "{method} instead of {baseline}",
     "roi.gain": "gain in quality",
     "roi.revenue": "more revenue a day",
     "roi.cost": "more cost a day",

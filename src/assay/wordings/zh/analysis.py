@@ -307,6 +307,7 @@ TEXTS = {
     "make one: assay cost ... -o FILE.json": "可用 assay cost ... -o FILE.json 生成",
     "make one: assay compare ... -o comparison.json": "可用 assay compare ... -o comparison.json 生成",
     "the number of queries a day is missing: give --queries-per-day": "缺少每天的查询数：请用 --queries-per-day 给出",
+    "the costs are those of whole systems, and it is not known what {name} replaces: give the comparison of {name} with one of {names}": "这些是整个系统的费用，但不知道 {name} 取代的是哪个系统：请给出 {name} 与 {names} 之一的比较结果",
     "give the extra cost only once: as the cost of a query, or as costs": "额外费用只能给一次：单个查询的费用，或 costs",
     "{place} holds several methods: choose one with --method ({names})": "{place} 中有多个方法：请用 --method 选一个（{names}）",
     "{place} is in {currency}, not in {wanted}": "{place} 的货币是 {currency}，不是 {wanted}",

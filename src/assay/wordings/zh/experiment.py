@@ -13,6 +13,7 @@ TEXTS = {
     "column.index_size": "索引 MB",
     "column.peak": "峰值内存 MB",
     "column.tokens": "token 数",
+    "column.output_tokens": "其中输出",
     "column.money": "费用 $",
     "column.from_baseline": "与 {baseline} 比较 p 值",
     "experiment.failed": "失败",

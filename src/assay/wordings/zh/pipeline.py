@@ -30,6 +30,7 @@ TEXTS = {
     'add {name} = "FILE" to [data]': '请在 [data] 中添加 {name} = "FILE"',
     "give judgments (documents) or gold (spans of text)": "请给出 judgments（文档标注）或 gold（文本片段）",
     "{value} is not a path": "{value} 不是路径",
+    "query {query} has several values of {column}: name one in a column of the queries": "查询 {query} 的 {column} 有多个值：请在查询文件的一列中指定一个",
     "no query with a text is judged": "没有既有文本又有标注的查询",
     "check that queries and judgments use the same query ids": "请检查查询与标注是否使用相同的查询 ID",
     "query {id} has no words: {text}": "查询 {id} 中没有词语：{text}",

@@ -85,6 +85,7 @@ TEXTS = {
     "cost.lacks_stage": "未知：有环节的费用未知",
     "cost.sum": "{n} 个环节之和",
     "cost.as_measured": "实测：{model}",
+    "cost.by_list": "{model}：实测 token 数，按每百万输入 {input:g}、输出 {output:g} 计价",
     "cost.batch": "{basis}，按批处理价格",
     "cost.total": "合计",
     "cost.title_measured": "按 {n:,} 个查询实测，每天 {queries:,.0f} 次查询",
@@ -106,6 +107,7 @@ TEXTS = {
     # Return on investment
     "roi.title": "每天 {queries:,.0f} 次查询时 {method} 的回报",
     "roi.step": "重排",
+    "roi.instead": "以 {method} 取代 {baseline}",
     "roi.gain": "质量提升",
     "roi.revenue": "每天增收",
     "roi.cost": "每天增加费用",
