@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,10 +83,12 @@ def _qualities(
     if not pairs:
         return {}
     changes = np.stack([paired_differences(points[i].quality, points[j].quality) for i, j in pairs], axis=1)
-    tested = adjust(sign_flip(changes, n_resamples=rules.n_resamples, rng=rules.seed).pvalue, method=rules.correction)
+    raw = sign_flip(changes, n_resamples=rules.n_resamples, rng=rules.seed).pvalue
+    tested = zip(raw.tolist(), adjust(raw, method=rules.correction).tolist(), strict=True)
+    options: dict[str, Any] = {"sign": sign, "weights": None, "reach": reach}
     return {
-        pair: _quality(decide(change, rules, adjusted=float(p), sign=sign, weights=None, reach=reach), change, sign)
-        for pair, change, p in zip(pairs, changes.T, tested, strict=True)
+        pair: _quality(decide(change, rules, pvalue=p, adjusted=corrected, **options), change, sign)
+        for pair, change, (p, corrected) in zip(pairs, changes.T, tested, strict=True)
     }
 
 
