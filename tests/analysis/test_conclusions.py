@@ -157,5 +157,5 @@ def test_a_higher_mean_is_not_given_up_for_speed_while_nobody_showed_that_the_ot
 def test_of_a_measure_that_should_be_small_the_smaller_is_better():
     rng = np.random.default_rng(7)
     quality, ms, free = rng.random(N), 10 * np.exp(rng.normal(0, 0.2, N)), np.zeros(N)
-    worse = quality + 0.1 * rng.random(N)
+    worse = quality + 0.5 * rng.random(N)
     assert places((quality, ms, free), (worse, ms, free), sign=-1.0, reach=2.0)[0] == [True, False]

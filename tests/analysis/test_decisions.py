@@ -178,12 +178,12 @@ def test_a_real_difference_too_small_to_matter_has_no_dagger():
 
 def test_a_difference_that_is_real_is_never_called_small_without_the_verdict_equivalent():
     rng = np.random.default_rng(4)
-    gains = np.abs(rng.normal(0.004, 0.001, 20))  # an interval of t far below 0.01; 20 queries cannot show that
-    text = sentence(np.full(20, 0.5), 0.5 + gains)
+    gains = np.abs(rng.normal(0.0085, 0.001, 400))  # an interval of t far below 0.01; 400 queries cannot show that
+    text = sentence(np.full(400, 0.5), 0.5 + gains)
     assert "b is better than a in ndcg@10" in text
     assert "which is less than" not in text
     assert text.endswith("], perhaps by less than 0.01, the smallest difference that matters.")
-    assert "但可能小于有意义的最小差值 0.01" in sentence(np.full(20, 0.5), 0.5 + gains, lang="zh")
+    assert "但可能小于有意义的最小差值 0.01" in sentence(np.full(400, 0.5), 0.5 + gains, lang="zh")
     assert "perhaps" not in sentence(np.full(60, 0.1), 0.1 + np.tile([0.3, 0.5], 30))
 
 

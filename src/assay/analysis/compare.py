@@ -12,7 +12,7 @@ import numpy as np
 from assay.analysis.comparable import AlignedScores, align_systems
 from assay.analysis.comparison_warnings import find_comparison_warnings
 from assay.analysis.conclude import conclude
-from assay.analysis.decision import decide, decide_payment, too_few
+from assay.analysis.decision import decide, decide_payment, holds_if_skewed, too_few
 from assay.analysis.listwise import with_lists
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
@@ -34,7 +34,7 @@ from assay.stats.tukey import compact_letters, randomised_tukey
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from assay.data.segments import Floats
+    from assay.data.segments import Bools, Floats
 
 
 _MOVERS = 5
@@ -224,8 +224,9 @@ def _contrast(
             )
         )
     verdict = decide(
-        change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span, clusters=data.clusters
-    )
+        change, rules, adjusted=tested[1], sign=sign, weights=data.weights, reach=span, clusters=data.clusters,
+        pvalue=tested[0],
+    )  # fmt: skip
     return Contrast(
         system=data.names[system + 1],
         measure=data.labels[measure],
@@ -321,6 +322,17 @@ def _pairs(data: AlignedScores, rules: Rules) -> tuple[Pairs, ...]:
     for i, label in enumerate(data.labels):
         order = np.argsort(-found.mean[i] * data.signs()[i], kind="stable").tolist()
         enough = not too_few(moments(data.values[:, i, 0], data.weights, clusters=data.clusters).effective_n)
-        marks = compact_letters((found.pvalue[i] <= rules.alpha) & enough, order)
+        marks = compact_letters(_tell_apart(data, i, (found.pvalue[i] <= rules.alpha) & enough, rules), order)
         pairs.append(Pairs(label, tuple(tuple(map(float, row)) for row in found.pvalue[i]), tuple(marks)))
     return tuple(pairs)
+
+
+def _tell_apart(data: AlignedScores, place: int, shown: Bools, rules: Rules) -> Bools:
+    """Which pairs differ: those that the test shows, where that holds for skewed differences, too."""
+    values, limits = data.values[:, place], data.columns[place].limits(data.values[:, place])
+    reach = None if limits is None else limits[1] - limits[0]
+    found = shown.copy()
+    for i, j in zip(*np.nonzero(np.triu(shown, 1)), strict=True):
+        change = paired_differences(values[:, i], values[:, j])
+        found[i, j] = found[j, i] = holds_if_skewed(change, rules.alpha, data.weights, reach, data.clusters)
+    return found

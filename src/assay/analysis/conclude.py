@@ -152,7 +152,8 @@ def _pair_test(
     limits = data.columns[place].limits(data.values[:, place])
     reach = None if limits is None else limits[1] - limits[0]
     of: dict[str, Any] = {"weights": data.weights, "clusters": data.clusters}
-    decision = decide(change, rules, adjusted=tested[1], sign=float(data.signs()[place]), reach=reach, **of)
+    sign = float(data.signs()[place])
+    decision = decide(change, rules, pvalue=tested[0], adjusted=tested[1], sign=sign, reach=reach, **of)
     interval = difference_interval(change, reach=reach, confidence_level=rules.confidence_level, **of)
     few = too_few(moments(change, **of).effective_n)
     turned = decision == "inconclusive" and not few and tested[0] <= rules.alpha < tested[1]

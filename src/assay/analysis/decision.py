@@ -9,7 +9,8 @@ import numpy as np
 from assay.results.comparison import LEAST_QUERIES
 from assay.stats.bounded import bounded_equivalence, bounded_pvalue
 from assay.stats.inputs import EQUAL
-from assay.stats.moments import NO_SPREAD, moments
+from assay.stats.intervals import adjusted_t_interval
+from assay.stats.moments import NO_SPREAD, effective_number, moments, moments_of, sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Clusters = NDArray[np.str_] | None
 
 _ROUNDING = 1e-9
+_OPPOSED = 3  # queries against a difference from which on their spread is taken for the true one (docs/decisions.md)
 
 
 def too_few(effective: float) -> bool:
@@ -37,36 +39,56 @@ def decide(
     weights: Floats | None,
     reach: float | None = 1.0,
     clusters: Clusters = None,
+    pvalue: float | None = None,
 ) -> Decision:
     """Return the verdict: equivalent if the difference is surely too small to matter, else better or worse if shown.
 
-    `adjusted` is the corrected p of the difference, `sign` is -1 where lower values are better, and `reach` is the
-    largest difference that a query can have: the range of the measure, None for one without bounds. `clusters` say
-    which queries belong together.
+    `adjusted` is the corrected p of the difference and `pvalue` the plain one, `sign` is -1 where lower values are
+    better, and `reach` is the largest difference that a query can have: the range of the measure, None for one without
+    bounds. `clusters` say which queries belong together. What the test shows must also hold for skewed differences
+    (`holds_if_skewed`), at the level that the correction leaves.
     """
     of = moments(change, weights, clusters=clusters)
     if of.mean is None or too_few(of.effective_n):
         return "inconclusive"
     if abs(of.mean) < rules.smallest_effect and _surely_small(change, rules, weights, reach, clusters):
         return "equivalent"
-    if (
-        adjusted > rules.alpha
-        or not of.mean
-        or (of.reason == NO_SPREAD and not _surely_real(change, rules, weights, reach, clusters))
-    ):
+    level = rules.alpha if pvalue is None else rules.alpha * pvalue / adjusted
+    shown = adjusted <= rules.alpha and of.mean and holds_if_skewed(change, level, weights, reach, clusters)
+    if not shown:
         return "inconclusive"
     return "better" if sign * of.mean > 0 else "worse"
 
 
-def _surely_real(change: Floats, rules: Rules, weights: Floats | None, reach: float | None, clusters: Clusters) -> bool:
-    """Return whether unseen queries of the opposite sign could not undo a difference that all queries share.
+def holds_if_skewed(
+    change: Floats, level: float, weights: Floats | None, reach: float | None, clusters: Clusters
+) -> bool:
+    """Return whether a difference that a sign-flip test shows is safe from the tail that the queries may not show.
 
-    A sign-flip test takes it to be as likely as its opposite, for which queries that all agree give no evidence.
+    The test takes a difference to be as likely as its opposite. Where many queries gain a little and few lose much, a
+    sample may hold none of the losses. So the interval that allows for skewness must exclude 0, too, and where fewer
+    than three queries oppose the difference, so must the bounds of the measure, at twice the risk of that side; where
+    all differences are the same, at the risk itself.
     """
-    if reach is None:
+    found = sample(change, weights, clusters)
+    of = moments_of(*found[:2])
+    if reach is None or of.mean is None or np.abs(found.values).max() > reach * (1 + EQUAL):
         return True
-    p = bounded_pvalue(-np.abs(change), 0.0, upper=reach, weights=weights, clusters=clusters)
-    return p is not None and p <= rules.alpha / 2
+    same = of.reason == NO_SPREAD
+    if not same and not adjusted_t_interval(of, 1 - level).excludes(0.0):
+        return False
+    against = -np.sign(of.mean) * found.values
+    if not same and _effective_count(against > 0, found.shares) >= _OPPOSED:
+        return True
+    p = bounded_pvalue(against, 0.0, upper=reach, weights=found.shares, beyond=level)
+    return p is not None and p <= (level / 2 if same else level)
+
+
+def _effective_count(chosen: NDArray[np.bool_], shares: Floats | None) -> float:
+    """How many of equal weight those that are chosen are worth."""
+    if shares is None or not chosen.any():
+        return float(chosen.sum())
+    return effective_number(shares[chosen] / shares[chosen].sum())
 
 
 def _surely_small(

@@ -111,10 +111,12 @@ def _qualities(
         np.stack(list(changes.values()), axis=1), weights=weights, clusters=clusters, n_resamples=rules.n_resamples,
         rng=rules.seed,
     )  # fmt: skip
-    adjusted = adjust(tested.pvalue, method=rules.correction).tolist()
+    pvalues = zip(tested.pvalue.tolist(), adjust(tested.pvalue, method=rules.correction).tolist(), strict=True)
     found = {}
-    for (pair, change), p in zip(changes.items(), adjusted, strict=True):
-        decision = decide(change, rules, adjusted=p, sign=sign, weights=weights, reach=reach, clusters=clusters)
+    for (pair, change), (p, corrected) in zip(changes.items(), pvalues, strict=True):
+        decision = decide(
+            change, rules, pvalue=p, adjusted=corrected, sign=sign, weights=weights, reach=reach, clusters=clusters
+        )
         mean = moments(change, weights, clusters=clusters).mean
         found[pair] = _SURE_QUALITY.get(decision, 0.5 * sign * float(np.sign(mean or 0.0)))
     return found

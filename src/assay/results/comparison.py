@@ -147,6 +147,10 @@ class Contrast:
         """Return whether the difference would be shown if it were the only test, but is not after the correction."""
         return self.verdict == "inconclusive" and not self.too_few and self.pvalue <= alpha < self.adjusted
 
+    def fails_by_tail(self, alpha: float) -> bool:
+        """Return whether the test alone would show the difference, but queries that were not seen could undo it."""
+        return self.verdict == "inconclusive" and not self.too_few and self.adjusted <= alpha
+
     def as_test(self, baseline: str, rules: Rules, tests: int) -> PairTest:
         """The same as a test of two, one of so many that are corrected together."""
         return PairTest(

@@ -35,6 +35,12 @@ class PairTest:
     turned: bool = False
     too_few: bool = False
 
+    @property
+    def fails_by_tail(self) -> bool:
+        """Return whether the test alone would show the difference, but queries that were not seen could undo it."""
+        alpha = (1 - self.difference.confidence_level) * (1 + EQUAL)
+        return self.decision == "inconclusive" and not self.too_few and self.adjusted <= alpha
+
 
 @dataclass(frozen=True)
 class Conclusion:

@@ -106,8 +106,8 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
         return "" if contrast.at_least_smallest else say("compare.maybe_small", smallest=rules.smallest_effect)
     if contrast.verdict == "equivalent":
         return ""
-    if contrast.fails_by_correction(rules.alpha):
-        return _note_correction(comparison, contrast)
+    if contrast.fails_by_correction(rules.alpha) or contrast.fails_by_tail(rules.alpha):
+        return _note_failure(comparison, contrast)
     if contrast.reach is None:
         return say("compare.unbounded") if within else _power(comparison, contrast)
     if contrast.unchanged or within:
@@ -117,10 +117,16 @@ def _more(comparison: Comparison, contrast: Contrast) -> Said | str:
     return _power(comparison, contrast)
 
 
-def _note_correction(comparison: Comparison, contrast: Contrast) -> Said:
-    """Note that a difference is not shown because of the correction, and for how many systems or tests."""
-    key = "compare.turned_all" if comparison.rules.family == "all" else "compare.turned"
-    return say(key, n=comparison.tests, p=pvalue(contrast.pvalue), adjusted=pvalue(contrast.adjusted))
+def _note_failure(comparison: Comparison, contrast: Contrast) -> Said:
+    """Note why a difference with a small p is not shown: by a correction, or by what may not have been seen."""
+    values = {"p": pvalue(contrast.pvalue), "adjusted": pvalue(contrast.adjusted)}
+    if contrast.fails_by_correction(comparison.rules.alpha):
+        key = "compare.turned_all" if comparison.rules.family == "all" else "compare.turned"
+        return say(key, n=comparison.tests, **values)
+    shown = contrast.difference.low is None or contrast.difference.excludes(0.0)
+    key = "skewed" if not shown else "unseen_losses" if contrast.improves else "unseen_gains"
+    opposed = contrast.losses if contrast.improves else contrast.wins
+    return say(f"compare.{key}", opposed=opposed, n=contrast.difference.n, **values)
 
 
 def _power(comparison: Comparison, contrast: Contrast) -> Said | str:

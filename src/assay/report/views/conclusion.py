@@ -55,6 +55,8 @@ def describe_test(test: PairTest) -> Said:
         return say("conclusion.too_few")
     if test.decision == "equivalent":
         return say("conclusion.equivalent")
+    if test.fails_by_tail:
+        return say("conclusion.test_unseen", **values)
     key = "turned" if test.turned else "corrected" if test.tests > 1 else "alone"
     return say(f"conclusion.test_{key}", correction=say(f"correction.{test.correction}"), **values)
 

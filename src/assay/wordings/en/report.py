@@ -188,6 +188,7 @@ TEXTS = {
     "conclusion.equivalent": "equivalent",
     "conclusion.test_alone": "p {p}",
     "conclusion.test_corrected": "p {p}, {adjusted} after correction for {n} tests, {correction}",
+    "conclusion.test_unseen": "p {p}, but rare large differences may not have been seen",
     "conclusion.test_turned": "p {p}, but {adjusted} after correction for {n} tests, {correction}",
     "conclusion.baseline_named": "{name}, the baseline",
     "conclusion.baseline_default": "{name}, the baseline by default",

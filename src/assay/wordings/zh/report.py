@@ -196,6 +196,7 @@ TEXTS = {
     "conclusion.equivalent": "等效",
     "conclusion.test_alone": "p 值 {p}",
     "conclusion.test_corrected": "p {p}，按 {n} 项检验校正后 {adjusted}，{correction}",
+    "conclusion.test_unseen": "p {p}，但可能还有罕见的大差值未被看到",
     "conclusion.test_turned": "p {p}，但因对 {n} 项检验作校正而成为 {adjusted}，{correction}",
     "conclusion.baseline_named": "基线 {name}",
     "conclusion.baseline_default": "默认基线 {name}",
