@@ -279,7 +279,7 @@ def test_measures_that_order_can_hurt_have_no_ceiling():
 
 def test_a_reranker_is_recognised_by_its_documents():
     base = Run.from_dict({"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "base")
-    rerank = likeness(base, Run.from_dict({"q": {"c": 3.0, "a": 2.0}}, "r"), k=2)
+    rerank = likeness(base, Run.from_dict({"q": {"c": 3.0, "a": 2.0, "b": 1.0}}, "r"), k=2)
     assert (rerank.reranks, rerank.overlap, rerank.from_candidates) == (True, 0.5, 1.0)
     other = likeness(base, Run.from_dict({"q": {"c": 3.0, "x": 2.0}}, "r"), k=2)
     assert (other.reranks, other.overlap, other.from_candidates) == (False, 0.0, 0.5)
@@ -551,3 +551,20 @@ def test_settings_of_a_comparison_may_be_given_one_by_one():
     ):
         with pytest.raises(assay.UsageError):
             wrong()
+
+
+@pytest.mark.parametrize(("protocol", "lifted"), [("trec", False), ("rerank", True)])
+def test_lists_that_lost_documents_are_no_rerankers_unless_the_protocol_says_so(protocol, lifted):
+    judged = {f"q{i}": {"a": 1, "b": 1} for i in range(12)}
+    whole = {query: {"a": 3.0, "b": 2.0, "c": 1.0} for query in judged}
+    runs = {
+        "first": whole,
+        "damaged": {query: {"b": 2.0, "c": 1.0} for query in judged},
+        "reordered": {query: {"b": 3.0, "a": 2.0, "c": 1.0} for query in judged},
+    }
+    scores = [assay.evaluate(judged, run, ["ndcg@10"], name=name, protocol=protocol) for name, run in runs.items()]
+    found = assay.compare(scores, runs=runs)
+    damaged, reordered = found.likeness
+    assert (damaged.from_candidates, damaged.same_candidates, damaged.reranks) == (1.0, 0.0, False)
+    assert (reordered.same_candidates, reordered.reranks) == (1.0, True)
+    assert [lifts[0].system for lifts in found.lifted()] == (["damaged"] if lifted else []) + ["reordered"]

@@ -660,3 +660,21 @@ def test_of_a_measure_that_should_be_small_the_smallest_wins_and_is_on_the_front
     }
     assert found.winner == "good"
     assert found.row("good").pareto
+
+
+def test_a_result_of_an_earlier_run_is_kept_unless_it_is_the_same(tmp_path, caplog):
+    from assay.demo import collection
+
+    place, runs = tmp_path / "out", {"cache": tmp_path / "cache", "only": ["bm25"]}
+    first = assay.run_experiment(collection().ladder, **runs)
+    first.save(place)
+    before = (place / "result.json").read_text(encoding="utf-8")
+    assay.run_experiment(collection().ladder, **runs).save(place)
+    assert not (place / "earlier-1").exists()
+    assay.run_experiment(collection().ladder, **runs, limit=20).save(place)
+    kept = place / "earlier-1"
+    assert (
+        json.loads((kept / "result.json").read_text(encoding="utf-8"))["experiment"] == json.loads(before)["experiment"]
+    )
+    assert sorted(one.name for one in kept.iterdir()) == ["result.json", "runs", "samples", "trace.jsonl"]
+    assert [one.getMessage() for one in caplog.records if "earlier-1" in one.getMessage()]

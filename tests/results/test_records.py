@@ -26,6 +26,7 @@ from assay.results.comparison import Comparison, Rules
 from assay.results.conclusion import Conclusion
 from assay.results.parts import all_parts
 from assay.results.result import decode_result, encode_result, make_result
+from parts import SAMPLES_OF_PARTS
 
 TEXTS = st.text(string.ascii_letters + "@ 中文%\"'<", max_size=8)
 MESSAGES = st.builds(
@@ -327,6 +328,23 @@ def test_every_part_has_a_view_and_the_methods_of_a_record(name):
     assert callable(module.line) and callable(module.table)
     assert issubclass(PARTS[name].record, Record)
     assert PARTS[name].record.to_rows is not Record.to_rows
+
+
+@pytest.mark.parametrize("name", sorted(PARTS))
+def test_a_record_prints_its_class_and_one_sentence(name):
+    record = SAMPLES_OF_PARTS[name]()
+    said = " ".join(assay.show(record, level="line").split())
+    assert repr(record) == str(record) == f"<{type(record).__name__}: {said}>"
+    assert len(repr(record)) < 260
+    result = make_result(record)
+    assert repr(result) == f"<Result: {said}>"
+
+
+def test_a_record_that_cannot_be_shown_prints_its_class():
+    class Odd(Record):
+        pass
+
+    assert repr(Odd()) == "<Odd>"
 
 
 def test_a_stored_comparison_is_shown_without_computing_anything(tmp_path, monkeypatch):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from assay.analysis.experiment_scores import Evaluator
 from assay.errors import InputError, UnknownName, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
+from assay.formats.results import to_json
 from assay.formats.writing import write_result, write_run
 from assay.messages import say
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
     from assay.pipeline.runner import Execution
     from assay.results.experiment import Findings
     from assay.results.result import Result
+
+_RESULT = "result.json"
+_WRITTEN = ("runs", "queries", "samples", "trace.jsonl", _RESULT)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -71,24 +78,48 @@ class FinishedExperiment:
     def save(self, folder: str | Path | None = None, *, command: str = "") -> Path:
         """Write runs, queries, samples and trace into a folder, last the result file; without one, where it says.
 
+        What an earlier run left there is kept in a folder inside, and a warning says so, unless it found the same.
         Returns the place of the result file.
         """
-        place = self.experiment.output if folder is None else Path(folder)
+        place, result = self.experiment.output if folder is None else Path(folder), self.to_result(command)
         try:
+            _keep_earlier(place, result)
             (place / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(say("conduct.cannot_write", why=cause(error)), path=str(place)) from None
         for outcome in self.outcomes:
             _save_outcome(outcome, place)
         write_atomically(place / "trace.jsonl", _lines(self._trace()))
-        write_result(self.to_result(command), place / "result.json")
-        return place / "result.json"
+        write_result(result, place / _RESULT)
+        return place / _RESULT
 
     def _trace(self) -> Iterator[dict[str, Any]]:
         for outcome in self.outcomes:
             for stage, works in outcome.work.items():
                 for query, work in zip(self.collection.queries, works, strict=True):
                     yield {"system": outcome.combination.name, "query_id": query.id, "stage": stage, **vars(work)}
+
+
+def _keep_earlier(place: Path, now: Result) -> None:
+    """Move what an earlier run left in a folder into one inside it, unless the result is the same."""
+    if not (place / _RESULT).is_file() or _says_the_same(place / _RESULT, now):
+        return
+    kept = next(one for n in count(1) if not (one := place / f"earlier-{n}").exists())
+    kept.mkdir()
+    for name in _WRITTEN:
+        if (place / name).exists():
+            (place / name).rename(kept / name)
+    _log.warning(say("experiment.kept", place=str(place / _RESULT), kept=str(kept)))
+
+
+def _says_the_same(file: Path, now: Result) -> bool:
+    """Return whether a result file holds what would be written now, apart from when and how it was made."""
+    try:
+        earlier = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    new = json.loads(to_json(now))
+    return isinstance(earlier, dict) and {**earlier, "date": "", "command": ""} == {**new, "date": "", "command": ""}
 
 
 def _save_outcome(outcome: Execution, place: Path) -> None:

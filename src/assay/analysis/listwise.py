@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from assay.data.scores import Scores
     from assay.results.comparison import Comparison
 
+_RERANK = "rerank"
 _DEPTH = 100  # rank-biased overlap at p = .9 gives the ranks below a weight of 0.00003
 
 
@@ -37,7 +38,7 @@ def with_lists(
     chunks: Mapping[str, str] | str | None = None,
     dedupe: bool = False,
 ) -> Comparison:
-    """Compare the lists of every run with the baseline's; runs that only reorder its documents get a ceiling."""
+    """Compare the lists of every run with the baseline's; runs that reorder its documents get a ceiling."""
     base = comparison.scores[0]
     missing = next((name for name in comparison.systems if name not in runs), None)
     if missing is not None:
@@ -48,13 +49,15 @@ def with_lists(
     lists = {name: prepare_run(run, protocol, chunks, dedupe=dedupe) for name, run in raw.items()}
     first = lists[comparison.baseline]
     alike = tuple(likeness(first, lists[name], given=given) for name in comparison.systems[1:])
-    if not any(one.reranks for one in alike):
+    told = protocol.name == _RERANK  # then even lists that were cut are a reranker's
+    rerankers = [one for one in alike if one.reranks or (told and one.from_candidates == 1.0)]
+    if not rerankers:
         return replace(comparison, likeness=alike)
     weights = None if base.weights is None else dict(zip(base.query_ids, base.weights.tolist(), strict=True))
     judged = _judgments_of(base, judgments)
     limits = ceilings(judged, raw[comparison.baseline], settings_of(base), chunks=chunks, weights=weights)
     chosen = protocol.primary if protocol.primary in comparison.measures else comparison.measures[0]
-    gains = [lift for one in alike if one.reranks for lift in lifts(comparison, one.system, limits, chosen)]
+    gains = [lift for one in rerankers for lift in lifts(comparison, one.system, limits, chosen)]
     return replace(comparison, likeness=alike, lifts=tuple(gains))
 
 
@@ -84,6 +87,7 @@ def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) ->
         k,
         math.fsum(rbos) / len(pairs),
         _share_contained(baseline, system),
+        _share_same(baseline, system),
     )
 
 
@@ -92,6 +96,17 @@ def _share_contained(baseline: Run, system: Run) -> float:
     ids = ["query_id", "doc_id"]
     rows = system.frame.select(ids)
     return len(rows.join(baseline.frame.select(ids), on=ids, how="semi")) / max(len(rows), 1)
+
+
+def _share_same(baseline: Run, system: Run) -> float:
+    """Share of the system's queries for which the baseline lists the same documents."""
+    first, second = _documents(baseline), _documents(system)
+    return sum(docs == first.get(query) for query, docs in second.items()) / max(len(second), 1)
+
+
+def _documents(run: Run) -> dict[str, frozenset[str]]:
+    lists = run.frame.group_by("query_id").agg("doc_id")
+    return {query: frozenset(docs) for query, docs in lists.select("query_id", "doc_id").iter_rows()}
 
 
 def ceilings(

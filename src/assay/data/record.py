@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 class Record:
     """What a function found out. It shows itself in a notebook, and becomes a frame, plain values or a file."""
 
+    def __init_subclass__(cls) -> None:
+        """Keep the short form: a dataclass writes out every field unless its class has a form of its own."""
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = Record.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Its class and the one sentence that a reader in a hurry should see; `show` and `to_dict` have the rest."""
+        try:
+            said = " ".join(public("show")(self, level="line").split())
+        except Exception:  # noqa: BLE001 - a record that cannot be shown is still printed, in a debugger for instance
+            return f"<{type(self).__name__}>"
+        return f"<{type(self).__name__}: {said}>"
+
     def to_rows(self) -> Sequence[Mapping[str, Value]]:
         """Lay out the main numbers as rows of one table, for a frame."""
         raise NotImplementedError

@@ -193,11 +193,15 @@ class Weight:
     share: float
 
 
+_MOST = 0.5  # share of the queries
+
+
 @dataclass(frozen=True)
 class Likeness:
     """How much a system's lists are like the baseline's, averaged over queries.
 
-    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker.
+    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker. `same_candidates`
+    is the share of queries for which both lists hold the same documents.
     """
 
     system: str
@@ -205,11 +209,12 @@ class Likeness:
     k: int
     rbo: float
     from_candidates: float
+    same_candidates: float = 1.0
 
     @property
     def reranks(self) -> bool:
-        """Return whether the system only reorders the baseline's documents."""
-        return self.from_candidates == 1.0
+        """Return whether the system only reorders the baseline's documents, and for most queries drops none of them."""
+        return self.from_candidates == 1.0 and self.same_candidates > _MOST
 
 
 @dataclass(frozen=True)

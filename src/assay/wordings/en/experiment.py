@@ -22,6 +22,7 @@ TEXTS = {
     "experiment.front": "On the front of {measure}, P95 latency and money (*): {names}.",
     "experiment.front_noise": "{names:and}: none of them surely differs from all the others, so they stay on the front together.",
     "experiment.embedders": "Embedder: {names}.",
+    "experiment.kept": "{place} held another result: it and its files are kept in {kept}",
     "experiment.no_holdout": "It is the best of {n} on the queries that chose it: its value is likely too high; check with --holdout 0.3.",
     "experiment.holdout": "Chosen on {chosen} queries. On the {held} held out: {name} {value:.4f} {interval}, {baseline} {base:.4f}, difference {difference:+.4f} {bounds}, p {p}.",
     "experiment.holdout_same": "Chosen on {chosen} queries; it is the baseline. On the {held} held out: {name} {value:.4f} {interval}.",
