@@ -183,7 +183,7 @@ def test_different_judgments_are_refused():
 
 def test_different_rules_are_refused():
     strict = scores("strict", lists(1), min_relevance=2)
-    with pytest.raises(assay.NotComparable, match=r"different rules: min_relevance = 1\.0 and 2"):
+    with pytest.raises(assay.NotComparable, match=r"different rules \(min_relevance = 1\.0 and 2"):
         compare([scores("a", lists(1)), strict])
 
 
@@ -298,7 +298,7 @@ def test_few_queries_are_doubted():
 
 def test_uncorrected_tests_are_doubted(systems):
     assert "4 tests without correction" in warned(systems, rules=Rules(correction="none"))
-    assert "2 measures, each corrected by itself" in warned(systems)
+    assert "2 measures, each corrected on its own" in warned(systems)
     assert "correct" not in warned(systems, rules=Rules(family="all"))
     assert "correct" not in warned(systems[:2], measures=["ndcg@10"])
 
@@ -396,7 +396,7 @@ def test_the_lists_of_a_reranker_are_shown_with_their_ceiling(files):
     text = run_assay("compare", "qrels.txt", "weak.run", "strong.run", "--protocol", "rerank", cwd=files).stdout
     assert "What strong makes of the candidates of weak" in text
     assert "so by this rule the reranker pays" in text
-    assert "a setting (--worth); 15% is a rule of thumb" in text
+    assert "a setting; 15% is a rule of thumb" in text
     assert "100.0%" in text
 
 

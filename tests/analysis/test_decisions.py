@@ -528,7 +528,7 @@ def test_the_sentence_about_a_gain_follows_what_is_shown():
     text = told_gain(base, noisy)
     assert "the gain may be more or less than 15%, so whether the reranker pays is not shown" in text
     assert "gains -" not in text and "gains +" not in text
-    assert "a setting (--worth); 15% is a rule of thumb, not a law" in text
+    assert "a setting; 15% is a rule of thumb, not a law" in text
     assert "above a gain of 30% is a setting" in told_gain(base, noisy, worth=0.3)
     assert "尚未得到证实" in told_gain(base, noisy, lang="zh")
     assert "下降" in told_gain(base, base * rng.uniform(0.85, 0.95, 60), lang="zh")

@@ -392,7 +392,7 @@ def test_a_field_that_no_sample_has_is_named(tmp_path):
     write(tmp_path, rows)
     command = ("answers", "samples.jsonl", "-m", "faithfulness", "--method", "words")
     shown = run(tmp_path, *command).stdout
-    assert "no sample has what these need: faithfulness (contexts)" in shown and "--map" in shown
+    assert "no sample has what these measures need: faithfulness (contexts)" in shown and "--map" in shown
     mapped = run(tmp_path, *command, "--map", "retrieved_contexts=chunks")
     assert "no sample has" not in mapped.stdout and "contexts = chunks" in mapped.stdout
 

@@ -21,7 +21,7 @@ TEXTS = {
     "experiment.front": "On the front of {measure}, P95 latency and money (*): {names}.",
     "experiment.front_noise": "{names:and}: none of them surely differs from all the others, so they stay on the front together.",
     "experiment.embedders": "Embedder: {names}.",
-    "experiment.no_holdout": "It is the best of {n} on the queries that chose it: its value is likely too high; check with --holdout 0.3.",
+    "experiment.no_holdout": "It is the best of {n} on the same queries that it was chosen on, so its value is probably too high; check it on held-out queries (assay run ... --holdout 0.3).",
     "experiment.holdout": "Chosen on {chosen} queries. On the {held} held out: {name} {value:.4f} {interval}, {baseline} {base:.4f}, difference {difference:+.4f} {bounds}, p {p}.",
     "experiment.holdout_same": "Chosen on {chosen} queries; it is the baseline. On the {held} held out: {name} {value:.4f} {interval}.",
     "experiment.row_failed": "{name} failed: {reason}",

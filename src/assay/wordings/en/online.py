@@ -19,13 +19,13 @@ TEXTS = {
     "ab.guardrail_open": "the guardrail {measure} is not shown to hold: that takes more users",
     # Notes
     "ab.control_by_name": "the control is {name!r}, by its name",
-    "ab.unplanned": "no planned size was given: the verdict holds only if the end was fixed before anybody looked at the numbers; otherwise use --sequential",
-    "ab.no_days": "how long the test ran is not known: check that it was at least {least} days (--days)",
+    "ab.unplanned": "no planned size was given: the verdict holds only if the end was fixed before anybody looked at the numbers; if it was not: assay ab analyse ... --sequential",
+    "ab.no_days": "how long the test ran is not known: make sure that it was at least {least} days, and say so: assay ab analyse ... --days N",
     "ab.odd_days": "on {days} the split of users differs from the plan",
     "ab.suspicious": "{measure}: a lift of {lift:.0%} is larger than most real ones: check the instrumentation",
     "ab.corrected": "{measure} is corrected by what the same users did before the test (CUPED)",
     "ab.not_corrected": "{measure} is not corrected by what users did before the test: only one of its columns has a column that ends in _before",
-    "ab.higher": "higher is taken as better for {measures:and}; --lower-is-better NAME says otherwise",
+    "ab.higher": "higher is taken as better for {measures:and}; if lower is better: assay ab analyse ... --lower-is-better NAME",
     "ab.level": "intervals of {level:.0%}, p corrected by {correction} within the primary and within the secondary measures; guardrails one-sided, uncorrected",
     "ab.level_sequential": "intervals of {level:.0%} that hold at every look, divided among the measures of a family",
     # Why there is no interval

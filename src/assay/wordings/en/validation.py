@@ -11,7 +11,7 @@ TEXTS = {
     "validate.published": "{name} (published)",
     "validate.human": "what people said: {human}; intervals are percentiles of resampled sets of contexts",
     "validate.positive": "{n} of {of} rows are positive (people said {positive}, or more where it is a number)",
-    "validate.no_positive": "no AUROC: say with --positive from which value on people mean yes",
+    "validate.no_positive": "no AUROC, as it is not known from which value on people mean yes; to say so: assay calibrate ... --positive VALUE",
     "validate.given_threshold": "balanced accuracy: scores from {threshold:g} on count as yes",
     "validate.threshold": "balanced accuracy: a fifth of the rows is judged by the best threshold of the others; shown is that of all",
     "validate.left_out": "{n} left out: {reason}",
