@@ -159,7 +159,7 @@ def test_several_files_are_several_systems(call, tmp_path):
     assert (code, err) == (2, "assay: two systems are called 'base': give them names, as in NAME=FILE\n")
     lines(tmp_path / "both.jsonl", ROWS)
     code, _, err = call("answers", "x=both.jsonl", *words)
-    assert (code, err) == (2, "assay: both.jsonl holds 2 systems: a single name does not fit them\n")
+    assert (code, err) == (2, "assay: both.jsonl holds 2 systems: one name cannot name them all\n")
     found = assay.answer_systems(
         {"base": tmp_path / "base.jsonl", "better": tmp_path / "new.jsonl"}, ["exact_match"], method="words"
     )

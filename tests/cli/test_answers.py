@@ -230,7 +230,7 @@ def test_tables_of_other_tools_are_read_and_the_mapping_is_printed(tmp_path):
         "columns: question = user_input, answer = response, contexts = retrieved_contexts, reference = mine"
         in done.stdout
     )
-    assert "left out, as no sample has what they need: citation_precision ([1] marks)" in done.stdout
+    assert "left out, because no sample has what they need: citation_precision ([1] marks)" in done.stdout
     assert run(tmp_path, "answers", "ragas.csv", "--map", "nonsense", code=2).stderr.startswith(
         "assay: --map nonsense: expected"
     )

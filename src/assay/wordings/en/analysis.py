@@ -19,8 +19,8 @@ TEXTS = {
     "stage_why.unsaid": "the answer does not say what the reference says",
     "stage_why.refusal_open": "it refuses, and whether the contexts hold the answer is not known",
     # Experiments
-    "experiment.time_unknown": "{name}: the time of {stage} is not known, as all replies came from a cache",
-    "experiment.time_partly": "{name}: the times of {stage} are those of {n:,} of {of:,} queries; the others were answered from a cache",
+    "experiment.time_unknown": "{name}: the time of {stage} is not known, because all replies came from a cache",
+    "experiment.time_partly": "{name}: the times of {stage} are based on {n:,} of {of:,} queries; the others were answered from a cache",
     # Gates
     # Agreement with people
     "calibrate.stamp": "kappa {value:.2f} on {n} labels",
