@@ -137,7 +137,7 @@ def test_queries_of_weight_0_are_neither_wins_nor_losses():
     assert contrast.limit == pytest.approx(1 - 0.05 ** (1 / 397))
     new, old = scores("new", after, weights=weights), scores("old", before, weights=weights)
     check = gate(new, [NotWorse("ndcg@10", old)]).checks[0]
-    assert str(check.message).startswith("ndcg@10: no query differs from old; among 397 queries")
+    assert str(check.message).startswith("ndcg@10: no query differs from old; with 397 queries")
 
 
 def test_a_smallest_effect_that_no_difference_can_exceed_is_refused():
@@ -154,7 +154,7 @@ def test_below_ten_queries_there_is_no_verdict():
     before, after = np.linspace(0.1, 0.2, 9), np.linspace(0.7, 0.9, 9)
     _, nine = contrast_of(before, after)
     assert (nine.verdict, nine.adjusted < 0.01) == ("inconclusive", True)
-    assert "no verdict on ndcg@10, as 9 queries are too few (it takes at least 10)" in sentence(before, after)
+    assert "no verdict on ndcg@10, because 9 queries are too few (at least 10 are needed)" in sentence(before, after)
     assert "9 个查询太少" in sentence(before, after, lang="zh")
     assert contrast_of([*before, 0.1], [*after, 0.8])[1].verdict == "better"
 
@@ -220,7 +220,7 @@ def test_two_queries_with_a_swap_far_down_are_not_equivalent(tmp_path):
                 file.writelines(f"q{i} Q0 d{d} {k} {300 - k} s\n" for k, d in enumerate(order))
     done = run_assay("compare", "q", "a.run", "b.run", "-m", "ndcg", cwd=tmp_path)
     assert "equivalent" not in done.stdout
-    assert "as 2 queries are too few" in " ".join(done.stdout.split())
+    assert "because 2 queries are too few" in " ".join(done.stdout.split())
     assert "[0.8177, 0.8177]" not in done.stdout
     assert "[+0.0000, +0.0000]" not in done.stdout
 
@@ -526,7 +526,7 @@ def test_the_sentence_about_a_gain_follows_what_is_shown():
     assert re.search(r"ndcg@10 loses 1?\d\.\d% \[-1\d\.\d%, -\d\.\d%\]: the gain is shown to be below 15%", text)
     noisy = np.clip(base + rng.normal(0.06, 0.4, 60), 0, 1)
     text = told_gain(base, noisy)
-    assert "the gain may be more or less than 15%, so whether the reranker pays is not shown" in text
+    assert "the gain may be more or less than 15%, so it is not shown whether the reranker pays" in text
     assert "gains -" not in text and "gains +" not in text
     assert "a setting; 15% is a rule of thumb, not a law" in text
     assert "above a gain of 30% is a setting" in told_gain(base, noisy, worth=0.3)
@@ -560,7 +560,7 @@ def test_a_gate_without_a_differing_query_says_so():
     unseen = 1 - 0.05 ** (1 / 30)
     assert (
         message
-        == f"ndcg@10: no query differs from old; among 30 queries a true drop of up to {unseen:.2g} could go unnoticed"
+        == f"ndcg@10: no query differs from old; with 30 queries, a true drop of up to {unseen:.2g} could go unnoticed"
     )
     assert interval.high == pytest.approx(unseen)
     assert checked([0.5], [0.5])[0] == "inconclusive"

@@ -67,7 +67,6 @@ FORMER = {
     "embeddings: wordllama, because the weights of minilm are not here": "embeddings.no_minilm",
     "embeddings: wordllama, because languages are mixed": "embeddings.mixed",
     "embeddings: wordllama, because no other is known to fit": "embeddings.other",
-    "{n:,} judged {n:query is|queries are} missing and {n:counts|count} {fate}: {some}": "doubt.missing",
     "no document of the run is judged: do both files use the same document ids? (see: assay check)": "doubt.no_common",
     "uncalibrated judge: the grades are those of {judge}, not compared with people's (see: assay calibrate)": "doubt.uncalibrated",
     "the grades are those of {judge}; agreement with people: {how}": "doubt.calibrated",

@@ -86,7 +86,7 @@ TEXTS = {
     "interval.not_the_mean": "the test does not look at the mean: with skewed differences, equal means can seem different",
     # What is to be known about an evaluation
     "doubt.judged": "{n:,} judged {n:query|queries}, protocol {protocol}",
-    "doubt.missing": "{n:,} judged {n:query is|queries are} missing from the run and {n:counts|count} {fate}: {some}",
+    "doubt.missing": "{n:,} judged {n:query is|queries are} missing and {n:counts|count} {fate}: {some}",
     "doubt.undefined": "{n:,} {n:query has|queries have} no relevant document and {n:counts|count} {fate}: {some}",
     "doubt.unreached": "no grade reaches min_relevance {n:g}, so no document counts as relevant for {labels}; to set another: assay evaluate ... --min-relevance GRADE",
     "doubt.unjudged_query": "{n:,} {n:query has|queries have} no judgments and {n:counts|count} in no mean: {some}",
