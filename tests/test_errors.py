@@ -40,7 +40,7 @@ def test_what_is_wrong_with_toml_is_told_in_chinese(text):
 
 def test_an_unquoted_word_in_toml_is_named_with_its_place():
     told = cause(raised(lambda: tomllib.loads("a = 1\nb = yes")))
-    assert told == "not a TOML value; texts need quotes (line 2, column 5)"
+    assert told == "not a TOML value; strings need quotes (line 2, column 5)"
     assert tell(told, "zh") == "不是合法的 TOML 值；文本须加引号（第 2 行第 5 列）"
 
 

@@ -159,7 +159,7 @@ def test_several_files_are_several_systems(call, tmp_path):
     assert (code, err) == (2, "assay: two systems are called 'base': give them names, as in NAME=FILE\n")
     lines(tmp_path / "both.jsonl", ROWS)
     code, _, err = call("answers", "x=both.jsonl", *words)
-    assert (code, err) == (2, "assay: both.jsonl holds 2 systems: a single name does not fit them\n")
+    assert (code, err) == (2, "assay: both.jsonl holds 2 systems: one name cannot name them all\n")
     found = assay.answer_systems(
         {"base": tmp_path / "base.jsonl", "better": tmp_path / "new.jsonl"}, ["exact_match"], method="words"
     )
@@ -181,11 +181,11 @@ def test_systems_without_a_sample_in_common_stand_side_by_side_and_are_told_so(c
     assert code == 0
     told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["warnings"]
     texts = [one if isinstance(one, str) else one["text"] for one in told]
-    assert any("the systems have no sample in common" in text and "--map query_id=COLUMN" in text for text in texts)
+    assert any("the systems have no question in common" in text and "--map query_id=COLUMN" in text for text in texts)
     code, _, err = call("compare", "r.json", "-m", "exact_match")
     assert (code, err.count("\n")) == (2, 1)
     code, out, _ = call("answers", "s.jsonl", "--method", "words", "-m", "exact_match", "--map", "query_id=task")
-    assert code == 0 and "no sample in common" not in out
+    assert code == 0 and "no question in common" not in out
 
 
 def test_a_judge_is_asked_about_all_systems_at_once_and_each_has_its_own_methods():

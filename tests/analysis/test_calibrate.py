@@ -61,7 +61,7 @@ def test_bias_is_judge_less_people_by_peoples_grade():
 
 def test_fifty_labels_are_needed_and_a_hundred_wanted():
     judge, human = graded(queries=10)
-    assert "only 50 labels: below 100" in "\n".join(calibrate(judge, human).warnings)
+    assert "only 50 labels: with fewer than 100" in "\n".join(calibrate(judge, human).warnings)
     fewer = Judgments.from_dict({q: docs for q, docs in human.to_dict().items() if q != "q00"})
     with pytest.raises(assay.InputError, match="only 45 pairs are graded by both"):
         calibrate(judge, fewer)

@@ -185,7 +185,7 @@ def test_different_judgments_are_refused():
 
 def test_different_rules_are_refused():
     strict = scores("strict", lists(1), min_relevance=2)
-    with pytest.raises(assay.NotComparable, match=r"different rules: min_relevance = 1\.0 and 2"):
+    with pytest.raises(assay.NotComparable, match=r"different rules \(min_relevance = 1\.0 and 2"):
         compare([scores("a", lists(1)), strict])
 
 
@@ -300,7 +300,7 @@ def test_few_queries_are_doubted():
 
 def test_uncorrected_tests_are_doubted(systems):
     assert "4 tests without correction" in warned(systems, rules=Rules(correction="none"))
-    assert "2 measures, each corrected by itself" in warned(systems)
+    assert "2 measures, each corrected on its own" in warned(systems)
     assert "correct" not in warned(systems, rules=Rules(family="all"))
     assert "correct" not in warned(systems[:2], measures=["ndcg@10"])
 
@@ -325,7 +325,7 @@ def test_shares_of_unjudged_documents_are_compared_between_lists_of_one_length()
     short = {q: {"d0": 9.0, "d3": 8.0} for q in judgments()}
     long = {q: {"d0": 9.0, "d3": 8.0} | {f"x{i}": 7.0 - i for i in range(6)} for q in judgments()}
     text = warned([scores("short", short, ["map", "P@2"]), scores("long", long, ["map", "P@2"])])
-    assert "map: short lists 2 documents a query, long 8: a measure without a cutoff favours the longer lists" in text
+    assert "map: short lists 2 documents a query, long 8: a measure without a cutoff favours longer lists" in text
     assert "unjudged" not in text
     other = {q: {"d0": 9.0} | {f"x{i}": 7.0 - i for i in range(7)} for q in judgments()}
     text = warned(
@@ -398,7 +398,7 @@ def test_the_lists_of_a_reranker_are_shown_with_their_ceiling(files):
     text = run_assay("compare", "qrels.txt", "weak.run", "strong.run", "--protocol", "rerank", cwd=files).stdout
     assert "What strong makes of the candidates of weak" in text
     assert "so by this rule the reranker pays" in text
-    assert "a setting (--worth); 15% is a rule of thumb" in text
+    assert "a setting; 15% is a rule of thumb" in text
     assert "100.0%" in text
 
 

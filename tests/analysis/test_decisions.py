@@ -67,7 +67,7 @@ def test_the_sentence_names_what_queries_without_a_difference_cannot_exclude():
     text = sentence([1.0] * 30, [1.0] * 30, "hit_rate@1")
     assert "no query differs in hit_rate@1, but 30 queries cannot exclude a mean difference of 0.0950" in text
     assert pytest.approx(0.0950, abs=5e-5) == 1 - 0.05 ** (1 / 30)
-    assert "it takes at least 299 queries to show that it is below 0.01" in text
+    assert "at least 299 queries are needed to show that it is below 0.01" in text
     assert "无法排除 0.0950 的平均差值" in sentence([1.0] * 30, [1.0] * 30, "hit_rate@1", lang="zh")
     text = sentence([1.0] * 400, [1.0] * 400, "hit_rate@1")
     assert "are equivalent in hit_rate@1: no query differs, and 400 queries exclude a mean difference of 0.0075" in text
@@ -113,10 +113,10 @@ def test_a_small_interval_of_too_few_queries_says_how_many_it_takes():
     change = np.tile([0.001, -0.001], 60)
     text = sentence(np.full(120, 0.5), 0.5 + change)
     assert "no conclusion" in text
-    assert "it takes at least 299 queries to show that it is below 0.01" in text
+    assert "at least 299 queries are needed to show that it is below 0.01" in text
     rare = np.tile([0.05, -0.05], 160)
     rare[0] = 0.9
-    assert "rare large differences may not have been seen" in sentence(np.full(320, 0.5), 0.5 + rare / 2)
+    assert "rare large differences may have been missed" in sentence(np.full(320, 0.5), 0.5 + rare / 2)
 
 
 def test_uneven_weights_make_equivalence_harder_to_show():
@@ -137,7 +137,7 @@ def test_queries_of_weight_0_are_neither_wins_nor_losses():
     assert contrast.limit == pytest.approx(1 - 0.05 ** (1 / 397))
     new, old = scores("new", after, weights=weights), scores("old", before, weights=weights)
     check = gate(new, [NotWorse("ndcg@10", old)]).checks[0]
-    assert str(check.message).startswith("ndcg@10: no query differs from old; among 397 queries")
+    assert str(check.message).startswith("ndcg@10: no query differs from old; with 397 queries")
 
 
 def test_a_smallest_effect_that_no_difference_can_exceed_is_refused():
@@ -154,7 +154,7 @@ def test_below_ten_queries_there_is_no_verdict():
     before, after = np.linspace(0.1, 0.2, 9), np.linspace(0.7, 0.9, 9)
     _, nine = contrast_of(before, after)
     assert (nine.verdict, nine.adjusted < 0.01) == ("inconclusive", True)
-    assert "no verdict on ndcg@10, as 9 queries are too few (it takes at least 10)" in sentence(before, after)
+    assert "no verdict on ndcg@10, because 9 queries are too few (at least 10 are needed)" in sentence(before, after)
     assert "9 个查询太少" in sentence(before, after, lang="zh")
     assert contrast_of([*before, 0.1], [*after, 0.8])[1].verdict == "better"
 
@@ -220,7 +220,7 @@ def test_two_queries_with_a_swap_far_down_are_not_equivalent(tmp_path):
                 file.writelines(f"q{i} Q0 d{d} {k} {300 - k} s\n" for k, d in enumerate(order))
     done = run_assay("compare", "q", "a.run", "b.run", "-m", "ndcg", cwd=tmp_path)
     assert "equivalent" not in done.stdout
-    assert "as 2 queries are too few" in " ".join(done.stdout.split())
+    assert "because 2 queries are too few" in " ".join(done.stdout.split())
     assert "[0.8177, 0.8177]" not in done.stdout
     assert "[+0.0000, +0.0000]" not in done.stdout
 
@@ -245,7 +245,7 @@ def test_a_number_just_below_the_least_is_shown_with_the_digits_that_part_them()
     weights = np.ones(10)
     weights[0] = 1.01  # 10.01^2 / (9 + 1.01^2) = 9.99991
     text = sentence(np.linspace(0.1, 0.2, 10), np.linspace(0.4, 0.7, 10), weights=weights)
-    assert "10 queries worth only 9.9999 equally weighted ones (it takes at least 10)" in text
+    assert "10 queries worth only 9.9999 equally weighted ones (at least 10 are needed)" in text
     weights[0] = 1 + 1e-9
     assert contrast_of(np.linspace(0.1, 0.2, 10), np.linspace(0.4, 0.7, 10), weights=weights)[1].verdict == "better"
 
@@ -526,9 +526,9 @@ def test_the_sentence_about_a_gain_follows_what_is_shown():
     assert re.search(r"ndcg@10 loses 1?\d\.\d% \[-1\d\.\d%, -\d\.\d%\]: the gain is shown to be below 15%", text)
     noisy = np.clip(base + rng.normal(0.06, 0.4, 60), 0, 1)
     text = told_gain(base, noisy)
-    assert "the gain may be more or less than 15%, so whether the reranker pays is not shown" in text
+    assert "the gain may be more or less than 15%, so it is not shown whether the reranker pays" in text
     assert "gains -" not in text and "gains +" not in text
-    assert "a setting (--worth); 15% is a rule of thumb, not a law" in text
+    assert "a setting; 15% is a rule of thumb, not a law" in text
     assert "above a gain of 30% is a setting" in told_gain(base, noisy, worth=0.3)
     assert "尚未得到证实" in told_gain(base, noisy, lang="zh")
     assert "下降" in told_gain(base, base * rng.uniform(0.85, 0.95, 60), lang="zh")
@@ -560,7 +560,7 @@ def test_a_gate_without_a_differing_query_says_so():
     unseen = 1 - 0.05 ** (1 / 30)
     assert (
         message
-        == f"ndcg@10: no query differs from old; among 30 queries a true drop of up to {unseen:.2g} can go unseen"
+        == f"ndcg@10: no query differs from old; with 30 queries, a true drop of up to {unseen:.2g} could go unnoticed"
     )
     assert interval.high == pytest.approx(unseen)
     assert checked([0.5], [0.5])[0] == "inconclusive"
@@ -585,7 +585,7 @@ def test_a_gate_shows_ends_near_0_with_the_digits_that_tell_them_apart():
 def test_a_gate_on_one_query_that_differs_is_open_without_nan():
     outcome, message, _ = checked([0.4], [0.2])
     assert outcome == "inconclusive"
-    assert message == "ndcg@10 differs by -0.2000 from old: too few queries to say if it is worse"
+    assert message == "ndcg@10 differs by -0.2000 from old: too few queries to tell whether it is worse"
 
 
 @pytest.mark.parametrize(
@@ -635,7 +635,7 @@ def test_a_return_on_a_gain_without_an_interval_claims_nothing():
     got = roi(gain_of(found), cost_per_query=0.0001, queries_per_day=1000, revenue_per_query=0.01)
     assert (got.outcome, got.roi.low, got.roi.high) == ("no_interval", None, None)
     text = write(money.table(replace(got, method="b", currency="$")), "table")
-    assert "The comparison gives no interval of the gain that can be relied on" in text
+    assert "The comparison gives no reliable interval of the gain" in text
     assert "[never, never]" not in text
 
 

@@ -15,7 +15,7 @@ def test_keys_are_told_by_name_and_never_by_value(call, monkeypatch):
     assert (code, err) == (0, "")
     assert "OPENAI_API_KEY" in out and "ASSAY_BASE_URL" in out and assay.__version__ in out
     assert not any(secret in out for secret in ("very-secret", "hidden", "also-secret"))
-    assert "127.0.0.1:9 does not answer" in out
+    assert "127.0.0.1:9 does not respond" in out
 
 
 def test_a_server_that_answers_is_reachable(monkeypatch):

@@ -468,7 +468,7 @@ WARNINGS = {
         {"a": {"x": 1}},
         {"a": {"x": 3.0, "y": 2.0, "z": 1.0}},
     ),
-    "no document of the run is judged: do both files use the same document ids? (see: assay check)": (
+    "none of the retrieved documents is judged: do both files use the same document ids? (see: assay check)": (
         {"a": {"x": 1}},
         {"a": {"x#1": 1.0}},
     ),

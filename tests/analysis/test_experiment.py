@@ -242,7 +242,7 @@ def test_calls_that_fail_are_told_and_only_they_are_made_again(place):
         path = write(place, body.replace("URL", server.url))
         found = assay.run_experiment(path)
         told = [str(warning) for warning in found.findings.warnings]
-        assert any(text.startswith("llm-pointwise: calls that failed: empty") for text in told)
+        assert any(text.startswith("llm-pointwise: failed calls: empty") for text in told)
         row = found.findings.row("llm-pointwise")
         assert row.stages[1].tokens > 0
         assert row.cost_per_query == 0.0

@@ -231,7 +231,7 @@ def test_tables_of_other_tools_are_read_and_the_mapping_is_printed(tmp_path):
         "columns: question = user_input, answer = response, contexts = retrieved_contexts, reference = mine"
         in done.stdout
     )
-    assert "left out, as no sample has what they need: citation_precision ([1] marks)" in done.stdout
+    assert "left out, because no sample has what they need: citation_precision ([1] marks)" in done.stdout
     assert run(tmp_path, "answers", "ragas.csv", "--map", "nonsense", code=2).stderr.startswith(
         "assay: --map nonsense: expected"
     )
@@ -393,7 +393,7 @@ def test_a_field_that_no_sample_has_is_named(tmp_path):
     write(tmp_path, rows)
     command = ("answers", "samples.jsonl", "-m", "faithfulness", "--method", "words")
     shown = run(tmp_path, *command).stdout
-    assert "no sample has what these need: faithfulness (contexts)" in shown and "--map" in shown
+    assert "no sample has what these measures need: faithfulness (contexts)" in shown and "--map" in shown
     mapped = run(tmp_path, *command, "--map", "retrieved_contexts=chunks")
     assert "no sample has" not in mapped.stdout and "contexts = chunks" in mapped.stdout
 

@@ -122,7 +122,7 @@ def test_a_query_in_two_records_is_refused(call, tmp_path):
 
 
 USAGE = {
-    "standard input twice": (["evaluate", "-", "x=-"], "standard input can be read for one file only"),
+    "standard input twice": (["evaluate", "-", "x=-"], "only one file can be read from standard input"),
     "missing file": (["evaluate", "qrels.txt", "none.run"], "none.run: no such file"),
     "directory as a run": (["evaluate", "qrels.txt", "."], ".: this folder has no qrels folder inside"),
     "unknown measure": (["evaluate", "qrels.txt", "a.run", "-m", "ndgc@10"], "did you mean ndcg"),

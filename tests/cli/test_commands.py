@@ -274,7 +274,7 @@ def test_the_demo_climbs_the_ladder_says_where_the_results_are_and_ends_with_a_p
     assert [row["status"] for row in result["experiment"]["combinations"]][:1] == ["done"]
     assert (out / "chunking" / "result.json").is_file()
     page = out / "report.html"
-    assert f"The page, with every query: {out.name}/report.html" in got.splitlines()
+    assert f"The report, with every query: {out.name}/report.html" in got.splitlines()
     text = page.read_text(encoding="utf-8")
     assert "coffee or tea, which gives a bigger kick" in text  # a query
     assert "context_utilisation" in text  # a measure of its answers

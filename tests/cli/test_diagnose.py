@@ -18,7 +18,7 @@ def test_recall_that_cannot_be_reached_is_explained(tmp_path):
         Run.from_dict({q: {f"d{i}": float(-i) for i in range(10)} for q in judged}, "r"), tmp_path / "r.run"
     )
     text = run_assay("diagnose", "qrels.txt", "r.run", cwd=tmp_path).stdout
-    assert "The judgments allow no system more than 0.1000 in recall@5" in text
+    assert "With these judgments no system can get more than 0.1000 in recall@5" in text
     assert "not attainable" in text and "raise k" not in text
 
 

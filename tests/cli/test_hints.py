@@ -99,7 +99,7 @@ MISTAKES = {
     ("report", "a.run", "-o", "r.html"): "not a result file but a run",
     ("report", "s.jsonl", "-o", "r.html"): "make one with: assay evaluate",
     ("report", "data.json", "-o", "r.html"): "not a result file",
-    ("run", "e.toml"): "texts need quotes",
+    ("run", "e.toml"): "strings need quotes",
     (*RUN, "-o", "out.xlsx"): "use .json, .csv",
     # Measures
     (*RUN, "-m", "ndcg10"): "write ndcg@10",

@@ -319,7 +319,7 @@ def test_an_option_without_the_one_it_belongs_to_is_refused(call, two_systems):
     assert (code, out) == (2, "")
     assert (
         err
-        == "assay: --recall-target belongs to --sweep: give that too, or leave it out (see: assay evaluate --help)\n"
+        == "assay: --recall-target only works with --sweep: add that, or leave --recall-target out (see: assay evaluate --help)\n"
     )
 
 

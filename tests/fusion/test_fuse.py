@@ -265,14 +265,14 @@ def call(folder, monkeypatch, capsys):
 
 WRONG = {
     "no run": (["-o", "f.run"], "[NAME=]RUN... is missing"),
-    "no output": (["one.run"], "give -o FILE"),
+    "no output": (["one.run"], "-o fused.run"),
     "output of unknown kind": (["one.run", "-o", "f.xyz"], "cannot tell the format"),
     "output is an input": (["one.run", "two.run", "-o", "two.run"], "two.run is also an input"),
     "output nowhere": (["one.run", "-o", "no/such/f.run"], "cannot be written"),
     "missing file": (["one.run", "three.run", "-o", "f.run"], "three.run: no such file"),
     "judgments among the runs": (["qrels.txt", "one.run", "-o", "f.run"], "looks like judgments"),
     "the same run twice": (["one.run", "one.run", "-o", "f.run"], "two runs are called 'one'"),
-    "standard input twice": (["-", "x=-", "-o", "f.run"], "one file only"),
+    "standard input twice": (["-", "x=-", "-o", "f.run"], "only one file"),
     "unknown method": (["one.run", "--by", "comb_sum", "-o", "f.run"], "did you mean combsum"),
     "unknown norm": (["one.run", "--by", "combsum", "--norm", "zz", "-o", "f.run"], "unknown normalisation 'zz'"),
     "phi for rrf": (["one.run", "--phi", "0.5", "-o", "f.run"], "rrf takes no phi"),

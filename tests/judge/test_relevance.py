@@ -284,7 +284,7 @@ def test_every_format_remembers_the_judge(tmp_path, suffix):
     assert back.to_dict() == made.to_dict()
     assert back.digest == made.digest
     scores = assay.evaluate(path, {"q": {"a": 1.0}}, ["ndcg@10"])
-    assert "uncalibrated judge: the grades are those of model" in scores.warnings[0]
+    assert "uncalibrated judge: model" in scores.warnings[0]
     assert (
         assay.evaluate(path, {"q": {"a": 1.0}}, ["ndcg@10"], calibration="kappa 0.7 on 120 labels").uncalibrated
         is False
@@ -359,7 +359,7 @@ def test_a_dry_run_says_the_price_and_sends_nothing(folder):
     with FakeLLM(by_text) as server:
         code, out, _ = assay_judge(server, folder, "--pairs", "pairs.jsonl", "--dry-run", "--prices", "prices.toml")
         assert code == 0
-        assert "60 pairs for m: 60 calls, 0 more in the cache" in out
+        assert "60 pairs for m: 60 calls, 0 more are in the cache" in out
         assert "at most" in out and "USD" in out
         assert not server.requests
 
@@ -538,7 +538,7 @@ def test_runs_are_pooled_and_known_pairs_left_out(tmp_path):
     [
         (["--pairs", "pairs.jsonl"], "say where the judgments go"),
         (["-o", "j.qrels"], "give runs with --queries and --documents, or --pairs"),
-        (["--pairs", "pairs.jsonl", "-o", "j.qrels", "--no-cache"], "exclude each other"),
+        (["--pairs", "pairs.jsonl", "-o", "j.qrels", "--no-cache"], "cannot be used together"),
         (["--pairs", "pairs.jsonl", "-o", "j.qrels", "--scale", "0-7"], "unknown scale"),
         (["--pairs", "pairs.jsonl", "-o", "j.qrels", "--model", "m", "--model", "m"], "named twice"),
         (["--pairs", "nowhere.jsonl", "-o", "j.qrels"], "no such file"),

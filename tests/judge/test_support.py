@@ -427,8 +427,8 @@ def test_a_dry_run_tells_the_price_and_sends_nothing(tmp_path):
         done = command(tmp_path, "--url", server.url, "--dry-run")
         assert not server.requests
     assert done.returncode == 0, done.stderr
-    assert "12 samples for m: 12 calls, 0 more in the cache" in done.stdout
-    assert re.search(r"about \d+\.\d{4} USD; --max-cost \d+\.\d{4} suffices if no call breaks off", done.stdout)
+    assert "12 samples for m: 12 calls, 0 more are in the cache" in done.stdout
+    assert re.search(r"about \d+\.\d{4} USD; a limit of \d+\.\d{4} is enough unless calls break off", done.stdout)
 
 
 def test_a_budget_is_kept_and_the_same_command_again_judges_the_rest(tmp_path):

@@ -162,7 +162,7 @@ def test_an_ambiguous_span_counts_anywhere_and_is_told_with_its_count(tmp_path):
     (said,) = [text for text in found.findings.warnings if "several times" in str(text)]
     assert said == (
         "2 of 3 gold spans occur several times in their document, and any occurrence counts: 'timeout' appears 4 times in"
-        " guide.md. To mean one of them, give start or occurrence in the gold file."
+        " guide.md. To pick one of them, give start or occurrence in the gold file."
     )
     from assay.messages import tell
 

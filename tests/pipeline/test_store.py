@@ -448,7 +448,7 @@ def test_the_command_says_in_one_line_what_was_damaged(tmp_path, call):
             assert code == 0, err
             said = [line for line in err.splitlines() if "amaged" in line]
             if kind == "table":
-                assert said == ["Damaged entries of the cache were found and done again: rerank 2, search 2."]
+                assert said == ["Damaged cache entries were found and computed again: rerank 2, search 2."]
                 figures = re.compile(r"\d\.\d{4}")
                 assert figures.findall(again) == figures.findall(out)
             else:

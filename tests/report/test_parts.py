@@ -15,6 +15,7 @@ import pytest
 import assay
 import assay.stats
 from assay.analysis import compare, diagnose, evaluate, report_data, sweep
+from assay.analysis.answers import answer_details
 from assay.data.scores import Scores
 from assay.messages import Said, tell
 from assay.report.blocks import Cases, Chart, Drilldown, Facts, Fold, Heading, Lines, Section, Verdict
@@ -284,3 +285,37 @@ def at_level(value, level: float):
     if is_dataclass(value) and not isinstance(value, Scores):
         return replace(value, **{field.name: at_level(getattr(value, field.name), level) for field in fields(value)})
     return value
+
+
+# Texts that the command line alone says, which may name an option by itself.
+SAID_BY_COMMANDS = ("cli.", "usage.", "help.", "option.", "error.", "demo.")
+
+
+def test_pages_name_no_option_without_its_command():
+    option = re.compile(r"(?<![\w-])--[a-z]")
+    shown = {key: text for key, text in texts("en").items() if not key.startswith(SAID_BY_COMMANDS)}
+    shown |= {key: text for key, text in texts("zh").items() if key in shown}
+    bare = [key for key, text in shown.items() if option.search(text) and not re.search(r"assay [a-z]+.*?--", text)]
+    assert bare == []
+
+
+def test_a_page_of_answers_names_systems_method_and_the_way_to_compare_them():
+    samples = [{"id": f"{name}-{i}", "system": name, "question": "When?", "answer": answer, "contexts": ["In 1889."]}
+               for i in range(3) for name, answer in (("worse", "In 1789."), ("best", "In 1889."))]  # fmt: skip
+    found = list(assay.answer_systems(samples, ["faithfulness"], method="words").values())
+    text = assay.write_report(answer_details(found), kind="markdown")
+    head = text.partition("## Systems")[0]
+    assert "Highest faithfulness [words] of 2: best (1.0000)" in head
+    assert "(method: words): best 3 of 3, worse 0 of 3." in head
+    assert "assay answers ... --map query_id=COLUMN" in head
+    assert "answers judged: 6" in head
+    assert "judged queries" not in head
+    assert "protocol answers sets no targets" not in head.lower()
+
+
+def test_the_title_of_a_result_without_systems_says_what_it_is_and_of_what():
+    title = re.compile("<title>(.*?)</title>")
+    assert title.search(assay.write_report(sample("bench")))[1] == "Latency: http://localhost/rerank"
+    assert title.search(assay.write_report(sample("calibration"), lang="zh"))[1] == "评审模型与人工标注：m"
+    assert title.search(assay.write_report(sample("cost")))[1] == "Cost and return"
+    assert title.search(assay.write_report(sample("gates")))[1] == "bm25: evaluation report"

@@ -318,7 +318,7 @@ def test_a_report_says_how_far_to_trust_the_winner_of_an_experiment():
     ) in " ".join(held.split())
     alone = {**reports.EXPERIMENT, "winner": {"name": "hybrid + rerank", "holdout": None}}
     text = entities.unescape(html.page(report(report_data([reports.bare(experiment=alone)])), title="x"))
-    assert "It is the best of 4 on the queries that chose it: its value is likely too high" in text
+    assert "It is the best of 4 on the same queries that it was chosen on" in text
     assert "--holdout 0.3" in text
 
 
@@ -398,7 +398,7 @@ def test_chunks_without_their_map_are_not_shown_as_documents(tmp_path):
     run("report", tmp_path / "r.json", "-o", tmp_path / "later.html")
     for name in ("fresh", "later"):
         page = (tmp_path / f"{name}.html").read_text()
-        assert "A#1" not in page and "The lists are not shown" in page
+        assert "A#1" not in page and "The ranked lists are not shown" in page
 
 
 def test_inputs_are_found_beside_a_result_that_is_read_from_elsewhere(tmp_path, monkeypatch):
@@ -464,7 +464,7 @@ def test_a_path_in_a_result_is_not_followed_out_of_its_folder(kind, command, res
     shown = done.output + (result / "r.html").read_text() if command == "report" else done.output
     assert "hunter2" not in shown and "words" not in done.output
     if command == "report":
-        assert "give it with --run" in shown
+        assert "assay report ... --run" in shown
 
 
 def test_a_file_beside_a_result_that_cannot_be_read_is_not_quoted(result):
@@ -472,7 +472,7 @@ def test_a_file_beside_a_result_that_cannot_be_read_is_not_quoted(result):
     rewritten(result, "notes.txt", result / "notes.txt")
     done = run("report", "res.json", "-o", "r.html")
     assert done.exit_code == 0 and "hunter2" not in done.output + (result / "r.html").read_text()
-    assert "give it with --run" in (result / "r.html").read_text()
+    assert "assay report ... --run" in (result / "r.html").read_text()
 
 
 def test_a_run_written_by_an_experiment_is_not_followed_out_of_its_folder(result):

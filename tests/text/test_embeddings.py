@@ -364,7 +364,7 @@ def test_the_choice_follows_the_language(monkeypatch, tiny, wordllama):
     assert choose_embedder(None, ["猫坐在垫子上。"]).note == "embeddings: wordllama, because the texts are Chinese"
     monkeypatch.setattr(weights, "find_minilm", lambda: None)
     found = choose_embedder("auto", ["The cat sat."])
-    assert found.note == "embeddings: wordllama, because the weights of minilm are not here"
+    assert found.note == "embeddings: wordllama, because the weights of minilm are not installed"
     assert found.embedder.name == "wordllama"
     with pytest.raises(UsageError, match="assay env models get minilm"):
         choose_embedder("minilm", [])

@@ -88,6 +88,8 @@ def align_systems(systems: Sequence[Scores], labels: Sequence[str] | None = None
     twins = [[_matching_label(scores, first, label) or label for label in chosen] for scores in systems]
     stacked = np.stack([_values(s, queries, labels) for s, labels in zip(systems, twins, strict=True)], axis=2)
     answers = [first.about(label).subject == "answers" for label in chosen]
+    if all(answers) and not set(first.query_ids).intersection(*(scores.query_ids for scores in systems[1:])):
+        raise NotComparable(say("answers.apart"))
     _leave_out(stacked, answers)
     chosen, stacked, apart = _in_common(chosen, stacked, answers, asked=labels is not None)
     _check_queries(queries, chosen, names, stacked)
@@ -113,7 +115,13 @@ def _in_common(
     lacking: Bools = np.asarray(np.isnan(values).all(axis=(0, 2))) & np.array(answers)
     apart = tuple(label for label, empty in zip(labels, lacking.tolist(), strict=True) if empty)
     if apart and (asked or len(apart) == len(labels)):
-        raise NotComparable(say("{label}: no sample has a value for every system", label=apart[0]))
+        raise NotComparable(
+            say(
+                "{label}: no sample has a value for every system; judge all systems by the same method, or compare "
+                "another measure",
+                label=apart[0],
+            )
+        )
     return tuple(label for label in labels if label not in apart), values[:, ~lacking], apart
 
 
@@ -141,7 +149,11 @@ def _labels(systems: Sequence[Scores], asked: Sequence[str] | None) -> tuple[str
     if not shared:
         held = [say("{system}: {measures}", system=one.name, measures=some(one.labels, _LISTED)) for one in systems]
         raise NotComparable(
-            say("the systems have no measure in common that is a mean over queries ({held})", held=held)
+            say(
+                "the systems have no measure in common that is a mean over queries ({held}): evaluate them with the "
+                "same measures",
+                held=held,
+            )
         )
     return tuple(shared)
 
@@ -174,14 +186,17 @@ def _check(first: Scores, other: Scores, labels: Sequence[str]) -> None:
         if theirs[rule] != value:
             raise NotComparable(
                 say(
-                    "{first} and {second} were evaluated under different rules: {rule} = {value} and {other}",
+                    "{first} and {second} were evaluated under different rules ({rule} = {value} and {other}): "
+                    "evaluate both under the same protocol",
                     **pair, rule=rule, value=value, other=theirs[rule],
                 )
             )  # fmt: skip
     for label in labels:
         _check_column(first, other, label, pair)
     if not _same_weights(first, other):
-        raise NotComparable(say("{first} and {second} were evaluated with different query weights", **pair))
+        raise NotComparable(
+            say("{first} and {second} were evaluated with different query weights: give both the same", **pair)
+        )
 
 
 def _check_judgments(first: Scores, other: Scores, pair: Mapping[str, str]) -> None:
@@ -206,7 +221,7 @@ def _check_column(first: Scores, other: Scores, label: str, pair: Mapping[str, s
     if first.judge != other.judge and method == "llm":
         raise NotComparable(
             say(
-                "{label} of {first} was judged by {judge}, {label} of {second} by {other}",
+                "{label} of {first} was judged by {judge}, {label} of {second} by {other}: let one model judge both",
                 **pair, label=label, judge=first.judge, other=other.judge,
             )
         )  # fmt: skip
@@ -215,7 +230,7 @@ def _check_column(first: Scores, other: Scores, label: str, pair: Mapping[str, s
         raise NotComparable(
             say(
                 "{label} of {first} was computed with the embeddings {embedder}, {label} of {second} with {other}: "
-                "choose one for both with --embedder",
+                "use the same for both (assay answers ... --embedder NAME)",
                 **pair, label=label, embedder=first.embedder, other=other.embedder,
             )
         )  # fmt: skip
@@ -253,7 +268,9 @@ def _clusters(systems: Sequence[Scores], queries: list[str], rows: Bools) -> NDA
         ):
             raise NotComparable(
                 say(
-                    "{first} and {second} have different clusters of queries", first=systems[0].name, second=scores.name
+                    "{first} and {second} were evaluated with different clusters of queries: give both the same",
+                    first=systems[0].name,
+                    second=scores.name,
                 )
             )
     if told[0] is None:
@@ -301,7 +318,8 @@ def _check_queries(queries: list[str], labels: Sequence[str], names: list[str], 
             raise NotComparable(
                 say(
                     "{label} covers different queries: {lacking} has no value for {n} that {having} has ({queries}); "
-                    "evaluate both with --missing zero and --undefined zero, or leave out {label}",
+                    "evaluate both so that such queries count as 0 (assay evaluate ... --missing zero --undefined "
+                    "zero), or leave out {label}",
                     label=label,
                     lacking=lacking,
                     n=len(odd),

@@ -23,7 +23,7 @@ from assay.formats.files import Input, file_name, run_name
 from assay.formats.queries import Queries, read_queries
 from assay.formats.reading import read_judgments, read_run
 from assay.formats.results import load_result
-from assay.messages import say
+from assay.messages import say, some
 from assay.pipeline.documents import read_collection
 from assay.results.answers import AnswerDetails
 from assay.results.result import Result, make_result
@@ -40,7 +40,10 @@ _NAMES = 4  # of systems in a title
 
 @dataclass(frozen=True)
 class LoadedResult:
-    """A result with what it is called: `title` in headings, `name` where it came from; and its file, if it has one."""
+    """A result with what it is called: `title` in headings, `name` where it came from; and its file, if it has one.
+
+    Results in memory that name nothing have neither.
+    """
 
     result: Result
     name: str
@@ -98,9 +101,15 @@ def _of_system(found: Record | tuple[Record, ...], system: Scores) -> Record | t
 def wrap_record(record: Record) -> LoadedResult:
     """Wrap a record that is in memory."""
     result = record if isinstance(record, Result) else make_result(record)
-    names = [system.name for system in result.systems] or [result.origin.command or type(record).__name__]
-    title = ", ".join(names[:_NAMES]) + (" ..." if len(names) > _NAMES else "")
+    title = say("text.list", parts=some(_subjects(result), _NAMES))
     return LoadedResult(result, result.origin.command or title, title)
+
+
+def _subjects(result: Result) -> list[str]:
+    """What a result is about: its systems, else its input files, else what its parts name."""
+    systems = [system.name for system in result.systems]
+    inputs = [Path(one.path).name for one in result.origin.inputs]
+    return systems or inputs or [name for one in result.every(Record) if (name := one.topic())]
 
 
 def load_all(given: LoadedResult | Record | Place | Iterable[LoadedResult | Record | Place]) -> list[LoadedResult]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +24,7 @@ from assay.messages import say
 from assay.results.answers import AnswerDetails
 from assay.results.bench import Bench
 from assay.results.comparison import Comparison
+from assay.results.conclusion import describe_best
 from assay.results.diagnosis import Diagnosis
 from assay.results.experiment import Findings
 from assay.results.money import Costs
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.formats.queries import Queries
+    from assay.results.conclusion import Conclusion
     from assay.results.result import Result
     from assay.stats.intervals import Interval
 
@@ -81,6 +84,26 @@ class Group:
     means: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     changes: Mapping[str, QueryChanges] = field(default_factory=dict)
     results: tuple[Result, ...] = ()
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What is shown about the best system; of systems that were not compared, the means alone."""
+        if self.comparison is not None:
+            return self.comparison.conclusion(self.primary)
+        known = {scores.name: scores[self.primary] for scores in self.systems}
+        means = {name: None if math.isnan(mean) else mean for name, mean in known.items()}
+        return describe_best(self.primary, means, lower=self.lower)
+
+    @property
+    def of_answers(self) -> bool:
+        """Return whether it is mainly about answers, not ranked lists."""
+        return self.systems[0].about(self.primary).subject == "answers"
+
+    @property
+    def best(self) -> Scores:
+        """The system with the best mean; the first of several."""
+        name = next(iter(self.conclusion.best), self.systems[0].name)
+        return next(scores for scores in self.systems if scores.name == name)
 
 
 @dataclass(frozen=True)

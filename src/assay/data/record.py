@@ -40,6 +40,10 @@ class Record:
         """Other records that belong into the same file."""
         return ()
 
+    def topic(self) -> str:
+        """What it is about, for a title; empty where that has no name."""
+        return ""
+
     def models(self) -> Mapping[str, str]:
         """The models that were really used, by what they did."""
         return {}

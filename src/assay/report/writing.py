@@ -13,7 +13,7 @@ from assay.errors import UsageError
 from assay.formats.files import check_outputs, write_atomically
 from assay.messages import say
 from assay.report.document import REPORTS, write
-from assay.report.views.result import pages
+from assay.report.views.result import pages, title_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,8 +84,9 @@ def render_report(
     lang: Lang = "en",
 ) -> str:
     """Make a report from results and the data behind them."""
-    heading = title or say("page.title", name=[one.title for one in results])
+    heading = title or title_of([one.result for one in results], [one.title for one in results if one.title])
     days = list(dict.fromkeys(one.result.origin.day for one in results if one.result.origin.day))
-    files = [one.name for one in results]
-    made = say("page.made_of" if days else "page.made", version=version("assay-eval"), files=files, days=days)
+    files = [one.name for one in results if one.name]
+    key = "page.made_here" if not files else "page.made_of" if days else "page.made"
+    made = say(key, version=version("assay-eval"), files=files, days=days)
     return write(pages(report_data([one.result for one in results], evidence)), kind, lang, title=heading, made=made)

@@ -151,6 +151,19 @@ class AnswerDetails(Record):
         """How many statements of all answers are supported, partly supported, or not."""
         return sum(one.support.count(level) for one in self.samples)
 
+    def support_by_system(self) -> dict[str, tuple[int, int]]:
+        """How many statements of each system are supported, and how many there are; the largest share first."""
+        found: dict[str, tuple[int, int]] = {}
+        for one in self.samples:
+            good, of = found.get(self.name_of(one), (0, 0))
+            found[self.name_of(one)] = (good + one.support.count("supported"), of + len(one.support.claims))
+        return dict(sorted(found.items(), key=lambda pair: -pair[1][0] / max(1, pair[1][1])))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The language models that judged answers."""
+        return tuple(dict.fromkeys(scores.judge for scores in self.scores if scores.judge))
+
     @property
     def claims(self) -> int:
         """How many statements of all answers claim something."""

@@ -231,6 +231,10 @@ class Bench(Record):
         base = next((one.throughput_qps for one in reversed(alone) if one.candidates == load.candidates), 0.0)
         return load.throughput_qps / base if base else None
 
+    def topic(self) -> str:
+        """The target."""
+        return self.target
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per load."""
         return [self._row(load) for load in self.loads]

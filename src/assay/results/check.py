@@ -54,6 +54,10 @@ class InputCheck(Record):
         """Return whether nothing was found."""
         return not self.findings
 
+    def topic(self) -> str:
+        """The first of the files."""
+        return self.files[0].where if self.files else ""
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per finding."""
         return [

@@ -21,6 +21,10 @@ class Explanation(Record):
     value: float | None
     protocol: str = ""
 
+    def topic(self) -> str:
+        """The query."""
+        return self.query_id
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per rank, with the numbers as they are shown."""
         return [dict(zip(map(str, self.columns), row, strict=True)) for row in self.rows]

@@ -113,6 +113,10 @@ class Judging(Record):
                 grades.setdefault(one.query_id, {})[one.doc_id] = one.grade
         return replace(Judgments.from_dict(grades), judge=self.judge)
 
+    def topic(self) -> str:
+        """The judge."""
+        return self.judge
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per pair."""
         return [

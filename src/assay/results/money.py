@@ -237,6 +237,10 @@ class Roi(Record):
         price = self.break_even_price.value
         return price / self.tokens * 1e6 if self.tokens and price is not None else None
 
+    def topic(self) -> str:
+        """What is paid for."""
+        return self.method
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per number, with the ends that the interval of the gain gives it."""
         bands = {

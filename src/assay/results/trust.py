@@ -74,6 +74,10 @@ class Calibration(Record):
         """The judge."""
         return {"judge": self.judge}
 
+    def topic(self) -> str:
+        """The judge."""
+        return self.judge
+
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per coefficient."""
         found = {"kappa": self.kappa, "alpha": self.alpha, "spearman": self.spearman, "ranking": self.ranking}
@@ -125,6 +129,10 @@ class Validation(Record):
         """All scores that agree as well as the best one."""
         best = None if self.best is None else _agreement_with_people(self.best)
         return tuple(score for score in self.scores if _agreement_with_people(score) == best)
+
+    def topic(self) -> str:
+        """The file of answers."""
+        return self.name
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row per score and coefficient."""

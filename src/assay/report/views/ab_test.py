@@ -21,7 +21,8 @@ def line(found: ABTest) -> Verdict:
     text = first.text
     for one in more:
         text = say("text.then", first=text, second=one.text)
-    return Verdict(text, tone(found.decision))
+    mixed = any(one.tone != first.tone for one in more)
+    return Verdict(text, "" if mixed else tone(found.decision))
 
 
 def table(found: ABTest) -> list[Block]:

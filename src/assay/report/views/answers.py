@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.analysis.warnings import explain_left_out
-from assay.messages import Said, is_known, say, tell, word
+from assay.messages import Said, is_known, say, some, tell, word
 from assay.report.blocks import AnswerSpan, AnswerView, Block, Heading, Lines, Verdict
 from assay.report.intervals import between, interval_column
 from assay.report.marks import tone
@@ -28,13 +28,26 @@ if TYPE_CHECKING:
 _EXAMPLES = 4
 _TEXT = 120  # characters of a text in a table of a page
 _ID = 24
+_SYSTEMS = 6  # systems in a sentence
 
 
 def line(found: AnswerDetails) -> Verdict:
-    """Say how many of the statements are supported."""
+    """Say how many statements of each system are supported, the best first, and by which method that was judged."""
     if not found.claims:
         return Verdict(say("answer.no_claims", answers=len(found.samples)))
-    return Verdict(say("answer.line", good=found.count("supported"), n=found.claims, answers=len(found.samples)))
+    methods = [_method_and_judge(name, found.judges) for name in found.methods]
+    systems = found.support_by_system()
+    if len(systems) == 1:
+        (name, (good, of)), answers = next(iter(systems.items())), len(found.samples)
+        told = say("answer.line", good=good, n=of, answers=answers, methods=methods)
+        return Verdict(say("doubt.of_one", system=name, text=told) if name else told)
+    each = [say("answer.share", system=name, good=good, n=of) for name, (good, of) in systems.items()]
+    return Verdict(say("answer.line_systems", systems=some(each, _SYSTEMS), methods=methods))
+
+
+def _method_and_judge(method: str, judges: Sequence[str]) -> str:
+    by_judge = method == "llm" and judges
+    return say("answer.judge", method=name_method(method), judges=list(judges)) if by_judge else name_method(method)
 
 
 def table(found: AnswerDetails, *, name: str = "") -> list[Block]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.data.record import Record
 from assay.messages import say
 from assay.report.blocks import Block, Fold, Lines
 from assay.report.tables import Table
@@ -23,6 +24,7 @@ def checks(found: ReportData) -> list[Block]:
             lines += [say("doubt.of_one", system=scores.name, text=text) for text in scores.warnings]
     told = {str(line) for line in lines}
     lines += [text for result in found.results for text in result.warnings if str(text) not in told]
+    lines += [text for one in found.every(Record) for text in getattr(one, "warnings", ()) if str(text) not in told]
     unique = tuple(dict.fromkeys(lines)) or (say("report.nothing_to_warn"),)
     tables = [_counts(group) for group in found.groups]
     return [Lines(unique, listed=True), *tables]
@@ -57,18 +59,20 @@ def provenance(found: ReportData) -> list[Block]:
 
 
 def _results(found: ReportData) -> Table:
-    rows = tuple(
-        (
-            result.origin.date,
-            result.origin.command,
-            result.origin.version,
-            "" if result.origin.seed is None else str(result.origin.seed),
-            result.systems[0].judgments_digest if result.systems else "",
-        )
+    rows = [
+        {
+            "date": result.origin.date,
+            "command": result.origin.command,
+            "version": result.origin.version,
+            "seed": "" if result.origin.seed is None else str(result.origin.seed),
+            "judgments_hash": result.systems[0].judgments_digest if result.systems else "",
+        }
         for result in found.results
-    )
-    headers = tuple(say(f"column.{name}") for name in ("date", "command", "version", "seed", "judgments_hash"))
-    return Table(headers, rows, caption=say("report.results"), names=5)
+    ]
+    known = [name for name in rows[0] if any(row[name] for row in rows)] if rows else []
+    headers = tuple(say(f"column.{name}") for name in known)
+    cells = tuple(tuple(row[name] for name in known) for row in rows)
+    return Table(headers, cells, caption=say("report.results"), names=len(known))
 
 
 def _protocol(scores: Scores) -> Table:

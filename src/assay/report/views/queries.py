@@ -70,7 +70,8 @@ def _table(group: Group, queries: Sequence[str], asked: Mapping[str, str]) -> Ta
         headers.append(say("column.change_of", system=group.systems[place].name))
     if stages:
         headers.append(say("column.stage_of", system=system))
-    caption = say("report.queries", measure=group.primary, n=len(queries))
+    key = "report.queries_of_answers" if group.of_answers else "report.queries"
+    caption = say(key, measure=group.primary, n=len(queries))
     return Table(
         tuple(headers), rows, caption, names=2 if with_text else 1, texts=(len(headers) - 1,) if stages else ()
     )
@@ -111,7 +112,8 @@ def _drilldown(
         for query in queries
     )  # fmt: skip
     texts, cut = _documents(found, lists)
-    notes = [say("report.depth", depth=depth)] if lists else [say("report.no_lists")] * (group is not None)
+    ranked = group is not None and not group.of_answers
+    notes = [say("report.depth", depth=depth)] if lists else [say("report.no_lists")] * ranked
     notes += [say("report.texts_cut", n=cut)] if cut else []
     judgments = found.evidence.judgments
     top = judgments.max_grade if judgments is not None else 1.0

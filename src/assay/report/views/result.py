@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.data.scores import Scores
 from assay.errors import UsageError
-from assay.messages import say
+from assay.messages import Said, is_known, say
 from assay.report.blocks import Block, Lines, Section, Verdict
 from assay.report.views import answers, comparison, diagnosis, origin, queries, reranker, scores, summary, sweep
 from assay.results.answers import AnswerDetails
@@ -101,6 +101,16 @@ def pages(found: ReportData) -> list[Section]:
         "origin": origin.provenance(found),
     }
     return [Section(key, say(f"page.{key}"), tuple(shown)) for key, shown in blocks.items() if shown]
+
+
+def title_of(results: Sequence[Result], names: Sequence[str]) -> Said:
+    """The title of a report: of one without systems, what kind of result it is and what it is about."""
+    if len(results) > 1 or any(result.systems for result in results):
+        return say("page.title", name=list(names)) if names else say("page.untitled")
+    named = dict.fromkeys(_PAGES.get(name, name) for result in results for name in result.parts)
+    kinds = [kind for kind in named if is_known(f"page.{kind}")] or ["untitled"]
+    told = say("text.list", parts=[say(f"page.{kind}") for kind in kinds])
+    return say("page.title_of", kind=told, name=list(names)) if names else told
 
 
 def _records(found: ReportData) -> list[Record]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from assay.messages import say
+from assay.messages import Said, say
 from assay.report.blocks import Block, Facts, Fold, Lines, Verdict
 from assay.report.intervals import between, describe_interval
 from assay.report.numbers import number, pvalue
-from assay.report.views import comparison, diagnosis, experiment
-from assay.report.views.scores import stamp
+from assay.report.views import comparison, conclusion, diagnosis, experiment
+from assay.report.views.scores import name_method, stamp
 from assay.results.experiment import Findings
 
 if TYPE_CHECKING:
     from assay.analysis.report_data import Group
+    from assay.data.scores import Scores
 
 _OPEN = 40  # rows of targets that are shown without a click
 
@@ -23,16 +25,24 @@ def headline(group: Group) -> list[Verdict]:
 
     For the systems of an experiment, the line is about the experiment itself.
     """
-    best = group.systems[0].name
-    if group.comparison is not None:
-        best = next(iter(group.comparison.conclusion(group.primary).best), best)
     found = [experiment.line(part) for result in group.results if (part := result.part(Findings)) is not None]
-    if not found:
-        found = [
-            _single_verdict(group) if group.comparison is None else comparison.line(group.comparison, group.primary)
-        ]
-    checked = [one for one in group.diagnoses if one.system == best and one.targets_with_value]
+    checked = [one for one in group.diagnoses if one.system == group.best.name and one.targets_with_value]
+    found = found or [_verdict(group)]
     return [*found, *(diagnosis.line(one) for one in checked)]
+
+
+def _verdict(group: Group) -> Verdict:
+    if group.comparison is not None:
+        return comparison.line(group.comparison, group.primary)
+    if len(group.systems) > 1:
+        return conclusion.line(replace(group.conclusion, measure=_title(group.systems[0], group.primary)))
+    return _single_verdict(group)
+
+
+def _title(scores: Scores, label: str) -> str:
+    """A measure with the method that judged the answers, where one did."""
+    method = scores.about(label).method
+    return say("measure.by_methods", label=label, methods=[name_method(method)]) if method else label
 
 
 def _single_verdict(group: Group) -> Verdict:
@@ -41,10 +51,15 @@ def _single_verdict(group: Group) -> Verdict:
     value = number(first[group.primary])
     if mean is None:
         n = first.counts[group.primary].queries
-        return Verdict(say("scores.line", system=first.name, measure=group.primary, value=value, n=n))
+        return Verdict(_sentence(group, "scores.line", value=value, n=n))
     values = {"value": value, "interval": describe_interval(mean), "n": mean.n}
-    key = "report.one_system" if values["interval"] else "scores.line"
-    return Verdict(say(key, system=first.name, measure=group.primary, **values))
+    return Verdict(_sentence(group, "report.one_system" if values["interval"] else "scores.line", **values))
+
+
+def _sentence(group: Group, key: str, **values: Any) -> Said:
+    """A sentence about the one system, which has answers or queries."""
+    named = {"system": group.systems[0].name, "measure": _title(group.systems[0], group.primary)}
+    return say(f"{key}_of_answers" if group.of_answers else key, **named, **values)
 
 
 def about(group: Group) -> list[Block]:
@@ -59,6 +74,8 @@ def about(group: Group) -> list[Block]:
 def targets(group: Group, *, alone: bool) -> list[Block]:
     """Compare every system of a group with the targets of its protocol."""
     known = [one for one in group.diagnoses if one.targets_with_value]
+    if not known and group.of_answers:
+        return []
     if not known:
         none = say("diagnose.no_targets", protocol=group.systems[0].protocol.name)
         return [Lines((none,))] if alone else []
@@ -72,7 +89,7 @@ def _facts(group: Group) -> Facts:
     first = group.systems[0]
     days = list(dict.fromkeys(one.origin.day for one in group.results if one.origin.day))
     items: list[tuple[str, str, str]] = [
-        (say("fact.queries"), f"{first.judged:,}", ""),
+        _size(group),
         (say("fact.systems"), str(len(group.systems)), _names([scores.name for scores in group.systems])),
         (say("fact.protocol"), str(first.protocol), first.protocol.what_it_is),
         *([(say("fact.date"), say("text.list", parts=days), "")] if days else []),
@@ -87,9 +104,19 @@ def _facts(group: Group) -> Facts:
         against = say("fact.difference", baseline=group.comparison.baseline)
         items.append((against, number(change.estimate, signed=True), more))
     else:
-        known = group.means[first.name].get(group.primary)
-        items.append((group.primary, number(first[group.primary]), "" if known is None else between(known)))
+        best = group.best
+        known = group.means[best.name].get(group.primary)
+        title = _title(best, group.primary)
+        title = say("fact.mean", measure=title, system=best.name) if len(group.systems) > 1 else title
+        items.append((title, number(best[group.primary]), "" if known is None else between(known)))
     return Facts(tuple(items))
+
+
+def _size(group: Group) -> tuple[str, str, str]:
+    """How much was judged: answers of all systems, or queries."""
+    if group.of_answers:
+        return say("fact.answers"), f"{sum(len(scores.query_ids) for scores in group.systems):,}", ""
+    return say("fact.queries"), f"{group.systems[0].judged:,}", ""
 
 
 def _names(names: list[str]) -> str:

@@ -10,7 +10,7 @@ TEXTS = {
     "reason.wordless": "the answer has no words",
     "reason.wordless_reference": "the reference has no words",
     "reason.wordless_contexts": "the contexts have no words",
-    "reason.wordless_question": "the question has no words to look for",
+    "reason.wordless_question": "the question has no words to search for",
     "reason.refuses": "the answer refuses",
     "reason.reference_refuses": "the reference refuses",
     "reason.claims_nothing": "the answer claims nothing",

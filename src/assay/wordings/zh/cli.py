@@ -211,7 +211,7 @@ TEXTS = {
     "check.prices": "{n} 个价格",
     "check.rubric": "{n} 个等级",
     "check.events": "{queries:,} 个查询，{events:,} 个事件",
-    "check.no_kind": "无法从列名判断这是什么文件：{names}",
+    "check.no_kind": "从列名看不出这是哪种文件：{names}",
     "check.kinds": "参见：assay help formats",
     "check.unreadable": "无法读取",
     "check.stops": "处错误导致无法读取：{why}",

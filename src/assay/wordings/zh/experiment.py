@@ -23,7 +23,7 @@ TEXTS = {
     "experiment.front_noise": "{names:and}：其中没有一个与其余各个都有确定的差异，因此一并保留在前沿上。",
     "experiment.embedders": "向量模型：{names}。",
     "experiment.kept": "{place} 中原有另一份结果：该结果及其文件已移至 {kept}",
-    "experiment.no_holdout": "它是用同一批查询从 {n} 个组合中选出的，数值很可能偏高：请用 --holdout 0.3 核对。",
+    "experiment.no_holdout": "它是用同一批查询从 {n} 个组合中选出的，数值很可能偏高；请用留出的查询核对（assay run ... --holdout 0.3）。",
     "experiment.holdout": "在 {chosen} 个查询上选出。在留出的 {held} 个查询上：{name} {value:.4f} {interval}，{baseline} {base:.4f}，差值 {difference:+.4f} {bounds}，p {p}。",
     "experiment.holdout_same": "在 {chosen} 个查询上选出，即基线本身。在留出的 {held} 个查询上：{name} {value:.4f} {interval}。",
     "experiment.row_failed": "{name} 失败：{reason}",

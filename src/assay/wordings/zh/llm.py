@@ -8,7 +8,7 @@ TEXTS = {
     "{value} is no table of prices": "{value} 不是价格表",
     "reply.run_over": "本次运行的时间已用完",
     "reply.closed": "客户端已关闭",
-    "reply.unwanted": "已不再等待该回复",
+    "reply.unwanted": "已不需要这个回复",
     "reply.caller_gone": "调用方已停止等待",
     "reply.too_late": "未及重新发送，时间已用完",
     "reply.still_asked": "共用缓存的另一个进程一直在等待同一个回复",

@@ -19,13 +19,13 @@ TEXTS = {
     "ab.guardrail_open": "护栏指标 {measure} 尚不能确认守住：需要更多用户",
     # Notes
     "ab.control_by_name": "按名称判断，对照组是 {name!r}",
-    "ab.unplanned": "没有给出计划的样本量：只有在看数据之前就定好结束时间，结论才成立；否则请使用 --sequential",
-    "ab.no_days": "实验运行了多久不得而知：请确认至少有 {least} 天（--days）",
+    "ab.unplanned": "没有给出计划的样本量：只有在看数据之前就定好结束时间，结论才成立；否则：assay ab analyse ... --sequential",
+    "ab.no_days": "实验运行了多久不得而知：请确认至少有 {least} 天，并注明：assay ab analyse ... --days N",
     "ab.odd_days": "在 {days}，各组用户的占比与计划不符",
     "ab.suspicious": "{measure}：{lift:.0%} 的提升大于多数真实的提升：请检查埋点",
     "ab.corrected": "{measure} 已用同一批用户在实验前的行为校正（CUPED）",
     "ab.not_corrected": "{measure} 未用实验前的行为校正：其两列中只有一列有以 _before 结尾的列",
-    "ab.higher": "{measures:and} 按越高越好处理；若相反，请用 --lower-is-better NAME",
+    "ab.higher": "{measures:and} 按越高越好处理；若越低越好：assay ab analyse ... --lower-is-better NAME",
     "ab.level": "置信区间为 {level:.0%}；p 值在主指标之内、次要指标之内分别按 {correction} 校正；护栏指标为单侧检验，不校正",
     "ab.level_sequential": "{level:.0%} 置信区间，每次查看时都成立，由同一族的指标分摊",
     # Why there is no interval

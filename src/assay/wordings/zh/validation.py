@@ -11,7 +11,7 @@ TEXTS = {
     "validate.published": "{name}（已发表）",
     "validate.human": "人工标注：{human}；置信区间为对上下文组重采样的百分位数",
     "validate.positive": "{of} 行中 {n} 行为正例（人工标注为 {positive}，数值则为不低于它）",
-    "validate.no_positive": "未计算 AUROC：请用 --positive 指定从哪个值起算正例",
+    "validate.no_positive": "未计算 AUROC：不知道从哪个值起算正例；指定：assay calibrate ... --positive VALUE",
     "validate.given_threshold": "平衡准确率：分数不低于 {threshold:g} 视为正例",
     "validate.threshold": "平衡准确率：每五分之一的行使用对其余行最优的阈值；表中阈值为对全部行最优者",
     "validate.left_out": "剔除 {n} 行：{reason}",
