@@ -48,8 +48,8 @@ from conftest import STRESS
 from fuzzing import (
     ARMS,
     BODIES,
-    CONFIG,
     CLICKS,
+    CONFIG,
     COSTS,
     DOCUMENTS,
     EVENTS,
