@@ -109,8 +109,23 @@ def _events(folder: Path) -> None:
     making.lines(folder / "events.ndjson", seen)
     making.lines(folder / "ubi.ndjson", [asked, *seen])
     rows = "query_id,client,ts,action,doc_id\nq1,u1,2026-11-01T12:00:00Z,query,\nq1,u1,2026-11-01T12:00:01Z,impression,d1\n"
+    making.lines(folder / "log.ndjson", list(_trial_log()))
     (folder / "salt.txt").write_text("long enough\n", encoding="utf-8")
     (folder / "clicks.csv").write_text(rows, encoding="utf-8")
+
+
+def _trial_log() -> Iterator[dict[str, object]]:
+    """A log of an A/B test: 200 users, one request each."""
+    for i in range(200):
+        start = {"query_id": f"q{i}", "client_id": f"u{i}", "timestamp": f"2026-11-{1 + i % 14:02d}T12:00:00Z"}
+        variant = {"experiment": {"id": "e", "variant": ("old", "new")[i % 2]}, "latency_ms": 100 + i % 9}
+        yield {**start, "user_query": "tea", "query_attributes": variant}
+        if i % 3 == 0:
+            yield {
+                **start,
+                "action_name": "click",
+                "event_attributes": {"object": {"object_id": "d"}, "position": {"ordinal": 1}},
+            }
 
 
 def _answers(folder: Path) -> None:

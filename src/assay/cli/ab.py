@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import inputs, language, options
 from assay.cli.commands import group
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, add_option, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, Number, WordChoice, add_argument, add_option, option, takes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.results.ab_history import ABHistory
     from assay.results.ab_test import ABPlan, ABTest
     from assay.results.result import InputFile
@@ -28,6 +30,7 @@ _PLANS = (
 _ANALYSES = (
     "assay ab analyse users.csv -m clicks -m bought --control old --planned 20000",
     "assay ab analyse users.csv -m clicks/impressions --control old --guardrail 'latency_ms<=+5%' --report ab.html",
+    "assay ab analyse log.ndjson -m any_click --control old --guardrail 'query_latency<=+5%'",
     "assay ab analyse arms.csv --control A --sequential --days 9 --format json",
 )
 _HISTORIES = (
@@ -56,6 +59,27 @@ class Planning:
     alpha: float = option("--alpha", default=0.05, show_default=True, type=Number(least=0, most=1))
     tests: int = option("--tests", default=1, show_default=True, type=POSITIVE)
     ratio: float = option("--ratio", default=1.0, show_default=True, type=NUMBER)
+
+
+@dataclass(frozen=True)
+class Log:
+    """How an event log is read."""
+
+    columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN")
+    bots: str = option("--bots", default="keep", show_default=True, type=WordChoice(["keep", "drop"]))
+    fold_variants: bool = option("--fold-variants", default=False, is_flag=True)
+    timezone: str = option("--timezone", default="UTC", show_default=True, metavar="NAME")
+
+    def open(self, files: Sequence[str]) -> Any:
+        """The log that the files hold; a file of users or arms is left to the analysis."""
+        from assay.formats.events.reading import read_events
+        from assay.formats.events.recognition import is_event_log
+
+        if len(files) == 1 and not self.columns and not is_event_log(files[0]):
+            return files[0]
+        named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in self.columns)
+        bots: Any = self.bots
+        return read_events(files, map=named, bots=bots, fold_variants=self.fold_variants)
 
 
 @dataclass(frozen=True)
@@ -106,16 +130,16 @@ def plan(*, users: str | None, planning: Planning, out: Output) -> None:
 
 
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
-@add_argument("users", metavar="USERS|ARMS")
+@add_argument("files", nargs=-1, required=True, metavar="EVENTS|USERS|ARMS...")
 @options.encoding
-@takes(deciding=Deciding, out=Output)
-def analyse(*, users: str, deciding: Deciding, out: Output) -> None:
+@takes(log=Log, deciding=Deciding, out=Output)
+def analyse(*, files: tuple[str, ...], log: Log, deciding: Deciding, out: Output) -> None:
     """Decide, print, exit."""
     from assay.online.ab import ab_test
     from assay.report.views import ab_test as view
 
-    found = ab_test(users, list(deciding.measures), **deciding.settings())
-    _emit(found, view.table(found), out, users)
+    found = ab_test(log.open(files), list(deciding.measures), timezone=log.timezone, **deciding.settings())
+    _emit(found, view.table(found), out, *files)
     if not found.passes(strict=deciding.strict):
         sys.exit(1)
 

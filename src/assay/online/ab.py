@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import UnknownName, UsageError
 from assay.messages import say
 from assay.online.guardrails import check_guardrail, read_guardrail
+from assay.online.responses import check_responses, doubt_responses
 from assay.online.trials import TrialData, read_trial
-from assay.results.ab_test import ABTest, Guardrail, MeasureTest, TrialDay, TrialRules, TrialVerdict
+from assay.results.ab_test import (
+    ABTest,
+    Guardrail,
+    MeasureTest,
+    ResponseCheck,
+    TrialDay,
+    TrialRules,
+    TrialVerdict,
+)
 from assay.stats.arms import Arm, Lift, lift, share_lift
 from assay.stats.multiplicity import adjust
 from assay.stats.trials import confidence_sequence, sample_ratio
@@ -40,12 +49,14 @@ def ab_test(
     lower_is_better: Iterable[str] = (),
     days: int | None = None,
     cuped: bool = True,
+    timezone: str = "UTC",
     rules: TrialRules | None = None,
     **changes: Any,
 ) -> ABTest:
-    """Decide an A/B test from one row per user or from sums per arm: a file, or a frame.
+    """Decide an A/B test from an event log, from one row per user or from sums per arm: a file, or a frame.
 
-    The first measure is the primary one, which decides; the others are secondary. A guardrail is a text such as
+    The first measure is the primary one, which decides; the others are secondary. Those of a log are click measures
+    (`any_click`, `ctr@10`), those of users are columns. A guardrail is a text such as
     `latency_ms<=+5%` or `revenue>=-2%`: what may not get worse by more than this. The control is the variant called so,
     unless another is named. `days` says how many full days the test ran, where the file does not. Rules may be given
     one by one: `ab_test(users, "clicks", planned=20_000, sequential=True)`.
@@ -61,7 +72,7 @@ def ab_test(
     given = [measures] if isinstance(measures, str) else list(measures)
     named = [name.strip() for text in given for name in text.split(",")]
     wanted = list(dict.fromkeys([*named, *(one.measure for one in held)])) if named else []
-    data = read_trial(users, wanted, cuped=cuped)
+    data = read_trial(users, wanted, cuped=cuped, timezone=timezone)
     base = _control(data, control)
     treatments = tuple(name for name in data.variants if name != base)
     if not treatments:
@@ -76,15 +87,18 @@ def ab_test(
     primary = next((name for name in data.measures if name not in watched), None)
     if primary is None:
         raise UsageError(say("every measure is a guardrail: name the one that decides with -m"))
-    lower = _find_lower(data.measures, lower_is_better, held)
+    lower = _find_lower(data.measures, [*lower_is_better, *data.lower], held)
     design = _Design(base, treatments, primary, watched, lower, rules)
     users_by = data.users()
     ratio = sample_ratio(list(users_by.values()), _shares(rules, data.variants))
     tests, daily = _tests(data, design), _days(data, design)
     full = days if days is not None else _calendar_days(data.days)
     context = _Context(rules, ratio.pvalue < rules.ratio_alpha, sum(users_by.values()), min(users_by.values()), full)
-    tests = _hold_back(tests, context)
-    verdicts = tuple(_decide(one, [test for test in tests if test.treatment == one], context) for one in treatments)
+    responses = check_responses(data.answers, base, treatments, rules.alpha)
+    tests = _hold_back(doubt_responses(tests, responses), context)
+    verdicts = tuple(
+        _decide(one, [test for test in tests if test.treatment == one], context, responses) for one in treatments
+    )
     return ABTest(
         control=base,
         treatments=treatments,
@@ -95,6 +109,7 @@ def ab_test(
         verdicts=verdicts,
         days=daily,
         full_days=full,
+        responses=responses,
         warnings=_warnings(data, rules, daily, tests, full, control=control),
     )
 
@@ -292,7 +307,9 @@ def _hold_back(tests: tuple[MeasureTest, ...], context: _Context) -> tuple[Measu
     return tuple(one if one.role == "guardrail" else replace(one, outcome="waiting") for one in tests)
 
 
-def _decide(treatment: str, tests: Sequence[MeasureTest], context: _Context) -> TrialVerdict:
+def _decide(
+    treatment: str, tests: Sequence[MeasureTest], context: _Context, responses: Sequence[ResponseCheck]
+) -> TrialVerdict:
     if context.mismatch:
         return TrialVerdict(treatment, "invalid", (say("ab.mismatch"),))
     primary = next(test for test in tests if test.role == "primary")
@@ -303,7 +320,12 @@ def _decide(treatment: str, tests: Sequence[MeasureTest], context: _Context) -> 
     waits, harmful = context.waits(), primary.outcome == "worse" or bool(broken)
     if waits and not (context.rules.sequential and harmful):
         return TrialVerdict(treatment, "keep_running", (*waits, *guards))
-    reasons = (say(f"ab.primary_{primary.outcome}", measure=primary.measure), *guards)
+    doubts = [
+        say("ab.responses_differ", measure=primary.measure)
+        for one in responses
+        if one.differs and (one.measure, one.treatment) == (primary.measure, treatment)
+    ]
+    reasons = (say(f"ab.primary_{primary.outcome}", measure=primary.measure), *doubts, *guards)
     better = primary.outcome == "better" and not undecided
     open_ended = context.rules.sequential and not harmful
     decision: TrialDecision = (
@@ -321,7 +343,7 @@ def _warnings(
     *,
     control: str | None,
 ) -> tuple[str, ...]:
-    found = []
+    found = [*data.notes]
     if control is None:
         found.append(say("ab.control_by_name", name=_control(data, None)))
     if rules.planned is None and not rules.sequential:

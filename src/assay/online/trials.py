@@ -1,19 +1,23 @@
-"""Reading an A/B test: one row per user, or sums over the users of each arm."""
+"""Reading an A/B test: an event log, one row per user, or sums over the users of each arm."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from assay.data.events import Events
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats import columns
 from assay.formats.detect import format_of
+from assay.formats.events.reading import read_events
+from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input
 from assay.formats.tables import frame_from, read_table
 from assay.lazy import pl
 from assay.messages import say
+from assay.online.trial_events import Parts, users_of_log
 from assay.stats.arms import COLUMNS, Arm, arm_from_sums, pool_arms
 
 if TYPE_CHECKING:
@@ -45,7 +49,9 @@ class TrialData:
 
     `daily` has the arms by day, measure and variant, of the users who came in on that day; a file without days has one
     day without a name. `corrected` names the measures that have a covariate, `uncorrected` ratios of which only one
-    part has one, `shares` what is 0 or 1 for every user. `file` is where it came from.
+    part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
+    measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
+    what was left out.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]
@@ -54,6 +60,9 @@ class TrialData:
     file: str = ""
     variants: tuple[str, ...] = field(default=())
     uncorrected: tuple[str, ...] = ()
+    lower: tuple[str, ...] = ()
+    answers: Mapping[str, Mapping[str, Arm]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -84,14 +93,19 @@ class TrialData:
         return count
 
 
-def read_trial(given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False) -> TrialData:
-    """Read one row per user, or one row per arm and measure, from a file or a frame.
+def read_trial(
+    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False, timezone: str = "UTC"
+) -> TrialData:
+    """Read an event log, one row per user, or one row per arm and measure, from a file or a frame.
 
     Users have a column of their variant (`variant`, `arm`, `group` ...), measures as further columns, a ratio of two of
     them as `clicks/impressions`, and what they did before the test as `clicks_before`. Arms have the columns `variant,
     measure, n, sum, sum_squares` and, for ratios and covariates, the further sums that docs/ab.md lists. With
     `one_variant`, users need no variant: all are one.
     """
+    if isinstance(given, Events) or _is_log(given):
+        events = given if isinstance(given, Events) else read_events(given)
+        return _read_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
     frame, label = _frame(given)
     needed = "" if one_variant else say("variants")
     variant = columns.find(frame.columns, columns.VARIANT, path=label, needed=needed)
@@ -119,6 +133,31 @@ def read_trial(given: Any, measures: Sequence[str] = (), *, cuped: bool = True, 
         names,
         tuple(m for m in measured if cuped and _is_half_known(m, frame.columns)),
     )
+
+
+def _is_log(given: Any) -> bool:
+    if isinstance(given, (list, tuple)):
+        return True
+    return isinstance(given, (str, os.PathLike)) and is_event_log(os.fspath(given))
+
+
+def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_variant: bool, timezone: str) -> TrialData:
+    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
+    label = events.sources[0].label if events.sources else ""
+    frame = users.frame.rename({"variant": _VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(_DAY))
+    _check_variants(frame, label)
+    daily = _reduce(frame, users.parts)
+    answers = TrialData(_reduce(frame, users.answers) if users.answers else {})
+    found = TrialData(
+        daily,
+        tuple(measure for measure, parts in users.parts.items() if parts[2]),
+        file=label,
+        variants=tuple(frame[_VARIANT].unique().sort().to_list()),
+        lower=users.lower,
+        answers={measure: answers.arms(measure) for measure in users.answers},
+        notes=users.notes,
+    )
+    return replace(found, shares=tuple(m for m in users.parts if all(_is_share(arm) for arm in found.arms(m).values())))
 
 
 def _is_half_known(measure: str, known: Sequence[str]) -> bool:
@@ -177,7 +216,7 @@ def _check_variants(frame: pl.DataFrame, label: str) -> None:
 
 def _is_share(arm: Arm) -> bool:
     """Return whether every user's value is 0 or 1, judging by the variance."""
-    if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.n < 2:  # noqa: PLR2004
+    if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.means[1] != 1 or arm.n < 2:  # noqa: PLR2004
         return False
     mean, hits = arm.means[0], arm.n * arm.means[0]
     expected = mean * (1 - mean) * arm.n / (arm.n - 1)
@@ -199,7 +238,12 @@ def _arms_of_users(
         raise InputError(say("no column has numbers to compare"), path=label or None)
     parts = {measure: _parts_of(measure, frame.columns, label, cuped=cuped) for measure in wanted}
     used = list(dict.fromkeys(name for names in parts.values() for name in names if name))
-    frame = _as_numbers(frame, used, label)
+    return _reduce(_as_numbers(frame, used, label), parts)
+
+
+def _reduce(frame: pl.DataFrame, parts: Mapping[str, Parts]) -> dict[str, dict[str, dict[str, Arm]]]:
+    """Arms by day, measure and variant, from the columns of each measure."""
+    used = list(dict.fromkeys(name for names in parts.values() for name in names if name))
     pairs = {(a, b) for names in parts.values() for a in names for b in names if a and b and a <= b}
     table = frame.group_by(_DAY, _VARIANT, maintain_order=True).agg(
         pl.len().alias("n "),
@@ -219,7 +263,7 @@ def _could_be_measure(frame: pl.DataFrame, name: str, user: str | None) -> bool:
     return frame[name].cast(pl.Float64, strict=False).null_count() == 0
 
 
-def _parts_of(measure: str, known: Sequence[str], label: str, *, cuped: bool) -> tuple[str, str, str, str]:
+def _parts_of(measure: str, known: Sequence[str], label: str, *, cuped: bool) -> Parts:
     """The columns of value, denominator and both before the test; nothing where there is none."""
     ratio = _RATIO.fullmatch(measure) if measure not in known else None
     above, below = (ratio["above"], ratio["below"]) if ratio else (measure, "")
@@ -249,7 +293,7 @@ def _as_numbers(frame: pl.DataFrame, names: Sequence[str], label: str) -> pl.Dat
     return numbers
 
 
-def _arm_of_row(row: dict[str, Any], names: tuple[str, str, str, str]) -> Arm:
+def _arm_of_row(row: dict[str, Any], names: Parts) -> Arm:
     constant = (0.0, 1.0, 0.0, 1.0)
     means = tuple(row[f"mean {name}"] if name else constant[i] for i, name in enumerate(names))
 

@@ -91,6 +91,22 @@ class TrialDay:
 
 
 @dataclass(frozen=True)
+class ResponseCheck:
+    """The share of requests that were rated, in the control and in a treatment; where it differs, ratings may, too.
+
+    People who answer are not all people. If a variant makes more of the unhappy ones answer, its ratings fall although
+    nobody is less happy.
+    """
+
+    measure: str
+    treatment: str
+    control_share: float | None
+    treatment_share: float | None
+    pvalue: float | None
+    differs: bool
+
+
+@dataclass(frozen=True)
 class TrialVerdict:
     """What follows for one treatment, with every reason."""
 
@@ -114,6 +130,7 @@ class ABTest(Record):
     days: tuple[TrialDay, ...] = ()
     full_days: int | None = None
     warnings: tuple[str, ...] = ()
+    responses: tuple[ResponseCheck, ...] = ()
 
     def test(self, measure: str, treatment: str | None = None) -> MeasureTest:
         """Find one measure's test, of the only treatment unless it is named."""

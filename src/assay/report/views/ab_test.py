@@ -30,7 +30,13 @@ def table(found: ABTest) -> list[Block]:
     decisions: list[Block] = []
     for one in found.verdicts:
         decisions += [_sentence(one), Lines(one.reasons, listed=True)]
-    return [*decisions, lifts(found), _users(found), Lines((_level(found), *found.warnings), listed=True)]
+    return [
+        *decisions,
+        lifts(found),
+        _users(found),
+        *_responses(found),
+        Lines((_level(found), *found.warnings), listed=True),
+    ]
 
 
 def page(found: ABTest, place: int = 0) -> list[Block]:
@@ -89,6 +95,25 @@ def _users(found: ABTest) -> Table:
     )
     headers = (say("column.variant"), say("column.users"), say("column.share"), say("column.planned"))
     return Table(headers, rows, caption=say("ab.ratio", p=pvalue(found.ratio.pvalue)))
+
+
+def _responses(found: ABTest) -> list[Block]:
+    rows = tuple(
+        (
+            one.treatment,
+            one.measure,
+            percent(one.control_share),
+            percent(one.treatment_share),
+            pvalue(one.pvalue),
+            Cell(
+                say("ab.responses_other" if one.differs else "ab.responses_alike"), tone="warn" if one.differs else ""
+            ),
+        )
+        for one in found.responses
+    )
+    names = ("treatment", "measure", "control", "treated", "p", "outcome")
+    headers = tuple(say(f"column.{name}") for name in names)
+    return [Table(headers, rows, names=2, caption=say("ab.responses"))] if rows else []
 
 
 def _by_day(found: ABTest, place: int) -> Chart:
