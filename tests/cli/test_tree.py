@@ -353,3 +353,19 @@ def test_chinese_lines_do_not_begin_with_a_closing_mark():
     assert all(width(line) <= 41 for line in lines)
     assert not any(line[0] in "，。；：、）" for line in lines)
     assert "".join(lines) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "option"),
+    [
+        ("compare qrels.txt one.run two.run -m map --deviation 0.2", "--deviation"),
+        ("compare qrels.txt one.run two.run -m map --tests 3", "--tests"),
+        ("gate qrels.txt one.run --fail-under map=0.1 --take best", "--take"),
+        ("gate qrels.txt one.run --fail-under map=0.1 --queries q.csv", "--queries"),
+        ("judge --pairs p.jsonl --depth 5 --judge m --url http://127.0.0.1:9/v1 -o j.qrels", "--depth"),
+        ("judge --pairs p.jsonl --queries q.csv --judge m --url http://127.0.0.1:9/v1 -o j.qrels", "--queries"),
+    ],
+)
+def test_an_option_without_what_it_belongs_to_is_refused(line, option, call, two_systems):
+    code, out, err = call(*line.split())
+    assert (code, out, err.startswith(f"assay: {option} ")) == (2, "", True), err

@@ -366,3 +366,12 @@ def test_a_stored_comparison_is_shown_without_computing_anything(tmp_path, monke
     monkeypatch.setattr(assay.stats.intervals, "mean_intervals", refuse)
     assert "0.6309" in write(report(report_data([result])), "table")
     assert "0.6309" in assay.show(result)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "passes", "strictly"), [("ok", True, True), ("unclear", True, False), ("over", False, False)]
+)
+def test_a_bench_passes_unless_a_limit_is_passed_or_under_strict_rules_may_be(verdict, passes, strictly, monkeypatch):
+    bench = SAMPLES_OF_PARTS["bench"]()
+    monkeypatch.setattr(type(bench), "verdict", verdict)
+    assert (bench.passes(), bench.passes(strict=True)) == (passes, strictly)

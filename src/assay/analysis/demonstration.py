@@ -7,13 +7,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from assay.analysis.answers import answer_details, answers
+from assay.analysis.compare import compare
 from assay.analysis.diagnose import diagnose
+from assay.analysis.evaluate import evaluate_run
 from assay.analysis.experiment_runner import run_experiment
 from assay.analysis.settings import Settings
 from assay.demo import Bundle, collection
 from assay.errors import InputError, cause
 from assay.formats.files import write_atomically
 from assay.formats.queries import read_queries
+from assay.formats.reading import read_judgments, read_run
 from assay.formats.writing import write_result
 from assay.installation import install_command
 from assay.messages import say
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from assay.analysis.experiment_runner import FinishedExperiment
     from assay.pipeline.runner import Execution
     from assay.results.answers import AnswerDetails
+    from assay.results.comparison import Comparison
     from assay.results.diagnosis import Diagnosis
     from assay.results.result import Result
 
@@ -99,6 +103,13 @@ def run_demo(place: Bundle, steps: Steps, *, tell: Callable[[str, int, int], Non
     chunking = run_experiment(place.chunking, only=steps.chunkers, tell=tell)
     best = next(one for one in ladder.outcomes if one.combination.name == ladder.findings.winner)
     return Demonstration(ladder, chunking, _diagnose(ladder, best, place), _judge_answers(best))
+
+
+def compare_runs(place: Bundle) -> Comparison:
+    """Compare the bundled runs, all pairs of them: what works without any further package."""
+    judgments = read_judgments(place.judgments)
+    settings = Settings.of(judgments, None, "graded-012")
+    return compare([evaluate_run(judgments, read_run(path), settings) for path in place.runs], all_pairs=True)
 
 
 def _diagnose(ladder: FinishedExperiment, best: Execution, place: Bundle) -> Diagnosis:

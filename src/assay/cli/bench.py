@@ -96,10 +96,6 @@ class Limits:
         """What `bench` takes."""
         return {"limits": options.numbers(self.fail_over, "--fail-over"), "max_errors": self.max_errors}
 
-    def fails(self, found: Bench) -> bool:
-        """Return whether the command ends with 1."""
-        return found.verdict == "over" or (self.strict and found.verdict == "unclear")
-
 
 @dataclass(frozen=True)
 class RequestOptions:
@@ -177,7 +173,7 @@ def command(
         raise click.Abort
     check_answered(found)
     _report(found, out, reference=reference)
-    if limits.fails(found):
+    if not found.passes(strict=limits.strict):
         sys.exit(1)
 
 

@@ -106,6 +106,7 @@ def command(
         options.refuse("report", "all_pairs", "labels", "by", "brief", because="cli.no_effect_with_plan")
         _print_plan(planned, systems, list(measures) or None, baseline=baseline, rules=tests.rules(), out=out)
         return
+    options.refuse("deviation", "tests", because="cli.only_with_plan")
     if systems is None:
         raise UsageError(say("cli.nothing_to_compare"))
     found = compare(

@@ -37,8 +37,8 @@ def command(*, output: str, verbose: bool) -> None:
     from assay.cli.run import one_thread
 
     one_thread()
-    from assay.analysis.demonstration import copy_collection, find_steps, run_demo
-    from assay.report.views import demo
+    from assay.analysis.demonstration import compare_runs, copy_collection, find_steps, run_demo
+    from assay.report.views import comparison, demo
 
     folder, steps = Path(output), find_steps()
     place = copy_collection(folder / "tea")
@@ -46,7 +46,7 @@ def command(*, output: str, verbose: bool) -> None:
     if steps.left_out:
         options.tell_lines([steps.left_out, ""])  # not wrapped: it ends with a command
     if not steps.ladder:
-        _compare_runs(place)
+        _print(comparison.table(compare_runs(place), brief=True))
         _tell_runs(place)
         return
     with progress.stages() as show:
@@ -100,17 +100,3 @@ def _tell_runs(place: Bundle) -> None:
 
     files = shlex.join([str(place.judgments), str(place.runs[1])])
     options.tell_lines([say("demo.runs"), f"  {program_name()} diagnose {files}"])
-
-
-def _compare_runs(place: Bundle) -> None:
-    """What works without any further package: evaluate and compare the bundled runs."""
-    from assay.analysis.compare import compare
-    from assay.analysis.evaluate import evaluate_run
-    from assay.analysis.settings import Settings
-    from assay.formats.reading import read_judgments, read_run
-    from assay.report.views import comparison
-
-    judgments = read_judgments(place.judgments)
-    settings = Settings.of(judgments, None, "graded-012")
-    systems = [evaluate_run(judgments, read_run(path), settings) for path in place.runs]
-    _print(comparison.table(compare(systems, all_pairs=True), brief=True))

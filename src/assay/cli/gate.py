@@ -111,6 +111,10 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
     from assay.analysis.gate_rules import measures_of_rules
     from assay.analysis.protocols import load_protocol
 
+    if not asked.not_worse_than:
+        options.refuse("take", because="cli.only_with_baseline")
+    if not asked.slices and not asked.rules_file:
+        options.refuse("queries", because="cli.only_with_slice")
     given, more = asked.rules(), asked.more()
     places_ = [options.split_name(one) for one in (judgments, *runs)]
     if inputs.is_result(places_[0][1]):

@@ -113,6 +113,8 @@ def _pairs(runs: tuple[str, ...], what: PairOptions) -> list[Pair]:
 
     if bool(runs) == bool(what.pairs):
         raise UsageError(say("cli.judge_what"))
+    if what.pairs:
+        options.refuse("queries", "documents", "depth", because="cli.no_effect_with_pairs")
     if runs and not (what.queries and what.documents):
         raise UsageError(say("cli.judge_texts"))
     given = pool(inputs.read_runs(runs), what.depth) if runs else what.pairs or ()

@@ -198,6 +198,10 @@ class Bench(Record):
         found = {check.verdict for check in self.checks}
         return "over" if "over" in found else "unclear" if "unclear" in found else "ok"
 
+    def passes(self, *, strict: bool = False) -> bool:
+        """Return whether no limit is passed; under `strict`, whether that is sure."""
+        return self.verdict == "ok" or (self.verdict == "unclear" and not strict)
+
     @property
     def has_candidates(self) -> bool:
         """Return whether calls had candidates to rank."""
