@@ -75,6 +75,11 @@ def sentences(systems: Sequence[Scores]) -> list[str]:
     return list(dict.fromkeys([*lines, *(note for scores in systems for note in scores.notes)]))
 
 
+def unevenness(scores: Scores) -> list[str]:
+    """How many equal, independent queries the means are worth, and the heaviest, where weights or clusters matter."""
+    return [text for text in scores.warnings if getattr(text, "key", "") in {"doubt.weighted", "doubt.clustered"}]
+
+
 def definitions(scores: Scores) -> list[Said]:
     """Spell out labels that mean something else under another protocol, the cutoffs of one definition together."""
     cuts: dict[tuple[str, str], list[str]] = {}
