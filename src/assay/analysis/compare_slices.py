@@ -87,7 +87,7 @@ def compare_slices(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _SliceData:
     """The queries with one value of the attribute."""
 
     value: str
@@ -98,7 +98,7 @@ class _Part:
 class _Cell:
     """One slice, measure and system, with the differences of its queries and their p; None where they are too few."""
 
-    part: _Part
+    part: _SliceData
     measure: int
     system: int
     change: Floats
@@ -124,7 +124,7 @@ def _attributes(
     return read_queries(queries), os.fspath(queries)
 
 
-def _split(data: AlignedScores, queries: Queries, place: str | None, by: str) -> list[_Part]:
+def _split(data: AlignedScores, queries: Queries, place: str | None, by: str) -> list[_SliceData]:
     if by not in queries.attributes:
         raise UnknownName(say("attribute of queries"), by, queries.attributes)
     groups = group_queries(queries, by, data.query_ids)
@@ -141,7 +141,7 @@ def _split(data: AlignedScores, queries: Queries, place: str | None, by: str) ->
                 most=_MOST,
             )
         )
-    return [_Part(value, _restrict(data, frozenset(ids))) for value, ids in groups.items()]
+    return [_SliceData(value, _restrict(data, frozenset(ids))) for value, ids in groups.items()]
 
 
 def _restrict(data: AlignedScores, queries: Collection[str]) -> AlignedScores:
@@ -155,7 +155,7 @@ def _restrict(data: AlignedScores, queries: Collection[str]) -> AlignedScores:
     )
 
 
-def _cells(part: _Part, rules: Rules) -> list[_Cell]:
+def _cells(part: _SliceData, rules: Rules) -> list[_Cell]:
     """Test every measure and system of a slice in one pass."""
     data = part.data
     places = [(i, j) for i in range(len(data.labels)) for j in range(1, len(data.names))]

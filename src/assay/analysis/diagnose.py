@@ -15,6 +15,7 @@ from assay.analysis.means import column_mean
 from assay.analysis.settings import Settings
 from assay.analysis.slicing import DISTINCT, group_queries
 from assay.analysis.stored import read_systems
+from assay.analysis.warnings import find_unevenness
 from assay.data.status import UNDEFINED
 from assay.errors import InputError, UnknownName, UsageError
 from assay.formats.conversion import as_judgments, as_whole_run
@@ -24,6 +25,7 @@ from assay.messages import say
 from assay.results.answers import AnswerDetails, by_stage, weakest_statements
 from assay.results.diagnosis import RETRIEVAL_STAGES, Diagnosis, RetrievalStage, Slice, TargetCheck, Worst
 from assay.results.result import Result
+from assay.stats.moments import moments
 
 if TYPE_CHECKING:
     import os
@@ -163,6 +165,7 @@ def diagnose(
     check_measured(measured or {}, settings.protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = replace(score(ranking, settings), clusters=align_clusters(ranking, settings, clusters))
+    scores = replace(scores, warnings=find_unevenness(scores))
     label = choose_measure(scores, None)
     depth = k or cutoff_of(scores, label)
     threshold = settings.protocol.min_relevance
@@ -372,6 +375,15 @@ def _above(listed: Sequence[RankedDocument], threshold: float) -> tuple[RankedDo
     return tuple(itertools.islice(unwanted, _ABOVE))
 
 
+def _effective(scores: Scores, label: str, rows: Sequence[int]) -> float | None:
+    """The number of equal, independent queries that those of some rows are worth; None where they are such ones."""
+    if scores.weights is None and scores.clusters is None:
+        return None
+    weights = None if scores.weights is None else scores.weights[rows]
+    clusters = None if scores.clusters is None else np.array(scores.clusters)[rows]
+    return moments(scores.column(label)[rows], weights, clusters=clusters).effective_n
+
+
 def _slices(
     scores: Scores, label: str, queries: Queries | None, stage: Mapping[str, RetrievalStage]
 ) -> tuple[Slice, ...]:
@@ -384,7 +396,8 @@ def _slices(
     def part(attribute: str, value: str, ids: Sequence[str]) -> Slice:
         rows = [row_of[query] for query in ids]
         failed = sum(stage.get(query) in FAILED if stage else values[row_of[query]] == 0 for query in ids)
-        return Slice(attribute, value, len(ids), column_mean(scores, label, rows=rows), int(failed))
+        worth = _effective(scores, label, rows)
+        return Slice(attribute, value, len(ids), column_mean(scores, label, rows=rows), int(failed), worth)
 
     found: list[Slice] = []
     for attribute in queries.attributes:

@@ -175,8 +175,9 @@ def evaluate_run(
     sources = [("judgments", judgments.source), ("run", getattr(run, "source", None))]
     aligned = _weights(ranking, weights, _counted(ranking, settings))
     scores = replace(
-        score(ranking, settings, aligned), judgments=judgments, judge=judgments.judge, calibration=calibration
-    )
+        score(ranking, settings, aligned), judgments=judgments, judge=judgments.judge, calibration=calibration,
+        clusters=align_clusters(ranking, settings, clusters),
+    )  # fmt: skip
     return replace(
         scores,
         name=name or str(getattr(run, "name", "run")),
@@ -184,7 +185,6 @@ def evaluate_run(
         file=None if sources[1][1] is None else sources[1][1].portable,
         warnings=find_score_warnings(scores, complete=judgments.complete),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
-        clusters=align_clusters(ranking, settings, clusters),
     )
 
 

@@ -28,7 +28,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
             *_partial_means(scores),
             *_method_mixture(scores),
             *_agreement(scores),
-            *_weight_concentration(scores),
+            *find_unevenness(scores),
         )
     gaps = [] if complete else _judgment_gaps(scores)
     return (
@@ -38,7 +38,7 @@ def find_score_warnings(scores: Scores, *, complete: bool = False) -> tuple[Said
         *_means_of_fewer_queries(scores),
         *_tie_dependence(scores),
         *gaps,
-        *_weight_concentration(scores),
+        *find_unevenness(scores),
     )
 
 
@@ -167,13 +167,20 @@ def _depth(column: Column) -> float:
     return float("inf") if column.k is None else float(column.k)
 
 
-def _weight_concentration(scores: Scores) -> list[Said]:
-    """Warn of uneven weights: the effective number of queries, and the heaviest one."""
-    if scores.weights is None:
-        return []
-    kept = np.where(np.isnan(scores.values).all(axis=1), 0.0, scores.weights)
+def find_unevenness(scores: Scores) -> tuple[Said, ...]:
+    """Say how many equal, independent queries weights and clusters leave, and which of them is the heaviest."""
+    weights = np.ones(len(scores.query_ids)) if scores.weights is None else scores.weights
+    kept = np.where(np.isnan(scores.values).all(axis=1), 0.0, weights)
     if not kept.any():
-        return []
-    of = weighing(kept)
-    query = scores.query_ids[of.heaviest]
-    return [say("doubt.weighted", n=of.n, effective=of.effective_n, query=query, share=of.share)]
+        return ()
+    told = []
+    if scores.weights is not None:
+        of = weighing(kept)
+        query = scores.query_ids[of.heaviest]
+        told.append(say("doubt.weighted", n=of.n, effective=of.effective_n, query=query, share=of.share))
+    if scores.clusters is not None:
+        names, places = np.unique(np.array(scores.clusters), return_inverse=True)
+        of = weighing(np.bincount(places, weights=kept))
+        values = {"effective": of.effective_n, "cluster": str(names[of.heaviest]), "share": of.share}
+        told.append(say("doubt.clustered", n=int((kept > 0).sum()), clusters=of.n, **values))
+    return tuple(told)

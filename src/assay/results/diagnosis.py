@@ -47,13 +47,17 @@ class TargetCheck:
 
 @dataclass(frozen=True)
 class Slice:
-    """Queries that share a value of an attribute: their mean, and how many of them failed."""
+    """Queries that share a value of an attribute: their mean, and how many of them failed.
+
+    `effective` is the number of equal, independent queries that they are worth, where they have weights or clusters.
+    """
 
     attribute: str
     value: str
     queries: int
     mean: Interval
     failed: int
+    effective: float | None = None
 
 
 @dataclass(frozen=True)

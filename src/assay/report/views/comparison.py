@@ -147,7 +147,8 @@ def heading(comparison: Comparison, protocol: str) -> Said:
     """Say what the table of means shows."""
     marks, weight = legend(comparison), comparison.weight
     if comparison.clusters is not None:
-        marks = say("compare.clustered", m=comparison.clusters, marks=marks)
+        worth = comparison.contrasts[0].effective_n if comparison.contrasts else comparison.clusters
+        marks = say("compare.clustered", m=comparison.clusters, effective=worth, marks=marks)
     if weight is None:
         return say("compare.means", n=comparison.queries, protocol=protocol, marks=marks)
     return say(

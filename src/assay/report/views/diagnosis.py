@@ -12,13 +12,13 @@ from assay.report.numbers import cut, number
 from assay.report.tables import Cell, Table
 from assay.report.views.answers import stages as answer_stages
 from assay.report.views.answers import weakest
-from assay.report.views.scores import definitions
+from assay.report.views.scores import definitions, unevenness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.data.protocol import Target
-    from assay.results.diagnosis import Diagnosis, TargetCheck, Worst
+    from assay.results.diagnosis import Diagnosis, Slice, TargetCheck, Worst
 
 _EXAMPLES = 4
 _TEXT = 40
@@ -65,7 +65,7 @@ def page(found: Diagnosis, place: int = 0) -> list[Block]:
 
 def _definitions(found: Diagnosis) -> list[Block]:
     scores = next((one for one in found.scores if one.name == found.system), None)
-    return [] if scores is None else [Lines(tuple(definitions(scores)))]
+    return [] if scores is None else [Lines((*unevenness(scores), *definitions(scores)))]
 
 
 def targets(found: Sequence[Diagnosis]) -> list[Block]:
@@ -131,7 +131,7 @@ def slices(found: Diagnosis) -> list[Block]:
     if not found.slices:
         return []
     rows = tuple(
-        (s.attribute, s.value, str(s.queries), number(s.mean.estimate), between(s.mean), str(s.failed))
+        (s.attribute, s.value, _number_of(s), number(s.mean.estimate), between(s.mean), str(s.failed))
         for s in found.slices
     )
     headers = (
@@ -139,6 +139,12 @@ def slices(found: Diagnosis) -> list[Block]:
         interval_column(one.mean for one in found.slices), say("column.failed"),
     )  # fmt: skip
     return [Table(headers, rows, caption=say("diagnose.slices", measure=found.measure), names=2)]
+
+
+def _number_of(part: Slice) -> str:
+    """How many queries there are, and what they are worth where that is something else."""
+    n = f"{part.queries:,}"
+    return n if part.effective is None else say("queries.worth", n=n, effective=part.effective)
 
 
 def _worst(found: Diagnosis) -> list[Block]:
@@ -199,7 +205,7 @@ def _picture(measure: str, attribute: str, found: Sequence[Diagnosis], place: in
         if part.mean.estimate is not None
     )
     rows = tuple(
-        (system, part.value, str(part.queries), number(part.mean.estimate), between(part.mean), str(part.failed))
+        (system, part.value, _number_of(part), number(part.mean.estimate), between(part.mean), str(part.failed))
         for system, part in parts
     )
     headers = (

@@ -11,7 +11,7 @@ from assay.report.marks import FRONT, daggers, mark
 from assay.report.numbers import about, number, pvalue, three_digits
 from assay.report.tables import Cell, Table
 from assay.report.views import conclusion
-from assay.report.views.scores import definitions, name_method
+from assay.report.views.scores import definitions, name_method, unevenness
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -238,9 +238,10 @@ def title_of(label: str, methods: list[str]) -> str:
     return say("measure.by_methods", label=label, methods=[name_method(method) for method in methods])
 
 
-def sentences(found: Findings) -> list[Said]:
+def sentences(found: Findings) -> list[str]:
     """Describe in sentences what the table shows."""
-    said = [basis(found), *(definitions(found.scores[0]) if found.scores else [])]
+    told = [*unevenness(found.scores[0]), *definitions(found.scores[0])] if found.scores else []
+    said = [basis(found), *told]
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
     ]

@@ -88,6 +88,11 @@ def left_out(systems: Sequence[Scores], shown: Sequence[Scores]) -> list[str]:
     return [say("scores.left_out", shown=some, n=every, protocol=systems[0].protocol.name)] if some < every else []
 
 
+def unevenness(scores: Scores) -> list[str]:
+    """How many equal, independent queries the means are worth, and the heaviest, where weights or clusters matter."""
+    return [text for text in scores.warnings if getattr(text, "key", "") in {"doubt.weighted", "doubt.clustered"}]
+
+
 def definitions(scores: Scores) -> list[Said]:
     """Spell out labels that mean something else under another protocol, the cutoffs of one definition together."""
     cuts: dict[tuple[str, str], list[str]] = {}

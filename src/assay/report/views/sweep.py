@@ -11,7 +11,7 @@ from assay.report.intervals import describe_interval
 from assay.report.numbers import number
 from assay.report.tables import Table
 from assay.report.views.conclusion import describe_test
-from assay.report.views.scores import definitions
+from assay.report.views.scores import definitions, unevenness
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def behind(found: Sweep, protocol: str = "") -> Lines:
     first = found.scores[0] if found.scores else None
     rules = protocol or ("" if first is None else str(first.protocol))
     said = say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=rules)
-    return Lines((said, *([] if first is None else definitions(first))))
+    return Lines((said, *([] if first is None else [*unevenness(first), *definitions(first)])))
 
 
 def _advice(found: Sweep) -> Lines:
