@@ -8,9 +8,10 @@ import numpy as np
 
 from assay.results.comparison import LEAST_QUERIES
 from assay.stats.bounded import bounded_equivalence, bounded_pvalue
+from assay.stats.guarded import has_opposed
 from assay.stats.inputs import EQUAL
 from assay.stats.intervals import adjusted_t_interval
-from assay.stats.moments import NO_SPREAD, effective_number, moments, moments_of, sample
+from assay.stats.moments import NO_SPREAD, moments, moments_of, sample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     Clusters = NDArray[np.str_] | None
 
 _ROUNDING = 1e-9
-_OPPOSED = 3  # queries against a difference from which on their spread is taken for the true one (docs/decisions.md)
 
 
 def too_few(effective: float) -> bool:
@@ -78,17 +78,10 @@ def holds_if_skewed(
     if not same and not adjusted_t_interval(of, 1 - level).excludes(0.0):
         return False
     against = -np.sign(of.mean) * found.values
-    if not same and _effective_count(against > 0, found.shares) >= _OPPOSED:
+    if not same and has_opposed(against, weights=found.shares):
         return True
     p = bounded_pvalue(against, 0.0, upper=reach, weights=found.shares, beyond=level)
     return p is not None and p <= (level / 2 if same else level)
-
-
-def _effective_count(chosen: NDArray[np.bool_], shares: Floats | None) -> float:
-    """How many of equal weight those that are chosen are worth."""
-    if shares is None or not chosen.any():
-        return float(chosen.sum())
-    return effective_number(shares[chosen] / shares[chosen].sum())
 
 
 def _surely_small(
