@@ -36,7 +36,7 @@ def read_guardrail(text: str) -> Guardrail:
             say(
                 "guardrail {text!r}: write NAME<=+5% for what must not rise by more, NAME>=-2% for what must not fall "
                 "by more (without %, in the unit of the measure)",
-                text=text,
+                text=text[:60],
             )
         )
     share = bool(found["unit"])
