@@ -24,6 +24,8 @@ from assay.errors import AssayError, InputError, UsageError
 from assay.formats import parquet
 from assay.formats.documents import read_documents
 from assay.formats.markup import text_of
+from assay.online.guardrails import read_guardrail
+from assay.online.trials import read_trial
 from assay.text import negation, numbers, refusals, segmentation, sentences, words
 
 HOSTILE = {
@@ -67,6 +69,17 @@ def test_twice_the_text_takes_about_twice_the_time(name, sign):
     FUNCTIONS[name](small)  # patterns are compiled, caches filled
     # Eight times the text: 64 times as long where time grows with the square. Short times say nothing.
     assert cpu(FUNCTIONS[name], large) < 24 * max(cpu(FUNCTIONS[name], small), 0.02)
+
+
+def test_hostile_names_of_measures_and_guardrails_are_told_at_once():
+    """Each took hours: patterns tried every way to share the blanks among their parts."""
+    for text in ("x" + " " * 100_000 + "<", " " * 100_000 + "x<=", "x<=+" + "9" * 100_000, "a" * 100_000):
+        with pytest.raises(UsageError, match="guardrail"):
+            read_guardrail(text)
+    users = pl.DataFrame({"variant": ["a", "b"], "clicks": [1, 2]})
+    for name in (" " * 100_000 + "x", "x" + " " * 100_000 + "/" * 3):
+        with pytest.raises(InputError, match="no column"):
+            read_trial(users, [name])
 
 
 def run_lines(queries, start=0, depth=50):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from assay.results.ab_test import LiftOutcome, MeasureTest, TrialRules
     from assay.stats.arms import Lift
 
-_GUARDRAIL = re.compile(r"\s*(?P<measure>.+?)\s*(?P<sign><=|>=)\s*(?P<margin>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>%?)\s*")
+_SIGN = re.compile(r"<=|>=")
+_MARGIN = re.compile(r"(?P<margin>[+-]?\d{1,30}(?:\.\d{1,30})?)\s*(?P<unit>%?)")
 
 
 def read_guardrail(text: str) -> Guardrail:
@@ -25,19 +26,21 @@ def read_guardrail(text: str) -> Guardrail:
     >>> read_guardrail("latency_ms<=+5%")
     Guardrail(measure='latency_ms', margin=0.05, relative=True, lower_is_better=True)
     """
-    found = _GUARDRAIL.fullmatch(text)
+    sign = _SIGN.search(text)
+    measure = text[: sign.start()].strip() if sign else ""
+    found = _MARGIN.fullmatch(text[sign.end() :].strip()) if sign and measure else None
     margin = float(found["margin"]) if found else 0.0
-    lower = found is not None and found["sign"] == "<="
+    lower = sign is not None and sign[0] == "<="
     if found is None or (margin < 0 if lower else margin > 0) or not margin:
         raise UsageError(
             say(
                 "guardrail {text!r}: write NAME<=+5% for what must not rise by more, NAME>=-2% for what must not fall "
                 "by more (without %, in the unit of the measure)",
-                text=text,
+                text=text[:60],
             )
         )
     share = bool(found["unit"])
-    return Guardrail(found["measure"], abs(margin) / (100 if share else 1), share, lower)
+    return Guardrail(measure, abs(margin) / (100 if share else 1), share, lower)
 
 
 def check_guardrail(test: MeasureTest, rule: Guardrail, rules: TrialRules) -> MeasureTest:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 1e30  # its square is in sums of squares, whose products are in variances of ratios
 BEFORE = "_before"  # the end of a column that says what the same users did before the test
-_RATIO = re.compile(r"\s*(?P<above>[^/]+?)\s*/\s*(?P<below>[^/]+?)\s*")
 
 # Columns of a file of arms: what is summed, by its place in `COLUMNS`.
 _SUMS = ("sum", "denominator_sum", "covariate_sum", "covariate_denominator_sum")
@@ -162,8 +161,14 @@ def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_varia
 
 def _is_half_known(measure: str, known: Sequence[str]) -> bool:
     """Say whether only one part of a ratio has a column of before the test."""
-    ratio = _RATIO.fullmatch(measure) if measure not in known else None
-    return ratio is not None and (f"{ratio['above']}{BEFORE}" in known) != (f"{ratio['below']}{BEFORE}" in known)
+    parts = _ratio_of(measure) if measure not in known else None
+    return parts is not None and (f"{parts[0]}{BEFORE}" in known) != (f"{parts[1]}{BEFORE}" in known)
+
+
+def _ratio_of(measure: str) -> tuple[str, str] | None:
+    """The two columns of a ratio; None for what is not written as one."""
+    above, _, below = (part.strip() for part in measure.partition("/"))
+    return (above, below) if above and below and "/" not in below else None
 
 
 _VARIANT, _DAY = "variant ", "day "  # with a blank: no column of a file is called so
@@ -265,8 +270,7 @@ def _could_be_measure(frame: pl.DataFrame, name: str, user: str | None) -> bool:
 
 def _parts_of(measure: str, known: Sequence[str], label: str, *, cuped: bool) -> Parts:
     """The columns of value, denominator and both before the test; nothing where there is none."""
-    ratio = _RATIO.fullmatch(measure) if measure not in known else None
-    above, below = (ratio["above"], ratio["below"]) if ratio else (measure, "")
+    above, below = (_ratio_of(measure) if measure not in known else None) or (measure, "")
     for name in (above, below):
         if name and name not in known:
             raise InputError(
