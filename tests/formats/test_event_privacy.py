@@ -94,6 +94,8 @@ def test_a_log_that_was_written_is_read_as_it_was(place: Path, tmp_path: Path) -
     assert again.notes == log.notes
     assert read_events(tmp_path / "ubi.parquet").frame.collect().equals(log.frame.drop("country").collect())
     assert not list(tmp_path.glob(".*"))
+    (tmp_path / "plain").write_text("")
+    assert (tmp_path / "ubi.parquet").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_texts_are_redacted_when_a_log_is_written(place: Path, tmp_path: Path) -> None:

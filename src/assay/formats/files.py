@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assay.data.source import Source
 from assay.errors import InputError, NoSuchFile, UsageError, cause
@@ -18,7 +18,7 @@ from assay.formats.unpacking import GZIP, unpack, unpack_all
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _HEAD = 1 << 16
 _FIRST_LINE = 1 << 12  # bytes of a run that are looked at for its tag
@@ -171,21 +171,27 @@ def write_atomically(path: str | os.PathLike[str], data: bytes | str) -> None:
 
     The bytes are on the disk before they take the file's place, so that a crash leaves the old file or the new one.
     """
-    target = Path(os.path.realpath(path))
     raw = data.encode() if isinstance(data, str) else data
+    write_by(path, lambda file: file.write(raw))
+
+
+def write_by(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> None:
+    """Have a file written by a function, completely or not at all."""
+    target = Path(os.path.realpath(path))
     try:
         # As it was given: what /dev/stdout leads to may have no name of its own. A link that leads nowhere raises.
         given = Path(path)
         before = given.stat() if given.exists() or target.is_symlink() else None
         if before is not None and not stat.S_ISREG(before.st_mode):
-            given.write_bytes(raw)  # a pipe or a device takes what it is given; a folder refuses
+            with given.open("wb") as file:  # a pipe or a device takes what it is given; a folder refuses
+                write(file)
         else:
-            _replace(target, raw, before)
+            _replace(target, write, before)
     except (OSError, ValueError) as error:
         raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=os.fspath(path)) from None
 
 
-def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
+def _replace(target: Path, write: Callable[[BinaryIO], object], before: os.stat_result | None) -> None:
     """Write a temporary file beside the target and rename it; the temporary file is always removed."""
     import tempfile
 
@@ -193,7 +199,7 @@ def _replace(target: Path, raw: bytes, before: os.stat_result | None) -> None:
     draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(raw)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         if before is not None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assay.data.events import Events, Fault, schema
-from assay.errors import InputError, UsageError, cause
+from assay.errors import UsageError
 from assay.formats import redaction
-from assay.formats.files import check_outputs, sync
+from assay.formats.files import check_outputs, write_by
 from assay.lazy import pl
 from assay.messages import say
+
+if TYPE_CHECKING:
+    import os
 
 _KEY = "assay.events"
 _VERSION = 1
@@ -29,24 +31,13 @@ class Marks(msgspec.Struct):
 
 def write_events(log: Events, place: str | os.PathLike[str], *, redact: bool = False) -> None:
     """Write a log as Parquet, completely or not at all; `redact` takes personal data out of the texts of queries."""
-    target = Path(place)
-    if target.suffix.lower() != ".parquet":
+    if Path(place).suffix.lower() != ".parquet":
         raise UsageError(say("event logs are written as Parquet: expected a file that ends in .parquet"))
     check_outputs([place], [one.path for one in log.sources])
     marks = Marks(_VERSION, log.attributes, log.faults)
     frame = log.frame.with_columns(redaction.redact(pl.col("text"))) if redact else log.frame
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-        os.close(handle)
-        draft = Path(name)
-        try:
-            frame.sink_parquet(draft, metadata={_KEY: msgspec.json.encode(marks).decode()}, compression="zstd")
-            sync(draft)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(say("cannot be written: {reason}", reason=cause(error)), path=os.fspath(place)) from None
+    metadata = {_KEY: msgspec.json.encode(marks).decode()}
+    write_by(place, lambda file: frame.sink_parquet(file, metadata=metadata, compression="zstd"))
 
 
 def marks_of(path: Path) -> Marks | None:

@@ -318,7 +318,7 @@ TEXTS = {
     "option.convert.output": "要写入的文件：.qrels、.run、.txt、.json、.jsonl、.csv、.tsv 或 .parquet。",
     "option.attributes": "将日志的该属性作为一列，如 interleaving.method；可重复使用。",
     "option.hash_users": "将用户和会话的 ID 替换为带密钥的哈希值；盐值可直接给出，或放在文件或环境变量中。",
-    "option.redact": "从查询文本中去除电子邮箱、长数字、令牌和含隐私的网址。",
+    "option.redact": "从查询文本中去除电子邮箱、长数字、密钥和含隐私的网址。",
     "option.demo.output": "结果写入的文件夹。",
     "option.demo.verbose": "输出每一部分的全部表格，而不只是一屏。",
     "option.env.models.get.name": "模型：minilm。",
