@@ -62,7 +62,7 @@ def click_judgments(
     >>> log = pl.DataFrame(rows, schema=["query_id", "action", "doc_id", "position"], orient="row")
     >>> found = assay.click_judgments(assay.Events.of(log.with_columns(text=pl.lit("tea"))))
     >>> found.to_judgments().to_dict()
-    {'q2c2db57b0cd7ff95': {'a': 3.0, 'b': 0.0}}
+    {'qa9f74d1ec36ebdeb': {'a': 3.0, 'b': 0.0}}
     """
     name = _model(model)
     if least < 1:
