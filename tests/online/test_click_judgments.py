@@ -237,3 +237,9 @@ def test_the_record_is_frozen_and_replaceable():
     assert replace(found, least=3).least == 3
     assert found.positions[0].examination == 1.0
     assert found.positions[1].standard_error > 0
+
+
+def test_pairs_are_in_the_order_of_their_names():
+    events = log(requests(["tea", "milk"] * 3, [["c", "a", "b"], ["b", "c", "a"]] * 3, [["c"], ["b"]] * 3))
+    found = assay.click_judgments(events, "ctr", least=1).to_rows()
+    assert [(row["query"], row["doc_id"]) for row in found] == [(q, d) for q in ("milk", "tea") for d in "abc"]

@@ -153,22 +153,31 @@ def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
 
 def _number_pairs(seen: pl.DataFrame, code: Ints, asked: pl.DataFrame) -> dict[str, Any]:
     """Number the pairs in the order of their queries: what `ShownPairs` has by pair and by impression."""
-    users = asked["user"].cast(pl.Categorical).to_physical()
-    first = int(users.max() or 0) + 1  # type: ignore[arg-type]
-    asker = users.cast(pl.Int64).fill_null(first + asked["request"].cast(pl.Int64)).to_numpy()
     key = code.astype(np.uint64) << np.uint64(32) | seen["doc"].to_numpy()
     order = np.argsort(key, kind="stable")
     key = key[order]
     new = np.concatenate([[True], key[1:] != key[:-1]])
     starts, place = order[new], seen["position"].to_numpy().astype(np.int64)
+    named = pl.DataFrame({"query": code[starts], "doc_id": seen["doc_id"].gather(starts).cast(pl.String)})
+    # Numbers of documents depend on which thread met them first: pairs are numbered by their names.
+    sorting = named.select(pl.arg_sort_by("query", "doc_id"))["query"].to_numpy()
+    number = np.empty(len(sorting), np.int64)
+    number[sorting] = np.arange(len(sorting))
     return {
-        "query": code[starts].astype(np.int64),
-        "doc_ids": tuple(seen["doc_id"].gather(starts).cast(pl.String).to_list()),
-        "pair": np.cumsum(new) - 1,
+        "query": named["query"].to_numpy()[sorting].astype(np.int64),
+        "doc_ids": tuple(named["doc_id"].gather(sorting).to_list()),
+        "pair": number[np.cumsum(new) - 1],
         "position": np.where(place == _NOWHERE, 1, place)[order],
-        "user": asker[seen["request"].to_numpy()[order]],
+        "user": _number_users(asked)[seen["request"].to_numpy()[order]],
         "clicked": seen["clicked"].to_numpy()[order],
     }
+
+
+def _number_users(asked: pl.DataFrame) -> Ints:
+    """The number of the user of each request; a request without one is somebody who never came back."""
+    users = asked.select("user").drop_nulls().unique(maintain_order=True).with_row_index("number")
+    found = asked.join(users, on="user", how="left", maintain_order="left")["number"].cast(pl.Int64)
+    return found.fill_null(len(users) + asked["request"].cast(pl.Int64)).to_numpy()
 
 
 def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
