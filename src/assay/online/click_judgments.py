@@ -179,23 +179,23 @@ def _columns(pairs: ShownPairs, found: ClickValues, kept: Bools, grades: Floats)
         doc_id=tuple(pairs.doc_ids[place] for place in places),
         impressions=tuple(found.shown[kept].astype(np.int64).tolist()),
         clicks=tuple(found.clicks[kept].astype(np.int64).tolist()),
-        expected=_known(found.expected[kept]),
+        expected=_or_none(found.expected[kept]),
         value=tuple(found.value[kept].tolist()),
-        low=_known(found.low[kept]),
-        high=_known(found.high[kept]),
+        low=_or_none(found.low[kept]),
+        high=_or_none(found.high[kept]),
         grade=tuple(grades[kept].tolist()),
     )
 
 
-def _known(values: Floats) -> tuple[float | None, ...]:
+def _or_none(values: Floats) -> tuple[float | None, ...]:
     return tuple(None if np.isnan(one) else one for one in values.tolist())
 
 
 def _positions(cells: Cells, found: ClickValues) -> tuple[PositionClicks, ...]:
     shown, clicks = cells.by_position(cells.shown), cells.by_position(cells.clicks)
     none = (None,) * len(shown)
-    seen = none if found.examination is None else _known(found.examination)
-    errors = none if found.standard_error is None else _known(found.standard_error)
+    seen = none if found.examination is None else _or_none(found.examination)
+    errors = none if found.standard_error is None else _or_none(found.standard_error)
     return tuple(
         PositionClicks(i + 1, int(shown[i]), int(clicks[i]), float(clicks[i] / shown[i]), seen[i], errors[i])
         for i in np.flatnonzero(shown).tolist()

@@ -131,7 +131,7 @@ def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
     texts = query_texts(requests, known)
     asked = requests.select("query_id", "text", "user", "results").with_row_index("request").collect()
     asked = asked.join(texts.codes, on="text", how="left", maintain_order="left")
-    seen, returned, orphans = _seen(events, asked)
+    seen, returned, orphans = _join_events(events, asked)
     code = asked["code"].fill_null(_UNKNOWN).to_numpy()[seen["request"].to_numpy()]
     shown, clicked = seen["shown"].to_numpy(), seen["clicked"].to_numpy()
     lacks = (code == _UNKNOWN, (seen["position"].to_numpy() == _NOWHERE) & positions)
@@ -180,7 +180,7 @@ def _number_users(asked: pl.DataFrame) -> Ints:
     return found.fill_null(len(users) + asked["request"].cast(pl.Int64)).to_numpy()
 
 
-def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
+def _join_events(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
     """One row for each document of a request: its highest position, whether it was shown, and whether clicked.
 
     Then the requests whose impressions are not recorded, and the events whose request is not in the log.
@@ -194,7 +194,7 @@ def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
     silent = asked.filter(pl.col("results").list.len() > 0)
     if len(silent):
         silent = silent.join(rows.filter("shown").select("request").unique(), on="request", how="anti")
-        rows = pl.concat([rows, _returned(silent)])
+        rows = pl.concat([rows, _list_results(silent)])
     return _once(rows.with_columns(pl.col("doc_id").cast(pl.Categorical))), len(silent), orphans
 
 
@@ -214,7 +214,7 @@ def _once(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _returned(silent: pl.DataFrame) -> pl.DataFrame:
+def _list_results(silent: pl.DataFrame) -> pl.DataFrame:
     """The documents that requests returned, as if they had been shown."""
     listed = silent.select("request", doc_id="results").explode("doc_id")
     place = pl.int_range(1, pl.len() + 1).over("request").cast(pl.Int32)
