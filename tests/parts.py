@@ -181,6 +181,20 @@ def ab_history() -> Record:
     return assay.ab_history([(assay.compare(scores()[:2]), ab_test(2))])
 
 
+def event_log() -> assay.Events:
+    import polars as pl
+
+    rows = []
+    for i in range(60):
+        rows.append((f"r{i}", "query", None, None, "green tea" if i % 3 else "a", f"u{i % 20}", [] if i == 7 else None))
+        shown = ["a", "b", "c"][:: -1 if i % 2 else 1]
+        rows += [(f"r{i}", "impression", doc, place, None, None, None) for place, doc in enumerate(shown, 1)]
+        rows += [(f"r{i}", "click", shown[i % 5 // 2], None, None, None, None)] if i % 4 else []
+    names = ["query_id", "action", "doc_id", "position", "text", "user", "results"]
+    kinds = {"results": pl.List(pl.String)}
+    return assay.Events.of(pl.DataFrame(rows, schema=names, schema_overrides=kinds, orient="row"))
+
+
 SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "ab_history": ab_history,
     "ab_plan": lambda: assay.plan_ab_test(mean=0.25, lift=0.125, users_per_day=512),
@@ -189,6 +203,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "bench": bench,
     "calibration": calibration,
     "check": check,
+    "click_judgments": lambda: assay.click_judgments(event_log(), "pbm"),
     "comparison": comparison,
     "comparison_plan": lambda: assay.plan_comparison(0.02, scores(), n=50),
     "cost": lambda: assay.cost([assay.PricedMethod("x", price=0.025, tokens=800)]),
@@ -202,6 +217,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     ),
     "judging": judging,
     "judging_plan": judging_plan,
+    "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
     "reranker": reranker,
     "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),
     "slices": slices,

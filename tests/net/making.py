@@ -271,3 +271,21 @@ def trial(folder: Path) -> None:
     (folder / "arms.csv").write_text(
         "variant,measure,n,sum,sum_squares\nA,clicks,1000,2000,6000\nB,clicks,1010,2300,7000\n", encoding="utf-8"
     )
+
+
+QUERY_3 = "qd3c74c7ec52fb95a"  # the id of the text "query 3"
+
+
+def event_log(folder: Path) -> None:
+    """An event log of six texts whose lists of five changed from request to request, and a run of one of them."""
+    lines = ["query_id,action,doc_id,position,text,user,time,result_count"]
+    for i in range(120):
+        text, time = f"query {i % 6}", f"2026-10-{1 + i % 20:02d}T10:{i % 60:02d}:00Z"
+        lines.append(f"r{i},query,,,{text},u{i % 40},{time},{0 if i % 17 == 3 else 5}")
+        for place in range(1, 6):
+            doc = (i // 6 + place) % 5
+            lines.append(f"r{i},impression,d{i % 6}{doc},{place},,u{i % 40},{time},")
+            if (i * 7 + doc * 5 + place * 3) % (3 + doc + place) == 0:
+                lines.append(f"r{i},click,d{i % 6}{doc},{place},,u{i % 40},{time},")
+    (folder / "events.csv").write_text("\n".join(lines) + "\n")
+    (folder / "found.run").write_text(f"{QUERY_3} Q0 d30 1 2 r\n{QUERY_3} Q0 d34 2 1 r\n")

@@ -353,6 +353,18 @@ SCENES = (
         ab plan --mean 0.05 --lift 0.04 --format json
         report ab.json -o ab-{lang}.html --lang {lang}
     """, needs="charts"),
+    scene("log-grades", making.event_log, """
+        log judgments events.csv -o clicks.qrels --queries-out queries.jsonl --lang {lang}
+        log judgments events.csv --model pbm --least 20 --lang {lang}
+        log judgments events.csv --model ctr --cuts value --format csv
+        log judgments events.csv --model pbm -o clicks.json
+        evaluate clicks.qrels found.run -m ndcg@5 --lang {lang}
+        log sample events.csv -n 4 -o sample.csv --lang {lang}
+        log sample events.csv -n 4 --stratum no_click=0.3 --seed 2 --format json
+        report clicks.json -o clicks-{lang}.html --lang {lang}
+        log judgments events.csv --cuts 2,1
+        log sample events.csv --stratum nothing
+    """, needs="charts"),
     scene("money", making.odd_runs, f"""
         cost --lang {{lang}}
         cost --method cross-encoder,price=0.025,tokens=800 --method listwise,model=qwen-plus,tokens=1000,output_tokens=200 --reference --lang {{lang}}

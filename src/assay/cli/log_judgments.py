@@ -19,7 +19,7 @@ _EXAMPLES = (
 
 
 @dataclass(frozen=True)
-class Judging:
+class Grading:
     """How clicks become grades."""
 
     model: str = option("--model", default="coec", show_default=True, metavar="MODEL")
@@ -30,13 +30,13 @@ class Judging:
 
 @make_command("judgments", _EXAMPLES, wording="log.judgments")
 @add_argument("events", nargs=-1, required=True, metavar="EVENTS...")
-@takes(judging=Judging, reading=LogReading)
+@takes(grading=Grading, reading=LogReading)
 @options.encoding
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--queries-out", type=OUTPUT, metavar="FILE", section="output")
 @takes(printing=Printing)
 def command(
-    *, events: tuple[str, ...], judging: Judging, reading: LogReading, output: str | None, queries_out: str | None,
+    *, events: tuple[str, ...], grading: Grading, reading: LogReading, output: str | None, queries_out: str | None,
     printing: Printing,
 ) -> None:  # fmt: skip
     """Judge by clicks, write, print."""
@@ -49,8 +49,8 @@ def command(
         check_place(output, ())
     options.check_folder(queries_out)
     log = reading.read(events)
-    known = read_queries(judging.queries).texts() if judging.queries else None
-    found = click_judgments(log, judging.model, least=judging.least, cuts=judging.cuts, queries=known)
+    known = read_queries(grading.queries).texts() if grading.queries else None
+    found = click_judgments(log, grading.model, least=grading.least, cuts=grading.cuts, queries=known)
     if output is not None:
         found.save(output)
     if queries_out is not None:

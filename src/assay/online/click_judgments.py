@@ -62,7 +62,7 @@ def click_judgments(
     >>> log = pl.DataFrame(rows, schema=["query_id", "action", "doc_id", "position"], orient="row")
     >>> found = assay.click_judgments(assay.Events.of(log.with_columns(text=pl.lit("tea"))))
     >>> found.to_judgments().to_dict()
-    {'q2c2db57b0cd7ff95': {'a': 3.0, 'b': 0.0}}
+    {'qa9f74d1ec36ebdeb': {'a': 3.0, 'b': 0.0}}
     """
     name = _model(model)
     if least < 1:
@@ -179,23 +179,23 @@ def _columns(pairs: ShownPairs, found: ClickValues, kept: Bools, grades: Floats)
         doc_id=tuple(pairs.doc_ids[place] for place in places),
         impressions=tuple(found.shown[kept].astype(np.int64).tolist()),
         clicks=tuple(found.clicks[kept].astype(np.int64).tolist()),
-        expected=_known(found.expected[kept]),
+        expected=_or_none(found.expected[kept]),
         value=tuple(found.value[kept].tolist()),
-        low=_known(found.low[kept]),
-        high=_known(found.high[kept]),
+        low=_or_none(found.low[kept]),
+        high=_or_none(found.high[kept]),
         grade=tuple(grades[kept].tolist()),
     )
 
 
-def _known(values: Floats) -> tuple[float | None, ...]:
+def _or_none(values: Floats) -> tuple[float | None, ...]:
     return tuple(None if np.isnan(one) else one for one in values.tolist())
 
 
 def _positions(cells: Cells, found: ClickValues) -> tuple[PositionClicks, ...]:
     shown, clicks = cells.by_position(cells.shown), cells.by_position(cells.clicks)
     none = (None,) * len(shown)
-    seen = none if found.examination is None else _known(found.examination)
-    errors = none if found.standard_error is None else _known(found.standard_error)
+    seen = none if found.examination is None else _or_none(found.examination)
+    errors = none if found.standard_error is None else _or_none(found.standard_error)
     return tuple(
         PositionClicks(i + 1, int(shown[i]), int(clicks[i]), float(clicks[i] / shown[i]), seen[i], errors[i])
         for i in np.flatnonzero(shown).tolist()

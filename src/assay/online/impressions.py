@@ -131,7 +131,7 @@ def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
     texts = query_texts(requests, known)
     asked = requests.select("query_id", "text", "user", "results").with_row_index("request").collect()
     asked = asked.join(texts.codes, on="text", how="left", maintain_order="left")
-    seen, returned, orphans = _seen(events, asked)
+    seen, returned, orphans = _join_events(events, asked)
     code = asked["code"].fill_null(_UNKNOWN).to_numpy()[seen["request"].to_numpy()]
     shown, clicked = seen["shown"].to_numpy(), seen["clicked"].to_numpy()
     lacks = (code == _UNKNOWN, (seen["position"].to_numpy() == _NOWHERE) & positions)
@@ -153,25 +153,34 @@ def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, posit
 
 def _number_pairs(seen: pl.DataFrame, code: Ints, asked: pl.DataFrame) -> dict[str, Any]:
     """Number the pairs in the order of their queries: what `ShownPairs` has by pair and by impression."""
-    users = asked["user"].cast(pl.Categorical).to_physical()
-    first = int(users.max() or 0) + 1  # type: ignore[arg-type]
-    asker = users.cast(pl.Int64).fill_null(first + asked["request"].cast(pl.Int64)).to_numpy()
     key = code.astype(np.uint64) << np.uint64(32) | seen["doc"].to_numpy()
     order = np.argsort(key, kind="stable")
     key = key[order]
     new = np.concatenate([[True], key[1:] != key[:-1]])
     starts, place = order[new], seen["position"].to_numpy().astype(np.int64)
+    named = pl.DataFrame({"query": code[starts], "doc_id": seen["doc_id"].gather(starts).cast(pl.String)})
+    # Numbers of documents depend on which thread met them first: pairs are numbered by their names.
+    sorting = named.select(pl.arg_sort_by("query", "doc_id"))["query"].to_numpy()
+    number = np.empty(len(sorting), np.int64)
+    number[sorting] = np.arange(len(sorting))
     return {
-        "query": code[starts].astype(np.int64),
-        "doc_ids": tuple(seen["doc_id"].gather(starts).cast(pl.String).to_list()),
-        "pair": np.cumsum(new) - 1,
+        "query": named["query"].to_numpy()[sorting].astype(np.int64),
+        "doc_ids": tuple(named["doc_id"].gather(sorting).to_list()),
+        "pair": number[np.cumsum(new) - 1],
         "position": np.where(place == _NOWHERE, 1, place)[order],
-        "user": asker[seen["request"].to_numpy()[order]],
+        "user": _number_users(asked)[seen["request"].to_numpy()[order]],
         "clicked": seen["clicked"].to_numpy()[order],
     }
 
 
-def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
+def _number_users(asked: pl.DataFrame) -> Ints:
+    """The number of the user of each request; a request without one is somebody who never came back."""
+    users = asked.select("user").drop_nulls().unique(maintain_order=True).with_row_index("number")
+    found = asked.join(users, on="user", how="left", maintain_order="left")["number"].cast(pl.Int64)
+    return found.fill_null(len(users) + asked["request"].cast(pl.Int64)).to_numpy()
+
+
+def _join_events(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
     """One row for each document of a request: its highest position, whether it was shown, and whether clicked.
 
     Then the requests whose impressions are not recorded, and the events whose request is not in the log.
@@ -185,7 +194,7 @@ def _seen(events: Events, asked: pl.DataFrame) -> tuple[pl.DataFrame, int, int]:
     silent = asked.filter(pl.col("results").list.len() > 0)
     if len(silent):
         silent = silent.join(rows.filter("shown").select("request").unique(), on="request", how="anti")
-        rows = pl.concat([rows, _returned(silent)])
+        rows = pl.concat([rows, _list_results(silent)])
     return _once(rows.with_columns(pl.col("doc_id").cast(pl.Categorical))), len(silent), orphans
 
 
@@ -205,7 +214,7 @@ def _once(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _returned(silent: pl.DataFrame) -> pl.DataFrame:
+def _list_results(silent: pl.DataFrame) -> pl.DataFrame:
     """The documents that requests returned, as if they had been shown."""
     listed = silent.select("request", doc_id="results").explode("doc_id")
     place = pl.int_range(1, pl.len() + 1).over("request").cast(pl.Int32)

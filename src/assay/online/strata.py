@@ -109,7 +109,7 @@ def _new(asked: pl.DataFrame) -> pl.Series:
 def _lowest(asked: pl.DataFrame, name: str) -> pl.Series:
     """The tenth with the lowest value of an attribute, such as the score of the best document."""
     values = asked[name].cast(pl.Float64, strict=False)
-    limit = values.quantile(_LOWEST)
+    limit = values.quantile(_LOWEST, interpolation="lower")
     if limit is None:
         raise InputError(say("{name} has no numbers", name=name))
     return (values <= limit).fill_null(value=False)
