@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from assay.measures.lists import overlap, rbo
     from assay.online.ab import ab_test
     from assay.online.ab_plan import plan_ab_test
+    from assay.online.log_metrics import log_metrics
+    from assay.online.user_table import user_table
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -80,6 +82,8 @@ _HOMES = {
     "calibrate": "assay.analysis.calibrate",
     "ab_test": "assay.online.ab",
     "plan_ab_test": "assay.online.ab_plan",
+    "log_metrics": "assay.online.log_metrics",
+    "user_table": "assay.online.user_table",
     "compare": "assay.analysis.compare",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
@@ -173,6 +177,7 @@ __all__ = [
     "gate_result",
     "judge_pairs",
     "load_protocol",
+    "log_metrics",
     "measure",
     "overlap",
     "parse",
@@ -192,6 +197,7 @@ __all__ = [
     "show",
     "sweep",
     "tune_fusion",
+    "user_table",
     "validate",
     "write_judgments",
     "write_report",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.cli import log_metrics
 from assay.cli.commands import group
 
-_EXAMPLES = ("assay log --help",)
+_EXAMPLES = ("assay log metrics events.jsonl --by day,variant",)
 
 
 @group("log", _EXAMPLES)
@@ -13,3 +14,4 @@ def command() -> None:
 
 
 # Each of its commands is a module with a `command`, which is added here: command.add_command(log_NAME.command).
+command.add_command(log_metrics.command)
