@@ -34,7 +34,7 @@ _INHERITED = ("user", "session", "experiment", "variant")  # what an event has f
 
 
 @dataclass(frozen=True)
-class Rules:
+class CleaningRules:
     """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings.
 
     With a `salt`, users and sessions have pseudonyms.
@@ -46,7 +46,7 @@ class Rules:
     salt: str | None = None
 
 
-def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Events:
+def clean(files: Sequence[Rows], attributes: Sequence[str], rules: CleaningRules) -> Events:
     """Put the rows of files together, and set aside or merge those that no measure may count."""
     frame = pl.concat(
         [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.data.events import Fate
 
 
-class Tally:
+class LineFaults:
     """Lines that could not be read, counted by reason while a file is read."""
 
     def __init__(self) -> None:
