@@ -31,13 +31,13 @@ class _Struct(msgspec.Struct, gc=False):
     pass
 
 
-class Thing(_Struct):
+class ObjectEntry(_Struct):
     """The document that an event is about."""
 
     object_id: Id = None
 
 
-class Place(_Struct):
+class PositionEntry(_Struct):
     """Where an event happened."""
 
     ordinal: Number = None
@@ -64,10 +64,10 @@ class UsageEntry(_Struct):
 class Attributes(_Struct):
     """`query_attributes` and `event_attributes`, as far as they are used."""
 
-    object: Thing | None = None
-    data: Thing | None = None
+    object: ObjectEntry | None = None
+    data: ObjectEntry | None = None
     object_id: Id = None
-    position: Place | float | None = None
+    position: PositionEntry | float | None = None
     session_id: Id = None
     user_id: Id = None
     experiment: ExperimentEntry | str | None = None
@@ -290,8 +290,8 @@ def _thing(more: Attributes) -> Id:
     return more.object_id if more.data is None or more.object_id is not None else more.data.object_id
 
 
-def _ordinal(place: Place | float | None) -> float | None:
-    return place.ordinal if isinstance(place, Place) else place
+def _ordinal(place: PositionEntry | float | None) -> float | None:
+    return place.ordinal if isinstance(place, PositionEntry) else place
 
 
 def _text(line: Any) -> Any:

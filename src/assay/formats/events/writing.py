@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.data.events import Events, Fault, schema
+from assay.data.events import EventFault, Events, schema
 from assay.errors import UsageError
 from assay.formats import redaction
 from assay.formats.files import check_outputs, write_by
@@ -26,7 +26,7 @@ class Marks(msgspec.Struct):
 
     version: int
     attributes: tuple[str, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[EventFault, ...]
 
 
 def write_events(log: Events, place: str | os.PathLike[str], *, redact: bool = False) -> None:
