@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from assay import read_events
-from assay.data.events import Fault, schema
+from assay.data.events import EventFault, schema
 from assay.errors import InputError
 
 Document = dict[str, object]
@@ -36,7 +36,7 @@ def rows(folder: Path, *documents: Document | str, **more: object) -> pl.DataFra
     return read_events(write(folder, *documents), **more).frame.collect()  # type: ignore[arg-type]
 
 
-def faults(folder: Path, *documents: Document | str) -> dict[str, Fault]:
+def faults(folder: Path, *documents: Document | str) -> dict[str, EventFault]:
     return {one.kind: one for one in read_events(write(folder, *documents)).faults}
 
 

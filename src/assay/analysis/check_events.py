@@ -14,7 +14,7 @@ from assay.results.check import CheckedFile, Finding
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.events import Fault
+    from assay.data.events import EventFault
 
 # What is put right without a doubt, and so is no finding: positions that all begin at 0.
 _HARMLESS = {"positions_from_zero"}
@@ -32,5 +32,5 @@ def check_events(
     return files, [_finding(where, fault) for fault in log.faults if fault.kind not in _HARMLESS]
 
 
-def _finding(where: str, fault: Fault) -> Finding:
+def _finding(where: str, fault: EventFault) -> Finding:
     return Finding(where, say(f"events.title_{fault.kind}"), fault.rows, fault.message, fault.examples)

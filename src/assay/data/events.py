@@ -58,7 +58,7 @@ EXAMPLES = 3  # places that are shown of a fault
 
 
 @dataclass(frozen=True)
-class Fault:
+class EventFault:
     """One kind of fault: how many rows have it, the first few as `file:line`, and what became of them.
 
     Rows are quarantined (no measure sees them), merged into another row that says the same, or kept.
@@ -105,7 +105,7 @@ class Events:
     quarantine: tuple[Quarantine, ...] = ()
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = field(default=())
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[EventFault, ...] = ()
 
     @classmethod
     def of(cls, frame: pl.DataFrame | pl.LazyFrame, attributes: Sequence[str] = ()) -> Events:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from assay.data.events import Fault
+    from assay.data.events import EventFault
     from assay.formats.events.faults import RowKeys
 
 # A user is one whose id has such a word in it (`quepid-nightly-bot`; `abbot` has none), or whose browser says so.
@@ -27,7 +27,7 @@ def is_named_so() -> pl.Expr:
     return (by_user | pl.col("_agent").str.contains(_AGENTS).fill_null(value=False)).fill_null(value=False)
 
 
-def find_bots(log: RowKeys, *, drop: bool) -> list[Fault]:
+def find_bots(log: RowKeys, *, drop: bool) -> list[EventFault]:
     """All rows of users who are programs: kept unless they are to be dropped."""
     named = log.rows.filter(pl.col("bot") & ~pl.col("no_user")).select("user")
     users = pl.concat([named, *_hasty(log.rows)]).unique().collect()

@@ -1,4 +1,4 @@
-"""Rows of an event log against each other: repeated ones, wrong clocks, unknown queries, where positions begin.
+"""FileRows of an event log against each other: repeated ones, wrong clocks, unknown queries, where positions begin.
 
 Everything is found on a frame of hashes and numbers, some fifty bytes a row, so that a log of ten million events fits
 into memory; texts are read only by those who use them.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from assay.data.events import QUERY, Events, Fault, Quarantine, schema
+from assay.data.events import QUERY, EventFault, Events, Quarantine, schema
 from assay.errors import InputError, excerpt
 from assay.formats.events import bots, variants
 from assay.formats.events.faults import RowKeys
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from assay.data.source import Source
     from assay.formats.events.positions import Bases
-    from assay.formats.events.rows import Rows
+    from assay.formats.events.rows import FileRows
 
 _OLDEST = datetime(2000, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)  # a clock may be in another zone
@@ -34,7 +34,7 @@ _INHERITED = ("user", "session", "experiment", "variant")  # what an event has f
 
 
 @dataclass(frozen=True)
-class Rules:
+class CleaningRules:
     """How a log is cleaned: where positions begin if that is known, what becomes of bots and of other spellings.
 
     With a `salt`, users and sessions have pseudonyms.
@@ -46,7 +46,7 @@ class Rules:
     salt: str | None = None
 
 
-def clean(files: Sequence[Rows], attributes: Sequence[str], rules: Rules) -> Events:
+def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningRules) -> Events:
     """Put the rows of files together, and set aside or merge those that no measure may count."""
     frame = pl.concat(
         [one.frame.with_columns(_file=pl.lit(i, pl.Int32)) for i, one in enumerate(files)], how="vertical"
@@ -78,7 +78,7 @@ def make_log(
     frame: pl.LazyFrame,
     attributes: Sequence[str],
     sources: tuple[Source, ...],
-    faults: Sequence[Fault],
+    faults: Sequence[EventFault],
     notes: Sequence[str] = (),
 ) -> Events:
     """A log with what was found in it, in words."""
@@ -127,7 +127,7 @@ def _application() -> pl.Expr:
     return pl.concat_str(pl.col("_application").fill_null(""), pl.lit("\n"), pl.col("_file").cast(pl.String)).hash()
 
 
-def _observe(log: RowKeys) -> list[Fault]:
+def _observe(log: RowKeys) -> list[EventFault]:
     """What is worth knowing of rows as they were read."""
     return [
         *log.fault("unknown_query", _unknown(log)),
@@ -146,8 +146,8 @@ def _unknown(log: RowKeys) -> pl.LazyFrame:
     return log.rows.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
 
 
-def _set_aside(log: RowKeys) -> list[Fault]:
-    """Rows that are not counted, and events that are a little earlier than their requests."""
+def _set_aside(log: RowKeys) -> list[EventFault]:
+    """FileRows that are not counted, and events that are a little earlier than their requests."""
     faults = log.fault("no_action", log.rows.filter("actionless"), "quarantined")
     faults += log.fault("bad_time", log.rows.filter("_bad_time"), "quarantined")
     wrong = (pl.col("time") < _OLDEST) | (pl.col("time") > datetime.now(UTC) + _AHEAD)
@@ -160,7 +160,7 @@ def _set_aside(log: RowKeys) -> list[Fault]:
     return [*faults, *log.fault("skew", _earlier_by(log, timedelta(0)))]
 
 
-def _merge_requests(log: RowKeys) -> list[Fault]:
+def _merge_requests(log: RowKeys) -> list[EventFault]:
     """One request for each query: the one that returned most; others were for facets, or further pages."""
     several = _requests(log).filter(pl.col("query").is_duplicated())
     requests = several.select("_row", "_file", "_line", "query", "user", "size", "time").collect()
@@ -178,8 +178,8 @@ def _earlier_by(log: RowKeys, most: timedelta) -> pl.LazyFrame:
     return log.rows.filter(~pl.col("request")).join(times, on="query").filter(pl.col("asked") - pl.col("time") > most)
 
 
-def _position_faults(log: RowKeys, bases: Bases) -> list[Fault]:
-    """Rows whose positions were counted from 0, and those of which that is not known."""
+def _position_faults(log: RowKeys, bases: Bases) -> list[EventFault]:
+    """FileRows whose positions were counted from 0, and those of which that is not known."""
     rows = log.rows.filter(pl.col("position").is_not_null()).join(bases.changes.lazy(), on=["query", "application"])
     zero, unknown = rows.filter(pl.col("base") == 0), rows.filter(pl.col("base").is_null())
     mixed = "mixed_positions" if bases.count(1) else "positions_from_zero"
@@ -189,7 +189,7 @@ def _position_faults(log: RowKeys, bases: Bases) -> list[Fault]:
     ]
 
 
-def _without_impressions(log: RowKeys) -> list[Fault]:
+def _without_impressions(log: RowKeys) -> list[EventFault]:
     """Queries with clicks of which nobody knows what was shown."""
     seen = log.rows.filter(pl.col("impression") | (pl.col("size") > 0))
     clicks = log.rows.filter(pl.col("click") & ~pl.col("nameless")).join(seen, on="query", how="anti")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.data.events import EXAMPLES, Fault
+from assay.data.events import EXAMPLES, EventFault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assay.data.events import Fate
 
 
-class Tally:
+class LineFaults:
     """Lines that could not be read, counted by reason while a file is read."""
 
     def __init__(self) -> None:
@@ -29,9 +29,9 @@ class Tally:
             shown.append(place)
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[EventFault]:
         """What was counted; all of it is quarantined."""
-        return [Fault(kind, n, tuple(self._examples[kind]), "quarantined") for kind, n in self._counts.items()]
+        return [EventFault(kind, n, tuple(self._examples[kind]), "quarantined") for kind, n in self._counts.items()]
 
 
 class RowKeys:
@@ -47,7 +47,7 @@ class RowKeys:
         """The keys of the rows that are still counted; lazy, as each question needs only some of them."""
         return self._keys.lazy()
 
-    def fault(self, kind: str, rows: pl.LazyFrame, fate: Fate = "kept", **values: int) -> list[Fault]:
+    def fault(self, kind: str, rows: pl.LazyFrame, fate: Fate = "kept", **values: int) -> list[EventFault]:
         """A fault of these rows, if there are any; those that are not kept leave the log."""
         found = rows.select("_row", "_file", "_line").collect(engine="streaming").sort("_row")
         if found.is_empty():
@@ -57,4 +57,4 @@ class RowKeys:
         if fate != "kept":
             self.dropped.append(found["_row"])
             self._keys = self._keys.join(found.select("_row"), on="_row", how="anti", maintain_order="left")
-        return [Fault(kind, len(found), places, fate, values)]
+        return [EventFault(kind, len(found), places, fate, values)]

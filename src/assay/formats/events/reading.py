@@ -14,11 +14,11 @@ from assay.data.limits import HARMLESS
 from assay.errors import InputError, UsageError
 from assay.formats import tables
 from assay.formats.decoding import read_json
-from assay.formats.events.cleaning import Rules, clean, make_log
-from assay.formats.events.faults import Tally
+from assay.formats.events.cleaning import CleaningRules, clean, make_log
+from assay.formats.events.faults import LineFaults
 from assay.formats.events.privacy import hash_users
 from assay.formats.events.recognition import files_of, first_object, is_list, kind_of
-from assay.formats.events.rows import Rows, columns_of
+from assay.formats.events.rows import FileRows, columns_of
 from assay.formats.events.slices import slices_of
 from assay.formats.events.tables import rows_of_table
 from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
@@ -67,26 +67,31 @@ def read_events(
     named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
     if not named:
         raise UsageError(say("no event log is given"))
-    asked = Asked(dict(map or {}), tuple(name for name in dict.fromkeys(attributes) if name not in schema()))
+    asked = Selection(dict(map or {}), tuple(name for name in dict.fromkeys(attributes) if name not in schema()))
     inputs = [Input.at(place, encoding) for one in named for place in files_of(one)]
-    rules = Rules(first_position, bots, fold_variants, salt)
+    rules = CleaningRules(first_position, bots, fold_variants, salt)
     return _read_again(inputs, asked, rules) or clean(
         [_read_file(one, asked) for one in inputs], asked.attributes, rules
     )
 
 
 @dataclass(frozen=True)
-class Asked:
+class Selection:
     """How files are read: names of columns, and attributes that become columns."""
 
     columns: Mapping[str, str]
     attributes: tuple[str, ...]
 
 
-def _read_again(inputs: Sequence[Input], asked: Asked, rules: Rules) -> Events | None:
+def _read_again(inputs: Sequence[Input], asked: Selection, rules: CleaningRules) -> Events | None:
     """A log that was cleaned before and written by `write_events`, if this is one and nothing else is asked for."""
     source = inputs[0]
-    if len(inputs) > 1 or source.path is None or kind_of(source) != "parquet" or rules != Rules(salt=rules.salt):
+    if (
+        len(inputs) > 1
+        or source.path is None
+        or kind_of(source) != "parquet"
+        or rules != CleaningRules(salt=rules.salt)
+    ):
         return None
     marks = marks_of(source.path) if is_sound_file(source.path, source.label) else None
     if marks is None or not set(asked.attributes) <= set(marks.attributes):
@@ -96,7 +101,7 @@ def _read_again(inputs: Sequence[Input], asked: Asked, rules: Rules) -> Events |
     return make_log(hashed, asked.attributes, (source.source,), marks.faults)
 
 
-def _read_file(source: Input, asked: Asked) -> Rows:
+def _read_file(source: Input, asked: Selection) -> FileRows:
     kind = kind_of(source)
     if kind == "parquet":
         return rows_of_table(_number(_open_parquet(source), 1), source.source, asked.columns, asked.attributes, ())
@@ -105,7 +110,7 @@ def _read_file(source: Input, asked: Asked) -> Rows:
     if kind in {"json", "jsonl"}:
         return _read_lines(source, asked, slices_of(source))
     frame = _number(tables.read_table(source, kind), 2)
-    tally = Tally()
+    tally = LineFaults()
     if _is_cut_table(source, kind):
         tally.add("truncated", f"{source.source.portable}:{len(frame) + 1}")
         frame = frame.head(-1)
@@ -143,7 +148,7 @@ def _as_line(document: Any) -> bytes:
         return b"half a surrogate pair"  # no JSON, and counted as such
 
 
-def _read_lines(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:
+def _read_lines(source: Input, asked: Selection, slices: Iterable[tuple[int, bytes]]) -> FileRows:
     """Read JSON lines: UBI's, or flat objects whose names are those of a table."""
     pieces = iter(slices)
     first = next(pieces)
@@ -152,18 +157,18 @@ def _read_lines(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]
     return read(source, asked, chain([first], pieces))
 
 
-def _read_ubi(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:
-    tally = Tally()
+def _read_ubi(source: Input, asked: Selection, slices: Iterable[tuple[int, bytes]]) -> FileRows:
+    tally = LineFaults()
     label = source.source.portable
     frames = [read_slice(data, line, label, asked.attributes, tally) for line, data in slices]
     frame = pl.concat(frames, how="vertical").select(columns_of(asked.attributes))
     if frame.is_empty():
         raise _no_rows(source, tally)
-    return Rows(frame.lazy(), source.source, tuple(tally.faults))
+    return FileRows(frame.lazy(), source.source, tuple(tally.faults))
 
 
-def _read_flat(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]]) -> Rows:
-    tally, decoder = Tally(), msgspec.json.Decoder(dict[str, Any])
+def _read_flat(source: Input, asked: Selection, slices: Iterable[tuple[int, bytes]]) -> FileRows:
+    tally, decoder = LineFaults(), msgspec.json.Decoder(dict[str, Any])
     label = source.source.portable
     found = [one for line, data in slices for one in decode_lines(data, line, label, decoder, tally)]
     if not any(one for _, one in found):
@@ -172,7 +177,7 @@ def _read_flat(source: Input, asked: Asked, slices: Iterable[tuple[int, bytes]])
     return rows_of_table(frame.lazy(), source.source, asked.columns, asked.attributes, tally.faults)
 
 
-def _no_rows(source: Input, tally: Tally) -> InputError:
+def _no_rows(source: Input, tally: LineFaults) -> InputError:
     first = next(iter(tally.faults), None)
     return InputError(
         say("no line of this file is a query or an event") if first is None else first.sentence,

@@ -11,14 +11,14 @@ from assay.lazy import pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.data.events import Fault
+    from assay.data.events import EventFault
     from assay.data.source import Source
 
 _LARGEST = 2**31 - 2  # of a position, to which 1 may be added
 
 
 @dataclass(frozen=True)
-class Rows:
+class FileRows:
     """What was read of one file: its rows, the faults of lines that are not among them, and how it was understood.
 
     Beside the columns of a log the frame has `_line`, `_application`, `_agent` (the name of the browser), `_bare` (an
@@ -27,7 +27,7 @@ class Rows:
 
     frame: pl.LazyFrame
     source: Source
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[EventFault, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -38,7 +38,7 @@ def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
     own = {
         "position": pl.when(whole).then(position),
         "result_count": pl.coalesce("result_count", pl.col("results").list.len()),
-        **{name: _filled(name) for name in ("query_id", "user", "session", "doc_id", "experiment", "variant")},
+        **{name: _fill_null(name) for name in ("query_id", "user", "session", "doc_id", "experiment", "variant")},
     }
     return [
         *(
@@ -51,6 +51,6 @@ def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
     ]
 
 
-def _filled(name: str) -> pl.Expr:
+def _fill_null(name: str) -> pl.Expr:
     """A text, null where it is empty."""
     return pl.when(pl.col(name).str.strip_chars() != "").then(pl.col(name))

@@ -13,7 +13,7 @@ from assay.errors import InputError, UnknownName, excerpt
 from assay.formats import columns
 from assay.formats.columns import EVENT
 from assay.formats.decoding import decode
-from assay.formats.events.rows import Rows, columns_of
+from assay.formats.events.rows import FileRows, columns_of
 from assay.formats.events.ubi import NUMBERS
 from assay.formats.events.values import RATING_WORDS, action_of, rating_of_action, time_columns
 from assay.lazy import pl
@@ -22,7 +22,7 @@ from assay.messages import say
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from assay.data.events import Fault
+    from assay.data.events import EventFault
     from assay.data.source import Source
 
 _ATTRIBUTES = ("event_attributes", "query_attributes")
@@ -47,7 +47,7 @@ _INSIDE = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableValue:
     """A column, or a value inside one."""
 
     value: pl.Expr
@@ -55,8 +55,12 @@ class Cell:
 
 
 def rows_of_table(
-    frame: pl.LazyFrame, source: Source, asked: Mapping[str, str], attributes: Sequence[str], faults: Sequence[Fault]
-) -> Rows:
+    frame: pl.LazyFrame,
+    source: Source,
+    asked: Mapping[str, str],
+    attributes: Sequence[str],
+    faults: Sequence[EventFault],
+) -> FileRows:
     """Understand the columns of a table with a column `_line` as those of a log."""
     known = {name: kind for name, kind in frame.collect_schema().items() if name != "_line"}
     names = list(known)
@@ -66,7 +70,7 @@ def rows_of_table(
         columns.find(names, EVENT["action"], path=source.label, needed=say("event logs"))
     picked = frame.select(*table.columns(frame), *(table.attribute(name) for name in attributes), "_line")
     shown = {field: name for field, name in used.items() if field in schema()}
-    return Rows(picked.select(columns_of(attributes)), source, tuple(faults), columns.notes(shown))
+    return FileRows(picked.select(columns_of(attributes)), source, tuple(faults), columns.notes(shown))
 
 
 def _find_columns(names: Sequence[str], label: str, asked: Mapping[str, str]) -> dict[str, str]:
@@ -120,7 +124,7 @@ class _Table:
     def number(self, field: str) -> pl.Expr:
         return pl.coalesce(pl.lit(None, pl.Float64), *(_as_number(cell) for cell in self.cells[field]))
 
-    def _cells(self, field: str) -> list[Cell]:
+    def _cells(self, field: str) -> list[TableValue]:
         if field in self.used:
             cell = self._at(self.used[field])
             if cell is None:
@@ -133,22 +137,22 @@ class _Table:
         paths = [f"{top}.{path}" for top in _ATTRIBUTES for path in _INSIDE.get(field, ())]
         return [cell for path in paths if (cell := self._at(path)) is not None]
 
-    def _at(self, path: str) -> Cell | None:
+    def _at(self, path: str) -> TableValue | None:
         """A column, a field inside a column of objects, or one inside a column of JSON texts."""
         if path in self.known:
-            return Cell(pl.col(path), self.known[path])
+            return TableValue(pl.col(path), self.known[path])
         top, _, rest = path.partition(".")
         if not rest or top not in self.known:
             return None
         if self.known[top] == pl.String:
-            return Cell(pl.col(top).str.json_path_match(f"$.{rest}"), pl.String())
+            return TableValue(pl.col(top).str.json_path_match(f"$.{rest}"), pl.String())
         value, kind = pl.col(top), self.known[top]
         for name in rest.split("."):
             inner: dict[str, Any] = dict(kind.to_schema()) if isinstance(kind, pl.Struct) else {}
             if name not in inner:
                 return None
             value, kind = value.struct.field(name), inner[name]
-        return Cell(value, kind)
+        return TableValue(value, kind)
 
     def _action(self, frame: pl.LazyFrame) -> tuple[pl.Expr, pl.Expr]:
         """The names of actions here, and ratings that are actions; a table of requests alone has none."""
@@ -162,7 +166,7 @@ class _Table:
 
     def _times(self) -> list[pl.Expr]:
         """The time of a row, and what is wrong with it."""
-        cells = self.cells["time"] or [Cell(pl.lit(None, pl.String), pl.String())]
+        cells = self.cells["time"] or [TableValue(pl.lit(None, pl.String), pl.String())]
         return time_columns(cells[0].value, cells[0].kind)
 
     def _results(self) -> pl.Expr:
@@ -185,7 +189,7 @@ class _Table:
                     yield (cell.value.str.strip_chars() != "").fill_null(value=False) & read(cell).is_null()
 
 
-def _as_text(cell: Cell) -> pl.Expr:
+def _as_text(cell: TableValue) -> pl.Expr:
     """A text; whole numbers that a library turned into floats read as whole numbers, objects and lists as JSON."""
     if cell.kind.is_float():
         whole = cell.value.cast(pl.Int64, strict=False)
@@ -197,7 +201,7 @@ def _as_text(cell: Cell) -> pl.Expr:
     return cell.value.cast(pl.String, strict=False)
 
 
-def _as_number(cell: Cell) -> pl.Expr:
+def _as_number(cell: TableValue) -> pl.Expr:
     if cell.kind.is_nested() or cell.kind.is_temporal() or cell.kind in (pl.Binary, pl.Object):
         return pl.lit(None, pl.Float64)
     value = cell.value.str.strip_chars() if cell.kind == pl.String else cell.value
@@ -205,7 +209,7 @@ def _as_number(cell: Cell) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
-def _as_rating(cell: Cell) -> pl.Expr:
+def _as_rating(cell: TableValue) -> pl.Expr:
     if cell.kind == pl.Boolean:
         return pl.when(cell.value).then(1.0).when(~cell.value).then(-1.0)
     if cell.kind != pl.String:
@@ -215,7 +219,7 @@ def _as_rating(cell: Cell) -> pl.Expr:
     return pl.coalesce(_as_number(cell), words)
 
 
-def _as_list(cell: Cell) -> pl.Expr:
+def _as_list(cell: TableValue) -> pl.Expr:
     """Ids of a list; a text is a list of JSON, or has | between the ids."""
     if isinstance(cell.kind, pl.List) and not pl.Series(dtype=cell.kind.inner).dtype.is_nested():
         return cell.value.cast(pl.List(pl.String), strict=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from assay.data.events import QUERY
-from assay.formats.events.faults import Tally
+from assay.formats.events.faults import LineFaults
 from assay.formats.events.values import action_of, rating_of, rating_of_action, time_columns
 from assay.lazy import pl
 
@@ -31,26 +31,26 @@ class _Struct(msgspec.Struct, gc=False):
     pass
 
 
-class Thing(_Struct):
+class ObjectEntry(_Struct):
     """The document that an event is about."""
 
     object_id: Id = None
 
 
-class Place(_Struct):
+class PositionEntry(_Struct):
     """Where an event happened."""
 
     ordinal: Number = None
 
 
-class Trial(_Struct):
+class ExperimentEntry(_Struct):
     """The experiment that a request was part of."""
 
     id: Id = None
     variant: Id = None
 
 
-class Usage(_Struct):
+class UsageEntry(_Struct):
     """What a request used."""
 
     input_tokens: Number = None
@@ -64,18 +64,18 @@ class Usage(_Struct):
 class Attributes(_Struct):
     """`query_attributes` and `event_attributes`, as far as they are used."""
 
-    object: Thing | None = None
-    data: Thing | None = None
+    object: ObjectEntry | None = None
+    data: ObjectEntry | None = None
     object_id: Id = None
-    position: Place | float | None = None
+    position: PositionEntry | float | None = None
     session_id: Id = None
     user_id: Id = None
-    experiment: Trial | str | None = None
+    experiment: ExperimentEntry | str | None = None
     variant: Id = None
     propensity: Number = None
     latency_ms: Number = None
     result_count: Number = None
-    usage: Usage | None = None
+    usage: UsageEntry | None = None
     dwell_time: Number = None
     dwell_ms: Number = None
     feedback: Any = None
@@ -118,7 +118,7 @@ class Whole(_Struct, rename={"source": "_source"}):
 
 
 _NOTHING = Attributes()
-_NO_USAGE = Usage()
+_NO_USAGE = UsageEntry()
 _EMPTY = Whole()
 _SEARCH_MESSAGE = "QUERY"
 
@@ -146,7 +146,7 @@ NUMBERS = ("position", "result_count", "propensity", "latency_ms", "input_tokens
            "feedback")  # fmt: skip
 
 
-def read_slice(data: bytes, first: int, label: str, attributes: Sequence[str], tally: Tally) -> pl.DataFrame:
+def read_slice(data: bytes, first: int, label: str, attributes: Sequence[str], tally: LineFaults) -> pl.DataFrame:
     """Read whole lines, of which `first` is the number of the first; what is no query and no event is counted."""
     found = _documents(data, first, label, _decoder(), tally)
     rows = [(number, one) for number, one in found if not _is_bulk_action(one)]
@@ -158,14 +158,14 @@ def read_slice(data: bytes, first: int, label: str, attributes: Sequence[str], t
     frame = _frame([number for number, _ in kept], [one for _, one in kept])
     if not attributes:
         return frame
-    more = dict(_documents(data, first, label, _whole_decoder(), Tally()))
+    more = dict(_documents(data, first, label, _whole_decoder(), LineFaults()))
     lines = [more.get(number, _EMPTY) for number, _ in kept]
     details = [one.event_attributes or one.query_attributes for one in lines]
     return frame.with_columns(text_series(name, [_dig(one, name) for one in details]) for name in attributes)
 
 
 def decode_lines(
-    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: Tally
+    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: LineFaults
 ) -> list[tuple[int, Any]]:
     """Decode all lines at once; where one of them is faulty or empty, line by line, which counts the faults."""
     lines = data.removesuffix(b"\n").count(b"\n") + 1
@@ -179,7 +179,7 @@ def decode_lines(
 
 
 def _decode_singly(
-    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: Tally
+    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: LineFaults
 ) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(data.split(b"\n"), first):
         if not line.strip():
@@ -193,7 +193,7 @@ def _decode_singly(
 
 
 def _documents(
-    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: Tally
+    data: bytes, first: int, label: str, decoder: msgspec.json.Decoder[Any], tally: LineFaults
 ) -> list[tuple[int, Any]]:
     """Decode all lines, and take documents of an export out of their `_source`."""
     found = decode_lines(data, first, label, decoder, tally)
@@ -237,9 +237,9 @@ def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
         "position": [_ordinal(one.position) for one in details],
         "text": [_text(one) for one in lines],
         "result_count": [one.result_count for one in details],
-        "experiment": [one.id if isinstance(one, Trial) else one for one in trials],
+        "experiment": [one.id if isinstance(one, ExperimentEntry) else one for one in trials],
         "variant": [
-            (one.variant if isinstance(one, Trial) else None) or more.variant
+            (one.variant if isinstance(one, ExperimentEntry) else None) or more.variant
             for one, more in zip(trials, details, strict=True)
         ],
         "propensity": [one.propensity for one in details],
@@ -290,8 +290,8 @@ def _thing(more: Attributes) -> Id:
     return more.object_id if more.data is None or more.object_id is not None else more.data.object_id
 
 
-def _ordinal(place: Place | float | None) -> float | None:
-    return place.ordinal if isinstance(place, Place) else place
+def _ordinal(place: PositionEntry | float | None) -> float | None:
+    return place.ordinal if isinstance(place, PositionEntry) else place
 
 
 def _text(line: Any) -> Any:

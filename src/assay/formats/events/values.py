@@ -70,20 +70,20 @@ def time_columns(value: pl.Expr, kind: pl.DataType) -> list[pl.Expr]:
     """A time of any kind as `time`, whether it is there but cannot be read, and whether it lacks a zone."""
     if isinstance(kind, pl.Datetime):
         zoned = value.dt.replace_time_zone("UTC") if kind.time_zone is None else value.dt.convert_time_zone("UTC")
-        return _timed(zoned, value, pl.lit(kind.time_zone is None) & value.is_not_null())
+        return _time_columns(zoned, value, pl.lit(kind.time_zone is None) & value.is_not_null())
     if kind == pl.String:
         filled = pl.when(value.str.strip_chars() != "").then(value)
-        return _timed(time_of_text(value), filled, _lacks_zone(value).fill_null(value=False))
+        return _time_columns(time_of_text(value), filled, _lacks_zone(value).fill_null(value=False))
     if kind.is_numeric():
-        return _timed(time_of_number(value.cast(pl.Float64)), value, pl.lit(value=False))
-    return _timed(
+        return _time_columns(time_of_number(value.cast(pl.Float64)), value, pl.lit(value=False))
+    return _time_columns(
         value.cast(pl.Date, strict=False).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"),
         value,
         pl.lit(value=False),
     )
 
 
-def _timed(time: pl.Expr, given: pl.Expr, no_zone: pl.Expr) -> list[pl.Expr]:
+def _time_columns(time: pl.Expr, given: pl.Expr, no_zone: pl.Expr) -> list[pl.Expr]:
     bad = time.is_null() & given.is_not_null()
     return [time.alias("time"), bad.alias("_bad_time"), no_zone.alias("_no_zone")]
 

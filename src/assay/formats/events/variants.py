@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from assay.data.events import EXAMPLES, Fault
+from assay.data.events import EXAMPLES, EventFault
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ def find_spellings(frame: pl.LazyFrame) -> dict[str, str]:
     return found
 
 
-def spelling_faults(spellings: Mapping[str, str], *, fold: bool) -> list[Fault]:
+def spelling_faults(spellings: Mapping[str, str], *, fold: bool) -> list[EventFault]:
     """Say which variants are there in more than one spelling."""
     if not spellings:
         return []
     shown = tuple(f"{name!r} = {usual!r}" for name, usual in list(spellings.items())[:EXAMPLES])
-    return [Fault("folded_variants" if fold else "spellings", len(spellings), shown)]
+    return [EventFault("folded_variants" if fold else "spellings", len(spellings), shown)]
 
 
-def find_movers(log: RowKeys) -> list[Fault]:
+def find_movers(log: RowKeys) -> list[EventFault]:
     """Users who are in more than one variant of an experiment."""
     seen = log.rows.filter(pl.col("variant").is_not_null() & ~pl.col("no_user"))
     variants = seen.group_by("user", "experiment").agg(pl.col("variant").n_unique())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assay.data.events import Events, Fault, schema
+from assay.data.events import EventFault, Events, schema
 from assay.errors import UsageError
 from assay.formats import redaction
 from assay.formats.files import check_outputs, write_by
@@ -26,11 +26,19 @@ class Marks(msgspec.Struct):
 
     version: int
     attributes: tuple[str, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[EventFault, ...]
 
 
 def write_events(log: Events, place: str | os.PathLike[str], *, redact: bool = False) -> None:
-    """Write a log as Parquet, completely or not at all; `redact` takes personal data out of the texts of queries."""
+    """Write a log as Parquet, completely or not at all; `redact` takes personal data out of the texts of queries.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> _ = Path("ubi.ndjson").write_text('{"query_id": "1", "client_id": "u", "user_query": "mail ann@example.com"}')
+    >>> assay.write_events(assay.read_events("ubi.ndjson"), "ubi.parquet", redact=True)
+    >>> assay.read_events("ubi.parquet").frame.collect()["text"].item()
+    'mail [email]'
+    """
     if Path(place).suffix.lower() != ".parquet":
         raise UsageError(say("event logs are written as Parquet: expected a file that ends in .parquet"))
     check_outputs([place], [one.path for one in log.sources])
