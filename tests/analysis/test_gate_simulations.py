@@ -243,7 +243,7 @@ def slide(pairs, commits: int, step: float, n: int, rng):
 
 
 def test_slow_slides_are_seen_from_afar(pairs, stress):
-    """Ten commits lose 0.006 each: none is seen by itself, and the first result tells what the last one does not."""
+    """Ten commits lose 0.006 each: not all are seen step by step, and the first result tells what the last one does not."""
     count = 200 if stress else 12
     rng = np.random.default_rng(5)
     centred = [one - one.mean() for one in pairs]
