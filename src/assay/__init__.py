@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from assay.online.ab_history import ab_history
     from assay.online.ab_plan import plan_ab_test
     from assay.online.click_judgments import click_judgments
-    from assay.online.log_sample import sample_log
     from assay.online.log_metrics import log_metrics
+    from assay.online.log_sample import sample_log
     from assay.online.user_table import user_table
     from assay.report.plotting import plot
     from assay.report.show import show
