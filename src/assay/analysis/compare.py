@@ -64,7 +64,7 @@ def compare(
 
     >>> import assay
     >>> judged = {f"q{i}": {"a": 1} for i in range(20)}
-    >>> runs = {"found": {q: {"b": 2.0, "a": 1.0} for q in judged}, "reranked": {q: {"a": 1.0} for q in judged}}
+    >>> runs = {"found": {q: {"b": 2, "a": 1} for q in judged}, "reranked": {q: {"a": 2, "b": 1} for q in judged}}
     >>> assay.compare(assay.evaluate(judged, runs, ["mrr"]), runs=runs).lifts[0].ceiling
     1.0
     """

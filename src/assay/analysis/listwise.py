@@ -18,7 +18,7 @@ from assay.messages import say
 from assay.results.comparison import Lift, Likeness
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from assay.analysis.settings import Settings
     from assay.data.judgments import Judgments
@@ -87,7 +87,7 @@ def likeness(baseline: Run, system: Run, k: int = 10, *, given: bool = False) ->
         k,
         math.fsum(rbos) / len(pairs),
         _share_contained(baseline, system),
-        _share_same(baseline, system),
+        sum(_reorders(a, b) for a, b in pairs) / len(pairs),
     )
 
 
@@ -98,15 +98,10 @@ def _share_contained(baseline: Run, system: Run) -> float:
     return len(rows.join(baseline.frame.select(ids), on=ids, how="semi")) / max(len(rows), 1)
 
 
-def _share_same(baseline: Run, system: Run) -> float:
-    """Share of the system's queries for which the baseline lists the same documents."""
-    first, second = _documents(baseline), _documents(system)
-    return sum(docs == first.get(query) for query, docs in second.items()) / max(len(second), 1)
-
-
-def _documents(run: Run) -> dict[str, frozenset[str]]:
-    lists = run.frame.group_by("query_id").agg("doc_id")
-    return {query: frozenset(docs) for query, docs in lists.select("query_id", "doc_id").iter_rows()}
+def _reorders(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Say whether a list is not merely the earlier one without some of its documents."""
+    kept = {*after}
+    return {*before} == kept or [doc for doc in before if doc in kept] != [*after]
 
 
 def ceilings(

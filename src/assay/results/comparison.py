@@ -200,8 +200,9 @@ _MOST = 0.5  # share of the queries
 class Likeness:
     """How much a system's lists are like the baseline's, averaged over queries.
 
-    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker. `same_candidates`
-    is the share of queries for which both lists hold the same documents.
+    `from_candidates` is the share of its documents that the baseline's lists hold: 1 for a reranker. `reordered`
+    is the share of queries for which it lists the same documents as the baseline, or fewer of them in another order; a
+    list that only lost documents keeps their order.
     """
 
     system: str
@@ -209,12 +210,12 @@ class Likeness:
     k: int
     rbo: float
     from_candidates: float
-    same_candidates: float = 1.0
+    reordered: float = 1.0
 
     @property
     def reranks(self) -> bool:
-        """Return whether the system only reorders the baseline's documents, and for most queries drops none of them."""
-        return self.from_candidates == 1.0 and self.same_candidates > _MOST
+        """Return whether the system lists documents of the baseline only, reordered for most queries."""
+        return self.from_candidates == 1.0 and self.reordered > _MOST
 
 
 @dataclass(frozen=True)
