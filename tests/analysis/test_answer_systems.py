@@ -118,8 +118,8 @@ def test_the_command_shows_every_system_and_other_commands_read_its_result(call,
     assert code == 0
     code, out, _ = call(*words)
     shown = [line.split() for line in out.splitlines()]
-    assert ["system", "exact_match", "faithfulness", "samples"] in shown
-    assert ["base", "0.3333", "0.3333", "3"] in shown and ["new", "0.6667", "1.0000", "3"] in shown
+    assert ["measure", "base", "new"] in shown
+    assert ["exact_match", "0.3333", "0.6667"] in shown and ["faithfulness", "0.3333", "1.0000"] in shown
     evidence = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["system"], row["query_id"]) for row in evidence] == sorted((row["system"], row["id"]) for row in ROWS)
     result = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))

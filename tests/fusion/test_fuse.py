@@ -281,7 +281,7 @@ WRONG = {
     "weight in words": (["one.run", "--weights", "half", "-o", "f.run"], "weight 'half' is not a number"),
     "weights both ways": (["one.run", "--weight", "one=1", "--weights", "1", "-o", "f.run"], "not both"),
     "top 0": (["one.run", "--top", "0", "-o", "f.run"], "top = 0"),
-    "training without tuning": (["one.run", "--train", "0.5", "-o", "f.run"], "--train belongs to --tune"),
+    "training without tuning": (["one.run", "--train", "0.5", "-o", "f.run"], "--train only works with --tune"),
     "duplicate": (["twice.run", "-o", "f.run"], "twice.run: document 'a' is listed twice for query 'q1' (lines 1 and 2)"),
     "nothing to tune": (["one.run", "two.run", "--by", "combsum", "--tune", "qrels.txt"], "has nothing left to tune"),
     "one run to tune": (["one.run", "--by", "weighted", "--tune", "qrels.txt"], "has nothing left to tune"),
