@@ -195,6 +195,25 @@ def event_log() -> assay.Events:
     return assay.Events.of(pl.DataFrame(rows, schema=names, schema_overrides=kinds, orient="row"))
 
 
+def log_metrics() -> Record:
+    import polars as pl
+
+    rows = [
+        {
+            "query_id": f"{day}{user}",
+            "user": f"u{user}",
+            "variant": "ab"[user % 2],
+            "action": action,
+            "time": f"2026-03-0{day}T00:00:00Z",
+        }
+        for day in (1, 2)
+        for user in range(8)
+        for action in ("query", *["click"] * (user % 3))
+    ]
+    log = assay.Events.of(pl.DataFrame(rows).with_columns(pl.col("time").str.to_datetime(time_zone="UTC")))
+    return assay.log_metrics(log, ["any_click", "clicks", "thumbs"], by=["day", "variant"])
+
+
 SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "ab_history": ab_history,
     "ab_plan": lambda: assay.plan_ab_test(mean=0.25, lift=0.125, users_per_day=512),
@@ -215,6 +234,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
         [assay.Threshold("recall@5", at_least=0.4), assay.Threshold("ndcg@5", at_least=0.99)],
         not_worse_than=scores()[1],
     ),
+    "log_metrics": log_metrics,
     "judging": judging,
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),

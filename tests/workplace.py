@@ -31,8 +31,25 @@ def search(query):
 """
 
 
+def _write_events(folder: Path) -> None:
+    """An event log in which some requests have clicks."""
+    rows = []
+    for i in range(24):
+        common = {"client_id": f"u{i % 8}", "timestamp": f"2026-03-0{1 + i % 2}T00:{i:02d}:00Z"}
+        common |= {"query_id": f"e{i}", "session_id": f"s{i % 8}"}
+        variant = {"experiment": {"id": "x", "variant": "ab"[i % 2]}}
+        rows.append(
+            common | {"user_query": f"tea {i % 3}", "query_response_hit_ids": ["d1", "d2"], "query_attributes": variant}
+        )
+        seen = {"object": {"object_id": "d1"}, "position": {"ordinal": 1}, "dwell_ms": 40000}
+        actions = ("impression", "click") if i % 3 else ("impression",)
+        rows += [common | {"action_name": action, "event_attributes": seen} for action in actions]
+    (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
 def fill(folder: Path) -> None:
     """Put all of it there."""
+    _write_events(folder)
     making.odd_runs(folder)
     making.pairs(folder)
     for name in ("twice", "chunks", "partial"):

@@ -58,7 +58,9 @@ if TYPE_CHECKING:
     from assay.online.ab_history import ab_history
     from assay.online.ab_plan import plan_ab_test
     from assay.online.click_judgments import click_judgments
+    from assay.online.log_metrics import log_metrics
     from assay.online.log_sample import sample_log
+    from assay.online.user_table import user_table
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -91,6 +93,8 @@ _HOMES = {
     "sample_log": "assay.online.log_sample",
     "Events": "assay.data.events",
     "write_queries": "assay.formats.queries",
+    "log_metrics": "assay.online.log_metrics",
+    "user_table": "assay.online.user_table",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
     "run_experiment": "assay.analysis.experiment_runner",
@@ -188,6 +192,7 @@ __all__ = [
     "gate_result",
     "judge_pairs",
     "load_protocol",
+    "log_metrics",
     "measure",
     "overlap",
     "parse",
@@ -208,6 +213,7 @@ __all__ = [
     "show",
     "sweep",
     "tune_fusion",
+    "user_table",
     "validate",
     "write_events",
     "write_judgments",

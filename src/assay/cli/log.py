@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.cli import log_judgments, log_sample
+from assay.cli import log_judgments, log_metrics, log_sample
 from assay.cli.commands import group
 
-_EXAMPLES = ("assay log --help",)
+_EXAMPLES = ("assay log metrics events.jsonl --by day,variant",)
 
 
 @group("log", _EXAMPLES)
@@ -14,5 +14,6 @@ def command() -> None:
 
 
 # Each of its commands is a module with a `command`, which is added here: command.add_command(log_NAME.command).
+command.add_command(log_metrics.command)
 command.add_command(log_judgments.command)
 command.add_command(log_sample.command)

@@ -26,25 +26,30 @@ _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "la
 
 @dataclass(frozen=True)
 class Holdings:
-    """What a log holds: how many rows of each action, and which columns have values in requests and in other rows.
+    """What a log holds: how many rows of each action, and which columns have values in rows of it.
 
     `lowest` and `highest` are the ends of its ratings: from -1 to 1 they are thumbs, above 1 stars.
     """
 
     actions: Mapping[str, int]
-    of_requests: frozenset[str]
-    of_events: frozenset[str]
+    columns: Mapping[str, frozenset[str]]
     lowest: float | None = None
     highest: float | None = None
     unknown: int = 0
 
     def has(self, name: str) -> bool:
-        """Return whether there are rows of an action, values of a column, or ratings by thumbs or stars."""
+        """Return whether there are rows of an action, values of a column, or ratings by thumbs or stars.
+
+        `click.dwell_ms` asks for values of a column in rows of one action.
+        """
         if name == "thumbs":
             return self.lowest is not None and self.highest is not None and self.lowest >= -1 and self.highest <= 1
         if name == "stars":
             return self.lowest is not None and self.highest is not None and self.lowest >= 0 and self.highest > 1
-        return name in self.actions or name in self.of_requests or name in self.of_events
+        action, dot, column = name.partition(".")
+        if dot:
+            return column in self.columns.get(action, ())
+        return name in self.actions or any(name in found for found in self.columns.values())
 
     def lacks(self, needs: tuple[str, ...]) -> list[str]:
         """Name what is missing of `needs`; "a|b": one of them will do."""
@@ -52,24 +57,23 @@ class Holdings:
 
 
 def look_through(events: Events) -> Holdings:
-    """Find out what a log holds, in one pass over it."""
+    """Find out what a log holds, in one pass over it; what events of unknown requests hold does not count."""
     frame = events.frame.with_columns(pl.col("orphan").fill_null(value=False))
+    known = ~pl.col("orphan")
     found = (
         frame.group_by("action")
         .agg(
             pl.len().alias("rows"),
-            *(pl.col(name).is_not_null().any() for name in _COLUMNS),
-            pl.col("feedback").min().alias("lowest"),
-            pl.col("feedback").max().alias("highest"),
+            *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
+            pl.when(known).then("feedback").min().alias("lowest"),
+            pl.when(known).then("feedback").max().alias("highest"),
             pl.col("orphan").sum(),
         )
         .collect(engine="streaming")
     )
-    requests, others = (found.filter(test) for test in (pl.col("action") == QUERY, pl.col("action") != QUERY))
     return Holdings(
-        {str(action): int(n) for action, n in found.select("action", "rows").iter_rows()},
-        frozenset(name for name in _COLUMNS if requests[name].any()),
-        frozenset(name for name in _COLUMNS if others[name].any()),
+        {str(row["action"]): int(row["rows"]) for row in found.iter_rows(named=True)},
+        {str(row["action"]): frozenset(name for name in _COLUMNS if row[name]) for row in found.iter_rows(named=True)},
         found["lowest"].min(),  # type: ignore[arg-type]
         found["highest"].max(),  # type: ignore[arg-type]
         int(found["orphan"].sum()),
@@ -86,6 +90,7 @@ class RequestRow:
     holdings: Holdings
     fields: dict[str, dict[str, pl.Expr]] = field(default_factory=dict)
     follows: bool = False
+    ordered: bool = False
 
     def _ask(self, source: str, name: str, made: pl.Expr) -> pl.Expr:
         self.fields.setdefault(source, {})[name] = made
@@ -93,7 +98,7 @@ class RequestRow:
 
     def about(self, column: str) -> pl.Expr:
         """What a request says of itself: its user, variant, text ...; of its events where no request says it."""
-        source = QUERY if column in self.holdings.of_requests or column not in self.holdings.of_events else _ANY
+        source = QUERY if self.holdings.has(f"{QUERY}.{column}") or not self.holdings.has(column) else _ANY
         made = pl.col(column).drop_nulls().first() if source == _ANY else pl.col(column).first()
         return self._ask(source, column, made)
 
@@ -142,8 +147,8 @@ class RequestRow:
     @property
     def first_click(self) -> pl.Expr:
         """The position of the click that came first; of clicks at one moment, the highest place."""
-        made = pl.col("position").sort_by("time", "position", nulls_last=True).first()
-        return self._ask(CLICK, "first click", made)
+        self.ordered = True
+        return self._ask(CLICK, "first click", pl.col("position").filter(pl.col("first")).max())
 
     @property
     def dwell(self) -> pl.Expr:
@@ -156,10 +161,9 @@ class RequestRow:
 
     def returns(self, seconds: float) -> pl.Expr:
         """How many clicks were followed within so many seconds by a click on another result of the request."""
-        order = ("time", "position", "doc_id")
-        doc = pl.coalesce("doc_id", pl.col("position").cast(pl.String)).sort_by(*order)
-        soon = pl.col("time").sort_by(*order).diff() <= pl.duration(microseconds=round(1e6 * seconds))
-        return self._ask(CLICK, f"returns {seconds}", (soon & (doc != doc.shift(1))).sum()).fill_null(0)
+        self.ordered = True
+        soon = pl.col("since") <= pl.duration(microseconds=round(1e6 * seconds))
+        return self._ask(CLICK, f"returns {seconds}", (soon & pl.col("other")).sum()).fill_null(0)
 
     def ratings(self, least: float) -> tuple[pl.Expr, pl.Expr]:
         """How many ratings the request had of at least so much, and in all."""
@@ -187,8 +191,19 @@ def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
     for source, fields in row.fields.items():
         if source != QUERY:
             rows = known if source == _ANY else known.filter(pl.col("action") == source)
+            if source == CLICK and row.ordered:
+                rows = _add_previous(rows)
             found = found.join(rows.group_by("query_id").agg(**fields), on="query_id", how="left")
     return _add_next(found) if row.follows else found
+
+
+def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:
+    """Add to each click if it is the request's first, how long after the last it came, if on another result."""
+    result = pl.coalesce("doc_id", pl.col("position").cast(pl.String))
+    same = (pl.col("query_id") == pl.col("query_id").shift(1)).fill_null(value=False)
+    return clicks.sort("query_id", "time", "position", "doc_id", nulls_last=True).with_columns(
+        first=~same, since=pl.when(same).then(pl.col("time").diff()), other=same & (result != result.shift(1))
+    )
 
 
 def _add_next(requests: pl.LazyFrame) -> pl.LazyFrame:

@@ -97,7 +97,7 @@ def abandonment(
     return Counts(counted.fill_null(value=False), reworded.is_not_null(), reworded.is_null())
 
 
-@measure(cutoff="none", of="events", unit="query", needs=("click", "position"))
+@measure(cutoff="none", of="events", unit="query", needs=("click", "click.position"))
 def first_click_rr(row: RequestRow, _k: None) -> Counts:
     """Mean of 1/position of the first click.
 
@@ -168,7 +168,7 @@ def zero_results(row: RequestRow, _k: None) -> Counts:
     return _of_known(row.found == 0)
 
 
-@measure(cutoff="none", of="events", unit="click", needs=("click", "dwell_ms"), bounds=_NO_END)
+@measure(cutoff="none", of="events", unit="click", needs=("click", "click.dwell_ms"), bounds=_NO_END)
 def dwell(row: RequestRow, _k: None) -> Counts:
     """Mean time on a result that was clicked, in seconds.
 
@@ -183,7 +183,7 @@ def dwell(row: RequestRow, _k: None) -> Counts:
     return Counts(row.dwell, row.count("click") - missing, missing)
 
 
-@measure(cutoff="none", of="events", unit="query", needs=("click", "dwell_ms"))
+@measure(cutoff="none", of="events", unit="query", needs=("click", "click.dwell_ms"))
 def satisfied_click(row: RequestRow, _k: None, *, dwell_s: float = 30) -> Counts:
     """Share of requests with a click on which people stayed.
 

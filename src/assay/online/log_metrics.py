@@ -1,0 +1,164 @@
+"""Click measures of an event log by day, variant and attribute, with intervals over users."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from assay.data.events import QUERY
+from assay.data.requests import look_through
+from assay.errors import UsageError
+from assay.lazy import pl
+from assay.measures import parse, split_measures
+from assay.measures.defaults import EVENTS
+from assay.messages import say
+from assay.online.user_table import Reduction, plan_reduction, say_lacking
+from assay.results.log_metrics import LogMeasure, LogMetrics, LogValue
+from assay.stats.arms import arm_from_sums
+from assay.stats.clustered import cluster_quantile_interval, ratio_interval
+from assay.stats.inputs import check_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.data.events import Events
+    from assay.data.requests import Holdings
+    from assay.measures import Measure
+    from assay.results.log_metrics import Unit
+    from assay.stats.intervals import Interval
+
+Group = tuple[Any, ...]
+
+
+def log_metrics(
+    events: Events,
+    measures: Sequence[str | Measure] | str = (),
+    *,
+    by: Sequence[str] | str = (),
+    timezone: str = "UTC",
+    confidence_level: float = 0.95,
+) -> LogMetrics:
+    """Compute measures of an event log, for the whole or `by` day, variant, experiment and attributes of the log.
+
+    Without measures, all that the log holds what they need for. Intervals take users as independent of each other
+    (sessions, or requests, where a log has no users). Days are those of requests in the time zone.
+
+    >>> import assay, polars as pl
+    >>> rows = {"query_id": ["1", "1", "2"], "user": ["ann", "ann", "bob"], "action": ["query", "click", "query"]}
+    >>> found = assay.log_metrics(assay.Events.of(pl.DataFrame(rows)), "any_click")
+    >>> found.value("any_click").interval.estimate
+    0.5
+    """
+    check_share(confidence_level, "confidence_level")
+    holdings = look_through(events)
+    if not holdings.actions.get(QUERY):
+        raise UsageError(say("the log has no requests (rows of the action query): no measure has anything to count"))
+    asked = [parse(one) for one in split_measures(measures)]
+    wanted = asked or [one for one in map(parse, EVENTS) if not holdings.lacks(one.spec.needs)]
+    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
+    for one in wanted:
+        one.check_subject("events")
+    present = [one for one in wanted if not holdings.lacks(one.spec.needs)]
+    plan = plan_reduction(events, present, groups, timezone=timezone, holdings=holdings)
+    sums = _sum_users(plan, events.frame)
+    percentiles = _find_percentiles(plan, events.frame, confidence_level)
+    known = [group for group in sums if not group[-1]]
+    values = [
+        value for group in known for value in _values(plan, group[:-1], sums[group], percentiles, confidence_level)
+    ]
+    return LogMetrics(
+        by=plan.by,
+        measures=tuple(_describe(one, holdings) for one in wanted),
+        values=tuple(values),
+        queries=sum(int(sums[group]["queries"]) for group in known),
+        events=sum(holdings.actions.values()),
+        users=_count_users(plan, events.frame),
+        cluster=plan.cluster,
+        without_cluster=sum(int(row["queries"]) for group, row in sums.items() if group[-1]),
+        unknown_requests=holdings.unknown,
+        timezone=timezone,
+        confidence_level=confidence_level,
+        warnings=_warnings(plan, [one for one in wanted if one not in present]),
+    )
+
+
+def _describe(measure: Measure, holdings: Holdings) -> LogMeasure:
+    lacking = holdings.lacks(measure.spec.needs)
+    reason = say_lacking(measure, lacking) if lacking else ""
+    unit = cast("Unit", measure.spec.unit)
+    return LogMeasure(measure.label, str(measure), unit, measure.spec.lower_is_better, reason)
+
+
+def _sum_users(plan: Reduction, frame: pl.LazyFrame) -> dict[Group, Mapping[str, float]]:
+    """Sums over users and their products, by group; the last of a group says that its requests have no user."""
+    sums: dict[str, pl.Expr] = {"users": pl.len(), "queries": pl.col("queries").sum()}
+    for i in range(len(plan.measures)):
+        n, d = pl.col(f"n{i}"), pl.col(f"d{i}")
+        sums |= {f"n{i}": n.sum(), f"d{i}": d.sum(), f"o{i}": pl.col(f"o{i}").sum(),
+                 f"nn{i}": (n * n).sum(), f"nd{i}": (n * d).sum(), f"dd{i}": (d * d).sum()}  # fmt: skip
+    lost = pl.col(plan.cluster).is_null().alias("lost")
+    found = plan.users(frame).group_by([*plan.by, lost]).agg(**sums).collect(engine="streaming")
+    ordered = found.sort([*plan.by, "lost"], nulls_last=True)
+    return {tuple(row[name] for name in (*plan.by, "lost")): row for row in ordered.iter_rows(named=True)}
+
+
+def _count_users(plan: Reduction, frame: pl.LazyFrame) -> int:
+    known = frame.filter(pl.col("action") == QUERY) if plan.holdings.has(f"{QUERY}.{plan.cluster}") else frame
+    return int(known.select(pl.col(plan.cluster).drop_nulls().n_unique()).collect(engine="streaming").item())
+
+
+def _find_percentiles(plan: Reduction, frame: pl.LazyFrame, level: float) -> dict[tuple[Group, int], Interval]:
+    """The intervals of percentiles, by group and place of the measure."""
+    wanted = [(place, one) for place, one in enumerate(plan.counts) if one.percentile is not None]
+    if not wanted:
+        return {}
+    only = Reduction(plan.holdings, tuple(plan.measures[place] for place, _ in wanted), plan.by, plan.timezone)
+    columns = {f"v{i}": one.value for i, (_, one) in enumerate(wanted) if one.value is not None}
+    codes = pl.col(plan.cluster).rank("dense").alias("cluster ")
+    rows = only.requests(frame).filter(pl.col(plan.cluster).is_not_null()).select(*plan.by, codes, **columns).collect()
+    found = {}
+    parts = rows.partition_by(plan.by, as_dict=True) if plan.by else {(): rows}
+    for group, part in parts.items():
+        for i, (place, one) in enumerate(wanted):
+            known = part.select("cluster ", pl.col(f"v{i}")).drop_nulls()
+            share = cast("float", one.percentile) / 100
+            clusters = np.unique(known["cluster "].to_numpy(), return_inverse=True)[1]
+            values = known[f"v{i}"].to_numpy()
+            found[group, place] = cluster_quantile_interval(values, share, clusters, confidence_level=level)
+    return found
+
+
+def _values(
+    plan: Reduction, group: Group, row: Mapping[str, float], percentiles: Mapping[Any, Interval], level: float
+) -> list[LogValue]:
+    shown = tuple(None if part is None else str(part) for part in group)
+    found = []
+    for i, measure in enumerate(plan.measures):
+        interval = percentiles.get((group, i)) or _ratio(measure, i, row, level)
+        numerator = None if (group, i) in percentiles else row[f"n{i}"]
+        found.append(
+            LogValue(shown, measure.label, numerator, row[f"d{i}"], interval, int(row["queries"]), int(row[f"o{i}"]))
+        )
+    return found
+
+
+def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> Interval:
+    products = [[row[f"nn{i}"], row[f"nd{i}"], None, None], [row[f"nd{i}"], row[f"dd{i}"], None, None]]
+    empty: list[list[float | None]] = [[None] * 4] * 2
+    arm = arm_from_sums(int(row["users"]), [row[f"n{i}"], row[f"d{i}"], None, None], products=[*products, *empty])
+    low, high = measure.bounds
+    return ratio_interval(arm, bounds=(low, high) if np.isfinite(high) else None, confidence_level=level)
+
+
+def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:
+    found = [say_lacking(one, plan.holdings.lacks(one.spec.needs)) for one in lacking]
+    if plan.cluster != "user":
+        found.append(say(f"log.cluster_{plan.cluster}"))
+    if (
+        plan.holdings.has("click")
+        and not plan.holdings.lacks(("results|result_count",))
+        and (not plan.holdings.has("impression"))
+    ):
+        found.append(say("log.no_impressions"))
+    return tuple(found)
