@@ -80,11 +80,11 @@ def _notes(found: LogMetrics) -> tuple[str, ...]:
 
 def _by_day(found: LogMetrics, measure: str, place: str) -> Chart:
     at = found.by.index(_DAY)
-    days = sorted({str(group[at]) for group in found.groups if group[at] is not None})
+    days = sorted({day for group in found.groups if (day := group[at]) is not None})
     shown = [one for one in found.values if one.measure == measure and one.group[at] is not None]
     points = tuple(
         Point(
-            float(days.index(str(one.group[at])) + 1), one.interval.estimate, one.interval.low, one.interval.high,
+            float(days.index(one.group[at] or "") + 1), one.interval.estimate, one.interval.low, one.interval.high,
             series=" ".join(part for i, part in enumerate(_group(one)) if i != at) or measure,
         )
         for one in shown
