@@ -70,9 +70,10 @@ def test_imports_point_down():
 
 # Files of schema 1 name their measures and say nothing else about them; what was true of them is kept as it was.
 _NAMING = {"results/schema1.py"}
-# A format of numbers, statuses of queries, a name in prompts, actions and columns of event logs: ordinary words that are
-# names of measures too.
-_ORDINARY = {"coverage", "g", "judged", "unjudged", "rubric", "clicks", "copy", "dwell", "regenerate", "thumbs"}
+# A format of numbers, statuses of queries, a name in prompts, actions and columns of event logs, a click model, a stratum: words that
+# are names of measures too.
+_ORDINARY = {"coverage", "g", "judged", "unjudged", "rubric", "clicks", "copy", "ctr", "dwell", "regenerate", "thumbs",
+             "zero_results"}  # fmt: skip
 _MEASURE = re.compile(r"(\w+)(\(.*\))?(@\d*)?", re.DOTALL)
 
 

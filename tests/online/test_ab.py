@@ -255,6 +255,40 @@ def test_faulty_sums_are_refused_with_their_line(row, said, tmp_path):
     assert caught.value.line is not None
 
 
+def test_users_of_a_large_file_are_reduced_as_numpy_does_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.online.trials._SCANNED", 0)
+    users = make_users(n=3000).with_columns(pl.col("ms") + 1e7, flat=pl.lit(0.1))
+    users.write_parquet(tmp_path / "users.parquet")
+    data = read_trial(tmp_path / "users.parquet", ["clicks/impressions", "ms", "flat"])
+    assert data.variants == ("old", "new")
+    for name, arms in ((name, data.arms(name)) for name in data.measures):
+        for variant, arm in arms.items():
+            rows = users.filter(pl.col("variant") == variant)
+            columns = [rows[one].to_numpy().astype(float) for one in name.split("/")]
+            assert [*arm.means[: len(columns)]] == pytest.approx([one.mean() for one in columns], rel=1e-12)
+            assert arm.covariances[0][0] == pytest.approx(np.var(columns[0], ddof=1), rel=1e-9, abs=1e-30)
+            if len(columns) > 1:
+                assert arm.covariances[0][1] == pytest.approx(np.cov(*columns)[0, 1], rel=1e-9)
+
+
+def test_a_large_file_of_users_with_damaged_values_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("assay.online.trials._SCANNED", 0)
+    place = tmp_path / "users.parquet"
+    make_users(n=3000).write_parquet(place, compression="zstd")
+    data = bytearray(place.read_bytes())
+    data[2000:9000] = bytes(7000)
+    place.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        read_trial(place)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_column_of_lists_is_no_measure():
+    users = make_users(n=100).with_columns(clicks=pl.concat_list("clicks", "ms"))
+    with pytest.raises(InputError, match="cannot be read as a table"):
+        decide(users)
+
+
 def test_the_control_must_be_known():
     with pytest.raises(UsageError, match="which variant is the control"):
         assay.ab_test(make_users(n=50), "clicks")

@@ -6,14 +6,14 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.data.judgments import Judgments
-from assay.data.limits import SPARSE, check_columns
+from assay.data.limits import HARMLESS, SPARSE, check_columns
 from assay.data.run import Run
 from assay.errors import InputError, excerpt
 from assay.formats import columns
 from assay.formats.cells import plain
 from assay.formats.decoding import decode, refusal
 from assay.formats.formulas import unguard_texts
-from assay.formats.parquet import read_parquet
+from assay.formats.parquet import is_sound_file, read_parquet
 from assay.lazy import pl
 from assay.messages import say
 
@@ -58,6 +58,13 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
     except pl.exceptions.PolarsError as error:
         raise _long_row_error(text, separator, source.label, first_line(error)) from None
     return unguard_texts(found, _ids(found))
+
+
+def open_parquet(source: Input, *, above: int = HARMLESS) -> pl.LazyFrame:
+    """Scan a file of more bytes of which all parts fit together; any other is read at once, where it can do no harm."""
+    if source.path is not None and source.size > above and is_sound_file(source.path, source.label):
+        return pl.scan_parquet(source.path)
+    return read_parquet(source.data, source.label).lazy()
 
 
 def _ids(frame: pl.DataFrame) -> list[str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from assay.data.events import schema
-from assay.data.limits import HARMLESS
 from assay.errors import InputError, UsageError
 from assay.formats import tables
 from assay.formats.decoding import read_json
@@ -24,7 +23,7 @@ from assay.formats.events.tables import rows_of_table
 from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
 from assay.formats.events.writing import marks_of
 from assay.formats.files import Input
-from assay.formats.parquet import is_sound_file, read_parquet
+from assay.formats.parquet import is_sound_file
 from assay.lazy import pl
 from assay.messages import say
 
@@ -96,7 +95,7 @@ def _read_again(inputs: Sequence[Input], asked: Selection, rules: CleaningRules)
     marks = marks_of(source.path) if is_sound_file(source.path, source.label) else None
     if marks is None or not set(asked.attributes) <= set(marks.attributes):
         return None
-    frame = _open_parquet(source).select(*schema(), *asked.attributes)
+    frame = tables.open_parquet(source).select(*schema(), *asked.attributes)
     hashed = frame if rules.salt is None else hash_users(frame, rules.salt)
     return make_log(hashed, asked.attributes, (source.source,), marks.faults)
 
@@ -104,7 +103,9 @@ def _read_again(inputs: Sequence[Input], asked: Selection, rules: CleaningRules)
 def _read_file(source: Input, asked: Selection) -> FileRows:
     kind = kind_of(source)
     if kind == "parquet":
-        return rows_of_table(_number(_open_parquet(source), 1), source.source, asked.columns, asked.attributes, ())
+        return rows_of_table(
+            _number(tables.open_parquet(source), 1), source.source, asked.columns, asked.attributes, ()
+        )
     if kind == "json" and is_list(source):
         return _read_lines(source, asked, [(1, _as_lines(source))])
     if kind in {"json", "jsonl"}:
@@ -122,13 +123,6 @@ def _is_cut_table(source: Input, kind: str) -> bool:
     separator = "\t" if kind == "tsv" else ","
     first, last = source.text.split("\n", 1)[0], source.text.rsplit("\n", 1)[-1]
     return bool(last) and '"' not in last and last.count(separator) < first.count(separator)
-
-
-def _open_parquet(source: Input) -> pl.LazyFrame:
-    """Scan a large file of which all parts fit together; any other is read at once, where it can do no harm."""
-    if source.path is not None and source.size > HARMLESS and is_sound_file(source.path, source.label):
-        return pl.scan_parquet(source.path)
-    return read_parquet(source.data, source.label).lazy()
 
 
 def _number(frame: Frame, first: int) -> Frame:
