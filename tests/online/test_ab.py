@@ -12,7 +12,7 @@ import assay
 from assay.errors import AssayError, InputError, UsageError
 from assay.online.ab import measure_lift
 from assay.online.guardrails import read_guardrail
-from assay.online.trials import read_trial
+from assay.online.trial_reading import read_trial
 from assay.stats import arm_of, confidence_sequence, sample_ratio, share_excess, share_lift
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"

@@ -1,29 +1,28 @@
-"""Reading an A/B test: an event log, one row per user, or sums over the users of each arm."""
+"""Files of an A/B test: one row per user, or sums over the users of each arm."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assay.data.events import Events
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats import columns
 from assay.formats.detect import format_of
-from assay.formats.events.reading import read_events
-from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input
 from assay.formats.tables import frame_from, read_table
 from assay.lazy import pl
 from assay.messages import say
-from assay.online.trial_events import Parts, users_of_log
 from assay.stats.arms import COLUMNS, Arm, arm_from_sums, pool_arms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _LARGEST = 1e30  # its square is in sums of squares, whose products are in variances of ratios
+Parts = tuple[str, str, str, str]  # columns of value, denominator, and both before the test; "" where there is none
+VARIANT, DAY = "variant ", "day "  # with a blank: no column of a file is called so
 BEFORE = "_before"  # the end of a column that says what the same users did before the test
 
 # Columns of a file of arms: what is summed, by its place in `COLUMNS`.
@@ -92,34 +91,23 @@ class TrialData:
         return count
 
 
-def read_trial(
-    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False, timezone: str = "UTC"
-) -> TrialData:
-    """Read an event log, one row per user, or one row per arm and measure, from a file or a frame.
+def read_trial_table(
+    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False
+) -> TrialData:  # fmt: skip
+    """Read one row per user, or one row per arm and measure, from a file or a frame.
 
     Users have a column of their variant (`variant`, `arm`, `group` ...), measures as further columns, a ratio of two of
     them as `clicks/impressions`, and what they did before the test as `clicks_before`. Arms have the columns `variant,
     measure, n, sum, sum_squares` and, for ratios and covariates, the further sums that docs/ab.md lists. With
     `one_variant`, users need no variant: all are one.
     """
-    if isinstance(given, Events) or _is_log(given):
-        events = given if isinstance(given, Events) else read_events(given)
-        return _read_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
-    frame, label = _frame(given)
-    needed = "" if one_variant else say("variants")
-    variant = columns.find(frame.columns, columns.VARIANT, path=label, needed=needed)
-    day = columns.find(frame.columns, columns.DAY, path=label)
-    frame = frame.with_columns((pl.lit("all") if variant is None else pl.col(variant)).cast(pl.String).alias(_VARIANT))
-    frame = frame if variant is None else frame.drop(variant)
-    frame = frame.with_columns(
-        (pl.lit("") if day is None else pl.col(day).cast(pl.String).str.slice(0, 10)).alias(_DAY)
-    )
+    frame, label, day = _table(given, one_variant=one_variant)
     if day is not None:
         _check_days(frame, day, label)
-    _check_variants(frame, label)
-    is_arms = {"n", "sum", "measure"} <= set(frame.columns)
+    check_variants(frame, label)
+    is_arms = has_sums(frame.columns)
     found = (_arms_of_sums if is_arms else _arms_of_users)(frame, list(measures), label, cuped=cuped)
-    names = tuple(frame[_VARIANT].unique(maintain_order=True).to_list())
+    names = tuple(frame[VARIANT].unique(maintain_order=True).to_list())
     if is_arms:
         _check_users(found, names, label)
     measured = list(next(iter(found.values())))
@@ -127,36 +115,53 @@ def read_trial(
     return TrialData(
         found,
         tuple(m for m in measured if any(arm.covariances[2][2] > 0 for arm in pooled.arms(m).values())),
-        tuple(m for m in measured if all(_is_share(arm) for arm in pooled.arms(m).values())),
+        tuple(m for m in measured if all(is_share(arm) for arm in pooled.arms(m).values())),
         label,
         names,
         tuple(m for m in measured if cuped and _is_half_known(m, frame.columns)),
     )
 
 
-def _is_log(given: Any) -> bool:
-    if isinstance(given, (list, tuple)):
-        return True
-    return isinstance(given, (str, os.PathLike)) and is_event_log(os.fspath(given))
+def find_faults(given: Any) -> list[InputError]:
+    """What `read_trial_table` would refuse in a file of users or arms, one error for each kind of fault."""
+    frame, label, day = _table(given)
+    checks: list[Callable[[], object]] = [partial(check_variants, frame, label)]
+    if day is not None:
+        checks.append(partial(_check_days, frame, day, label))
+    if has_sums(frame.columns):
+        checks.append(partial(read_trial_table, given))
+    else:
+        user = columns.find(frame.columns, columns.USER, path=label)
+        checks += [partial(_refuse_repeated, frame, user, label)] if user is not None else []
+        half = [name for name in frame.columns if _could_be_measure(frame, name, user, missing=len(frame) // 2)]
+        checks += [partial(_as_numbers, frame, [name], label) for name in half]
+        checks += [] if half else [partial(read_trial_table, given)]
+    return list({error.message: error for error in map(_fault_of, checks) if error is not None}.values())
 
 
-def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_variant: bool, timezone: str) -> TrialData:
-    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
-    label = events.sources[0].label if events.sources else ""
-    frame = users.frame.rename({"variant": _VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(_DAY))
-    _check_variants(frame, label)
-    daily = _reduce(frame, users.parts)
-    answers = TrialData(_reduce(frame, users.answers) if users.answers else {})
-    found = TrialData(
-        daily,
-        tuple(measure for measure, parts in users.parts.items() if parts[2]),
-        file=label,
-        variants=tuple(frame[_VARIANT].unique().sort().to_list()),
-        lower=users.lower,
-        answers={measure: answers.arms(measure) for measure in users.answers},
-        notes=users.notes,
-    )
-    return replace(found, shares=tuple(m for m in users.parts if all(_is_share(arm) for arm in found.arms(m).values())))
+def _fault_of(check: Callable[[], object]) -> InputError | None:
+    try:
+        check()
+    except InputError as error:
+        return error
+    return None
+
+
+def has_sums(names: Iterable[str]) -> bool:
+    """Return whether a table with these columns has one row per arm and measure, and not one per user."""
+    return {"n", "sum", "measure"} <= set(names)
+
+
+def _table(given: Any, *, one_variant: bool = False) -> tuple[pl.DataFrame, str, str | None]:
+    """The rows with their variant and day under names of our own; where they are from; the column of days."""
+    frame, label = _frame(given)
+    needed = "" if one_variant else say("variants")
+    variant = columns.find(frame.columns, columns.VARIANT, path=label, needed=needed)
+    day = columns.find(frame.columns, columns.DAY, path=label)
+    frame = frame.with_columns((pl.lit("all") if variant is None else pl.col(variant)).cast(pl.String).alias(VARIANT))
+    frame = frame if variant is None else frame.drop(variant)
+    when = pl.lit("") if day is None else pl.col(day).cast(pl.String).str.slice(0, 10)
+    return frame.with_columns(when.alias(DAY)), label, day
 
 
 def _is_half_known(measure: str, known: Sequence[str]) -> bool:
@@ -169,9 +174,6 @@ def _ratio_of(measure: str) -> tuple[str, str] | None:
     """The two columns of a ratio; None for what is not written as one."""
     above, _, below = (part.strip() for part in measure.partition("/"))
     return (above, below) if above and below and "/" not in below else None
-
-
-_VARIANT, _DAY = "variant ", "day "  # with a blank: no column of a file is called so
 
 
 def _frame(given: Any) -> tuple[pl.DataFrame, str]:
@@ -187,10 +189,10 @@ def _frame(given: Any) -> tuple[pl.DataFrame, str]:
 
 def _check_days(frame: pl.DataFrame, name: str, label: str) -> None:
     """Refuse days that are not written as 2026-11-18: others cannot be counted, nor put in order."""
-    whole = frame[_DAY].str.contains(r"^[1-9]\d{3}-\d\d-\d\d$")  # to_date takes a year of three digits, too
-    days = frame[_DAY].str.to_date("%Y-%m-%d", strict=False).set(~whole.fill_null(value=True), None)
+    whole = frame[DAY].str.contains(r"^[1-9]\d{3}-\d\d-\d\d$")  # to_date takes a year of three digits, too
+    days = frame[DAY].str.to_date("%Y-%m-%d", strict=False).set(~whole.fill_null(value=True), None)
     if days.null_count():
-        odd = frame[_DAY].filter(days.is_null())[0]
+        odd = frame[DAY].filter(days.is_null())[0]
         raise InputError(
             say("{name}: {value} is not a day", name=excerpt(name), value=excerpt(str(odd))),
             path=label or None,
@@ -198,9 +200,9 @@ def _check_days(frame: pl.DataFrame, name: str, label: str) -> None:
         )
 
 
-def _check_variants(frame: pl.DataFrame, label: str) -> None:
+def check_variants(frame: pl.DataFrame, label: str) -> None:
     """Refuse rows without a variant, and variants that differ only in case, spaces and dashes."""
-    names = frame[_VARIANT]
+    names = frame[VARIANT]
     missing = int((names.is_null() | (names.str.strip_chars() == "")).sum())
     if missing:
         raise InputError(
@@ -219,7 +221,7 @@ def _check_variants(frame: pl.DataFrame, label: str) -> None:
             )
 
 
-def _is_share(arm: Arm) -> bool:
+def is_share(arm: Arm) -> bool:
     """Return whether every user's value is 0 or 1, judging by the variance."""
     if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.means[1] != 1 or arm.n < 2:  # noqa: PLR2004
         return False
@@ -243,29 +245,30 @@ def _arms_of_users(
         raise InputError(say("no column has numbers to compare"), path=label or None)
     parts = {measure: _parts_of(measure, frame.columns, label, cuped=cuped) for measure in wanted}
     used = list(dict.fromkeys(name for names in parts.values() for name in names if name))
-    return _reduce(_as_numbers(frame, used, label), parts)
+    return reduce_users(_as_numbers(frame, used, label), parts)
 
 
-def _reduce(frame: pl.DataFrame, parts: Mapping[str, Parts]) -> dict[str, dict[str, dict[str, Arm]]]:
+def reduce_users(frame: pl.DataFrame, parts: Mapping[str, Parts]) -> dict[str, dict[str, dict[str, Arm]]]:
     """Arms by day, measure and variant, from the columns of each measure."""
     used = list(dict.fromkeys(name for names in parts.values() for name in names if name))
     pairs = {(a, b) for names in parts.values() for a in names for b in names if a and b and a <= b}
-    table = frame.group_by(_DAY, _VARIANT, maintain_order=True).agg(
+    table = frame.group_by(DAY, VARIANT, maintain_order=True).agg(
         pl.len().alias("n "),
         *(pl.col(name).mean().alias(f"mean {name}") for name in used),
         *(pl.cov(a, b, ddof=1).alias(f"cov {a} {b}") for a, b in sorted(pairs)),
     )
     found: dict[str, dict[str, dict[str, Arm]]] = {}
-    for row in table.sort(_DAY, maintain_order=True).iter_rows(named=True):
+    for row in table.sort(DAY, maintain_order=True).iter_rows(named=True):
         for measure, names in parts.items():
-            found.setdefault(row[_DAY], {}).setdefault(measure, {})[row[_VARIANT]] = _arm_of_row(row, names)
+            found.setdefault(row[DAY], {}).setdefault(measure, {})[row[VARIANT]] = _arm_of_row(row, names)
     return found
 
 
-def _could_be_measure(frame: pl.DataFrame, name: str, user: str | None) -> bool:
-    if name in {_VARIANT, _DAY, user} or name.endswith(BEFORE) or columns.has_any([name], columns.DAY):
+def _could_be_measure(frame: pl.DataFrame, name: str, user: str | None, *, missing: int = 0) -> bool:
+    """Return whether a column has a number for every user, or for all but `missing`."""
+    if name in {VARIANT, DAY, user} or name.endswith(BEFORE) or columns.has_any([name], columns.DAY):
         return False
-    return frame[name].cast(pl.Float64, strict=False).null_count() == 0
+    return frame[name].cast(pl.Float64, strict=False).null_count() <= missing
 
 
 def _parts_of(measure: str, known: Sequence[str], label: str, *, cuped: bool) -> Parts:
@@ -312,7 +315,7 @@ def _refuse_repeated(frame: pl.DataFrame, user: str, label: str) -> None:
     repeated = frame.filter(pl.col(user).is_duplicated())
     if not len(repeated):
         return
-    crossed = repeated.group_by(user).agg(pl.col(_VARIANT).n_unique()).filter(pl.col(_VARIANT) > 1)
+    crossed = repeated.group_by(user).agg(pl.col(VARIANT).n_unique()).filter(pl.col(VARIANT) > 1)
     if len(crossed):
         raise InputError(
             say(
@@ -336,7 +339,7 @@ def _refuse_repeated(frame: pl.DataFrame, user: str, label: str) -> None:
 def _arms_of_sums(
     frame: pl.DataFrame, measures: list[str], label: str, *, cuped: bool
 ) -> dict[str, dict[str, dict[str, Arm]]]:
-    numbered = frame.with_row_index("line ", offset=2).sort(_DAY, maintain_order=True)
+    numbered = frame.with_row_index("line ", offset=2).sort(DAY, maintain_order=True)
     rows = [(row["line "], row) for row in numbered.iter_rows(named=True)]
     known = list(dict.fromkeys(str(row["measure"]) for _, row in rows))
     for name in measures:
@@ -347,16 +350,16 @@ def _arms_of_sums(
                 hint=say("the measures are {names}", names=known),
             )
     found: dict[str, dict[str, dict[str, Arm]]] = {}
-    for day in dict.fromkeys(row[_DAY] for _, row in rows):
+    for day in dict.fromkeys(row[DAY] for _, row in rows):
         found[day] = {measure: {} for measure in measures or known}
     for line, row in rows:
-        arms = found[row[_DAY]].get(str(row["measure"]))
+        arms = found[row[DAY]].get(str(row["measure"]))
         if arms is None:
             continue
-        if row[_VARIANT] in arms:
-            text = say("{measure} of {variant} has two rows", measure=str(row["measure"]), variant=row[_VARIANT])
+        if row[VARIANT] in arms:
+            text = say("{measure} of {variant} has two rows", measure=str(row["measure"]), variant=row[VARIANT])
             raise InputError(text, path=label or None, line=line)
-        arms[row[_VARIANT]] = _arm_of_sums(row, label, line, cuped=cuped)
+        arms[row[VARIANT]] = _arm_of_sums(row, label, line, cuped=cuped)
     return found
 
 
