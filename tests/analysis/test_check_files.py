@@ -37,6 +37,8 @@ KINDS = {
     "prices": ["prices.toml"],
     "rubric": ["tone.md"],
     "events": ["ubi.ndjson", "events.ndjson", "queries.ndjson", "clicks.csv"],
+    "users": ["users.csv"],
+    "arms": ["arms.csv"],
 }
 
 
@@ -69,11 +71,64 @@ def test_a_protocol_is_recognised(tmp_path):
         ("g.toml", '[[rule]]\nmeasure = "map"\n', ["cannot be read"]),
         ("c.toml", "[method.x]\nnonsense = 1\n", ["cannot be read"]),
         ("b.json", '{"schema": 99}', ["cannot be read"]),
+        ("u.csv", "user,variant,clicks\na,old,1\nb,old,2\n", ["one variant"]),
+        ("u.csv", "user,variant,day,clicks\na,old,1/2/26,1\na,new,2026-02-01,x\nb,New,2026-02-01,0\nc,new,2026-02-01,0\n",
+         ["cannot be read"] * 4),
     ],
 )  # fmt: skip
 def test_what_is_doubtful_in_a_file_is_found(name, text, said, tmp_path):
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert [str(one.kind) for one in assay.check_files([tmp_path / name]).findings][: len(said)] == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("user,variant,clicks\na,old,1\nb,,2\n", "1 row has no variant"),
+        ("user,variant,clicks\na,old,1\nb,Old,2\n", "look like the same one"),
+        ("user,variant,clicks\na,old,1\na,new,2\n", "1 user is in more than one variant"),
+        ("user,variant,clicks\na,old,1\na,old,2\nb,new,1\n", "has several rows"),
+        ("user,variant,day,clicks\na,old,yesterday,1\nb,new,2026-11-18,2\n", "'yesterday' is not a day"),
+        ("user,variant,clicks\na,old,1\nb,new,\nc,new,2\n", "1 user has no number"),
+        ("user,variant,colour\na,old,x\nb,new,y\n", "no column has numbers to compare"),
+        ("variant,measure,n,sum,sum_squares\nold,clicks,10,5,5\nnew,bought,10,5,5\n", "clicks has no row of new"),
+        ("variant,measure,n,sum,sum_squares\nold,clicks,10,5,5\nold,clicks,10,5,5\n", "clicks of old has two rows"),
+        ("variant,measure,n,sum\nold,clicks,ten,5\n", "expected a number"),
+    ],
+)
+def test_a_table_of_an_ab_test_is_checked_by_the_rules_of_its_reader(text, said, tmp_path):
+    (tmp_path / "t.csv").write_text(text)
+    found = assay.check_files([tmp_path / "t.csv"])
+    assert [one.kind for one in found.files] == ["arms" if "sum" in text else "users"]
+    assert [said in one.message for one in found.findings if one.error] == [True]
+
+
+def in_gbk(place: Path) -> bytes:
+    """A file with Chinese words added where its format takes them."""
+    text = place.read_text(encoding="utf-8")
+    head, _, rest = text.partition("\n")
+    more = {
+        ".toml": lambda: f"# 说明文字\n{text}",
+        ".md": lambda: f"{text}\n中文说明\n",
+        ".csv": lambda: "\n".join([f"{head},备注", *(f"{row},中文" for row in rest.splitlines())]),
+        ".tsv": lambda: "\n".join([f"{head}\t备注", *(f"{row}\t中文" for row in rest.splitlines())]),
+        ".json": lambda: text.rstrip()[:-1] + ', "备注": "中文"}',
+        ".jsonl": lambda: "\n".join(f'{row[:-1]}, "备注": "中文"}}' for row in text.splitlines()),
+    }
+    kind = ".jsonl" if place.suffix == ".ndjson" else place.suffix
+    return more.get(kind, lambda: text.replace("tea-", "茶叶-"))().encode("gb18030")
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, names[0]) for kind, names in KINDS.items()])
+def test_every_kind_of_file_is_read_in_the_encoding_that_is_named(kind, name, folder, tmp_path, call):
+    for place in folder.glob("*.json"):  # which some files name
+        shutil.copy(place, tmp_path)
+    (tmp_path / name).write_bytes(in_gbk(folder / name))
+    found = assay.check_files([tmp_path / name], encoding="gb18030")
+    assert [one.kind for one in found.files] == [kind]
+    assert [one.message for one in found.findings if one.error and "UTF-8" in one.message] == []
+    assert found.files[0].holds
+    assert "UTF-8" not in "".join(call("check", name, "--encoding", "gb18030")[1:])
 
 
 def test_an_input_of_a_result_that_changed_is_found(tmp_path, monkeypatch):

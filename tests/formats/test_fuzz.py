@@ -36,7 +36,7 @@ from assay.judge.criteria import read_rubric
 from assay.judge.rubric import load_rubric
 from assay.llm.keys import _read as read_key
 from assay.llm.prices import PriceTable
-from assay.online.trials import read_trial
+from assay.online.trial_reading import read_trial
 from assay.pipeline import prompting as stages
 from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import load_experiment

@@ -25,7 +25,7 @@ from assay.formats import parquet
 from assay.formats.documents import read_documents
 from assay.formats.markup import text_of
 from assay.online.guardrails import read_guardrail
-from assay.online.trials import read_trial
+from assay.online.trial_reading import read_trial
 from assay.text import negation, numbers, refusals, segmentation, sentences, words
 
 HOSTILE = {

@@ -12,7 +12,7 @@ import assay
 from assay.errors import AssayError, InputError, UsageError
 from assay.online.ab import measure_lift
 from assay.online.guardrails import read_guardrail
-from assay.online.trials import read_trial
+from assay.online.trial_reading import read_trial
 from assay.stats import arm_of, confidence_sequence, sample_ratio, share_excess, share_lift
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
@@ -256,7 +256,7 @@ def test_faulty_sums_are_refused_with_their_line(row, said, tmp_path):
 
 
 def test_users_of_a_large_file_are_reduced_as_numpy_does_it(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.online.trials._SCANNED", 0)
+    monkeypatch.setattr("assay.formats.trials._SCANNED", 0)
     users = make_users(n=3000).with_columns(pl.col("ms") + 1e7, flat=pl.lit(0.1))
     users.write_parquet(tmp_path / "users.parquet")
     data = read_trial(tmp_path / "users.parquet", ["clicks/impressions", "ms", "flat"])
@@ -272,7 +272,7 @@ def test_users_of_a_large_file_are_reduced_as_numpy_does_it(tmp_path, monkeypatc
 
 
 def test_a_large_file_of_users_with_damaged_values_is_refused_in_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("assay.online.trials._SCANNED", 0)
+    monkeypatch.setattr("assay.formats.trials._SCANNED", 0)
     place = tmp_path / "users.parquet"
     make_users(n=3000).write_parquet(place, compression="zstd")
     data = bytearray(place.read_bytes())

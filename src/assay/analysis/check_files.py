@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,9 +14,11 @@ from assay.errors import AssayError, InputError
 from assay.formats import columns, tables
 from assay.formats.decoding import peek
 from assay.formats.detect import format_of, is_records, is_result_file
+from assay.formats.encodings import fallback_encoding
 from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
+from assay.formats.trials import has_sums
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
-    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events",
+    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
 ]  # fmt: skip
 _EXAMPLES = 3
 _RUN_FIELDS = 5  # of a line: judgments have four, runs six, of which the last may be missing
@@ -56,13 +59,19 @@ def check_files(
     (['queries'], [1])
     """
     named = [os.fspath(place) for place in places]
-    kinds: list[FileKind] = ["events" if map else identify(place, kind=kind, encoding=encoding) for place in named]
-    together = len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}
-    if together:
+    with fallback_encoding(encoding) if encoding is not None else nullcontext():
+        return _check(named, kind, split, encoding, map)
+
+
+def _check(
+    named: Sequence[str], kind: str | None, split: str, encoding: str | None, headings: Mapping[str, str] | None
+) -> InputCheck:
+    kinds: list[FileKind] = ["events" if headings else identify(place, kind=kind, encoding=encoding) for place in named]
+    if len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}:
         found = check(named[0], named[1:], kind=kind, split=split, encoding=encoding)
         return InputCheck(found.findings, tuple(CheckedFile(*one) for one in zip(named, kinds, strict=True)))
     if set(kinds) == {"events"}:
-        seen, faults = check_events(named, map, encoding)
+        seen, faults = check_events(named, headings, encoding)
         return InputCheck(tuple(faults), tuple(seen))
     looks = _looks(kind, split, encoding)
     files, findings = [], []
@@ -150,6 +159,8 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
     holds = {heading.name: columns.has_any(known, heading) for heading in (columns.GRADE, columns.RANK, columns.WEIGHT)}
     query, doc = columns.has_any(known, columns.QUERY), columns.has_any(known, columns.DOC)
     scored = holds["rank"] or columns.has_any(known, columns.SCORE)
+    assigned = columns.has_any(known, columns.VARIANT)
+    told = columns.has_any(known, columns.DOCUMENT_TEXT, columns.QUERY_TEXT, columns.DESCRIPTION)
     rows: tuple[tuple[bool, FileKind], ...] = (
         (_is_sample(known), "samples"),
         ("votes" in known, "verdicts"),
@@ -160,6 +171,8 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
         (query and holds["weight"], "weights"),
         (query, "queries"),
         (columns.has_any(known, columns.SYSTEM) and columns.has_any(known, columns.DESCRIPTION), "labels"),
+        (assigned and has_sums(known), "arms"),
+        (assigned and not told, "users"),
         # The ids do not show the kind: the name of the file decides.
         (columns.has_any(known, columns.DOCUMENT_ID), "queries" if "quer" in label.lower() else "documents"),
     )
@@ -191,6 +204,7 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,
+        "users": _trial, "arms": _trial,
     }  # fmt: skip
 
 
@@ -273,6 +287,20 @@ def _verdicts(place: str) -> tuple[str, list[Finding]]:
     return say("check.pairs", n=len(rows)), _some(place, "check.no_vote", "check.no_votes", bare)
 
 
+def _trial(place: str) -> tuple[str, list[Finding]]:
+    from assay.formats.trials import find_faults, read_trial_table
+
+    faults = find_faults(place)
+    if faults:
+        return "", [_unreadable(place, error) for error in faults]
+    read = read_trial_table(place)
+    alone = list(read.variants) if len(read.variants) == 1 else []
+    users, names, measures = sum(read.users().values()), list(read.variants), list(read.measures)
+    key = "check.trial_days" if read.days else "check.trial"
+    holds = say(key, users=users, variants=names, days=len(read.days), measures=measures)
+    return holds, _some(place, "check.one_variant", "check.nothing_to_compare", alone)
+
+
 def _result(place: str) -> tuple[str, list[Finding]]:
     """A result's own warnings, and the input files that have changed since it was made."""
     from assay.formats.results import load_result
@@ -342,9 +370,9 @@ def _costs(place: str) -> tuple[str, list[Finding]]:
 
 
 def _prices(place: str) -> tuple[str, list[Finding]]:
-    from assay.llm.prices import PriceTable
+    from assay.llm.prices import read_prices
 
-    return say("check.prices", n=len(PriceTable.load(place).parts[0])), []
+    return say("check.prices", n=len(read_prices(Input.at(place).text, place))), []
 
 
 def _rubric(place: str) -> tuple[str, list[Finding]]:

@@ -126,19 +126,20 @@ class PriceTable:
 
 @lru_cache(maxsize=1)
 def _own_prices() -> tuple[Price, ...]:
-    return _rows((files("assay.llm") / "prices.toml").read_text(encoding="utf-8"), "prices.toml")
+    return read_prices((files("assay.llm") / "prices.toml").read_text(encoding="utf-8"), "prices.toml")
 
 
 def _read(path: Path) -> tuple[Price, ...]:
     try:
-        return _rows(path.read_text(encoding="utf-8"), str(path))
+        return read_prices(path.read_text(encoding="utf-8"), str(path))
     except UnicodeDecodeError:
         raise InputError(say("not UTF-8 text"), path=str(path)) from None
     except OSError as error:
         raise InputError(say("cannot read the prices: {reason}", reason=cause(error)), path=str(path)) from None
 
 
-def _rows(text: str, place: str) -> tuple[Price, ...]:
+def read_prices(text: str, place: str) -> tuple[Price, ...]:
+    """The rows that the text of a price list has."""
     raw = decode_toml(text, place)
     entries = raw.get("price", [])
     if not isinstance(entries, list) or not entries:

@@ -15,7 +15,7 @@ from assay.errors import UnknownName, UsageError
 from assay.messages import say
 from assay.online.guardrails import check_guardrail, read_guardrail
 from assay.online.responses import check_responses, doubt_responses
-from assay.online.trials import TrialData, read_trial
+from assay.online.trial_reading import read_trial
 from assay.results.ab_test import (
     ABTest,
     Guardrail,
@@ -32,6 +32,7 @@ from assay.stats.trials import confidence_sequence, sample_ratio
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from assay.formats.trials import TrialData
     from assay.results.ab_test import LiftOutcome, Role, TrialDecision
     from assay.stats.intervals import Interval
 

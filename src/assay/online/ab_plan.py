@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.errors import UsageError
 from assay.messages import say
-from assay.online.trials import read_trial
+from assay.online.trial_reading import read_trial
 from assay.results.ab_test import ABPlan
 from assay.stats.arms import pool_arms, user_deviation
 from assay.stats.trials import lift_shown, users_needed

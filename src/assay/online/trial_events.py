@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assay.data.events import Events
+    from assay.formats.trial_users import Parts
     from assay.measures import Measure
 
-Parts = tuple[str, str, str, str]  # columns of value, denominator, and both before the test; "" where there is none
 QUERIES = "queries"
 _RATING = "rating"  # the unit of measures that only those who answer have
 

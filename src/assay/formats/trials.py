@@ -1,30 +1,27 @@
-"""Reading an A/B test: an event log, one row per user, or sums over the users of each arm."""
+"""Reading tables of A/B tests: one row per user, or sums over the users of each arm."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from assay.data.events import Events
 from assay.data.limits import MEGABYTE
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats import columns
 from assay.formats.detect import format_of
-from assay.formats.events.reading import read_events
-from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input
 from assay.formats.tables import first_line, frame_from, open_parquet, read_table
+from assay.formats.trial_sums import arms_of_sums, check_users
+from assay.formats.trial_users import BEFORE, DAY, VARIANT, arms_of_users, faults_of_users, ratio_of
 from assay.lazy import pl
 from assay.messages import say
-from assay.online.arm_sums import arms_of_sums, check_users
-from assay.online.trial_events import users_of_log
-from assay.online.user_rows import BEFORE, DAY, VARIANT, arms_of_users, ratio_of, reduce_users
 from assay.stats.arms import COLUMNS, Arm, pool_arms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _SCANNED = 4 * MEGABYTE  # a file of users that is larger is not held in memory
 
@@ -79,19 +76,16 @@ class TrialData:
         return count
 
 
-def read_trial(
-    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False, timezone: str = "UTC"
+def read_trial_table(
+    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False
 ) -> TrialData:
-    """Read an event log, one row per user, or one row per arm and measure, from a file or a frame.
+    """Read one row per user, or one row per arm and measure, from a file or a frame.
 
     Users have a column of their variant (`variant`, `arm`, `group` ...), measures as further columns, a ratio of two of
     them as `clicks/impressions`, and what they did before the test as `clicks_before`. Arms have the columns `variant,
     measure, n, sum, sum_squares` and, for ratios and covariates, the further sums that docs/ab.md lists. With
     `one_variant`, users need no variant: all are one.
     """
-    if isinstance(given, Events) or _is_log(given):
-        events = given if isinstance(given, Events) else read_events(given)
-        return _read_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
     frame, label = _frame(given)
     try:
         return _read_rows(frame, measures, label, cuped=cuped, one_variant=one_variant)
@@ -103,14 +97,9 @@ def _read_rows(
     frame: pl.LazyFrame, measures: Sequence[str], label: str, *, cuped: bool, one_variant: bool
 ) -> TrialData:
     known = frame.collect_schema().names()
-    variant = columns.find(known, columns.VARIANT, path=label, needed="" if one_variant else say("variants"))
-    day = columns.find(known, columns.DAY, path=label)
-    frame = frame.with_columns(
-        (pl.lit("all") if variant is None else pl.col(variant)).cast(pl.String).alias(VARIANT),
-        (pl.lit("") if day is None else pl.col(day).cast(pl.String).str.slice(0, 10)).alias(DAY),
-    ).drop([variant] if variant is not None else [])
-    names = _check_groups(frame, day, label)
-    if {"n", "sum", "measure"} <= set(known):
+    frame, day = _name_groups(frame, label, one_variant=one_variant)
+    names = check_groups(frame, day, label)
+    if has_sums(known):
         found = arms_of_sums(frame.collect(), list(measures), label, cuped=cuped)
         check_users(found, names, label)
     else:
@@ -120,36 +109,50 @@ def _read_rows(
     return TrialData(
         found,
         tuple(m for m in measured if any(arm.covariances[2][2] > 0 for arm in pooled.arms(m).values())),
-        tuple(m for m in measured if all(_is_share(arm) for arm in pooled.arms(m).values())),
+        tuple(m for m in measured if all(is_share(arm) for arm in pooled.arms(m).values())),
         label,
         names,
         tuple(m for m in measured if cuped and _is_half_known(m, known)),
     )
 
 
-def _is_log(given: Any) -> bool:
-    if isinstance(given, (list, tuple)):
-        return True
-    return isinstance(given, (str, os.PathLike)) and is_event_log(os.fspath(given))
-
-
-def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_variant: bool, timezone: str) -> TrialData:
-    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
-    label = events.sources[0].label if events.sources else ""
-    frame = users.frame.lazy().rename({"variant": VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(DAY))
-    names = _check_groups(frame, None, label)
-    daily = reduce_users(frame, users.parts)
-    answers = TrialData(reduce_users(frame, users.answers) if users.answers else {})
-    found = TrialData(
-        daily,
-        tuple(measure for measure, parts in users.parts.items() if parts[2]),
-        file=label,
-        variants=tuple(sorted(names)),
-        lower=users.lower,
-        answers={measure: answers.arms(measure) for measure in users.answers},
-        notes=users.notes,
+def _name_groups(frame: pl.LazyFrame, label: str, *, one_variant: bool = False) -> tuple[pl.LazyFrame, str | None]:
+    """The rows with their variant and day under names of our own, and the column of days."""
+    known = frame.collect_schema().names()
+    variant = columns.find(known, columns.VARIANT, path=label, needed="" if one_variant else say("variants"))
+    day = columns.find(known, columns.DAY, path=label)
+    named = frame.with_columns(
+        (pl.lit("all") if variant is None else pl.col(variant)).cast(pl.String).alias(VARIANT),
+        (pl.lit("") if day is None else pl.col(day).cast(pl.String).str.slice(0, 10)).alias(DAY),
     )
-    return replace(found, shares=tuple(m for m in users.parts if all(_is_share(arm) for arm in found.arms(m).values())))
+    return named.drop([variant] if variant is not None else []), day
+
+
+def has_sums(names: Iterable[str]) -> bool:
+    """Return whether a table with these columns has one row per arm and measure, and not one per user."""
+    return {"n", "sum", "measure"} <= set(names)
+
+
+def find_faults(given: Any) -> list[InputError]:
+    """What `read_trial_table` would refuse in a file of users or arms, one error for each kind of fault."""
+    given_frame, label = _frame(given)
+    frame, day = _name_groups(given_frame, label)
+    checks: list[Callable[[], object]] = [partial(check_groups, frame, None, label)]
+    if day is not None:
+        checks.append(partial(_check_days, _groups(frame), day, label))
+    if has_sums(frame.collect_schema().names()):
+        checks.append(partial(read_trial_table, given))
+    else:
+        checks += faults_of_users(frame, label) or [partial(read_trial_table, given)]
+    return list({error.message: error for error in map(_fault_of, checks) if error is not None}.values())
+
+
+def _fault_of(check: Callable[[], object]) -> InputError | None:
+    try:
+        check()
+    except InputError as error:
+        return error
+    return None
 
 
 def _is_half_known(measure: str, known: Sequence[str]) -> bool:
@@ -171,10 +174,15 @@ def _frame(given: Any) -> tuple[pl.LazyFrame, str]:
     return found.lazy(), ""
 
 
-def _check_groups(frame: pl.LazyFrame, day: str | None, label: str) -> tuple[str, ...]:
-    """The variants in the order of their first rows; odd days and spellings are refused."""
+def _groups(frame: pl.LazyFrame) -> pl.DataFrame:
+    """Days and variants in the order of their first rows."""
     first = frame.with_row_index("line ").group_by(DAY, VARIANT).agg(pl.len().alias("n "), pl.col("line ").min())
-    groups = first.collect(engine="streaming").sort("line ")
+    return first.collect(engine="streaming").sort("line ")
+
+
+def check_groups(frame: pl.LazyFrame, day: str | None, label: str) -> tuple[str, ...]:
+    """The variants in the order of their first rows; odd days and spellings are refused."""
+    groups = _groups(frame)
     if not len(groups):
         raise InputError(say("the file has no rows"), path=label or None, hint=say("expected at least one row"))
     if day is not None:
@@ -217,7 +225,7 @@ def _check_variants(groups: pl.DataFrame, label: str) -> None:
             )
 
 
-def _is_share(arm: Arm) -> bool:
+def is_share(arm: Arm) -> bool:
     """Return whether every user's value is 0 or 1, judging by the variance."""
     if any(arm.covariances[i][i] for i in range(1, len(COLUMNS))) or arm.means[1] != 1 or arm.n < 2:  # noqa: PLR2004
         return False

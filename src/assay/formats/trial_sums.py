@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UsageError, excerpt
+from assay.formats.trial_users import DAY, LARGEST, VARIANT
 from assay.messages import say
-from assay.online.user_rows import DAY, LARGEST, VARIANT
 from assay.stats.arms import COLUMNS, Arm, arm_from_sums
 
 if TYPE_CHECKING:

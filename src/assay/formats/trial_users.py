@@ -6,6 +6,7 @@ and the sums about those values. Products of what is far from 0 would lose the d
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, excerpt
@@ -15,12 +16,11 @@ from assay.messages import say
 from assay.stats.arms import Arm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from assay.online.trial_events import Parts
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Daily = dict[str, dict[str, dict[str, Arm]]]  # arms by day, measure and variant
 
+Parts = tuple[str, str, str, str]  # columns of value, denominator, and both before the test; "" where there is none
 VARIANT, DAY = "variant ", "day "  # with a blank: no column of a file is called so
 BEFORE = "_before"  # the end of a column that says what the same users did before the test
 LARGEST = 1e30  # its square is in sums of squares, whose products are in variances of ratios
@@ -36,6 +36,19 @@ def arms_of_users(frame: pl.LazyFrame, measures: list[str], label: str, *, cuped
     if not wanted:
         raise InputError(say("no column has numbers to compare"), path=label or None)
     return reduce_users(frame, {measure: _parts_of(measure, known, label, cuped=cuped) for measure in wanted}, label)
+
+
+def faults_of_users(frame: pl.LazyFrame, label: str) -> list[Callable[[], object]]:
+    """Checks of a table of users, column by column; none where no column has numbers."""
+    known = frame.collect_schema().names()
+    user = columns.find(known, columns.USER, path=label)
+    names = [name for name in known if _could_be_measure(name, user)]
+    rows = frame.select(pl.len(), *(_number(name).null_count() for name in names)).collect()
+    half = [name for name in names if rows[name].item() <= rows["len"].item() // 2]
+    repeated = [partial(_refuse_repeated, frame, user, label)] if user is not None else []
+    return (
+        [*repeated, *(partial(_look_at, frame.select(_number(name)), [name], label) for name in half)] if half else []
+    )
 
 
 def reduce_users(frame: pl.LazyFrame, parts: Mapping[str, Parts], label: str = "") -> Daily:

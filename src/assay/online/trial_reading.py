@@ -1,0 +1,53 @@
+"""Reading an A/B test: an event log, one row per user, or sums over the users of each arm."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from assay.data.events import Events
+from assay.formats.events.reading import read_events
+from assay.formats.events.recognition import is_event_log
+from assay.formats.trial_users import DAY, VARIANT, reduce_users
+from assay.formats.trials import TrialData, check_groups, is_share, read_trial_table
+from assay.lazy import pl
+from assay.online.trial_events import users_of_log
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def read_trial(
+    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False, timezone: str = "UTC"
+) -> TrialData:
+    """Read an event log, or what `read_trial_table` reads: a file or a frame of users or arms."""
+    if isinstance(given, Events) or _is_log(given):
+        events = given if isinstance(given, Events) else read_events(given)
+        return _read_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
+    return read_trial_table(given, measures, cuped=cuped, one_variant=one_variant)
+
+
+def _is_log(given: Any) -> bool:
+    if isinstance(given, (list, tuple)):
+        return True
+    return isinstance(given, (str, os.PathLike)) and is_event_log(os.fspath(given))
+
+
+def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_variant: bool, timezone: str) -> TrialData:
+    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
+    label = events.sources[0].label if events.sources else ""
+    frame = users.frame.lazy().rename({"variant": VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(DAY))
+    names = check_groups(frame, None, label)
+    daily = reduce_users(frame, users.parts)
+    answers = TrialData(reduce_users(frame, users.answers) if users.answers else {})
+    found = TrialData(
+        daily,
+        tuple(measure for measure, parts in users.parts.items() if parts[2]),
+        file=label,
+        variants=tuple(sorted(names)),
+        lower=users.lower,
+        answers={measure: answers.arms(measure) for measure in users.answers},
+        notes=users.notes,
+    )
+    return replace(found, shares=tuple(m for m in users.parts if all(is_share(arm) for arm in found.arms(m).values())))
