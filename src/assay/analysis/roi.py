@@ -299,7 +299,7 @@ def gain_of_test(test: ABTest, *, treatment: str | None = None, measure: str | N
 def _relative_band(found: MeasureTest) -> Band:
     """The relative lift; of a sequential test, its interval is as much wider as that of the absolute lift is."""
     relative, absolute, always = found.lift.relative, found.lift.absolute, found.always
-    if relative.estimate is None or relative.low is None or relative.high is None:
+    if relative.low is None or relative.high is None or relative.estimate is None or found.outcome == "waiting":
         return Band(relative.estimate)
     if always is None or None in (always.low, always.high, absolute.low, absolute.high):
         return Band(relative.estimate, relative.low, relative.high)

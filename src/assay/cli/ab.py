@@ -68,6 +68,7 @@ class Log:
     columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN")
     bots: str = option("--bots", default="keep", show_default=True, type=WordChoice(["keep", "drop"]))
     fold_variants: bool = option("--fold-variants", default=False, is_flag=True)
+    experiment: str | None = option("--experiment", metavar="NAME")
     timezone: str = option("--timezone", default="UTC", show_default=True, metavar="NAME")
 
     def open(self, files: Sequence[str]) -> Any:
@@ -138,7 +139,8 @@ def analyse(*, files: tuple[str, ...], log: Log, deciding: Deciding, out: Output
     from assay.online.ab import ab_test
     from assay.report.views import ab_test as view
 
-    found = ab_test(log.open(files), list(deciding.measures), timezone=log.timezone, **deciding.settings())
+    found = ab_test(log.open(files), list(deciding.measures), timezone=log.timezone, experiment=log.experiment,
+                    **deciding.settings())  # fmt: skip
     _emit(found, view.table(found), out, *files)
     if not found.passes(strict=deciding.strict):
         sys.exit(1)

@@ -34,7 +34,7 @@ class TrialData:
     day without a name. `corrected` names the measures that have a covariate, `uncorrected` ratios of which only one
     part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
     measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
-    what was left out.
+    what was left out; `full_days` is how long its requests came in, `crossed` the share of users of several variants.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]
@@ -46,6 +46,8 @@ class TrialData:
     lower: tuple[str, ...] = ()
     answers: Mapping[str, Mapping[str, Arm]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    full_days: int | None = None
+    crossed: float = 0.0
 
     @property
     def measures(self) -> tuple[str, ...]:

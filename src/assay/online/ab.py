@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from assay.results.ab_test import LiftOutcome, Role, TrialDecision
     from assay.stats.intervals import Interval
 
+_ROUNDING = 1e-6
 _LOW = re.compile(
     r"(^|_)(ms|latency|seconds|errors?|failures?|cost|abandon\w*|bounces?|zero_results?|延迟|错误)(_|$|/)"
 )
@@ -51,6 +52,7 @@ def ab_test(
     days: int | None = None,
     cuped: bool = True,
     timezone: str = "UTC",
+    experiment: str | None = None,
     rules: TrialRules | None = None,
     **changes: Any,
 ) -> ABTest:
@@ -73,7 +75,7 @@ def ab_test(
     given = [measures] if isinstance(measures, str) else list(measures)
     named = [name.strip() for text in given for name in text.split(",")]
     wanted = list(dict.fromkeys([*named, *(one.measure for one in held)])) if named else []
-    data = read_trial(users, wanted, cuped=cuped, timezone=timezone)
+    data = read_trial(users, wanted, cuped=cuped, timezone=timezone, experiment=experiment)
     base = _control(data, control)
     treatments = tuple(name for name in data.variants if name != base)
     if not treatments:
@@ -93,8 +95,17 @@ def ab_test(
     users_by = data.users()
     ratio = sample_ratio(list(users_by.values()), _shares(rules, data.variants))
     tests, daily = _tests(data, design), _days(data, design)
-    full = days if days is not None else _calendar_days(data.days)
-    context = _Context(rules, ratio.pvalue < rules.ratio_alpha, sum(users_by.values()), min(users_by.values()), full)
+    known = data.full_days if data.full_days is not None else _calendar_days(data.days)
+    full = days if days is not None else known
+    smallest = {name: _smallest(data, name) for name in data.measures}
+    context = _Context(
+        rules,
+        mismatch=ratio.pvalue < rules.ratio_alpha,
+        crossed=data.crossed > rules.most_crossed,
+        users=sum(users_by.values()),
+        smallest=smallest,
+        days=full,
+    )
     responses = check_responses(data.answers, base, treatments, rules.alpha)
     tests = _hold_back(doubt_responses(tests, responses), context)
     verdicts = tuple(
@@ -113,6 +124,11 @@ def ab_test(
         responses=responses,
         warnings=_warnings(data, rules, daily, tests, full, control=control),
     )
+
+
+def _smallest(data: TrialData, measure: str) -> int:
+    """The users of the smallest arm that a measure rests on: those who rated, say."""
+    return min(int(arm.effective_n + _ROUNDING) for arm in data.arms(measure).values())
 
 
 def _find_lower(measures: Sequence[str], named: Iterable[str], held: Sequence[Guardrail]) -> frozenset[str]:
@@ -145,8 +161,9 @@ def _rules(rules: TrialRules | None, changes: dict[str, Any]) -> TrialRules:
     return replace(rules or TrialRules(), **changes)
 
 
-def _control(data: TrialData, named: str | None) -> str:
-    if named is not None:
+def _control(data: TrialData, given: Any) -> str:
+    if given is not None:
+        named = str(given)
         if named not in data.variants:
             raise UnknownName(
                 say("variant"), named, data.variants, hint=say("the variants are {names}", names=list(data.variants))
@@ -284,28 +301,32 @@ class _Context:
 
     rules: TrialRules
     mismatch: bool
+    crossed: bool
     users: int
-    smallest: int
+    smallest: Mapping[str, int]
     days: int | None
 
-    def waits(self) -> list[str]:
-        """Why it is too early to decide for a treatment."""
+    def waits(self, measure: str) -> list[str]:
+        """Why it is too early to decide by a measure."""
         rules = self.rules
         found: list[str] = []
         if rules.planned is not None and self.users < rules.planned and not rules.sequential:
             found.append(say("ab.early", users=self.users, planned=rules.planned))
         if self.days is not None and self.days < rules.least_days:
             found.append(say("ab.short", days=self.days, least=rules.least_days))
-        if self.smallest < rules.least_users:
-            found.append(say("ab.few", users=self.smallest, least=rules.least_users))
+        if self.smallest[measure] < rules.least_users:
+            found.append(say("ab.few", measure=measure, users=self.smallest[measure], least=rules.least_users))
         return found
 
 
 def _hold_back(tests: tuple[MeasureTest, ...], context: _Context) -> tuple[MeasureTest, ...]:
     """Say nothing of better or worse while a test of fixed size is too young for a verdict."""
-    if context.rules.sequential or not context.waits():
-        return tests
-    return tuple(one if one.role == "guardrail" else replace(one, outcome="waiting") for one in tests)
+
+    def waits(one: MeasureTest) -> bool:
+        few = context.smallest[one.measure] < context.rules.least_users
+        return one.role != "guardrail" and (few or (not context.rules.sequential and bool(context.waits(one.measure))))
+
+    return tuple(replace(one, outcome="waiting") if waits(one) else one for one in tests)
 
 
 def _decide(
@@ -313,12 +334,14 @@ def _decide(
 ) -> TrialVerdict:
     if context.mismatch:
         return TrialVerdict(treatment, "invalid", (say("ab.mismatch"),))
+    if context.crossed:
+        return TrialVerdict(treatment, "invalid", (say("ab.crossed", most=context.rules.most_crossed),))
     primary = next(test for test in tests if test.role == "primary")
     broken = [test.measure for test in tests if test.outcome == "broken"]
     undecided = [test.measure for test in tests if test.outcome == "open"]
     guards = [say("ab.guardrail_broken", measure=name) for name in broken]
     guards += [say("ab.guardrail_open", measure=name) for name in undecided]
-    waits, harmful = context.waits(), primary.outcome == "worse" or bool(broken)
+    waits, harmful = context.waits(primary.measure), primary.outcome == "worse" or bool(broken)
     if waits and not (context.rules.sequential and harmful):
         return TrialVerdict(treatment, "keep_running", (*waits, *guards))
     doubts = [

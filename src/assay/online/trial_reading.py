@@ -7,36 +7,49 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assay.data.events import Events
+from assay.errors import UsageError
 from assay.formats.events.reading import read_events
 from assay.formats.events.recognition import is_event_log
 from assay.formats.trial_users import DAY, VARIANT, reduce_users
 from assay.formats.trials import TrialData, check_groups, is_share, read_trial_table
 from assay.lazy import pl
+from assay.messages import say
 from assay.online.trial_events import users_of_log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.online.trial_events import LogUsers
+
 
 def read_trial(
-    given: Any, measures: Sequence[str] = (), *, cuped: bool = True, one_variant: bool = False, timezone: str = "UTC"
+    given: Any,
+    measures: Sequence[str] = (),
+    *,
+    cuped: bool = True,
+    one_variant: bool = False,
+    timezone: str = "UTC",
+    experiment: str | None = None,
 ) -> TrialData:
     """Read an event log, or what `read_trial_table` reads: a file or a frame of users or arms."""
     if isinstance(given, Events) or _is_log(given):
         events = given if isinstance(given, Events) else read_events(given)
-        return _read_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
+        users = users_of_log(
+            events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment
+        )
+        return _reduce_log(users, events.sources[0].label if events.sources else "")
+    if experiment is not None:
+        raise UsageError(say("only an event log has experiments to choose from"))
     return read_trial_table(given, measures, cuped=cuped, one_variant=one_variant)
 
 
 def _is_log(given: Any) -> bool:
     if isinstance(given, (list, tuple)):
-        return True
+        return bool(given) and all(isinstance(one, (str, os.PathLike)) for one in given)
     return isinstance(given, (str, os.PathLike)) and is_event_log(os.fspath(given))
 
 
-def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_variant: bool, timezone: str) -> TrialData:
-    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
-    label = events.sources[0].label if events.sources else ""
+def _reduce_log(users: LogUsers, label: str) -> TrialData:
     frame = users.frame.lazy().rename({"variant": VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(DAY))
     names = check_groups(frame, None, label)
     daily = reduce_users(frame, users.parts)
@@ -49,5 +62,7 @@ def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_varia
         lower=users.lower,
         answers={measure: answers.arms(measure) for measure in users.answers},
         notes=users.notes,
+        full_days=users.full_days,
+        crossed=users.crossed,
     )
     return replace(found, shares=tuple(m for m in users.parts if all(is_share(arm) for arm in found.arms(m).values())))

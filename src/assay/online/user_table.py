@@ -109,12 +109,14 @@ def user_table(
     *,
     by: Sequence[str] = ("variant",),
     timezone: str = "UTC",
+    holdings: Holdings | None = None,
 ) -> pl.DataFrame:
     """One row per user and group: `user`, the groups, `queries`, `first_day`, and three columns for each measure.
 
     They are called `MEASURE.numerator`, `MEASURE.denominator` and `MEASURE.left_out`, and add up: a measure of some
     users is the sum of the numerators over that of the denominators. Requests without a user are left out. Percentiles
-    are no such ratio and are refused, and so is a measure for which the log does not hold what it needs.
+    are no such ratio and are refused, and so is a measure for which the log does not hold what it needs; `holdings` say
+    what it holds where `events` are a part of it.
 
     >>> import assay, polars as pl
     >>> rows = {"query_id": ["1", "1", "2"], "user": ["ann", "ann", "bob"], "action": ["query", "click", "query"]}
@@ -123,7 +125,7 @@ def user_table(
     [1.0, 0.0]
     """
     wanted = [parse(one) for one in split_measures(measures)]
-    plan = plan_reduction(events, wanted, by, timezone=timezone)
+    plan = plan_reduction(events, wanted, by, timezone=timezone, holdings=holdings)
     if plan.cluster != "user":
         raise UsageError(say("the log has no users, and users are what an A/B test compares"))
     for measure, counts in zip(plan.measures, plan.counts, strict=True):

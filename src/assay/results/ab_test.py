@@ -27,7 +27,8 @@ class TrialRules:
     `planned` is the number of users, in all variants together, at which the test ends: before it there is no verdict,
     unless the test is `sequential`, whose intervals hold at every look and are tightest near `tuning` users. `shares`
     are those of the variants as planned, equal ones unless given. A lift above `suspicious` asks for a second look.
-    Arms of fewer than `least_users` get no verdict.
+    Arms of fewer than `least_users` get no verdict, nor do measures that rest on fewer (those who rated, say). A test
+    is invalid if more than `most_crossed` of its users were in several variants.
     """
 
     alpha: float = 0.05
@@ -40,6 +41,7 @@ class TrialRules:
     ratio_alpha: float = 0.001
     suspicious: float = 0.2
     least_users: int = 50
+    most_crossed: float = 0.01
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 0.5:  # noqa: PLR2004

@@ -51,6 +51,12 @@ class Arm:
         """The mean of the users' values, or the ratio of their sums."""
         return self.means[0] / self.means[1] if self.means[1] else None
 
+    @property
+    def effective_n(self) -> float:
+        """How many users with equal denominators the ratio rests on: all of them where there is no denominator."""
+        mean, variance = self.means[1], self.covariances[1][1] * (self.n - 1) / max(self.n, 1)
+        return self.n * mean**2 / (mean**2 + variance) if mean else 0.0
+
 
 def arm_of(
     values: ArrayLike,

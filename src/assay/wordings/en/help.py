@@ -376,6 +376,7 @@ TEXTS = {
     "option.ab.analyse.columns": "Column of an event log: --map user=client.",
     "option.ab.analyse.bots": "Whether users of a log who look like programs count.",
     "option.ab.analyse.fold_variants": "Take variants of a log that differ by case or blanks as one.",
+    "option.ab.analyse.experiment": "Experiment of a log that has several.",
     "option.ab.analyse.timezone": "Whose days they are, such as Asia/Shanghai.",
     "option.ab.analyse.measures": "A column, or a ratio such as clicks/impressions; the first one decides. All columns with numbers unless named.",
     "option.ab.analyse.control": "The variant that the others are compared with; the one called control unless named.",

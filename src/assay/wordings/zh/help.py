@@ -376,6 +376,7 @@ TEXTS = {
     "option.ab.analyse.columns": "事件日志的列：--map user=client。",
     "option.ab.analyse.bots": "日志中疑似程序的用户是否计入。",
     "option.ab.analyse.fold_variants": "日志中仅大小写或空白不同的分组视为同一组。",
+    "option.ab.analyse.experiment": "日志含多个实验时，选择其中一个。",
     "option.ab.analyse.timezone": "按哪个时区划分日期，例如 Asia/Shanghai。",
     "option.ab.analyse.measures": "列名，或 clicks/impressions 这样的比值；第一个起决定作用。不指定则为所有数值列。",
     "option.ab.analyse.control": "其他组与之比较的对照组；不指定则为名为 control 的组。",
