@@ -102,6 +102,14 @@ def test_there_is_a_sample_of_every_part():
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", sorted(all_parts()))
+def test_every_heading_of_a_report_has_a_wording(name, lang):
+    text = assay.write_report(make_result(sample(name)), kind="html", lang=lang)
+    assert re.findall(r"<(?:h1|h2|h3|title)[^>]*>[a-z_]+\.[a-z_]+<", text) == []
+    assert re.search(r"<footer><p>.*\d{4}-\d\d-\d\d", text)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", sorted(all_parts()))
 def test_every_format_has_the_same_numbers_marks_and_statuses(name, level, lang):
