@@ -237,6 +237,7 @@ ONE_ENGLISH = {
     "queries": "a column that counts them is 查询数, the things are 查询",
     "systems": "the number of them is 系统数, the page is 系统",
     "failed": "a rule of a gate 未通过, a combination or a query 失败",
+    "unknown": "a price that no list has is 未知, a stage that cannot be told 无法判断",
 }
 ONE_CHINESE = {
     "没有相关文档": "the stage at which a query fails, and what check finds",
