@@ -297,7 +297,7 @@ def test_batch_jobs_pay_their_share_of_every_price_and_cached_tokens_like_all_ot
     assert found.of("batch").per_query == pytest.approx((3000 * 0.075 + 250 * 0.3) / 1e6)
     given = {"model": "gpt-4.1", "input_tokens": 1000, "output_tokens": 100, "batch": True}
     unknown = cost({"x": given}, day=DAY).of("x")
-    assert unknown.per_query is None and "no batch price of gpt-4.1; give it in a file for --prices" in unknown.basis
+    assert unknown.per_query is None and "no batch price of gpt-4.1; give it in a file for assay cost" in unknown.basis
     row = 'vendor = "openai", model = "gpt-4.1", date = 2026-11-01, input = 2, output = 8, batch = 0.5'
     (tmp_path / "own.toml").write_text(f"price = [{{{row}}}]")
     known = cost({"x": given}, prices=str(tmp_path / "own.toml"), day=DAY).of("x")

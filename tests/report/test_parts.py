@@ -102,6 +102,14 @@ def test_there_is_a_sample_of_every_part():
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("name", sorted(all_parts()))
+def test_every_heading_of_a_report_has_a_wording(name, lang):
+    text = assay.write_report(make_result(sample(name)), kind="html", lang=lang)
+    assert re.findall(r"<(?:h1|h2|h3|title)[^>]*>[a-z_]+\.[a-z_]+<", text) == []
+    assert re.search(r"<footer><p>.*\d{4}-\d\d-\d\d", text)
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", sorted(all_parts()))
 def test_every_format_has_the_same_numbers_marks_and_statuses(name, level, lang):
@@ -229,6 +237,7 @@ ONE_ENGLISH = {
     "queries": "a column that counts them is 查询数, the things are 查询",
     "systems": "the number of them is 系统数, the page is 系统",
     "failed": "a rule of a gate 未通过, a combination or a query 失败",
+    "unknown": "a price that no list has is 未知, a stage that cannot be told 无法判断",
 }
 ONE_CHINESE = {
     "没有相关文档": "the stage at which a query fails, and what check finds",

@@ -284,7 +284,8 @@ def _frontier(alt: Any, chart: Chart, data: Any, lang: Lang) -> Any:
     """Named dots; those of the front are joined."""
     names = _series(chart, lang)
     x = _axis(alt.X, "x:Q", chart.x, lang, scale=alt.Scale(zero=True))
-    y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=False, padding=20))
+    level = len({point.y for point in chart.points}) == 1  # a scale needs two values: the other one is 0
+    y = _axis(alt.Y, "y:Q", chart.y, lang, scale=alt.Scale(zero=level, padding=20))
     base = alt.Chart(data).encode(x=x, y=y)
     dots = base.mark_point(filled=True, size=90, opacity=1).encode(color=_colour(alt, names), shape=_shape(alt, names))
     middle = sum(float(point.x) for point in (min(chart.points, key=_x_of), max(chart.points, key=_x_of))) / 2

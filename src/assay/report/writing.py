@@ -87,6 +87,7 @@ def render_report(
     heading = title or title_of([one.result for one in results], [one.title for one in results if one.title])
     days = list(dict.fromkeys(one.result.origin.day for one in results if one.result.origin.day))
     files = [one.name for one in results if one.name]
-    key = "page.made_here" if not files else "page.made_of" if days else "page.made"
+    of_files, alone = ("made_of", "made_on") if days else ("made", "made_here")
+    key = f"page.{of_files if files else alone}"
     made = say(key, version=version("assay-eval"), files=files, days=days)
     return write(pages(report_data([one.result for one in results], evidence)), kind, lang, title=heading, made=made)

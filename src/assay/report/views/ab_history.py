@@ -30,11 +30,11 @@ def table(found: ABHistory) -> list[Block]:
 def page(found: ABHistory, place: int = 0) -> list[Block]:
     """The same with a picture."""
     points = tuple(
-        Point(one.offline.estimate, one.online.estimate, label=one.name)
+        Point(one.offline.estimate, 100 * one.online.estimate, label=one.name)
         for one in found.releases
         if one.offline.estimate is not None and one.online.estimate is not None
     )
-    axes = (say("ab.history_offline"), say("ab.history_online"))
+    axes = (say("ab.history_offline_axis"), say("ab.history_online_axis"))
     title = say("ab.history_title")
     return [*table(found), Chart(f"ab-history-{place}", "frontier", title, *axes, points, releases(found))]
 
@@ -47,7 +47,7 @@ def releases(found: ABHistory) -> Table:
         say("column.release"), say("ab.history_offline"), say("column.difference"), interval, say("column.verdict"),
         say("ab.history_online"), say("column.relative"), interval, say("column.outcome"), say("column.prediction"),
     )  # fmt: skip
-    return Table(headers, tuple(map(_row, found.releases)), names=1)
+    return Table(headers, tuple(map(_row, found.releases)), texts=(1, 4, 5, 8, 9))
 
 
 def _row(one: Release) -> tuple[str | Cell, ...]:

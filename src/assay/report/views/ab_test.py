@@ -124,7 +124,8 @@ def _by_day(found: ABTest, place: int) -> Chart:
         if one.estimate is not None
     )
     title = say("ab.by_day", measure=found.primary)
-    return Chart(f"ab-days-{place}", "curves", title, say("column.day"), say("column.lift"), points, _days(found))
+    axis = say("axis.days", first=found.days[0].day)
+    return Chart(f"ab-days-{place}", "curves", title, axis, say("column.lift"), points, _days(found))
 
 
 def _day_table(found: ABTest) -> list[Block]:

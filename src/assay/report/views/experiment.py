@@ -250,8 +250,9 @@ def sentences(found: Findings) -> list[str]:
 
 def basis(found: Findings) -> Said:
     """Describe the queries and rules behind the numbers, and what the marks mean."""
-    first = found.scores[0] if found.scores else None
-    n, protocol = (0, "") if first is None else (first.judged, str(first.protocol))
+    if not found.scores:  # a part that was stored alone: there is no telling how many queries it had
+        return daggers(found.baseline, found.alpha)
+    n, protocol = found.scores[0].judged, str(found.scores[0].protocol)
     if len(found.done) < 2:  # noqa: PLR2004
         return say("experiment.summary_one", n=n, protocol=protocol)
     return say("experiment.summary", n=n, protocol=protocol, marks=daggers(found.baseline, found.alpha))

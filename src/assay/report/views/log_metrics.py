@@ -28,16 +28,24 @@ def table(found: LogMetrics) -> list[Block]:
 
 def page(found: LogMetrics, place: int = 0) -> list[Block]:
     """The same with a picture of every measure by day."""
+    days = _days(found)
     charts = [
-        _by_day(found, label.label, f"{place}-{i}") for i, label in enumerate(found.measures) if not label.lacking
+        _by_day(found, days, label.label, f"{place}-{i}")
+        for i, label in enumerate(found.measures)
+        if days and not label.lacking
     ]
-    return [*table(found), *(charts if _DAY in found.by and len(found.groups) > 1 else [])]
+    return [*table(found), *(charts if len(found.groups) > 1 else [])]
+
+
+def _days(found: LogMetrics) -> list[str]:
+    at = found.by.index(_DAY) if _DAY in found.by else None
+    return [] if at is None else sorted({day for group in found.groups if (day := group[at]) is not None})
 
 
 def values(found: LogMetrics) -> Table:
     """One row per group and measure."""
     heads = (
-        *(say(f"column.{name}") if name in {_DAY, "variant"} else name for name in found.by),
+        *_group_heads(found),
         say("column.measure"),
         say("column.value"),
         say("column.interval", level=found.confidence_level),
@@ -46,7 +54,11 @@ def values(found: LogMetrics) -> Table:
     units = {one.label: one.unit for one in found.measures}
     lower = {one.label for one in found.measures if one.lower_is_better}
     rows = tuple((*_group(one), *_row(one, units[one.measure], low=one.measure in lower)) for one in found.values)
-    return Table(heads, rows, names=len(found.by) + 1)
+    return Table(heads, rows, names=len(found.by) + 1, texts=(len(found.by) + 5,))
+
+
+def _group_heads(found: LogMetrics) -> tuple[str, ...]:
+    return tuple(say(f"column.{name}") if name in {_DAY, "variant"} else name for name in found.by)
 
 
 def _group(one: LogValue) -> tuple[str, ...]:
@@ -78,9 +90,8 @@ def _notes(found: LogMetrics) -> tuple[str, ...]:
     return (*said, *found.warnings)
 
 
-def _by_day(found: LogMetrics, measure: str, place: str) -> Chart:
+def _by_day(found: LogMetrics, days: list[str], measure: str, place: str) -> Chart:
     at = found.by.index(_DAY)
-    days = sorted({day for group in found.groups if (day := group[at]) is not None})
     shown = [one for one in found.values if one.measure == measure and one.group[at] is not None]
     points = tuple(
         Point(
@@ -90,14 +101,14 @@ def _by_day(found: LogMetrics, measure: str, place: str) -> Chart:
         for one in shown
         if one.interval.estimate is not None
     )  # fmt: skip
-    heads = (*(name for name in found.by), say("column.value"), say("column.interval", level=found.confidence_level))
+    heads = (*_group_heads(found), say("column.value"), say("column.interval", level=found.confidence_level))
     rows = tuple((*_group(one), number(one.interval.estimate), between(one.interval)) for one in shown)
     title = say("log.by_day", measure=measure)
     return Chart(
         f"log-days-{place}",
         "curves",
         title,
-        say("column.day"),
+        say("axis.days", first=days[0]),
         measure,
         points,
         Table(heads, rows, names=len(found.by)),

@@ -7,7 +7,7 @@ TEXTS = {
     "answers.systems": "{name}: {systems} systems, {n:,} {n:sample|samples}",
     "answers.apart": "the systems have no question in common, so they cannot be compared; name the column that says which question an answer is for: assay answers ... --map query_id=COLUMN",
     "answers.mapping": "columns: {text}",
-    "answers.conversations": "{n:,} samples belong to {conversations:,} {conversations:conversation|conversations}, by their histories: intervals and tests count conversations. --cluster COLUMN names what belongs together otherwise.",
+    "answers.conversations": "{n:,} samples belong to {conversations:,} {conversations:conversation|conversations}, by their histories: intervals and tests count conversations. assay answers ... --cluster COLUMN names what belongs together otherwise.",
     "answers.left_out": "left out, because no sample has what they need: {names}",
     "answers.lacking": "no sample has what these measures need: {names}; if the column has another name: assay answers ... --map FIELD=COLUMN",
     "answers.failed": "{n:,} {n:sample|samples} could not be judged: {reason}",

@@ -88,7 +88,7 @@ TEXTS = {
     "interval.not_the_mean": "the test does not look at the mean: with skewed differences, equal means can seem different",
     # What is to be known about an evaluation
     "doubt.judged": "{n:,} judged {n:query|queries}, protocol {protocol}",
-    "scores.left_out": "The {shown} main measures of {n} in protocol {protocol}; --all shows all of them, and files (-o) and --format csv have all.",
+    "scores.left_out": "The {shown} main measures of {n} in protocol {protocol}; assay evaluate ... --all shows all of them, and files (-o) and --format csv have all.",
     "doubt.missing": "{n:,} judged {n:query is|queries are} missing and {n:counts|count} {fate}: {some}",
     "doubt.undefined": "{n:,} {n:query has|queries have} no relevant document and {n:counts|count} {fate}: {some}",
     "doubt.unreached": "no grade reaches min_relevance {n:g}, so no document counts as relevant for {labels}; to set another: assay evaluate ... --min-relevance GRADE",

@@ -81,6 +81,8 @@ TEXTS = {
     "ab.history_open": "No release was decided both by its comparison and by its A/B test ({n} {n:release|releases}).",
     "ab.history_offline": "offline",
     "ab.history_online": "online",
+    "ab.history_offline_axis": "offline: difference",
+    "ab.history_online_axis": "online: relative change, %",
     "ab.history_title": "Difference before the release and lift after it",
     "ab.history_same": "estimates point the same way for {share} of {n} {n:release|releases} {interval}",
     "ab.history_order": "Kendall's tau of differences and lifts: {tau}",

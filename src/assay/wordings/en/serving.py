@@ -81,7 +81,7 @@ TEXTS = {
     "cost.lacks_output_of": "unknown: the price list has no price for what {model} writes",
     "cost.lacks_model": "unknown: the price of {model} is not known",
     "cost.lacks_tier": "unknown: no price for prompts of {tokens:,} tokens",
-    "cost.lacks_batch": "unknown: the price list has no batch price of {model}; give it in a file for --prices (batch = 0.5 in its row)",
+    "cost.lacks_batch": "unknown: the price list has no batch price of {model}; give it in a file for assay cost ... --prices (batch = 0.5 in its row)",
     "cost.lacks_stage": "unknown: a stage is",
     "cost.sum": "sum of {n} {n:stage|stages}",
     "cost.as_measured": "as measured: {model}",

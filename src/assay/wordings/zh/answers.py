@@ -7,7 +7,7 @@ TEXTS = {
     "answers.systems": "{name}：{systems} 个系统，{n:,} 个样本",
     "answers.apart": "各系统没有共同的问题，无法比较；请指定问题的 ID 列：assay answers ... --map query_id=COLUMN",
     "answers.mapping": "字段对应：{text}",
-    "answers.conversations": "按对话历史，{n:,} 个样本分属 {conversations:,} 段对话：置信区间与检验按对话计算。可用 --cluster COLUMN 另行指定哪些样本属于一起。",
+    "answers.conversations": "按对话历史，{n:,} 个样本分属 {conversations:,} 段对话：置信区间与检验按对话计算。可用 assay answers ... --cluster COLUMN 另行指定哪些样本属于一起。",
     "answers.left_out": "因样本缺少所需字段而未计算：{names}",
     "answers.lacking": "没有样本具备这些指标所需的字段：{names}；列名不同时：assay answers ... --map FIELD=COLUMN",
     "answers.failed": "{n:,} 个样本无法评判：{reason}",

@@ -88,7 +88,7 @@ TEXTS = {
     "interval.not_the_mean": "该检验不针对均值：差值分布偏斜时，均值相同也可能判为不同",
     # What is to be known about an evaluation
     "doubt.judged": "{n:,} 个已标注查询，协议 {protocol}",
-    "scores.left_out": "协议 {protocol} 共有 {n} 个指标，此处只列出 {shown} 个主要指标；--all 显示全部，文件（-o）和 --format csv 包含全部指标。",
+    "scores.left_out": "协议 {protocol} 共有 {n} 个指标，此处只列出 {shown} 个主要指标；assay evaluate ... --all 显示全部，文件（-o）和 --format csv 包含全部指标。",
     "doubt.missing": "{n:,} 个已标注查询在检索结果中缺失，{fate}：{some}",
     "doubt.undefined": "{n:,} 个查询没有相关文档，{fate}：{some}",
     "doubt.unreached": "没有任何标注等级达到 min_relevance {n:g}，因此对 {labels} 而言没有相关文档；另设阈值：assay evaluate ... --min-relevance GRADE",

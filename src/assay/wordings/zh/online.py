@@ -81,6 +81,8 @@ TEXTS = {
     "ab.history_open": "没有一次发布在离线比较和 A/B 实验中都有结论（共 {n} 次）。",
     "ab.history_offline": "离线",
     "ab.history_online": "线上",
+    "ab.history_offline_axis": "离线：差值",
+    "ab.history_online_axis": "线上：相对变化，%",
     "ab.history_title": "发布前的差异与发布后的提升",
     "ab.history_same": "{n} 次发布中，{share} 的估计值方向一致 {interval}",
     "ab.history_order": "差异与提升的 Kendall tau：{tau}",

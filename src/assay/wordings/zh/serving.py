@@ -81,7 +81,7 @@ TEXTS = {
     "cost.lacks_output_of": "未知：价目表中没有 {model} 输出的价格",
     "cost.lacks_model": "未知：{model} 的价格未知",
     "cost.lacks_tier": "未知：没有 {tokens:,} token 提示的价格",
-    "cost.lacks_batch": "未知：价目表中没有 {model} 的批处理价格；请在 --prices 的文件中给出（在该行写 batch = 0.5）",
+    "cost.lacks_batch": "未知：价目表中没有 {model} 的批处理价格；请在 assay cost ... --prices 的文件中给出（在该行写 batch = 0.5）",
     "cost.lacks_stage": "未知：有环节的费用未知",
     "cost.sum": "{n} 个环节之和",
     "cost.as_measured": "实测：{model}",
