@@ -175,6 +175,34 @@ def test_tables_of_very_many_columns_are_refused(tmp_path, monkeypatch):
         read_run(tmp_path / "sparse.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [("x.run", "q1 Q0 a 1 1 t\nq2 Q0 ", " 1 1 t\n"), ("x.jsonl", '{"query_id": "q1", "doc_id": "', '", "score": 1}'), ("x.csv", "query_id,doc_id,score\nq1,", ",1\n"), ("x.tsv", "query_id\tdoc_id\tscore\nq1\t", "\t1\n")],
+)  # fmt: skip
+def test_a_line_without_end_is_refused_and_many_lines_are_not(tmp_path, monkeypatch, name, start, end):
+    monkeypatch.setattr("assay.formats.files._HEAD", 64)
+    monkeypatch.setenv("ASSAY_MAX_LINE_MB", "1")
+    place = tmp_path / name
+    place.write_text(start + "a" * ((1 << 20) - len(end) - 60) + end)
+    assert read_run(place).frame["doc_id"][-1].endswith("aaa")
+    for packed in (False, True):
+        data = (start + "a" * (1 << 20) + end).encode()
+        place.write_bytes(pack(data) if packed else data)
+        with pytest.raises(InputError, match=r"a line of more than 1 MB .*ASSAY_MAX_LINE_MB above 1"):
+            read_run(place)
+    header = "" if name in {"x.run", "x.jsonl"} else start.partition("\n")[0] + "\n"
+    row = start.rpartition("\n")[2]
+    place.write_text(header + "".join(f"{row}{'d' * (i % 7)}{i}{end.rstrip()}\n" for i in range(80_000)))
+    assert place.stat().st_size > 1 << 20
+    assert len(read_run(place).frame) == 80_000
+
+
+def test_a_toml_file_that_nobody_would_write_is_refused():
+    text = "".join(f"[t{i}.a.b]\nx = 1\n" for i in range(60_000))
+    with pytest.raises(InputError, match=r"x\.toml: a TOML file of more than 1 MB .*ASSAY_MAX_TOML_MB above 1"):
+        decode_toml(text, "x.toml")
+
+
 def test_keys_depths_and_digits_of_toml_are_bounded():
     assert decode_toml("a.b.c = 1\nd = '''\n" + "." * 500 + "\n'''", "x") == {
         "a": {"b": {"c": 1}},

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from assay.data.limits import LINE, MEGABYTE, long_line
 from assay.data.source import Source
 from assay.errors import InputError, NoSuchFile, UsageError, cause
 from assay.formats import encodings
@@ -117,6 +118,21 @@ class Input:
         with self.path.open("rb") as file:
             file.seek(start)
             return file.read(end - start)
+
+    def refuse_long_lines(self) -> None:
+        """Refuse a text of lines of which one is longer than the limit; only some bytes of a file are looked at."""
+        most, at = LINE.value * MEGABYTE, 0
+        while at + most < self.size:
+            at = self._line_end(at, at + most)
+
+    def _line_end(self, start: int, end: int) -> int:
+        """Offset behind the last line that ends between two places, looking backwards from the second."""
+        look = _HEAD
+        while (found := self.part(max(start, end - look), end).rfind(b"\n")) < 0:
+            if look >= end - start:
+                raise long_line(self.label)
+            look *= 16
+        return max(start, end - look) + found + 1
 
     @property
     def text(self) -> str:

@@ -42,6 +42,7 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
     if kind == "jsonl":
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
     separator = "\t" if kind == "tsv" else ","
+    source.refuse_long_lines()
     text = source.text
     _check_header(text, separator, source.label)
     rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
@@ -98,6 +99,7 @@ def _plain_rows(text: str) -> int | None:
 def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.DataFrame:
     """Read a table of two columns without a header."""
     separator = "\t" if kind == "tsv" else ","
+    source.refuse_long_lines()
     text = source.text
     try:
         return pl.read_csv(
@@ -134,6 +136,7 @@ def first_line(error: BaseException) -> str:
 
 def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a JSON lines file with their line numbers."""
+    source.refuse_long_lines()
     for number, line in enumerate(source.text.split("\n"), 1):
         if not line.strip():
             continue

@@ -79,6 +79,8 @@ TEXTS = {
     "the ids make no column: {reason}": "这些 ID 无法组成一列：{reason}",
     "the values of {name} make no column: {reason}": "{name} 的值无法组成一列：{reason}",
     "unpacks to more than {n} MB, which would have to be in memory": "解压后超过 {n} MB，且须全部放入内存",
+    "a line of more than {n} MB": "有一行超过 {n} MB",
+    "a TOML file of more than {n} MB": "TOML 文件超过 {n} MB",
     "unpacks to more than {n} times its size": "解压后超过文件大小的 {n} 倍",
     "column {name} cannot be read as text: {reason}": "列 {name} 无法按文本读取：{reason}",
     "column {name} holds lists, objects or bytes": "列 {name} 的值是列表、对象或字节",
