@@ -9,6 +9,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,6 +24,7 @@ from assay.data.toml import decode_toml
 from assay.errors import AssayError, InputError, UsageError
 from assay.formats import parquet
 from assay.formats.documents import read_documents
+from assay.formats.files import _standard_input
 from assay.formats.markup import text_of
 from assay.online.guardrails import read_guardrail
 from assay.online.trials import read_trial
@@ -131,6 +133,36 @@ def test_packed_and_plain_runs_have_the_same_rows(tmp_path, monkeypatch, change)
     one, other = (evaluate(judged, str(tmp_path / name), ["map"]) for name in ("a.run", "b.run.gz"))
     assert one["map"] == other["map"] > 0
     assert read_run(tmp_path / "a.run").to_dict() == read_run(tmp_path / "b.run.gz").to_dict()
+
+
+@pytest.mark.parametrize(
+    "change", [lambda text: text, lambda text: text.replace("q7 ", "q7  ", 1)], ids=["clean", "two blanks"]
+)
+@pytest.mark.parametrize("spooled", [1 << 10, 1 << 26], ids=["file", "memory"])
+def test_a_packed_run_from_a_pipe_is_read_in_pieces_too(tmp_path, monkeypatch, change, spooled):
+    monkeypatch.setattr("assay.formats.trec.pieces._PIECE", 1 << 14)
+    monkeypatch.setattr("assay.formats.trec.pieces._LOOK", 1 << 12)
+    monkeypatch.setattr("assay.formats.files.HARMLESS", spooled)
+    text = change(run_lines(200))
+    (tmp_path / "a.run").write_text(text)
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[pack(text.encode())])
+    writer.start()
+    judged = {f"q{q}": {line.split()[2]: 1} for q in range(200) for line in [text.split("\n")[q * 50 + q % 50]]}
+    one, other = (evaluate(judged, str(tmp_path / name), ["map"]) for name in ("a.run", "pipe"))
+    writer.join()
+    assert one["map"] == other["map"] > 0
+
+
+def test_a_clean_run_from_a_pipe_is_never_in_memory_as_a_whole(monkeypatch):
+    text = run_lines(200)
+    _standard_input.cache_clear()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(text.encode()))))
+    loads = []
+    monkeypatch.setattr("assay.formats.files.Input.data", property(lambda self: loads.append(self.label)))
+    assert evaluate({"q1": {text.split("\n")[50].split()[2]: 1}}, "-", ["map"])["map"] > 0
+    assert not loads
+    _standard_input.cache_clear()
 
 
 def test_a_gzip_bomb_ends_in_one_line_that_says_how_to_raise_the_limit(tmp_path):
