@@ -235,6 +235,19 @@ def test_a_toml_file_that_nobody_would_write_is_refused():
         decode_toml(text, "x.toml")
 
 
+def test_rows_that_are_much_shorter_than_their_header_are_refused(tmp_path, monkeypatch):
+    """9,999 columns and 100,000 rows of one cell would be a thousand million cells, from 300 kB."""
+    header = "query_id,doc_id,score," + ",".join(f"c{i}" for i in range(9000))
+    for row in ("1", "", '"1\n"'):
+        (tmp_path / "x.csv").write_text(f"{header}\n" + f"{row}\n" * 50_000)
+        with pytest.raises(InputError, match="most cells of its rows are missing"):
+            read_run(tmp_path / "x.csv")
+    monkeypatch.setattr("assay.formats.tables._FEW_CELLS", 10)
+    rows = "".join(f'q1,d{i},1,"{chr(10) * 50}"\n' for i in range(20))  # line ends in a text are no rows
+    (tmp_path / "x.csv").write_text("query_id,doc_id,score,text\n" + rows)
+    assert len(read_run(tmp_path / "x.csv").frame) == 20
+
+
 def test_keys_depths_and_digits_of_toml_are_bounded():
     assert decode_toml("a.b.c = 1\nd = '''\n" + "." * 500 + "\n'''", "x") == {
         "a": {"b": {"c": 1}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +46,7 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
     source.refuse_long_lines()
     text = source.text
     _check_header(text, separator, source.label)
+    _check_cells(text, separator, source.label)
     rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
     try:
         found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
@@ -87,6 +89,21 @@ def _check_header(text: str, separator: str, label: str) -> None:
             line=1,
             hint=say("remove or rename one"),
         )
+
+
+def _check_cells(text: str, separator: str, label: str) -> None:
+    """Refuse a table most of whose cells are not in the file: blank lines, or rows much shorter than the header."""
+    if _lacks_cells(text, separator) and _lacks_cells(re.sub(r'"[^"]*+"', "", text), separator):
+        raise InputError(
+            say("most cells of its rows are missing"),
+            path=label,
+            hint=say("remove blank lines, and give every row as many fields as the header"),
+        )
+
+
+def _lacks_cells(text: str, separator: str) -> bool:
+    rows, width = text.count("\n"), text.count(separator, 0, text.find("\n") + 1) + 1
+    return rows * width > max(_FEW_CELLS, 2 * (rows + text.count(separator)))
 
 
 def _plain_rows(text: str) -> int | None:

@@ -79,6 +79,8 @@ TEXTS = {
     "the ids make no column: {reason}": "这些 ID 无法组成一列：{reason}",
     "the values of {name} make no column: {reason}": "{name} 的值无法组成一列：{reason}",
     "unpacks to more than {n} MB, which would have to be in memory": "解压后超过 {n} MB，且须全部放入内存",
+    "most cells of its rows are missing": "各行的大多数单元格缺失",
+    "remove blank lines, and give every row as many fields as the header": "请删除空行，并使每行的字段数与表头相同",
     "a line of more than {n} MB": "有一行超过 {n} MB",
     "a TOML file of more than {n} MB": "TOML 文件超过 {n} MB",
     "unpacks to more than {n} times its size": "解压后超过文件大小的 {n} 倍",
