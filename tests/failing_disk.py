@@ -136,10 +136,13 @@ def prepare(folder, outputs):
 
 
 def look(outputs, before):
-    """What is in each output, and what else was left."""
+    """What is in each output, and what else was left; an experiment keeps what was there in a folder inside its own."""
     files = {str(path) for path in Path().rglob("*") if path.is_file()}
     drafts = sorted(name for name in files - before if Path(name).name.startswith("."))
-    return {name: Path(name).read_text() if Path(name).exists() else None for name in outputs}, drafts
+    places = {name: [Path(name), *Path(name).parent.glob(f"earlier-*/{Path(name).name}")] for name in outputs}
+    return {
+        name: next((one.read_text() for one in found if one.exists()), None) for name, found in places.items()
+    }, drafts
 
 
 def main(folder, name, every):

@@ -293,15 +293,18 @@ def test_one_stage_that_is_not_known_leaves_the_whole_unknown():
 
 def test_batch_jobs_pay_their_share_of_every_price_and_cached_tokens_like_all_others(tmp_path):
     given = {"model": "gpt-4o-mini", "input_tokens": 3000, "cached_tokens": 1000, "output_tokens": 250, "batch": True}
-    found = cost({"batch": given}, day=DAY)
-    assert found.of("batch").per_query == pytest.approx((3000 * 0.075 + 250 * 0.3) / 1e6)
-    given = {"model": "gpt-4.1", "input_tokens": 1000, "output_tokens": 100, "batch": True}
     unknown = cost({"x": given}, day=DAY).of("x")
-    assert unknown.per_query is None and "no batch price of gpt-4.1; give it in a file for assay cost" in unknown.basis
-    row = 'vendor = "openai", model = "gpt-4.1", date = 2026-11-01, input = 2, output = 8, batch = 0.5'
-    (tmp_path / "own.toml").write_text(f"price = [{{{row}}}]")
-    known = cost({"x": given}, prices=str(tmp_path / "own.toml"), day=DAY).of("x")
-    assert known.per_query == pytest.approx((1000 * 1 + 100 * 4) / 1e6)
+    assert unknown.per_query is None
+    assert "no batch price of gpt-4o-mini; give it in a file for assay cost" in unknown.basis
+    known = cost({"x": given}, prices=halving(tmp_path), day=DAY).of("x")
+    assert known.per_query == pytest.approx((3000 * 0.075 + 250 * 0.3) / 1e6)
+
+
+def halving(folder):
+    """A list of one price, of which batch jobs pay half."""
+    row = 'vendor = "openai", model = "gpt-4o-mini", date = 2026-11-01, input = 0.15, output = 0.6, cached = 0.075, batch = 0.5'
+    (folder / "own.toml").write_text(f"price = [{{{row}}}]")
+    return str(folder / "own.toml")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +343,8 @@ def test_an_experiment_costs_what_was_measured(tmp_path, call):
     assert [stage.tokens for stage in full.stages] == pytest.approx([10, 0, 2000])
     assert (full.per_query, full.per_day, full.estimated) == (pytest.approx(0.00302), pytest.approx(3.02), True)
     assert (found.of("free").per_query, found.of("unpriced").per_query) == (0.0, None)
-    halved = cost(findings, queries_per_day=1000, batch=True, day=DAY).of("full")
+    assert cost(findings, queries_per_day=1000, batch=True, day=DAY).of("full").stages[2].per_query is None
+    halved = cost(findings, queries_per_day=1000, batch=True, prices=halving(tmp_path), day=DAY).of("full")
     assert halved.stages[2].per_query == pytest.approx(0.05 / 50 / 2)
     assert halved.stages[1].per_query is None and halved.per_query is None  # nobody lists a batch price of r
     findings.save(tmp_path / "result.json")

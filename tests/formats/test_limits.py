@@ -9,6 +9,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,6 +24,7 @@ from assay.data.toml import decode_toml
 from assay.errors import AssayError, InputError, UsageError
 from assay.formats import parquet
 from assay.formats.documents import read_documents
+from assay.formats.files import _standard_input
 from assay.formats.markup import text_of
 from assay.online.guardrails import read_guardrail
 from assay.online.trial_reading import read_trial
@@ -72,7 +74,7 @@ def test_twice_the_text_takes_about_twice_the_time(name, sign):
 
 
 def test_hostile_names_of_measures_and_guardrails_are_told_at_once():
-    """Each took hours: patterns tried every way to share the blanks among their parts."""
+    """They did not end within a minute: patterns tried every way to share the blanks among their parts."""
     for text in ("x" + " " * 100_000 + "<", " " * 100_000 + "x<=", "x<=+" + "9" * 100_000, "a" * 100_000):
         with pytest.raises(UsageError, match="guardrail"):
             read_guardrail(text)
@@ -133,6 +135,36 @@ def test_packed_and_plain_runs_have_the_same_rows(tmp_path, monkeypatch, change)
     assert read_run(tmp_path / "a.run").to_dict() == read_run(tmp_path / "b.run.gz").to_dict()
 
 
+@pytest.mark.parametrize(
+    "change", [lambda text: text, lambda text: text.replace("q7 ", "q7  ", 1)], ids=["clean", "two blanks"]
+)
+@pytest.mark.parametrize("spooled", [1 << 10, 1 << 26], ids=["file", "memory"])
+def test_a_packed_run_from_a_pipe_is_read_in_pieces_too(tmp_path, monkeypatch, change, spooled):
+    monkeypatch.setattr("assay.formats.trec.pieces._PIECE", 1 << 14)
+    monkeypatch.setattr("assay.formats.trec.pieces._LOOK", 1 << 12)
+    monkeypatch.setattr("assay.formats.files.HARMLESS", spooled)
+    text = change(run_lines(200))
+    (tmp_path / "a.run").write_text(text)
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[pack(text.encode())])
+    writer.start()
+    judged = {f"q{q}": {line.split()[2]: 1} for q in range(200) for line in [text.split("\n")[q * 50 + q % 50]]}
+    one, other = (evaluate(judged, str(tmp_path / name), ["map"]) for name in ("a.run", "pipe"))
+    writer.join()
+    assert one["map"] == other["map"] > 0
+
+
+def test_a_clean_run_from_a_pipe_is_never_in_memory_as_a_whole(monkeypatch):
+    text = run_lines(200)
+    _standard_input.cache_clear()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(text.encode()))))
+    loads = []
+    monkeypatch.setattr("assay.formats.files.Input.data", property(lambda self: loads.append(self.label)))
+    assert evaluate({"q1": {text.split("\n")[50].split()[2]: 1}}, "-", ["map"])["map"] > 0
+    assert not loads
+    _standard_input.cache_clear()
+
+
 def test_a_gzip_bomb_ends_in_one_line_that_says_how_to_raise_the_limit(tmp_path):
     block = gzip.compress(b"q1 Q0 a 1 1 t\n" * 750_000, 9)
     (tmp_path / "bomb.run.gz").write_bytes(block * 200)  # 10 GB from 5 MB
@@ -173,6 +205,47 @@ def test_tables_of_very_many_columns_are_refused(tmp_path, monkeypatch):
     (tmp_path / "sparse.jsonl").write_text("".join(json.dumps({f"c{i % 5000}": 1}) + "\n" for i in range(20_000)))
     with pytest.raises(InputError, match="ASSAY_MAX_SPARSE"):
         read_run(tmp_path / "sparse.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [("x.run", "q1 Q0 a 1 1 t\nq2 Q0 ", " 1 1 t\n"), ("x.jsonl", '{"query_id": "q1", "doc_id": "', '", "score": 1}'), ("x.csv", "query_id,doc_id,score\nq1,", ",1\n"), ("x.tsv", "query_id\tdoc_id\tscore\nq1\t", "\t1\n")],
+)  # fmt: skip
+def test_a_line_without_end_is_refused_and_many_lines_are_not(tmp_path, monkeypatch, name, start, end):
+    monkeypatch.setattr("assay.formats.files._HEAD", 64)
+    monkeypatch.setenv("ASSAY_MAX_LINE_MB", "1")
+    place = tmp_path / name
+    place.write_text(start + "a" * ((1 << 20) - len(end) - 60) + end)
+    assert read_run(place).frame["doc_id"][-1].endswith("aaa")
+    for packed in (False, True):
+        data = (start + "a" * (1 << 20) + end).encode()
+        place.write_bytes(pack(data) if packed else data)
+        with pytest.raises(InputError, match=r"a line of more than 1 MB .*ASSAY_MAX_LINE_MB above 1"):
+            read_run(place)
+    header = "" if name in {"x.run", "x.jsonl"} else start.partition("\n")[0] + "\n"
+    row = start.rpartition("\n")[2]
+    place.write_text(header + "".join(f"{row}{'d' * (i % 7)}{i}{end.rstrip()}\n" for i in range(80_000)))
+    assert place.stat().st_size > 1 << 20
+    assert len(read_run(place).frame) == 80_000
+
+
+def test_a_toml_file_that_nobody_would_write_is_refused():
+    text = "".join(f"[t{i}.a.b]\nx = 1\n" for i in range(60_000))
+    with pytest.raises(InputError, match=r"x\.toml: a TOML file of more than 1 MB .*ASSAY_MAX_TOML_MB above 1"):
+        decode_toml(text, "x.toml")
+
+
+def test_rows_that_are_much_shorter_than_their_header_are_refused(tmp_path, monkeypatch):
+    """9,999 columns and 100,000 rows of one cell would be a thousand million cells, from 300 kB."""
+    header = "query_id,doc_id,score," + ",".join(f"c{i}" for i in range(9000))
+    for row in ("1", "", '"1\n"'):
+        (tmp_path / "x.csv").write_text(f"{header}\n" + f"{row}\n" * 50_000)
+        with pytest.raises(InputError, match="most cells of its rows are missing"):
+            read_run(tmp_path / "x.csv")
+    monkeypatch.setattr("assay.formats.tables._FEW_CELLS", 10)
+    rows = "".join(f'q1,d{i},1,"{chr(10) * 50}"\n' for i in range(20))  # line ends in a text are no rows
+    (tmp_path / "x.csv").write_text("query_id,doc_id,score,text\n" + rows)
+    assert len(read_run(tmp_path / "x.csv").frame) == 20
 
 
 def test_keys_depths_and_digits_of_toml_are_bounded():

@@ -74,7 +74,7 @@ def test_memory_that_is_too_small_for_the_reader_itself_is_told_as_such(tmp_path
 
 
 def test_a_small_file_gets_less_than_a_large_one(tmp_path, monkeypatch):
-    """4 s and 400 MB, where a bomb of 130 kB would take 6 s, and another 1 GB; what is set holds for all."""
+    """3 s and 400 MB for each megabyte, where a bomb of 130 kB would take 6 s, and another 1 GB; what is set holds for all."""
     given = []
 
     class Child:
@@ -86,14 +86,14 @@ def test_a_small_file_gets_less_than_a_large_one(tmp_path, monkeypatch):
             return b"text"
 
     monkeypatch.setattr(reading, "child_for", lambda function, megabytes: Child(megabytes))
-    for size in (1 << 20, (1 << 20) + 1):
+    for size in (1 << 20, (1 << 20) + 1, 30 << 20):
         (tmp_path / "a.pdf").write_bytes(bytes(size))
         reading.read_pdf(tmp_path / "a.pdf")
     monkeypatch.setenv("ASSAY_MAX_PDF_SECONDS", "90")
     monkeypatch.setenv("ASSAY_MAX_PDF_MB", "3000")
     (tmp_path / "a.pdf").write_bytes(b"x")
     reading.read_pdf(tmp_path / "a.pdf")
-    assert given == [(1 << 20, 4, 400), ((1 << 20) + 1, 60, 2048), (1, 90, 3000)]
+    assert given == [(1 << 20, 3, 400), ((1 << 20) + 1, 6, 800), (30 << 20, 60, 2048), (1, 90, 3000)]
 
 
 def test_pdf_files_are_read_in_a_process_of_its_own(tmp_path):

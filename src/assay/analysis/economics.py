@@ -263,7 +263,7 @@ class _Job:
         if row.batch is None:
             return _unknown(method, say("cost.lacks_batch", model=method.model))
         paid, written = tier.input * row.batch, tier.output * row.batch
-        # Lists have no price for cached tokens of a batch job: they count like all others.
+        # A row has no price for cached tokens of a batch job: they count like all others.
         return self.by_price(method, paid, written, say("cost.batch", basis=basis), paid)
 
     def _row(self, method: PricedMethod) -> Price | None:

@@ -15,21 +15,21 @@ from assay.errors import InputError, UsageError
 from assay.messages import say
 
 MEGABYTE = 1 << 20
-SMALL = MEGABYTE
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit, with the environment variable that changes it; `small` is what it usually is for small files."""
+    """A limit, with the environment variable that changes it; `each` is how much a file has per megabyte of its own."""
 
     variable: str
     usual: int
-    small: int | None = None
+    each: int | None = None
 
     def value_for(self, size: int) -> int:
-        """The bound in force for a file of so many bytes: a small one has a lower bound, where no other is set."""
-        is_small = self.small is not None and size <= SMALL and not os.environ.get(self.variable)
-        return self.small if is_small and self.small is not None else self.value
+        """The bound in force for a file of so many bytes: less for a small one, where no other is set."""
+        if self.each is None or os.environ.get(self.variable):
+            return self.value
+        return min(self.usual, self.each * max(1, -(-size // MEGABYTE)))
 
     @property
     def value(self) -> int:
@@ -68,8 +68,18 @@ SPARSE = Limit("ASSAY_MAX_SPARSE", 200)
 KEY_PARTS = 64
 # Seconds of computing and megabytes for the text of one PDF file: its programs can loop, and its streams unpack like
 # bombs. A thousand pages of text are 2.5 MB and take 4 s and 60 MB.
-PDF_SECONDS = Limit("ASSAY_MAX_PDF_SECONDS", 60, small=4)
-PDF_MEGABYTES = Limit("ASSAY_MAX_PDF_MB", 2048, small=400)
+PDF_SECONDS = Limit("ASSAY_MAX_PDF_SECONDS", 60, each=3)
+PDF_MEGABYTES = Limit("ASSAY_MAX_PDF_MB", 2048, each=400)
+# Megabytes of one line of a run, of judgments, of JSON lines or of a table: a line is copied several times while it is
+# read, and texts of documents are shorter.
+LINE = Limit("ASSAY_MAX_LINE_MB", 16)
+# Megabytes of a TOML file, which people write by hand: each takes up to 2 s and 200 MB to read.
+TOML = Limit("ASSAY_MAX_TOML_MB", 1)
+
+
+def long_line(path: str) -> InputError:
+    """The error for a file with a line beyond the limit."""
+    return LINE.refuse(say("a line of more than {n} MB", n=LINE.value), path)
 
 
 def check_columns(number: int, path: str) -> None:

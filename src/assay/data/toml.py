@@ -6,7 +6,7 @@ import re
 import tomllib
 from typing import Any
 
-from assay.data.limits import KEY_PARTS
+from assay.data.limits import KEY_PARTS, MEGABYTE, TOML
 from assay.errors import InputError, cause
 from assay.messages import say
 
@@ -17,6 +17,8 @@ _WHOLE = 2**63  # TOML's whole numbers end here
 
 def decode_toml(text: str, path: str) -> dict[str, Any]:
     """Decode the text of a file."""
+    if len(text) > TOML.value * MEGABYTE:
+        raise TOML.refuse(say("a TOML file of more than {n} MB", n=TOML.value), path)
     if long := _LONG_KEY.search(text):
         raise InputError(
             say("a key of more than {n} names between dots", n=KEY_PARTS),

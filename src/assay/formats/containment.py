@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import math
+import errno
 import os
 import signal
 import struct
@@ -17,7 +17,6 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from functools import cache
-from time import process_time
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Contained:
         except (OSError, EOFError):
             code = self.close()
             died = Died(code)
-            raise (Stopped() if expired.is_set() or str(died) == "SIGXCPU" else died) from None
+            raise (Stopped() if expired.is_set() or str(died) == "SIGPROF" else died) from None
         finally:
             clock.cancel()
         if not well:
@@ -159,7 +158,9 @@ def _serve(function: str, megabytes: int) -> None:
             try:
                 found, well = _load(function)(question), True
             except BaseException as error:  # noqa: BLE001 - a panic of a library is no Exception
-                found, well = f"{type(error).__name__}: {error}".partition("\n")[0].encode("utf-8", "replace"), False
+                is_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
+                name = MemoryError.__name__ if is_memory else type(error).__name__
+                found, well = f"{name}: {error}".partition("\n")[0].encode("utf-8", "replace"), False
             _send(told, found, well=well)
 
 
@@ -183,11 +184,8 @@ def _bound(megabytes: int) -> None:
 
 def _bound_time(seconds: float) -> None:
     """Let this process compute for so many seconds more, even if nobody waits for it any longer."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        limit = math.ceil(process_time() + seconds)
-        resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    with contextlib.suppress(AttributeError, ValueError, OSError):  # Windows has no such clock
+        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 if __name__ == "__main__":

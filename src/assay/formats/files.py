@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from assay.data.limits import HARMLESS, LINE, MEGABYTE, long_line
 from assay.data.source import Source
 from assay.errors import InputError, NoSuchFile, UsageError, cause
 from assay.formats import encodings
@@ -63,7 +64,7 @@ class Input:
     @cached_property
     def is_packed(self) -> bool:
         """Say whether the bytes are packed or in another encoding, or come from a pipe, which can be read only once."""
-        if self.path is None or not self.path.is_file() or self.encoding is not None or self.otherwise is not None:
+        if self._is_pipe or self.encoding is not None or self.otherwise is not None:
             return True
         start = self._start(4)
         return start.startswith(GZIP) or encodings.encoding_of_mark(start) is not None
@@ -71,18 +72,49 @@ class Input:
     @cached_property
     def is_stream(self) -> bool:
         """Return whether the file can be unpacked piece by piece: gzip of a text that is taken for UTF-8."""
-        if not self.is_packed or self.path is None or not self.path.is_file() or self.encoding or self.otherwise:
+        if not self.is_packed or self.encoding or self.otherwise:
             return False
         return self._start(2) == GZIP and encodings.encoding_of_mark(next(self.stream(_HEAD), b"")) is None
 
     def stream(self, first: int) -> Iterator[bytes]:
         """Unpacked bytes of a gzip file, `first` some and then a megabyte at a time."""
-        assert self.path is not None
+        with self._opened() as file:
+            yield from unpack(file, self.label, first)
+
+    @property
+    def _is_pipe(self) -> bool:
+        """Return whether the bytes come from a pipe, which can be read only once."""
+        return self.path is None or not self.path.is_file()
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """The file, or what came from the pipe, from its beginning."""
         try:
-            with self.path.open("rb") as file:
-                yield from unpack(file, self.label, first)
+            if self._is_pipe:
+                self._taken.seek(0)
+                yield self._taken
+            else:
+                assert self.path is not None
+                with self.path.open("rb") as file:
+                    yield file
         except OSError as error:
             raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
+
+    @cached_property
+    def _taken(self) -> BinaryIO:
+        """All that comes from a pipe: much of what is packed goes into a file without a name, the rest is in memory."""
+        from io import BytesIO
+        from shutil import copyfileobj
+        from tempfile import SpooledTemporaryFile
+        from weakref import finalize
+
+        with nullcontext(sys.stdin.buffer) if self.path is None else self.path.open("rb") as pipe:
+            start = pipe.read(len(GZIP))
+            found = cast("BinaryIO", SpooledTemporaryFile(HARMLESS)) if start == GZIP else BytesIO()  # noqa: SIM115
+            found.write(start)
+            finalize(self, found.close)
+            copyfileobj(pipe, found, MEGABYTE)
+        return found
 
     @cached_property
     def head(self) -> bytes:
@@ -94,13 +126,12 @@ class Input:
     @cached_property
     def data(self) -> bytes:
         """All bytes, unpacked and in UTF-8."""
-        from io import BytesIO
-
-        try:
-            raw = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
-        except OSError as error:
-            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
-        data = unpack_all(BytesIO(raw), self.label) if raw[:2] == GZIP else raw
+        with self._opened() as file:
+            is_gzip = file.read(len(GZIP)) == GZIP
+            file.seek(0)
+            data = unpack_all(file, self.label) if is_gzip else file.read()
+        if not is_gzip:
+            self.__dict__.pop("_taken", None)  # one copy is enough
         if not data:
             raise InputError(say("the file is empty"), path=self.label, hint=say("expected at least one row"))
         return encodings.as_utf8(data, self.label, self.encoding, self.otherwise)
@@ -117,6 +148,21 @@ class Input:
         with self.path.open("rb") as file:
             file.seek(start)
             return file.read(end - start)
+
+    def refuse_long_lines(self) -> None:
+        """Refuse a text of lines of which one is longer than the limit; only some bytes of a file are looked at."""
+        most, at = LINE.value * MEGABYTE, 0
+        while at + most < self.size:
+            at = self._line_end(at, at + most)
+
+    def _line_end(self, start: int, end: int) -> int:
+        """Offset behind the last line that ends between two places, looking backwards from the second."""
+        look = _HEAD
+        while (found := self.part(max(start, end - look), end).rfind(b"\n")) < 0:
+            if look >= end - start:
+                raise long_line(self.label)
+            look *= 16
+        return max(start, end - look) + found + 1
 
     @property
     def text(self) -> str:
@@ -139,12 +185,8 @@ class Input:
             ) from None
 
     def _start(self, size: int) -> bytes:
-        assert self.path is not None
-        try:
-            with self.path.open("rb") as file:
-                return file.read(size)
-        except OSError as error:
-            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
+        with self._opened() as file:
+            return file.read(size)
 
     @cached_property
     def suffix(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -42,8 +43,10 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
     if kind == "jsonl":
         return frame_of_records([record for _, record in read_jsonl(source)], source.label)
     separator = "\t" if kind == "tsv" else ","
+    source.refuse_long_lines()
     text = source.text
     _check_header(text, separator, source.label)
+    _check_cells(text, separator, source.label)
     rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
     try:
         found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
@@ -95,6 +98,21 @@ def _check_header(text: str, separator: str, label: str) -> None:
         )
 
 
+def _check_cells(text: str, separator: str, label: str) -> None:
+    """Refuse a table most of whose cells are not in the file: blank lines, or rows much shorter than the header."""
+    if _lacks_cells(text, separator) and _lacks_cells(re.sub(r'"[^"]*+"', "", text), separator):
+        raise InputError(
+            say("most cells of its rows are missing"),
+            path=label,
+            hint=say("remove blank lines, and give every row as many fields as the header"),
+        )
+
+
+def _lacks_cells(text: str, separator: str) -> bool:
+    rows, width = text.count("\n"), text.count(separator, 0, text.find("\n") + 1) + 1
+    return rows * width > max(_FEW_CELLS, 2 * (rows + text.count(separator)))
+
+
 def _plain_rows(text: str) -> int | None:
     """Rows of a file whose lines all have as many fields as its header: quotes in it may be literal."""
     lines = text.rstrip("\n").split("\n")
@@ -105,6 +123,7 @@ def _plain_rows(text: str) -> int | None:
 def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.DataFrame:
     """Read a table of two columns without a header."""
     separator = "\t" if kind == "tsv" else ","
+    source.refuse_long_lines()
     text = source.text
     try:
         return pl.read_csv(
@@ -141,6 +160,7 @@ def first_line(error: BaseException) -> str:
 
 def read_jsonl(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a JSON lines file with their line numbers."""
+    source.refuse_long_lines()
     for number, line in enumerate(source.text.split("\n"), 1):
         if not line.strip():
             continue

@@ -22,7 +22,7 @@ def unpack(packed: BinaryIO, label: str, first: int = _PIECE) -> Iterator[bytes]
 
     ratio, size, wanted = RATIO.value, 0, first
     try:
-        with gzip.GzipFile(fileobj=packed) as file:
+        with gzip.GzipFile(fileobj=packed, mode="rb") as file:
             while piece := file.read(wanted):
                 size, wanted = size + len(piece), _PIECE
                 if size > max(HARMLESS, ratio * packed.tell()):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.data.limits import LINE, MEGABYTE, long_line
 from assay.data.rows import Rows, Unclean
 from assay.formats.files import Input
 from assay.formats.trec.decimals import MARGIN
@@ -62,6 +63,7 @@ def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
     keep_memory()
     if source.is_stream:
         return _unpacking(source, separator)
+    source.refuse_long_lines()
     end, begun = _started.pop(source.label, (0, []))
     return [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
 
@@ -78,6 +80,7 @@ def keep_memory() -> None:
 def pool_of(source: Input) -> Pool | None:
     """Read judgments that are clean and plain; None when they need another reader."""
     separator = separator_of(source.head, QRELS)
+    source.refuse_long_lines()
     return None if separator is None else read_pool(_lines(source, separator, 0, source.size))
 
 
@@ -110,6 +113,7 @@ def _unpacking(source: Input, separator: str) -> Iterator[Callable[[], Rows]]:
         end = _change(bytes(memoryview(rest)[_PIECE:]), blank)
         if end is None:  # one query still: look again when there is much more of it
             check_size(len(rest), source.label)
+            _refuse_long_line(rest, source.label)
             wanted = 2 * len(rest)
             continue
         yield partial(_rows, _with_room(bytes(memoryview(rest)[: _PIECE + end]), blank), plain=plain)
@@ -117,6 +121,12 @@ def _unpacking(source: Input, separator: str) -> Iterator[Callable[[], Rows]]:
         wanted = _PIECE + _LOOK
     if rest:
         yield partial(_rows, _with_room(bytes(rest), blank), plain=plain)
+
+
+def _refuse_long_line(rest: bytearray, label: str) -> None:
+    """Refuse what ends in a line that is too long."""
+    if len(rest) - rest.rfind(b"\n") > LINE.value * MEGABYTE:
+        raise long_line(label)
 
 
 def _with_room(data: bytes, separator: bytes) -> LineRange:

@@ -65,6 +65,7 @@ class RunPieces(Pieces):
 
 def read_trec(source: Input, layout: Layout, *, finite: bool = True) -> pl.DataFrame:
     """Read a file into its named fields (fields starting with _ are left out); only `finite` numbers pass."""
+    source.refuse_long_lines()
     separator = separator_of(source.head, layout)
     place = BytesIO(source.data) if source.is_packed else source.path
     assert place is not None
