@@ -13,7 +13,7 @@ from assay.lazy import pl
 from assay.measures import parse, split_measures
 from assay.measures.defaults import EVENTS
 from assay.messages import say
-from assay.online.user_table import Reduction, plan_reduction, say_lacking
+from assay.online.user_table import Reduction, find_lacking, plan_reduction, say_lacking
 from assay.results.log_metrics import LogMeasure, LogMetrics, LogValue
 from assay.stats.arms import arm_from_sums
 from assay.stats.clustered import cluster_quantile_interval, ratio_interval
@@ -55,11 +55,11 @@ def log_metrics(
     if not holdings.actions.get(QUERY):
         raise UsageError(say("the log has no requests (rows of the action query): no measure has anything to count"))
     asked = [parse(one) for one in split_measures(measures)]
-    wanted = asked or [one for one in map(parse, EVENTS) if not holdings.lacks(one.spec.needs)]
+    wanted = asked or [one for one in map(parse, EVENTS) if not find_lacking(one, holdings)]
     groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
     for one in wanted:
         one.check_subject("events")
-    present = [one for one in wanted if not holdings.lacks(one.spec.needs)]
+    present = [one for one in wanted if not find_lacking(one, holdings)]
     plan = plan_reduction(events, present, groups, timezone=timezone, holdings=holdings)
     sums = _sum_users(plan, events.frame)
     percentiles = _find_percentiles(plan, events.frame, confidence_level)
@@ -84,7 +84,7 @@ def log_metrics(
 
 
 def _describe(measure: Measure, holdings: Holdings) -> LogMeasure:
-    lacking = holdings.lacks(measure.spec.needs)
+    lacking = find_lacking(measure, holdings)
     reason = say_lacking(measure, lacking) if lacking else ""
     unit = cast("Unit", measure.spec.unit)
     return LogMeasure(measure.label, str(measure), unit, measure.spec.lower_is_better, reason)
@@ -152,7 +152,7 @@ def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> 
 
 
 def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:
-    found = [say_lacking(one, plan.holdings.lacks(one.spec.needs)) for one in lacking]
+    found = [say_lacking(one, find_lacking(one, plan.holdings)) for one in lacking]
     if plan.cluster != "user":
         found.append(say(f"log.cluster_{plan.cluster}"))
     if (
