@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import assay
 from assay.data.events import Events
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
 from assay.measures import REGISTRY, parse
 from assay.online.log_metrics import log_metrics
 from assay.online.user_table import user_table
@@ -342,3 +343,17 @@ def test_bad_abandonment_without_texts_says_what_is_lacking():
     assert [bool(one.lacking) for one in found.measures] == [False, True]
     assert "text" in found.measures[1].lacking
     assert [one.measure for one in found.values] == ["abandonment"]
+
+
+def test_a_log_that_is_damaged_inside_is_refused_by_name(tmp_path):
+    from assay.data.source import Source
+
+    place = tmp_path / "log.parquet"
+    ids = [str(i) for i in range(5000)]
+    pl.DataFrame({"query_id": ids, "user": ids, "action": ["query"] * 5000}).write_parquet(place, compression="zstd")
+    data = bytearray(place.read_bytes())
+    data[200:600] = b"\xff" * 400
+    place.write_bytes(data)
+    log = replace(Events.of(pl.scan_parquet(place)), sources=(Source("log.parquet", place),))
+    with pytest.raises(InputError, match=r"log\.parquet"):
+        log_metrics(log, "any_click")

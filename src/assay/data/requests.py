@@ -61,16 +61,14 @@ def look_through(events: Events) -> Holdings:
     """Find out what a log holds, in one pass over it; what events of unknown requests hold does not count."""
     frame = events.frame.with_columns(pl.col("orphan").fill_null(value=False))
     known = ~pl.col("orphan")
-    found = (
-        frame.group_by("action")
-        .agg(
+    found = events.collect(
+        frame.group_by("action").agg(
             pl.len().alias("rows"),
             *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
             pl.when(known).then("feedback").min().alias("lowest"),
             pl.when(known).then("feedback").max().alias("highest"),
             pl.col("orphan").sum(),
         )
-        .collect(engine="streaming")
     )
     return Holdings(
         {str(row["action"]): int(row["rows"]) for row in found.iter_rows(named=True)},

@@ -136,7 +136,7 @@ def user_table(
         for letter, column in (("n", "numerator"), ("d", "denominator"), ("o", "left_out"))
     }
     found = plan.users(events.frame).filter(pl.col("user").is_not_null()).rename(names)
-    return found.collect(engine="streaming")
+    return events.collect(found)
 
 
 def find_lacking(measure: Measure, holdings: Holdings) -> list[str]:
