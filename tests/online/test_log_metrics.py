@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import assay
 from assay.data.events import Events
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
 from assay.measures import REGISTRY, parse
 from assay.online.log_metrics import log_metrics
 from assay.online.user_table import user_table
@@ -94,7 +95,7 @@ class Query:
 
     def reworded(self) -> bool | None:
         text = self.request["text"]
-        if self.request["session"] is None or text is None:
+        if (self.request["session"] or self.request["user"]) is None or text is None:
             return None
         if self.following is None or self.following["text"] is None:
             return False
@@ -110,7 +111,9 @@ def queries(rows: list[dict]) -> list[Query]:
         later = [
             r
             for r in requests
-            if r["session"] == one["session"] and (r["time"], r["query_id"]) > (one["time"], one["query_id"])
+            if r["session"] == one["session"]
+            and (one["session"] or r["user"] == one["user"] is not None)
+            and (r["time"], r["query_id"]) > (one["time"], one["query_id"])
         ]
         found.append(Query(one, events, min(later, key=lambda r: (r["time"], r["query_id"]), default=None)))
     return found
@@ -328,3 +331,29 @@ def test_the_real_log_counts_as_a_loop_over_its_rows_does():
     clicks = sum(row["action"] == "click" and row["query_id"] in asked for row in rows)
     assert found.value("clicks").numerator == clicks
     assert next(one for one in found.measures if one.label == "dwell").lacking
+
+
+def test_bad_abandonment_without_texts_says_what_is_lacking():
+    rows = [
+        {"query_id": "1", "user": "ann", "action": "query"},
+        {"query_id": "1", "user": "ann", "action": "click"},
+        {"query_id": "2", "user": "ann", "action": "query"},
+    ]
+    found = log_metrics(as_events(rows), "abandonment,abandonment(kind='bad')")
+    assert [bool(one.lacking) for one in found.measures] == [False, True]
+    assert "text" in found.measures[1].lacking
+    assert [one.measure for one in found.values] == ["abandonment"]
+
+
+def test_a_log_that_is_damaged_inside_is_refused_by_name(tmp_path):
+    from assay.data.source import Source
+
+    place = tmp_path / "log.parquet"
+    ids = [str(i) for i in range(5000)]
+    pl.DataFrame({"query_id": ids, "user": ids, "action": ["query"] * 5000}).write_parquet(place, compression="zstd")
+    data = bytearray(place.read_bytes())
+    data[200:600] = b"\xff" * 400
+    place.write_bytes(data)
+    log = replace(Events.of(pl.scan_parquet(place)), sources=(Source("log.parquet", place),))
+    with pytest.raises(InputError, match=r"log\.parquet"):
+        log_metrics(log, "any_click")

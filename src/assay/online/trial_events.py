@@ -90,7 +90,8 @@ def users_of_log(
 
 def _choose(events: Events, experiment: str | None) -> pl.LazyFrame:
     """The rows, with the variants of one experiment."""
-    names = events.frame.filter(pl.col("variant").is_not_null()).select(pl.col("experiment").unique().sort()).collect()
+    assigned = events.frame.filter(pl.col("variant").is_not_null())
+    names = events.collect(assigned.select(pl.col("experiment").unique().sort()))
     known = names["experiment"].drop_nulls().to_list()
     if experiment is None:
         if len(known) > 1:
@@ -110,13 +111,9 @@ def _assigned(log: Events) -> pl.LazyFrame:
 
 def _people(log: Events) -> pl.DataFrame:
     """The users of the test: the variant that each met first, and how many each met."""
-    found = (
-        _assigned(log)
-        .filter(pl.col("user").is_not_null())
-        .group_by("user")
-        .agg(pl.col("variant").sort_by("time").first(), variants=pl.col("variant").n_unique())
-        .collect(engine="streaming")
-    )
+    named = _assigned(log).filter(pl.col("user").is_not_null()).group_by("user")
+    first = pl.col("variant").sort_by("time").first()
+    found = log.collect(named.agg(first, variants=pl.col("variant").n_unique()))
     if not len(found):
         raise UsageError(say("no request of the log has a variant and a user: nothing was tested"))
     return found
@@ -131,14 +128,14 @@ def _add_up(rows: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
 
 def _full_days(log: Events) -> int | None:
     """Whole days from the first request of the test to the last; an hour less is let pass."""
-    first, last = _assigned(log).select(pl.col("time").min(), last=pl.col("time").max()).collect().row(0)
+    first, last = log.collect(_assigned(log).select(pl.col("time").min(), last=pl.col("time").max())).row(0)
     return None if first is None else (last - first + timedelta(hours=1)) // timedelta(days=1)
 
 
 def _notes(log: Events, rows: pl.DataFrame, users: pl.DataFrame, named: Mapping[str, Measure]) -> list[str]:
     """What is no part of the test, or of a measure."""
     outside = int(rows.filter(pl.col("variant").is_null())[QUERIES].sum())
-    nobody = _assigned(log).filter(pl.col("user").is_null()).select(pl.len()).collect().item()
+    nobody = log.collect(_assigned(log).filter(pl.col("user").is_null()).select(pl.len())).item()
     found: list[str] = [say("ab.log_outside", n=outside)] if outside else []
     found += [say("ab.log_nobody", n=nobody)] if nobody else []
     for text, measure in named.items():
@@ -151,11 +148,11 @@ def _notes(log: Events, rows: pl.DataFrame, users: pl.DataFrame, named: Mapping[
 
 def _before(events: Events, measures: Sequence[Measure], timezone: str) -> pl.DataFrame | None:
     """What users did before the first request of the test; None where the log begins with it."""
-    start = _assigned(events).select(pl.col("time").min()).collect().item()
+    start = events.collect(_assigned(events).select(pl.col("time").min())).item()
     if start is None:
         return None
     earlier = events.frame.filter(pl.col("time") < start)
-    if not earlier.select(pl.len()).collect().item():
+    if not events.collect(earlier.select(pl.len())).item():
         return None
     holdings = look_through(events)
     log = replace(events, frame=earlier)

@@ -138,12 +138,18 @@ def user_table(
         for letter, column in (("n", "numerator"), ("d", "denominator"), ("o", "left_out"))
     }
     found = plan.users(events.frame).filter(pl.col("user").is_not_null()).rename(names)
-    return found.collect(engine="streaming")
+    return events.collect(found)
+
+
+def find_lacking(measure: Measure, holdings: Holdings) -> list[str]:
+    """Name what a log does not hold of what a measure needs, with the parameters that it has."""
+    needs = (*measure.spec.needs, *measure.counts(RequestRow(holdings)).needs)
+    return holdings.lacks(tuple(dict.fromkeys(needs)))
 
 
 def refuse_undefined(measure: Measure, holdings: Holdings) -> None:
     """Refuse a measure for which a log does not hold what it needs."""
-    lacking = holdings.lacks(measure.spec.needs)
+    lacking = find_lacking(measure, holdings)
     if lacking:
         raise UsageError(say_lacking(measure, lacking))
 
