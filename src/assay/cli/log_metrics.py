@@ -39,8 +39,7 @@ def command(
     log = read_events(list(events), attributes=[name for name in groups if name not in _OWN])
     found = log_metrics(log, measures, by=groups, timezone=timezone, confidence_level=confidence)
     read = [InputFile("events", source.portable, source.sha256) for source in log.sources]
-    said = (*log.notes, *found.warnings)
-    result = make_result(found, command=inputs.command_line(), warnings=said, inputs=read)
+    result = make_result(found, command=inputs.command_line(), warnings=found.warnings, inputs=read)
 
     def as_text(kind: str) -> str:
         if kind == "json":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
 from assay.lazy import pl
 from assay.measures import parse
 from assay.messages import say
@@ -38,7 +39,13 @@ class LogUsers:
 
 
 def users_of_log(
-    events: Events, measures: Sequence[str], *, cuped: bool = True, one_variant: bool = False, timezone: str = "UTC"
+    events: Events,
+    measures: Sequence[str],
+    *,
+    cuped: bool = True,
+    one_variant: bool = False,
+    timezone: str = "UTC",
+    label: str = "",
 ) -> LogUsers:
     """Reduce a log to its users: those of one variant only, with the measures that are asked for.
 
@@ -51,10 +58,11 @@ def users_of_log(
     named = {text: parse(text) for text in dict.fromkeys(measures)}
     by = () if one_variant else ("variant",)
     rows = user_table(events, list(named.values()), by=by, timezone=timezone)
-    notes = [*events.notes]
+    notes = [*(one.reason for one in events.quarantine), *events.notes]
     if one_variant:
         users = rows.with_columns(variant=pl.lit("all"))
     else:
+        check_spellings(rows["variant"].drop_nulls().unique().sort().to_list(), label)
         users, told = _assigned(rows)
         notes += told
     before = None if one_variant or not cuped else _before(events, list(named.values()), timezone)
@@ -69,6 +77,19 @@ def users_of_log(
         tuple(text for text, measure in named.items() if measure.spec.lower_is_better),
         tuple(notes),
     )
+
+
+def check_spellings(names: Sequence[str], label: str) -> None:
+    """Refuse variants that differ only in case, spaces and dashes: their users would seem to be in two of them."""
+    seen: dict[str, str] = {}
+    for name in names:
+        twin = seen.setdefault(re.sub(r"[\s_-]+", "", name.casefold()), name)
+        if twin != name:
+            raise InputError(
+                say("the variants {first!r} and {second!r} look like the same one", first=twin, second=name),
+                path=label or None,
+                hint=say("spell it the same way in every row"),
+            )
 
 
 def _assigned(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

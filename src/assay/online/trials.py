@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from assay.formats.tables import first_line, frame_from, open_parquet, read_tabl
 from assay.lazy import pl
 from assay.messages import say
 from assay.online.arm_sums import arms_of_sums, check_users
-from assay.online.trial_events import users_of_log
+from assay.online.trial_events import check_spellings, users_of_log
 from assay.online.user_rows import BEFORE, DAY, VARIANT, arms_of_users, ratio_of, reduce_users
 from assay.stats.arms import COLUMNS, Arm, pool_arms
 
@@ -37,7 +36,7 @@ class TrialData:
     day without a name. `corrected` names the measures that have a covariate, `uncorrected` ratios of which only one
     part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
     measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
-    what was left out.
+    what was left out. Its measures are `declared`: which way is better is known, not guessed from a name.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]
@@ -49,6 +48,7 @@ class TrialData:
     lower: tuple[str, ...] = ()
     answers: Mapping[str, Mapping[str, Arm]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    declared: bool = False
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -134,8 +134,8 @@ def _is_log(given: Any) -> bool:
 
 
 def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_variant: bool, timezone: str) -> TrialData:
-    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
     label = events.sources[0].label if events.sources else ""
+    users = users_of_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, label=label)
     frame = users.frame.lazy().rename({"variant": VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(DAY))
     names = _check_groups(frame, None, label)
     daily = reduce_users(frame, users.parts)
@@ -148,6 +148,7 @@ def _read_log(events: Events, measures: Sequence[str], *, cuped: bool, one_varia
         lower=users.lower,
         answers={measure: answers.arms(measure) for measure in users.answers},
         notes=users.notes,
+        declared=True,
     )
     return replace(found, shares=tuple(m for m in users.parts if all(_is_share(arm) for arm in found.arms(m).values())))
 
@@ -206,15 +207,7 @@ def _check_variants(groups: pl.DataFrame, label: str) -> None:
             path=label or None,
             hint=say("users who were never assigned are not part of the test: leave them out"),
         )
-    seen: dict[str, str] = {}
-    for name in names.unique(maintain_order=True).to_list():
-        twin = seen.setdefault(re.sub(r"[\s_-]+", "", name.casefold()), name)
-        if twin != name:
-            raise InputError(
-                say("the variants {first!r} and {second!r} look like the same one", first=twin, second=name),
-                path=label or None,
-                hint=say("spell it the same way in every row"),
-            )
+    check_spellings(names.unique(maintain_order=True).to_list(), label)
 
 
 def _is_share(arm: Arm) -> bool:
