@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +122,16 @@ def test_commands_that_the_demo_prints_run_as_they_are(demo_run, tmp_path):
         assert not any(word.startswith("/") for word in words)
         done = run_assay(*words, cwd=tmp_path, ASSAY_MODELS=str(tmp_path / "none"))
         assert done.returncode == 0, (words, done.stderr)
+
+
+def test_the_guide_to_a_decision_runs_as_it_is_written(demo_run, tmp_path):
+    shutil.copytree(demo_run.folder, tmp_path / "assay-demo")
+    guide = (Path(__file__).parents[2] / "docs" / "guide-decision.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ assay (.+)$", guide, re.MULTILINE)
+    assert len(commands) == 7
+    for line in commands:
+        done = run_assay(*shlex.split(line), cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
 
 
 def test_files_that_the_demo_names_are_there(demo_run):
