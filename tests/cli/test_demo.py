@@ -10,17 +10,19 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 
 from assay.analysis.demonstration import Steps, run_demo
 from assay.demo import Bundle
+from assay.demo.log import simulate_log
 from assay.report.renderers import terminal
 from assay.report.views import demo
 from commands import run_assay
 
 LINES, COLUMNS = 45, 100
-CLOSING = 8  # lines after the screen: the page, the results, three commands with what they are for
+CLOSING = 10  # lines after the screen: the A/B test with three commands, the page, the results, what to run next
 COMMAND = re.compile(r"^  (\S*assay .+)$", re.MULTILINE)
 LANGS = pytest.mark.parametrize("lang", ["en", "zh"])
 
@@ -114,7 +116,7 @@ def test_verbose_and_the_page_hold_all_that_the_screen_says_and_more(demo_run, f
 def test_commands_that_the_demo_prints_run_as_they_are(demo_run, tmp_path):
     shutil.copytree(demo_run.folder, tmp_path / "demo")
     commands = [shlex.split(line) for line in COMMAND.findall(demo_run.printed)]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for program, *words in commands:
         assert program.endswith("assay")
         assert not any(word.startswith("/") for word in words)
@@ -122,10 +124,45 @@ def test_commands_that_the_demo_prints_run_as_they_are(demo_run, tmp_path):
         assert done.returncode == 0, (words, done.stderr)
 
 
+def test_the_guide_to_a_decision_runs_as_it_is_written(demo_run, tmp_path):
+    shutil.copytree(demo_run.folder, tmp_path / "assay-demo")
+    guide = (Path(__file__).parents[2] / "docs" / "guide-decision.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ assay (.+)$", guide, re.MULTILINE)
+    assert len(commands) == 7
+    for line in commands:
+        done = run_assay(*shlex.split(line), cwd=tmp_path)
+        assert done.returncode == 0, (line, done.stderr)
+
+
 def test_files_that_the_demo_names_are_there(demo_run):
     assert f"{demo_run.folder.name}/report.html" in demo_run.printed
-    for name in ("ladder/result.json", "chunking/result.json", "answers.json"):
+    for name in ("ladder/result.json", "chunking/result.json", "answers.json", "log.jsonl", "ab.json"):
         assert name in demo_run.printed and (demo_run.folder / name).is_file()
+
+
+def test_the_demo_ends_with_the_decision_of_a_simulated_test_whose_lift_is_known(demo_run):
+    sim = simulate_log(Bundle(demo_run.folder / "tea"))
+    found = results(demo_run.folder, "ab.json")["ab_test"]
+    (relative,) = [one["lift"]["relative"] for one in found["tests"] if one["measure"] == "any_click"]
+    assert relative["low"] <= sim.lift <= relative["high"]
+    text = " ".join(demo_run.printed.split())
+    assert "simulated" in text and f"the true lift is {sim.lift:+.1%}" in text
+    assert "+14.1%. Ship 'bm25'." in text
+
+
+def test_clicks_of_the_simulated_log_are_as_frequent_as_its_model_says(demo_run):
+    sim = simulate_log(Bundle(demo_run.folder / "tea"))
+    asked, clicked = {}, set()
+    for line in (demo_run.folder / "log.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if "user_query" in row:
+            asked[row["query_id"]] = row["query_attributes"]["experiment"]["variant"]
+        elif row["action_name"] == "click":
+            clicked.add(row["query_id"])
+    for name in ("ngrams", "bm25"):
+        hits = [query in clicked for query, variant in asked.items() if variant == name]
+        error = (sim.share(name) * (1 - sim.share(name)) / len(hits)) ** 0.5
+        assert sum(hits) / len(hits) == pytest.approx(sim.share(name), abs=4 * error)
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):

@@ -27,6 +27,7 @@ _PLANS = (
     "assay ab plan --mean 0.05 --lift 0.04 --users-per-day 3000",
     "assay ab plan users.csv -m clicks/impressions --lift 0.02",
     "assay ab plan users.csv -m clicks --users 20000",
+    "assay ab plan log.ndjson -m any_click --lift 0.05 --users-per-day 3000",
 )
 _ANALYSES = (
     "assay ab analyse users.csv -m clicks -m bought --control old --planned 20000",
@@ -112,7 +113,7 @@ class Deciding:
 
 
 @command.command("plan", examples=_PLANS, wording="ab.plan")
-@add_argument("users", required=False, metavar="[USERS]")
+@add_argument("users", required=False, metavar="[EVENTS|USERS]")
 @takes(planning=Planning, out=Output)
 def plan(*, users: str | None, planning: Planning, out: Output) -> None:
     """Print how many users are needed, or what so many show."""

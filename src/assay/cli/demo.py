@@ -38,6 +38,7 @@ def command(*, output: str, verbose: bool) -> None:
 
     one_thread()
     from assay.analysis.demonstration import compare_runs, copy_collection, find_steps, run_demo
+    from assay.online.demonstration import LOG, TEST, decide_demo
     from assay.report.views import comparison, demo
 
     folder, steps = Path(output), find_steps()
@@ -53,11 +54,12 @@ def command(*, output: str, verbose: bool) -> None:
         found = run_demo(place, steps, tell=show)
     found.save(folder, command_line())
     _print(demo.table(found) if verbose else demo.screen(found))
+    _print(demo.live(*decide_demo(place, folder, command_line())))
+    _tell_log(folder)
     _report(found, folder / "report.html")
-    files = ("ladder/result.json", "chunking/result.json", "answers.json")
-    more = "" if output == _FOLDER else f" -o {shlex.quote(output)}"
+    files = ("ladder/result.json", "chunking/result.json", "answers.json", LOG, TEST)
     options.tell_lines([say("demo.results", folder=folder, names=files)])
-    _tell_next(place, "" if verbose else f"demo --verbose{more}")
+    _tell_next(place)
 
 
 def _print(blocks: Sequence[Block]) -> None:
@@ -82,16 +84,27 @@ def _report(found: Demonstration, place: Path) -> None:
     options.tell_lines([say("demo.page", place=place)])
 
 
-def _tell_next(place: Bundle, again: str) -> None:
-    """Print commands to run next, ready to be copied; `again` is the one that shows everything."""
+def _tell_log(folder: Path) -> None:
+    """Print the commands that look at the log and decide from it."""
+    from assay.demo.log import CONTROL, GUARDRAIL, MEASURE
+    from assay.installation import program_name
+    from assay.online.demonstration import LOG
+
+    program, log = program_name(), shlex.quote(str(folder / LOG))
+    deciding = shlex.join(["-m", MEASURE, "--control", CONTROL, "--guardrail", GUARDRAIL])
+    options.tell_lines([
+        f"  {program} check {log}",
+        f"  {program} log metrics {log} --by variant",
+        f"  {program} ab analyse {log} {deciding}",
+    ])  # fmt: skip
+
+
+def _tell_next(place: Bundle) -> None:
+    """Print what to run next, ready to be copied."""
     from assay.installation import program_name
 
-    program = program_name()
-    options.tell_lines([
-        *([say("demo.verbose"), f"  {program} {again}"] if again else []),
-        say("demo.holdout"), f"  {program} run {shlex.quote(str(place.ladder))} --holdout 0.3",
-    ])  # fmt: skip
-    _tell_runs(place)
+    ladder = shlex.quote(str(place.ladder))
+    options.tell_lines([say("demo.holdout"), f"  {program_name()} run {ladder} --holdout 0.3"])
 
 
 def _tell_runs(place: Bundle) -> None:

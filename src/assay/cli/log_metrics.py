@@ -36,4 +36,4 @@ def command(
     groups = [name.strip() for name in by.split(",") if name.strip()]
     log = reading.read(events, [name for name in groups if name not in _OWN])
     found = log_metrics(log, measures, by=groups, timezone=timezone, confidence_level=confidence)
-    emit(found, view.table(found), log, (*log.notes, *found.warnings), out, names=len(found.by) + 1)
+    emit(found, view.table(found), log, found.warnings, out, names=len(found.by) + 1)

@@ -35,6 +35,7 @@ class TrialData:
     part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
     measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
     what was left out; `full_days` is how long its requests came in, `crossed` the share of users of several variants.
+    Its measures are `declared`: which way is better is known, not guessed from a name.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]
@@ -48,6 +49,7 @@ class TrialData:
     notes: tuple[str, ...] = ()
     full_days: int | None = None
     crossed: float = 0.0
+    declared: bool = False
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -216,8 +218,13 @@ def _check_variants(groups: pl.DataFrame, label: str) -> None:
             path=label or None,
             hint=say("users who were never assigned are not part of the test: leave them out"),
         )
+    check_spellings(names.unique(maintain_order=True).to_list(), label)
+
+
+def check_spellings(names: Sequence[str], label: str) -> None:
+    """Refuse variants that differ only in case, spaces and dashes: their users would seem to be in two of them."""
     seen: dict[str, str] = {}
-    for name in names.unique(maintain_order=True).to_list():
+    for name in names:
         twin = seen.setdefault(re.sub(r"[\s_-]+", "", name.casefold()), name)
         if twin != name:
             raise InputError(

@@ -385,5 +385,5 @@ def _warnings(
     found += [say("ab.corrected", measure=name) for name in data.corrected]
     found += [say("ab.not_corrected", measure=name) for name in data.uncorrected]
     plain = [name for name in data.measures if not any(t.lower_is_better for t in tests if t.measure == name)]
-    found += [say("ab.higher", measures=plain)] if plain else []
+    found += [say("ab.higher", measures=plain)] if plain and not data.declared else []
     return tuple(found)

@@ -79,7 +79,11 @@ def log_metrics(
         unknown_requests=holdings.unknown,
         timezone=timezone,
         confidence_level=confidence_level,
-        warnings=_warnings(plan, [one for one in wanted if one not in present]),
+        warnings=(
+            *(one.reason for one in events.quarantine),
+            *events.notes,
+            *_warnings(plan, [one for one in wanted if one not in present]),
+        ),
     )
 
 

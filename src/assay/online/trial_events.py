@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assay.data.events import QUERY
 from assay.data.requests import look_through
 from assay.errors import UnknownName, UsageError
+from assay.formats.trials import check_spellings
 from assay.lazy import pl
 from assay.measures import parse
 from assay.messages import say
@@ -52,6 +53,7 @@ def users_of_log(
     one_variant: bool = False,
     timezone: str = "UTC",
     experiment: str | None = None,
+    label: str = "",
 ) -> LogUsers:
     """Reduce a log to its users, with the measures that are asked for.
 
@@ -63,13 +65,15 @@ def users_of_log(
         raise UsageError(say("which measure decides? Name it: -m any_click, for instance"))
     named = {text: parse(text) for text in dict.fromkeys(measures)}
     wanted = list(named.values())
+    told = (*(one.reason for one in events.quarantine), *events.notes)
     lower = tuple(text for text, measure in named.items() if measure.spec.lower_is_better)
     if one_variant:
         users = user_table(events, wanted, by=(), timezone=timezone).with_columns(variant=pl.lit("all"))
         parts = {text: _parts(measure, cuped=False) for text, measure in named.items()}
-        return LogUsers(users.rename({"first_day": "day"}), parts, {}, lower, events.notes)
+        return LogUsers(users.rename({"first_day": "day"}), parts, {}, lower, told)
     log = replace(events, frame=_choose(events, experiment))
     rows, people = user_table(log, wanted, by=("variant",), timezone=timezone), _people(log)
+    check_spellings(rows["variant"].drop_nulls().unique().sort().to_list(), label)
     users = _add_up(rows.filter(pl.col("variant").is_not_null()), people)
     before = _before(log, wanted, timezone) if cuped else None
     if before is not None:
@@ -82,7 +86,7 @@ def users_of_log(
         {text: _parts(measure, cuped=text in known) for text, measure in named.items()},
         {text: (f"{measure.label}.denominator", QUERIES, "", "") for text, measure in rated.items()},
         lower,
-        (*events.notes, *_notes(log, rows, users, named), *([say("ab.log_crossed", n=crossed)] if crossed else [])),
+        (*told, *_notes(log, rows, users, named), *([say("ab.log_crossed", n=crossed)] if crossed else [])),
         _full_days(log),
         crossed / len(people),
     )

@@ -34,10 +34,12 @@ def read_trial(
     """Read an event log, or what `read_trial_table` reads: a file or a frame of users or arms."""
     if isinstance(given, Events) or _is_log(given):
         events = given if isinstance(given, Events) else read_events(given)
+        label = events.sources[0].label if events.sources else ""
         users = users_of_log(
-            events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment
-        )
-        return _reduce_log(users, events.sources[0].label if events.sources else "")
+            events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment,
+            label=label,
+        )  # fmt: skip
+        return _reduce_log(users, label)
     if experiment is not None:
         raise UsageError(say("only an event log has experiments to choose from"))
     return read_trial_table(given, measures, cuped=cuped, one_variant=one_variant)
@@ -64,5 +66,6 @@ def _reduce_log(users: LogUsers, label: str) -> TrialData:
         notes=users.notes,
         full_days=users.full_days,
         crossed=users.crossed,
+        declared=True,
     )
     return replace(found, shares=tuple(m for m in users.parts if all(is_share(arm) for arm in found.arms(m).values())))

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from assay.demo import CHUNKING
 from assay.messages import say
 from assay.report.blocks import Block, Heading, Lines, Verdict
-from assay.report.views import answers, diagnosis, experiment
+from assay.report.intervals import between
+from assay.report.numbers import percent
+from assay.report.views import ab_test, answers, diagnosis, experiment
 from assay.results.answers import by_stage
 
 if TYPE_CHECKING:
     from assay.analysis.demonstration import Demonstration
     from assay.demo import Bundle
+    from assay.results.ab_test import ABTest
     from assay.results.experiment import Findings
 
 
@@ -29,11 +32,9 @@ def screen(found: Demonstration) -> list[Block]:
         replace(experiment.ladder(ladder), caption=say("demo.ladder")),
         Lines((experiment.basis(ladder), *experiment.front(ladder)[:1])),
         replace(experiment.side_by_side(chunking, CHUNKING), caption=say("demo.chunking")),
-        Lines((experiment.basis(chunking),)),
         Lines(
             (
                 say("demo.closer", name=ladder.winner),
-                diagnosis.line(found.diagnosis).text,
                 answers.line(found.answers).text,
                 *answers.advice(by_stage(found.answers.samples)),
             )
@@ -50,6 +51,23 @@ def table(found: Demonstration) -> list[Block]:
         Heading(say("demo.chunking")), *experiment.table(chunking),
         *diagnosis.table(found.diagnosis), *answers.table(found.answers), decision(ladder),
     ]  # fmt: skip
+
+
+def live(found: ABTest, truth: float) -> list[Block]:
+    """The decision of the simulated A/B test, with what is true of it."""
+    test = next(one for one in found.tests if one.role == "primary")
+    relative = test.lift.relative
+    said = say(
+        "demo.live",
+        users=sum(found.users.values()),
+        measure=test.measure,
+        control=found.control,
+        lift=percent(relative.estimate, signed=True),
+        interval=between(relative, signed=True, percent=True),
+        truth=percent(truth, signed=True),
+    )
+    decided = ab_test.line(found)
+    return [replace(decided, text=say("text.then", first=said, second=decided.text))]
 
 
 def decision(found: Findings) -> Verdict:
