@@ -8,6 +8,7 @@ import click
 
 from assay.cli import language
 from assay.cli.parameters import Option, WordChoice, spelling
+from assay.errors import AssayError
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -79,6 +80,15 @@ class SpokenCommand(Spoken, click.Command):
         _refuse_without_effect(self, ctx)
         self._tell_moved(args)
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; where it fails on a file of another kind than it reads, say what that file is."""
+        try:
+            return super().invoke(ctx)
+        except AssayError as error:
+            from assay.cli.wrong_files import explain_wrong_file
+
+            raise (explain_wrong_file(error, ctx) or error) from None
 
     def _tell_moved(self, args: Sequence[str]) -> None:
         """Print at most one line that says where this command or an option of it has moved."""

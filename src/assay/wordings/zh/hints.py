@@ -59,5 +59,8 @@ TEXTS = {
     "this looks like a Windows path: on this system folders are separated by /": "这像是 Windows 路径：在本系统上文件夹之间用 / 分隔",
     "{name} is a measure: repeat -m, as in -m ndcg@10 -m {name}": "{name} 是指标：请重复 -m，例如 -m ndcg@10 -m {name}",
     "there is no folder {folder}": "没有文件夹 {folder}",
+    "this looks like {kind}": "这看起来是{kind}",
+    "read by: {command}": "读取它的命令：{command}",
+    "make one: {command}": "可这样生成：{command}",
     "did you mean {name}?": "是否想用 {name}？",
 }
