@@ -104,6 +104,11 @@ SAID = literals() | {text: set() for text in (*SHARED_PARAMETERS.values(), *advi
 ENGLISH = sorted(text for text in SAID if text not in texts("en"))
 
 
+def test_percentages_are_written_in_one_way():
+    written = {*SAID, *texts("en").values(), *texts("zh").values()}
+    assert [text for text in written if re.search(r"[\d}] +%", text)] == []
+
+
 def test_what_is_said_in_english_has_its_chinese():
     assert [text for text in ENGLISH if text not in texts("zh")] == []
     chinese = {text: texts("zh")[text] for text in ENGLISH}

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
+import workplace
+from assay.analysis.check_files import FileKind
 from assay.cli.hints import advise_command, advise_option, advise_path
+from assay.messages import say
 from commands import run_assay
 
 
@@ -97,7 +101,7 @@ MISTAKES = {
     ("evaluate", "q", "empty"): "the file is empty",
     ("report", "q", "-o", "r.html"): "not a result file but judgments",
     ("report", "a.run", "-o", "r.html"): "not a result file but a run",
-    ("report", "s.jsonl", "-o", "r.html"): "make one with: assay evaluate",
+    ("report", "s.jsonl", "-o", "r.html"): "make one: assay answers s.jsonl -o result.json",
     ("report", "data.json", "-o", "r.html"): "not a result file",
     ("run", "e.toml"): "strings need quotes",
     (*RUN, "-o", "out.xlsx"): "use .json, .csv",
@@ -126,6 +130,68 @@ def test_a_mistake_ends_in_a_line_that_cures_it(folder, words):
     assert (done.returncode, done.stdout) == (2, "")
     assert MISTAKES[words] in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    place = tmp_path_factory.mktemp("wrong")
+    workplace.fill(place)
+    return place
+
+
+# Every command with a place for a file (F), and kinds that are right there.
+PLACES = {
+    "evaluate F": {"records", "judgments", "result"},
+    "evaluate F one.run": {"judgments", "records", "run", "result"},
+    "evaluate qrels.txt F": {"run", "judgments", "result"},
+    "compare qrels.txt one.run F": {"run", "judgments", "result"},
+    "diagnose F one.run": {"judgments", "records", "run", "result"},
+    "gate F --fail-under map=0.1": {"judgments", "records", "result"},
+    "gate qrels.txt one.run -m map --not-worse-than F": {"run", "judgments", "result"},
+    "gate result.json --rules F": {"gate rules"},
+    "run F": {"experiment"},
+    "fuse one.run F -o f.run": {"run", "judgments"},
+    "answers F": {"samples", "result"},
+    "report F -o r.html": {"result"},
+    "judge F --queries queries.jsonl --documents docs.jsonl --judge m --url http://127.0.0.1:9/v1 -o j --dry-run": {
+        "run", "judgments"},
+    "calibrate F human.qrels": {"judgments", "records", "run", "samples"},
+    "cost F": {"costs", "result"},
+    "ab analyse F --control old": {"users", "arms", "events"},
+    "ab history F": {"result"},
+    "log judgments F -o j.qrels": {"events"},
+    "trec_eval F one.run": {"judgments", "run", "records"},
+}  # fmt: skip
+SORTS = {
+    "users": "users.csv", "arms": "arms.csv", "events": "log.ndjson", "judgments": "qrels.txt", "run": "two.run",
+    "records": "records.jsonl", "samples": "samples.jsonl", "queries": "queries.tsv", "documents": "docs.tsv",
+    "weights": "weights.csv", "labels": "variants.csv", "pairs": "pairs.jsonl", "verdicts": "details.jsonl",
+    "result": "result.json", "experiment": "experiment.toml", "gate rules": "gate.toml", "costs": "costs.toml",
+    "prices": "prices.toml", "rubric": "tone.md",
+}  # fmt: skip
+READ_AS_LOG = {"samples", "pairs"}  # any object with an id and a text may be a search of a log
+WRONG = [
+    (line, kind)
+    for line, right in PLACES.items()
+    for kind in SORTS
+    if kind not in right and not (line.startswith("log") and kind in READ_AS_LOG)
+]
+
+
+@pytest.mark.parametrize(("line", "kind"), WRONG)
+def test_a_file_of_another_kind_is_told_with_the_command_that_reads_it(line, kind, filled, call, monkeypatch):
+    monkeypatch.chdir(filled)
+    name = SORTS[kind]
+    code, out, err = call(*(name if word == "F" else word for word in line.split()))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert str(say(f"check.kind_{kind}")) in err
+    told = err.rpartition("assay ")[2].rstrip(")\n").split()
+    assert name in told
+    assert told != line.replace("F", name).split()[: len(told)]
+
+
+def test_every_kind_of_file_has_a_command_that_reads_it():
+    assert set(SORTS) == set(get_args(FileKind)) - {"protocol"}  # any other TOML is called so
 
 
 def test_hints_are_given_only_where_the_option_exists():

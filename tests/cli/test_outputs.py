@@ -14,7 +14,7 @@ import pytest
 
 from assay.cli import COMMANDS, app
 from assay.cli.pages import _key
-from assay.cli.parameters import Number, Option, WordChoice
+from assay.cli.parameters import Number, WordChoice, owners_of
 from assay.cli.places import OUTPUT, is_read
 from assay.errors import AssayError, InputError
 from assay.formats.files import FOLDER_SUFFIXES, check_outputs, file_name, run_name, write_atomically
@@ -63,7 +63,7 @@ SAME = [
 def words(command: click.Command, values: dict[str, str]) -> list[str]:
     """A call that click accepts, with these values of its parameters."""
     options, arguments = [], []
-    owners = {one.only for one in command.params if isinstance(one, Option) and one.only and one.name in values}
+    owners = {owner for one in command.params if one.name in values for owner in owners_of(one)[:1]}
     for one in command.params:
         value = values.get(one.name or "")
         if isinstance(one, click.Argument):

@@ -15,6 +15,7 @@ import pytest
 import workplace
 from assay.cli import COMMANDS, FORMER, app
 from assay.cli.pages import fold, texts_of
+from assay.cli.parameters import Number, WordChoice, owners_of
 from assay.cli.tree import GROUPS
 from assay.report.tables import width
 from assay.testing import FakeLLM
@@ -338,6 +339,32 @@ def test_an_option_without_the_one_it_belongs_to_is_refused(call, two_systems):
     )
 
 
+def typed(option: click.Parameter) -> list[str]:
+    value = (
+        "1"
+        if isinstance(option.type, Number)
+        else option.type.choices[0]
+        if isinstance(option.type, WordChoice)
+        else "x"
+    )
+    return [option.opts[-1]] if option.is_flag else [option.opts[-1], value]
+
+
+OWNED = [(path, one) for path, command in ALL if path not in FORMER for one in command.params if owners_of(one)]
+
+
+@pytest.mark.parametrize(("path", "option"), OWNED, ids=[f"{path} {one.name}" for path, one in OWNED])
+def test_every_option_that_belongs_to_another_is_refused_without_it(path, option, call):
+    command = dict(ALL)[path]
+    arguments = [one for one in command.params if isinstance(one, click.Argument) and one.required]
+    code, out, err = call(*path.split(), *("x" for _ in arguments), *typed(option))
+    names = [one.opts[-1] for one in command.params if one.name in owners_of(option)]
+    assert len(names) == len(owners_of(option))  # what it names exists
+    assert (code, out) == (2, "")
+    assert err.startswith(f"assay: {option.spellings[-1]} only works with ")
+    assert all(name in err for name in names)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -376,11 +403,20 @@ def test_chinese_lines_do_not_begin_with_a_closing_mark():
         ("compare qrels.txt one.run two.run -m map --deviation 0.2", "--deviation"),
         ("compare qrels.txt one.run two.run -m map --tests 3", "--tests"),
         ("gate qrels.txt one.run --fail-under map=0.1 --take best", "--take"),
+        ("gate qrels.txt one.run --fail-under map=0.1 --margin 0.02", "--margin"),
+        ("gate qrels.txt one.run -m map --not-worse-than two.run --sure", "--sure"),
+        ("ab analyse users.csv -m clicks --control old --bots drop", "--bots"),
+        ("ab analyse users.csv -m clicks --control old --timezone Asia/Shanghai", "--timezone"),
+        ("answers s.jsonl --prices prices.toml", "--prices"),
+        ("answers s.jsonl --key-env KEY", "--key-env"),
         ("gate qrels.txt one.run --fail-under map=0.1 --queries q.csv", "--queries"),
         ("judge --pairs p.jsonl --depth 5 --judge m --url http://127.0.0.1:9/v1 -o j.qrels", "--depth"),
         ("judge --pairs p.jsonl --queries q.csv --judge m --url http://127.0.0.1:9/v1 -o j.qrels", "--queries"),
     ],
 )
 def test_an_option_without_what_it_belongs_to_is_refused(line, option, call, two_systems):
+    (two_systems / "users.csv").write_text("user,variant,clicks\na,old,1\nb,old,0\nc,new,1\nd,new,0\n")
+    (two_systems / "prices.toml").write_text('[[price]]\nmodel = "m"\ninput = 1\noutput = 1\ndate = 2026-11-01\n')
+    (two_systems / "s.jsonl").write_text('{"question": "q", "answer": "a", "contexts": ["a"]}\n')
     code, out, err = call(*line.split())
     assert (code, out, err.startswith(f"assay: {option} ")) == (2, "", True), err

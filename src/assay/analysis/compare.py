@@ -264,7 +264,7 @@ def _contrast(
 
 
 def _detectable(change: Floats, data: AlignedScores, level: float) -> float | None:
-    """The difference that this many queries show 80 % of the time, at the corrected level."""
+    """The difference that this many queries show 80% of the time, at the corrected level."""
     of = design(change, weights=data.weights, clusters=data.clusters)
     return detectable_difference(of.deviation, of.effective_n, alpha=level).difference if of.deviation else None
 

@@ -54,7 +54,7 @@ class LoadedResult:
 def _result_at(path: str) -> Input:
     """Open a result file; the error for any other file says what it is."""
     source = Input.at(path)
-    if not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
+    if source.suffix in {".jsonl", ".ndjson"} or not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
         try:
             kind = identify(path)
         except AssayError:

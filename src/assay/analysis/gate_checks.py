@@ -181,7 +181,7 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
 
 
 def _count_needed(rule: NotWorse, plan: Design, alpha: float, reach: float | None, of: Moments) -> int | None:
-    """How many queries show with 80 % probability that a system which is no worse is not worse by the margin."""
+    """How many queries show with 80% probability that a system which is no worse is not worse by the margin."""
     if not rule.tolerance or not of.effective_n:
         return None
     least = _least(rule.tolerance, alpha, reach, varied=bool(plan.deviation))

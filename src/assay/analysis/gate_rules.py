@@ -79,7 +79,7 @@ class NotWorse:
     """The mean must not be lower than the baseline's (higher, where lower is better).
 
     It fails when a drop is shown, and its estimate is no less than `margin`, 0.01 unless given. It passes when a drop
-    of `margin` is ruled out; without one, of what so many queries catch with 80 % probability, or when no query is
+    of `margin` is ruled out; without one, of what so many queries catch with 80% probability, or when no query is
     worse. Fewer than ten queries pass nothing. `baseline` is scores, a result file, a folder of them, or several of
     these. Of a folder, `take` says which: the newest, or the best of the last ten ("best") or of any other number
     ("best:5"). `slice` and `min_coverage` are those of `Threshold`; the level is corrected for the number of slices,

@@ -75,6 +75,7 @@ class Log(LogReading):
         from assay.formats.events.recognition import is_event_log
 
         if len(files) == 1 and not self.columns and not is_event_log(files[0]):
+            options.refuse("bots", "fold_variants", "timezone", because="cli.only_with_log")
             return files[0]
         return self.read(files)
 

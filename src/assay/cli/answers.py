@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from assay.cli import asking, inputs, language, options, progress
@@ -155,7 +155,8 @@ def _file(path: str, asked: dict[str, str], input_format: str | None) -> Samples
 
 def _client(how: JudgingOptions, ask: Asking) -> Client | None:
     if not how.judge:
-        paid = list_typed("max_cost", "dry_run", "url")
+        served = "@" in (how.embedder or "")  # an embedder on a server takes all but these three
+        paid = list_typed("max_cost", "dry_run", "url", *(() if served else (one.name for one in fields(ask))))
         if paid:
             raise UsageError(say("cli.no_judge", option=paid[0]))
         return None

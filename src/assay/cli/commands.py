@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli import language
-from assay.cli.parameters import Option, WordChoice, spelling
+from assay.cli.parameters import Option, WordChoice, owners_of, spelling
+from assay.errors import AssayError
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -80,6 +81,15 @@ class SpokenCommand(Spoken, click.Command):
         self._tell_moved(args)
         return rest
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run; where it fails on a file of another kind than it reads, say what that file is."""
+        try:
+            return super().invoke(ctx)
+        except AssayError as error:
+            from assay.cli.wrong_files import explain_wrong_file
+
+            raise (explain_wrong_file(error, ctx) or error) from None
+
     def _tell_moved(self, args: Sequence[str]) -> None:
         """Print at most one line that says where this command or an option of it has moved."""
         words = {word.partition("=")[0] for word in args if word.startswith("-")}
@@ -147,11 +157,13 @@ def group(name: str, examples: Sequence[str], **more: Any) -> Callable[[Callable
 
 def _refuse_without_effect(asked: click.Command, ctx: click.Context) -> None:
     """Refuse an option that was typed without the one that it belongs to."""
-    owners = {one.name: one for one in asked.params}
     for one in asked.params:
-        owner = owners.get(one.only) if isinstance(one, Option) else None
-        if owner is None or ctx.params.get(owner.name or "") not in (None, False, ()):
+        names = owners_of(one)
+        owners = sorted(
+            (other for other in asked.params if other.name in names), key=lambda o: names.index(o.name or "")
+        )
+        if not owners or any(ctx.params.get(owner.name or "") not in (None, False, ()) for owner in owners):
             continue
         if ctx.get_parameter_source(one.name or "") is click.core.ParameterSource.COMMANDLINE:
-            needed = spelling(owner)
+            needed = [spelling(owner) for owner in owners]
             raise click.UsageError(say("usage.only_with", option=spelling(one), needed=needed), ctx)

@@ -72,7 +72,7 @@ class Returning:
 
 
 @make_command("cost", _EXAMPLES)
-@add_argument("file", required=False, metavar="[FILE]")
+@add_argument("file", required=False, metavar="[COSTS|RESULT]")
 @takes(pricing=Pricing)
 @add_option("--roi", is_flag=True)
 @takes(returning=Returning, out=Output)

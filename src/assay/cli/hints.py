@@ -58,7 +58,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
         "--correction",
         "the test is always a paired permutation test; --correction names the correction for several systems",
     ),
-    ("--confidence --ci --level --conf", "--alpha", "use --alpha 0.05 for 95 % intervals"),
+    ("--confidence --ci --level --conf", "--alpha", "use --alpha 0.05 for 95% intervals"),
     ("--effect --mde --min-effect --delta", "--smallest-effect", "use --smallest-effect NUMBER"),
     ("--reference --control --base", "--baseline", "use --baseline NAME"),
     (

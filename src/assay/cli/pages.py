@@ -133,8 +133,8 @@ def _parameters(command: Described, ctx: click.Context, lang: Lang, width: int) 
     sections: dict[str, list[Option]] = {"": []}
     for one in params:
         if isinstance(one, Option):
-            owned = any(other.name == one.only for other in params)
-            sections.setdefault(one.section or (one.only if owned else ""), []).append(one)
+            owner = next((other.name for other in params if other.name == one.only), None)
+            sections.setdefault(one.section or owner or "", []).append(one)
     sections["output"] = sections.pop("output", [])  # last
     for section, found in sections.items():
         title = say("help.options") if not section else _title(command, section)

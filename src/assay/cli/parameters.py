@@ -29,12 +29,14 @@ else:
 class Option(click.Option):
     """An option, with the section of the help page where it is listed.
 
-    `former` are earlier spellings that still work; `only` names the option without which this one has no effect.
+    `former` are earlier spellings that still work; `only` names the option without which this one has no effect,
+    or several of which one will do.
     """
 
     def __init__(
-        self, decls: Sequence[str], *, section: str = "", former: Sequence[str] = (), only: str = "", **more: Any
-    ) -> None:
+        self, decls: Sequence[str], *, section: str = "", former: Sequence[str] = (),
+        only: str | tuple[str, ...] = "", **more: Any,
+    ) -> None:  # fmt: skip
         super().__init__([*decls, *former], **more)
         self.section, self.former, self.only = section, tuple(former), only
 
@@ -143,6 +145,12 @@ def list_typed(*names: str) -> list[str]:
         if one.name in names and ctx.get_parameter_source(one.name) is click.core.ParameterSource.COMMANDLINE
     ]
     return [spelling(one) for one in sorted(written, key=lambda one: names.index(one.name or ""))]
+
+
+def owners_of(param: click.Parameter) -> tuple[str, ...]:
+    """The options of which one must be given for this one to have an effect; none where it always has."""
+    only = param.only if isinstance(param, Option) else ()
+    return tuple(filter(None, (only,))) if isinstance(only, str) else only
 
 
 def spelling(param: click.Parameter) -> str:

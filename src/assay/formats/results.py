@@ -20,6 +20,9 @@ PartRecord = TypeVar("PartRecord", bound=Record)
 
 def load_result(source: Input) -> Result:
     """Read a result file, of this schema or an earlier one."""
+    if not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
+        hint = say("make one with: assay evaluate --output FILE.json")
+        raise InputError(say("this is not a result file"), path=source.label, hint=hint)
     return decode_result(read_json(source.text, path=source.label), path=source.label)
 
 

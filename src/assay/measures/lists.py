@@ -39,7 +39,7 @@ def rbo(first: Any, second: Any, *, p: float = 0.9) -> dict[str, float]:
     """Rank-biased overlap per query of either run, extrapolated from the lists as far as they go (RBO_ext).
 
     Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 2010, equation 32: it handles lists of
-    different lengths. 1 means the same order, 0 nothing in common; p = .9 puts 86 % of the weight on the first ten.
+    different lengths. 1 means the same order, 0 nothing in common; p = .9 puts 86% of the weight on the first ten.
 
     >>> import assay
     >>> assay.rbo({"q": ["a", "b"]}, {"q": ["a", "b"]})

@@ -32,7 +32,7 @@ def plan_ab_test(
     """Say how many users, in both arms together, show a lift, or which lift `size` users show.
 
     The mean and the deviation of a measure between users come from one row per user of last month, or are given; a
-    share needs its mean alone. `lift` is relative (0.05 for 5 %), `absolute` in the measure's unit. With `tests`
+    share needs its mean alone. `lift` is relative (0.05 for 5%), `absolute` in the measure's unit. With `tests`
     measures or treatments in one family, alpha is divided by their number. `ratio` is the users of the treatment for
     each of the control.
 

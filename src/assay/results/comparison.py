@@ -104,7 +104,7 @@ class Contrast:
     """One system against the baseline on one measure.
 
     `pvalue` is the permutation test's, `adjusted` corrected for the family. `detectable` is the smallest true
-    difference that so many queries would detect 80 % of the time at the level of the first of the tests that are
+    difference that so many queries would detect 80% of the time at the level of the first of the tests that are
     corrected together. `at_least_smallest` says whether the whole interval lies beyond the smallest effect that
     matters. `effective_n` is the number of equally weighted queries that are worth as much, `too_few` that they are
     too few for a verdict. `reach` is the largest difference that a query can have, None for a measure without

@@ -1,7 +1,7 @@
 """The mean of differences within known bounds: the usual interval, widened where the bounds require it.
 
 Student's t counts on the spread that it sees. Where many small losses face a few large gains, a sample may hold none of
-the gains, and t then shows a loss that is not there (in up to 80 % of samples). The bounds of Gaffke (2005; see
+the gains, and t then shows a loss that is not there (in up to 80% of samples). The bounds of Gaffke (2005; see
 `bounded`) do not make this error, but at the same level they detect half as much, and less where values spread over a
 small part of their range. A guarded interval is that of `difference_interval`, which allows for skewness; where fewer
 than three values oppose the side of an end, that end reaches at least as far as the bounds do at twice the risk. For

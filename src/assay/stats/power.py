@@ -94,7 +94,7 @@ def detectable_difference(
     alternative: Alternative = "two-sided",
     design_effect: float = 1.0,
 ) -> Power:
-    """Smallest true difference that a paired t test over n pairs finds with this power (80 % by default).
+    """Smallest true difference that a paired t test over n pairs finds with this power (80% by default).
 
     It is positive, for "less" negative.
     """

@@ -19,7 +19,7 @@ TEXTS = {
     "use --fail-under MEASURE=NUMBER": "请用 --fail-under MEASURE=NUMBER",
     "use --fail-over MEASURE=NUMBER": "请用 --fail-over MEASURE=NUMBER",
     "the test is always a paired permutation test; --correction names the correction for several systems": "检验始终是配对置换检验；--correction 指定多个系统的校正方法",
-    "use --alpha 0.05 for 95 % intervals": "95% 置信区间请用 --alpha 0.05",
+    "use --alpha 0.05 for 95% intervals": "95% 置信区间请用 --alpha 0.05",
     "use --smallest-effect NUMBER": "请用 --smallest-effect NUMBER",
     "use --baseline NAME": "请用 --baseline NAME",
     "keys are read from the environment or a file, so that no shell history keeps them: --key-env NAME or --key-file FILE": "密钥从环境变量或文件读取，以免留在命令历史里：--key-env NAME 或 --key-file FILE",
@@ -59,5 +59,8 @@ TEXTS = {
     "this looks like a Windows path: on this system folders are separated by /": "这像是 Windows 路径：在本系统上文件夹之间用 / 分隔",
     "{name} is a measure: repeat -m, as in -m ndcg@10 -m {name}": "{name} 是指标：请重复 -m，例如 -m ndcg@10 -m {name}",
     "there is no folder {folder}": "没有文件夹 {folder}",
+    "this looks like {kind}": "这看起来是{kind}",
+    "read by: {command}": "读取它的命令：{command}",
+    "make one: {command}": "可这样生成：{command}",
     "did you mean {name}?": "是否想用 {name}？",
 }
