@@ -58,7 +58,7 @@ TEXTS = {
     "call.truncated": "truncated",
     "call.empty": "empty",
     "call.parse": "parse",
-    "call.too_long": "too long",
+    "call.too_long": "too_long",
     "call.request": "request",
     "call.model": "model",
     "call.key": "key",
