@@ -45,13 +45,20 @@ INPUTS = {
     "e.toml": '[data]\ndocuments = "ds.jsonl"\nqueries = "qs.jsonl"\njudgments = "q"\n[retrieve]\nmethod = "bm25"\n[evaluate]\nmeasures = ["ndcg@10"]\n',
     "backwards.py": "def order(query, documents):\n    return list(range(len(documents)))\n",
     "c.toml": "[method.a]\nper_query = 0.01\n[method.b]\nper_query = 0.02\n",
+    "log.csv": "query_id,user,time,action,text,doc_id,position\n"
+    + "".join(
+        f"{i},u{i},2026-11-01T12:{i:02d}:00Z,query,tea,,\n{i},u{i},2026-11-01T12:{i:02d}:01Z,impression,,d{i % 2},{1 + i % 2}\n"
+        f"{i},u{i},2026-11-01T12:{i:02d}:02Z,click,,d{i % 2},{1 + i % 2}\n"
+        for i in range(40)
+    ),
     "users.csv": "variant,clicks\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(200)),
 }
 PAGE = ["--report", "out.html"]
 RESULT = ["-o", "out.json"]
 ASKING = ["--judge", "m", "--url", "URL", "--cache", "c.sqlite"]
 # Every command that writes files, with every option that names one (tests/cli/test_faults.py compares), and what it
-# writes; files in a folder stand with it. made.json is a result of evaluate.
+# writes; files in a folder stand with it. made.json is a result of evaluate, compared.json and tested.json those of a
+# comparison and an A/B test.
 COMMANDS = {
     "evaluate": (["evaluate", "q", "a.run", "-m", "map", *RESULT, *PAGE], ["out.json", "out.html"]),
     "answers": (["answers", "s.jsonl", "--method", "words", *RESULT, "--per-sample", "each.jsonl", *PAGE], ["out.json", "each.jsonl", "out.html"]),
@@ -69,6 +76,10 @@ COMMANDS = {
     "cost": (["cost", "c.toml", *RESULT, *PAGE], ["out.json", "out.html"]),
     "ab analyse": (["ab", "analyse", "users.csv", "-m", "clicks", "--control", "a", *RESULT, *PAGE], ["out.json", "out.html"]),
     "ab plan": (["ab", "plan", "--mean", "0.05", "--lift", "0.1", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "ab history": (["ab", "history", "compared.json=tested.json", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "log metrics": (["log", "metrics", "log.csv", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
+    "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "report": (["report", "made.json", "-o", "out.html"], ["out.html"]),
     "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
 }  # fmt: skip
@@ -158,6 +169,9 @@ def main(folder, name, every):
             prepare(folder, outputs)
             if "made.json" in words:
                 run(["evaluate", "q", "a.run", "-m", "map", "-o", "made.json"])
+            if "compared.json=tested.json" in words:
+                run(["compare", "q", "a.run", "b.run", "-m", "map", "-o", "compared.json"])
+                run(["ab", "analyse", "users.csv", "-m", "clicks", "--control", "a", "-o", "tested.json"])
             before = {str(path) for path in Path().rglob("*")}
             disk.count, disk.fails, disk.error, disk.on = 0, fails, error, True
             code, told = run(words)
