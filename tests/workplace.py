@@ -32,18 +32,18 @@ def search(query):
 
 
 def _write_events(folder: Path) -> None:
-    """An event log in which some requests have clicks."""
+    """An event log of three texts, whose two documents change places, and in which some requests have clicks."""
     rows = []
-    for i in range(24):
-        common = {"client_id": f"u{i % 8}", "timestamp": f"2026-03-0{1 + i % 2}T00:{i:02d}:00Z"}
-        common |= {"query_id": f"e{i}", "session_id": f"s{i % 8}"}
-        variant = {"experiment": {"id": "x", "variant": "ab"[i % 2]}}
-        rows.append(
-            common | {"user_query": f"tea {i % 3}", "query_response_hit_ids": ["d1", "d2"], "query_attributes": variant}
-        )
-        seen = {"object": {"object_id": "d1"}, "position": {"ordinal": 1}, "dwell_ms": 40000}
-        actions = ("impression", "click") if i % 3 else ("impression",)
-        rows += [common | {"action_name": action, "event_attributes": seen} for action in actions]
+    for i in range(240):
+        common = {"client_id": f"u{i % 40}", "timestamp": f"2026-03-0{1 + i % 2}T0{i // 60}:{i % 60:02d}:00Z"}
+        common |= {"query_id": f"e{i}", "session_id": f"s{i % 40}"}
+        more = {"experiment": {"id": "x", "variant": "ab"[i % 2]}, "top_score": i % 10}
+        docs = ["d1", "d2"] if i % 4 else ["d2", "d1"]
+        rows.append(common | {"user_query": f"tea {i % 3}", "query_response_hit_ids": docs, "query_attributes": more})
+        for place, doc in enumerate(docs, 1):
+            seen = {"object": {"object_id": doc}, "position": {"ordinal": place}, "dwell_ms": 40000}
+            actions = ("impression", "click") if (i + place) % 3 == 0 else ("impression",)
+            rows += [common | {"action_name": action, "event_attributes": seen} for action in actions]
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
@@ -64,6 +64,8 @@ def fill(folder: Path) -> None:
     (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
     (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
     _events(folder)
+    asked = [json.loads(line)["query_id"] for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
+    making.lines(folder / "sampled.jsonl", [{"query_id": one, "weight": 1 + i % 3} for i, one in enumerate(asked)])
     (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
     shutil.copytree(EXAMPLES, folder / "examples")
     shutil.copy(EXAMPLES / "tone.md", folder)

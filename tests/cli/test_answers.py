@@ -243,7 +243,7 @@ def test_tables_of_other_tools_are_read_and_the_mapping_is_printed(tmp_path):
         (("--method", "llm"), "the method llm needs a judge"),
         (("--dry-run",), "--dry-run has no effect without a judge"),
         (("--max-cost", "1"), "--max-cost has no effect without a judge"),
-        (("--judge", "m"), "where is m? Give --url"),
+        (("--judge", "m"), "where does m run? Give its address with --url"),
         (("--judge", "m", "--url", "http://127.0.0.1:1/v1", "--method", "words"), "--judge has no effect with --method words"),
         (("--per-sample", "x.csv"), "expected a file that ends in .jsonl"),
         (("--per-sample", "nowhere/x.jsonl"), "there is no such folder"),
@@ -361,7 +361,7 @@ def test_values_of_different_embeddings_are_not_compared(tmp_path):
     [
         ("wordllama", "Spearman .60 (wordllama)"),
         ("minilm", "Spearman .59 (minilm)"),
-        ("mine", "mine agrees with people is not"),
+        ("mine", "it is not known how far mine agrees with people"),
     ],
 )
 def test_the_agreement_with_people_is_that_of_the_embeddings_in_use(embedder, said):

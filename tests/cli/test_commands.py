@@ -53,7 +53,7 @@ def test_evaluate_prints_a_table_and_what_stands_behind_it(folder):
 
 
 def test_definitions_behind_labels_are_spelled_out(folder):
-    got = run("evaluate", "qrels.txt", "a.run", "--protocol", "rag", "--min-relevance", "2").stdout
+    got = run("evaluate", "qrels.txt", "a.run", "--protocol", "rag", "--min-relevance", "2", "--all").stdout
     assert "protocol rag (min_relevance = 2)\n" in got
     assert (
         "definitions: precision@1,3,5,10 = precision(min_relevance=2); recall@1,3,5,10 = recall(min_relevance=2);"
@@ -63,7 +63,7 @@ def test_definitions_behind_labels_are_spelled_out(folder):
 
 
 def test_many_measures_become_rows(folder):
-    lines = run("evaluate", "qrels.txt", "a.run").stdout.splitlines()
+    lines = run("evaluate", "qrels.txt", "a.run", "--all").stdout.splitlines()
     assert lines[0].split() == ["measure", "a"]
     assert lines[2].split() == ["num_q", "3"]
 

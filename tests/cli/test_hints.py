@@ -120,7 +120,7 @@ MISTAKES = {
     ("gate", "q", "a.run"): "give a threshold (--fail-under)",
     ("gate", "q", "a.run", "--fail-under", "0.5"): "expected NAME=NUMBER",
     ("evaluate", "q", "a.run", "a.run"): "give them names, as in NAME=FILE",
-    ("answers", "s.jsonl", "--judge", "gpt-4o"): "Give --url",
+    ("answers", "s.jsonl", "--judge", "gpt-4o"): "Give its address with --url",
 }
 
 

@@ -175,5 +175,5 @@ def test_what_the_command_line_refuses_is_told_in_the_language_of_the_user(line,
 
 
 def test_what_was_written_is_told_in_the_language_of_the_user(call, two_systems):
-    assert call("evaluate", "qrels.txt", "one.run", "-o", "o.json", "-q", "--lang", "zh")[2] == "已写入 o.json\n"
+    assert call("evaluate", "qrels.txt", "one.run", "-o", "o.json", "--lang", "zh")[2] == "已写入 o.json\n"
     assert call("convert", "run", "one.run", "o.jsonl", "--lang", "zh")[2] == "已写入 o.jsonl\n"

@@ -106,7 +106,7 @@ def test_a_fault_is_counted_and_moves_no_number(fault, said, command, write):
     assert not said or not re.search(said, clean.stdout)
 
 
-@pytest.mark.parametrize(("command", "drop"), [("ab", ("--bots", "drop"))])
+@pytest.mark.parametrize(("command", "drop"), [("ab", ("--drop-bots",)), ("log", ("--drop-bots",))])
 def test_a_bot_is_counted_and_can_be_left_out(command, drop, write):
     clean = ask(write(make_lines()), command)
     folder = write(add_bot(make_lines()))

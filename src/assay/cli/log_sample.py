@@ -13,10 +13,10 @@ from assay.errors import UsageError
 from assay.messages import say
 
 _EXAMPLES = (
-    "assay log sample events.jsonl -n 200 -o queries.jsonl",
-    "assay log sample events.jsonl -n 200 --stratum thumbs_down --stratum no_click --random 0.4 -o queries.jsonl",
+    "assay log sample events.jsonl -n 200 -o sampled.jsonl",
+    "assay log sample events.jsonl -n 200 --stratum thumbs_down --stratum no_click --random 0.4 -o sampled.jsonl",
     "assay log sample events.jsonl -n 200 --stratum low:top_score=0.3 --redact -o queries.csv",
-    "assay evaluate qrels.txt new.run --weights queries.jsonl",
+    "assay evaluate qrels.txt new.run --weights sampled.jsonl",
 )
 
 
