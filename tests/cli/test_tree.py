@@ -176,6 +176,21 @@ def globbed(word, folder):
     return sorted(path.name for path in folder.glob(word)) if word.startswith("*") else [word]
 
 
+@pytest.mark.parametrize("name", ["ab", "log", "env cache"])
+@pytest.mark.parametrize("more", [[], ["--lang", "en"]])
+def test_a_group_without_a_command_shows_its_page(name, more, call):
+    code, out, _ = call(*name.split(), *more)
+    assert code == 0
+    assert out.startswith(f"Usage: assay {name} [OPTIONS] [COMMAND] ...\n\n")
+
+
+# Every command that reads an event log takes it as it is: the options are those of one group.
+@pytest.mark.parametrize("name", ["log metrics", "log judgments", "log sample", "ab analyse", "convert"])
+def test_commands_that_read_event_logs_read_them_alike(name):
+    spelled = {one for param in dict(ALL)[name].params for one in param.opts}
+    assert {"--map", "--first-position", "--drop-bots", "--fold-variants", "--encoding"} <= spelled
+
+
 # Former names and options --------------------------------------------------------------------------------------------
 
 

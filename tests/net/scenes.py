@@ -362,6 +362,12 @@ SCENES = (
         log sample events.csv -n 4 -o sample.csv --lang {lang}
         log sample events.csv -n 4 --stratum no_click=0.3 --seed 2 --format json
         report clicks.json -o clicks-{lang}.html --lang {lang}
+        log
+        log metrics events.csv --lang {lang}
+        log metrics events.csv --by day,variant -m ctr@5,any_click,abandonment(kind='bad') --lang {lang}
+        log metrics events.csv --by variant -m pogo,query_latency(p=95) -o metrics.json
+        log metrics events.csv --drop-bots --fold-variants --first-position 1 --format csv
+        report metrics.json -o metrics-{lang}.html --lang {lang}
         log judgments events.csv --cuts 2,1
         log sample events.csv --stratum nothing
     """, needs="charts"),

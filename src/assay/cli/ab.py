@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.cli import inputs, language, options
 from assay.cli.commands import group
+from assay.cli.event_logs import LogReading
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, Number, WordChoice, add_argument, add_option, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, add_option, option, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,24 +63,18 @@ class Planning:
 
 
 @dataclass(frozen=True)
-class Log:
-    """How an event log is read."""
+class Log(LogReading):
+    """How an event log is read, and whose days are counted."""
 
-    columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN")
-    bots: str = option("--bots", default="keep", show_default=True, type=WordChoice(["keep", "drop"]))
-    fold_variants: bool = option("--fold-variants", default=False, is_flag=True)
-    timezone: str = option("--timezone", default="UTC", show_default=True, metavar="NAME")
+    timezone: str = option("--timezone", default="UTC", show_default=True, metavar="NAME", section="events")
 
     def open(self, files: Sequence[str]) -> Any:
         """The log that the files hold; a file of users or arms is left to the analysis."""
-        from assay.formats.events.reading import read_events
         from assay.formats.events.recognition import is_event_log
 
         if len(files) == 1 and not self.columns and not is_event_log(files[0]):
             return files[0]
-        named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in self.columns)
-        bots: Any = self.bots
-        return read_events(files, map=named, bots=bots, fold_variants=self.fold_variants)
+        return self.read(files)
 
 
 @dataclass(frozen=True)

@@ -99,14 +99,22 @@ class SpokenCommand(Spoken, click.Command):
             note([said])
 
 
+@click.pass_context
+def _show_page(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
 class CommandGroup(Spoken, click.Group):
-    """Commands under one name."""
+    """Commands under one name; without any of them it does what its function does, or shows its page."""
 
     command_class = SpokenCommand
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), wording: str = "", **more: Any) -> None:
         super().__init__(*args, **more)
         self.prepare(examples, wording)
+        if not self.invoke_without_command:  # click takes a group without a command for an error
+            self.invoke_without_command, self.no_args_is_help, self.callback = True, False, _show_page
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Find out the language before anything is parsed."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from assay.cli import options
 from assay.cli.commands import command as make_command
-from assay.cli.parameters import WordChoice, add_argument, add_option
+from assay.cli.event_logs import LogReading
+from assay.cli.parameters import WordChoice, add_argument, add_option, takes
 from assay.cli.places import OUTPUT
 
 _EXAMPLES = (
@@ -21,26 +22,24 @@ _EXAMPLES = (
 @options.encoding
 @add_option("--input-format", metavar="FORMAT")
 @add_option("--split", default="test", show_default=True, metavar="NAME")
-@add_option("--map", "columns", multiple=True, metavar="FIELD=COLUMN", section="events")
+@takes(reading=LogReading)
 @add_option("--attribute", "attributes", multiple=True, metavar="NAME", section="events")
 @add_option("--hash-users", metavar="SALT|@FILE|env:NAME", section="events")
 @add_option("--redact", is_flag=True, section="events")
 @options.quiet
 def command(
-    *, what: str, source: str, output: str, input_format: str | None, split: str, columns: tuple[str, ...],
+    *, what: str, source: str, output: str, input_format: str | None, split: str, reading: LogReading,
     attributes: tuple[str, ...], hash_users: str | None, redact: bool,
 ) -> None:  # fmt: skip
     """Read and write."""
     from assay.formats.events.privacy import read_salt
-    from assay.formats.events.reading import read_events
     from assay.formats.events.writing import write_events
     from assay.formats.reading import read_judgments, read_run
     from assay.formats.writing import write_judgments, write_run
 
     if what == "events":
-        named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in columns)
         salt = None if hash_users is None else read_salt(hash_users)
-        write_events(read_events(source, map=named, attributes=attributes, salt=salt), output, redact=redact)
+        write_events(reading.read([source], attributes, salt), output, redact=redact)
     elif what == "judgments":
         write_judgments(read_judgments(source, kind=input_format, split=split), output)
     else:

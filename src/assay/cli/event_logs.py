@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LogReading:
-    """How an event log is read."""
+    """How an event log is read, by every command that reads one."""
 
-    columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN")
-    first_position: int | None = option("--first-position", type=Number(least=0, most=1, whole=True))
-    drop_bots: bool = option("--drop-bots", default=False, is_flag=True)
+    columns: tuple[str, ...] = option("--map", default=(), multiple=True, metavar="FIELD=COLUMN", section="events")
+    first_position: int | None = option("--first-position", type=Number(least=0, most=1, whole=True), section="events")
+    drop_bots: bool = option("--drop-bots", default=False, is_flag=True, section="events")
+    fold_variants: bool = option("--fold-variants", default=False, is_flag=True, section="events")
 
-    def read(self, places: Sequence[str], attributes: Sequence[str] = ()) -> Events:
+    def read(self, places: Sequence[str], attributes: Sequence[str] = (), salt: str | None = None) -> Events:
         """Read the log."""
         from assay.formats.events.reading import read_events
 
@@ -36,6 +37,8 @@ class LogReading:
             attributes=attributes,
             first_position=self.first_position,
             bots="drop" if self.drop_bots else "keep",
+            fold_variants=self.fold_variants,
+            salt=salt,
         )
 
 
@@ -45,24 +48,31 @@ class Printing:
 
     kind: str | None = option("--format", type=WordChoice(KINDS), section="output")
     report: str | None = option("--report", type=OUTPUT, metavar="FILE", section="output")
-    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, section="output")
+    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, callback=options.keep_quiet, section="output")
 
     def emit(self, found: Record, blocks: list[Block], events: Events, warnings: Sequence[str]) -> None:
         """Print a finding, and write its page."""
-        from assay.cli.reporting import write_fresh
-        from assay.formats.results import to_json
-        from assay.report.document import write
-        from assay.report.tables import exact_table
-        from assay.results.result import InputFile, make_result
+        emit(found, blocks, events, warnings, Output(kind=self.kind, report=self.report, quiet=self.quiet))
 
-        read = [InputFile("events", source.portable, source.sha256) for source in events.sources]
-        result = make_result(found, command=inputs.command_line(), warnings=warnings, inputs=read)
 
-        def as_text(kind: str) -> str:
-            if kind == "json":
-                return to_json(result)
-            rows: Any = found.to_rows() if kind == "csv" else ()
-            return write([exact_table(rows, 2)] if rows else blocks, kind, language.current())
+def emit(
+    found: Record, blocks: list[Block], events: Events, warnings: Sequence[str], out: Output, *, names: int = 2
+) -> None:
+    """Print what was found in a log, write it and its page; `names` are the columns of its rows that are no numbers."""
+    from assay.cli.reporting import write_fresh
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.report.tables import exact_table
+    from assay.results.result import InputFile, make_result
 
-        Output(kind=self.kind, quiet=self.quiet).emit(as_text)
-        write_fresh(result, self.report)
+    read = [InputFile("events", source.portable, source.sha256) for source in events.sources]
+    result = make_result(found, command=inputs.command_line(), warnings=warnings, inputs=read)
+
+    def as_text(kind: str) -> str:
+        if kind == "json":
+            return to_json(result)
+        rows: Any = found.to_rows() if kind == "csv" else ()
+        return write([exact_table(rows, names)] if rows else blocks, kind, language.current())
+
+    out.emit(as_text)
+    write_fresh(result, out.report)

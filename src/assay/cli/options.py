@@ -30,7 +30,7 @@ def _use_encoding(ctx: click.Context, _param: click.Parameter, name: str | None)
         ctx.with_resource(fallback_encoding(name))
 
 
-def _keep_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001
+def keep_quiet(ctx: click.Context, _param: click.Parameter, value: bool) -> bool:  # noqa: FBT001
     """Remember that nothing is to be printed that was not asked for."""
     ctx.meta[_QUIET] = value
     return value
@@ -40,7 +40,7 @@ _QUIET = "assay.quiet"
 measures = add_option("-m", "--measure", "measures", multiple=True, metavar="MEASURE")
 encoding = add_option("--encoding", metavar="NAME", expose_value=False, callback=_use_encoding)
 weights = add_option("--weights", metavar="FILE", section="rules")
-quiet = add_option("-q", "--quiet", is_flag=True, expose_value=False, callback=_keep_quiet, section="output")
+quiet = add_option("-q", "--quiet", is_flag=True, expose_value=False, callback=keep_quiet, section="output")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Output:
     output: str | None = option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
     kind: str | None = option("--format", type=WordChoice(KINDS), section="output")
     report: str | None = option("--report", type=OUTPUT, metavar="FILE", section="output")
-    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, callback=_keep_quiet, section="output")
+    quiet: bool = option("-q", "--quiet", default=False, is_flag=True, callback=keep_quiet, section="output")
 
     @property
     def file_format(self) -> str | None:

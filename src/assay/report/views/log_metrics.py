@@ -28,10 +28,10 @@ def table(found: LogMetrics) -> list[Block]:
 
 def page(found: LogMetrics, place: int = 0) -> list[Block]:
     """The same with a picture of every measure by day."""
-    charts = [
-        _by_day(found, label.label, f"{place}-{i}") for i, label in enumerate(found.measures) if not label.lacking
-    ]
-    return [*table(found), *(charts if _DAY in found.by and len(found.groups) > 1 else [])]
+    shown = (
+        [one.label for one in found.measures if not one.lacking] if _DAY in found.by and len(found.groups) > 1 else []
+    )
+    return [*table(found), *(_by_day(found, label, f"{place}-{i}") for i, label in enumerate(shown))]
 
 
 def values(found: LogMetrics) -> Table:
