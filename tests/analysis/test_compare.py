@@ -325,7 +325,9 @@ def test_shares_of_unjudged_documents_are_compared_between_lists_of_one_length()
     short = {q: {"d0": 9.0, "d3": 8.0} for q in judgments()}
     long = {q: {"d0": 9.0, "d3": 8.0} | {f"x{i}": 7.0 - i for i in range(6)} for q in judgments()}
     text = warned([scores("short", short, ["map", "P@2"]), scores("long", long, ["map", "P@2"])])
-    assert "map: short lists 2 documents per query, long lists 8: a measure without a cutoff favours longer lists" in text
+    assert (
+        "map: short lists 2 documents per query, long lists 8: a measure without a cutoff favours longer lists" in text
+    )
     assert "unjudged" not in text
     other = {q: {"d0": 9.0} | {f"x{i}": 7.0 - i for i in range(7)} for q in judgments()}
     text = warned(

@@ -328,3 +328,11 @@ def test_the_real_log_counts_as_a_loop_over_its_rows_does():
     clicks = sum(row["action"] == "click" and row["query_id"] in asked for row in rows)
     assert found.value("clicks").numerator == clicks
     assert next(one for one in found.measures if one.label == "dwell").lacking
+
+
+def test_no_interval_of_what_is_at_least_0_goes_below_0():
+    rows = [{"query_id": f"q{i}", "user": f"u{i}", "action": "query", "cost": 100.0 * (i == 0)} for i in range(5)]
+    found = log_metrics(as_events(rows), "query_cost").value("query_cost").interval
+    assert found.estimate == 20
+    assert found.low == 0  # Student's is 20 - 2.776 x 20 = -35.5
+    assert found.high == pytest.approx(20 + 2.776445 * 20)

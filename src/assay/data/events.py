@@ -10,6 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.errors import InputError
 from assay.lazy import pl
 from assay.messages import say
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from assay.data.source import Source
 
 QUERY = "query"  # the action of a row that is a request
+NOT_BELOW_0 = ("result_count", "propensity", "latency_ms", "input_tokens", "output_tokens", "cost", "dwell_ms")
 
 
 def schema() -> Mapping[str, pl.DataType]:
@@ -109,10 +111,24 @@ class Events:
 
     @classmethod
     def of(cls, frame: pl.DataFrame | pl.LazyFrame, attributes: Sequence[str] = ()) -> Events:
-        """Make a log of a frame with some of the columns of `schema`: the others become null."""
+        """Make a log of a frame with some of the columns of `schema`: the others become null.
+
+        Positions below 1, and durations, tokens and costs below 0, are refused.
+        """
         lazy = frame.lazy()
         known = lazy.collect_schema()
         columns = [
             (pl.col(name) if name in known else pl.lit(None)).cast(kind).alias(name) for name, kind in schema().items()
         ]
-        return cls(lazy.select(*columns, *attributes), tuple(attributes))
+        made = lazy.select(*columns, *attributes)
+        _check_least(made, [name for name in ("position", *NOT_BELOW_0) if name in known])
+        return cls(made, tuple(attributes))
+
+
+def _check_least(frame: pl.LazyFrame, names: Sequence[str]) -> None:
+    """Refuse numbers that cannot be: positions begin at 1, and nothing takes less than no time."""
+    least = frame.select(pl.col(name).min() for name in names).collect(engine="streaming") if names else pl.DataFrame()
+    for name in names:
+        limit, found = 1 if name == "position" else 0, least[name].item()
+        if found is not None and found < limit:
+            raise InputError(say("{name} must be at least {least}, not {found}", name=name, least=limit, found=found))

@@ -147,8 +147,7 @@ def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> 
     products = [[row[f"nn{i}"], row[f"nd{i}"], None, None], [row[f"nd{i}"], row[f"dd{i}"], None, None]]
     empty: list[list[float | None]] = [[None] * 4] * 2
     arm = arm_from_sums(int(row["users"]), [row[f"n{i}"], row[f"d{i}"], None, None], products=[*products, *empty])
-    low, high = measure.bounds
-    return ratio_interval(arm, bounds=(low, high) if np.isfinite(high) else None, confidence_level=level)
+    return ratio_interval(arm, bounds=measure.bounds, confidence_level=level)
 
 
 def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:
