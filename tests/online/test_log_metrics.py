@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from polars.testing import assert_frame_equal
 
 import assay
 from assay.data.events import Events
-from assay.errors import UsageError
+from assay.errors import InputError, UsageError
 from assay.measures import REGISTRY, parse
 from assay.online.log_metrics import log_metrics
 from assay.online.user_table import user_table
 from assay.stats.arms import arm_of
 from assay.stats.clustered import cluster_quantile_interval, ratio_interval
+from commands import run_assay as run
 
 UBI = Path(__file__).parents[2] / ".." / "shared" / "data" / "ubi" / "ubi_queries_events.ndjson"
 CASES = 4000 if os.environ.get("ASSAY_STRESS") else 300
@@ -94,7 +96,7 @@ class Query:
 
     def reworded(self) -> bool | None:
         text = self.request["text"]
-        if self.request["session"] is None or text is None:
+        if (self.request["session"] or self.request["user"]) is None or text is None:
             return None
         if self.following is None or self.following["text"] is None:
             return False
@@ -110,7 +112,9 @@ def queries(rows: list[dict]) -> list[Query]:
         later = [
             r
             for r in requests
-            if r["session"] == one["session"] and (r["time"], r["query_id"]) > (one["time"], one["query_id"])
+            if r["session"] == one["session"]
+            and (one["session"] or r["user"] == one["user"] is not None)
+            and (r["time"], r["query_id"]) > (one["time"], one["query_id"])
         ]
         found.append(Query(one, events, min(later, key=lambda r: (r["time"], r["query_id"]), default=None)))
     return found
@@ -336,3 +340,73 @@ def test_no_interval_of_what_is_at_least_0_goes_below_0():
     assert found.estimate == 20
     assert found.low == 0  # Student's is 20 - 2.776 x 20 = -35.5
     assert found.high == pytest.approx(20 + 2.776445 * 20)
+
+
+def test_bad_abandonment_without_texts_says_what_is_lacking():
+    rows = [
+        {"query_id": "1", "user": "ann", "action": "query"},
+        {"query_id": "1", "user": "ann", "action": "click"},
+        {"query_id": "2", "user": "ann", "action": "query"},
+    ]
+    found = log_metrics(as_events(rows), "abandonment,abandonment(kind='bad')")
+    assert [bool(one.lacking) for one in found.measures] == [False, True]
+    assert "text" in found.measures[1].lacking
+    assert [one.measure for one in found.values] == ["abandonment"]
+
+
+def test_a_log_that_is_damaged_inside_is_refused_by_name(tmp_path):
+    from assay.data.source import Source
+
+    place = tmp_path / "log.parquet"
+    ids = [str(i) for i in range(5000)]
+    pl.DataFrame({"query_id": ids, "user": ids, "action": ["query"] * 5000}).write_parquet(place, compression="zstd")
+    data = bytearray(place.read_bytes())
+    data[200:600] = b"\xff" * 400
+    place.write_bytes(data)
+    log = replace(Events.of(pl.scan_parquet(place)), sources=(Source("log.parquet", place),))
+    with pytest.raises(InputError, match=r"log\.parquet"):
+        log_metrics(log, "any_click")
+
+
+def test_parameters_are_checked_also_where_the_log_has_no_values():
+    rows = [{"query_id": "1", "user": "ann", "action": "query"}, {"query_id": "1", "user": "ann", "action": "click"}]
+    with pytest.raises(UsageError, match="percentile"):
+        log_metrics(as_events(rows), "query_latency(p=101)")
+
+
+def test_measures_that_are_all_undefined_are_refused_with_what_they_need(tmp_path):
+    rows = [{"query_id": "1", "user": "ann", "action": "query"}, {"query_id": "1", "user": "ann", "action": "click"}]
+    place = tmp_path / "log.csv"
+    pl.DataFrame(rows).write_csv(place)
+    found = run("log", "metrics", place, "-m", "thumbs")
+    assert found.returncode == 2
+    assert "thumbs needs ratings by thumbs" in found.stderr
+    assert run("log", "metrics", place, "-m", "thumbs,clicks").returncode == 0
+
+
+def test_sessions_that_are_numbered_by_user_are_those_of_one_user():
+    """Each of two users has a session 1: neither asked twice, though the session has two texts."""
+    rows = [
+        {"query_id": user, "user": user, "session": "1", "time": START + timedelta(seconds=i), "action": "query",
+         "text": text}
+        for i, (user, text) in enumerate((("ann", "tea"), ("bob", "milk")))
+    ]  # fmt: skip
+    more = rows[0] | {"query_id": "later", "time": START + timedelta(seconds=9), "text": "green tea"}
+    assert log_metrics(as_events(rows), "reformulation").value("reformulation").numerator == 0
+    assert log_metrics(as_events([*rows, more]), "reformulation").value("reformulation").numerator == 1
+    drawn = assay.sample_log(as_events([*rows, more]), 3, strata=["reformulated"], unit="request")
+    assert [one.query_id for one in drawn.queries if one.strata] == ["ann"]
+
+
+def test_logs_are_taken_as_places_of_files(tmp_path):
+    place = tmp_path / "log.csv"
+    rows = [{"query_id": f"q{i}", "user": f"u{i}", "text": "tea", "device": "ab"[i % 2]} for i in range(4)]
+    acts = [
+        row | {"action": action, "doc_id": "d", "position": 1} for row in rows for action in ("impression", "click")
+    ]
+    pl.DataFrame([row | {"action": "query", "doc_id": None, "position": None} for row in rows] + acts).write_csv(place)
+    read = assay.read_events(place, attributes=["device"])
+    assert log_metrics(str(place), "ctr", by="device") == log_metrics(read, "ctr", by="device")
+    assert_frame_equal(user_table(place, "ctr", by=()).sort("user"), user_table(read, "ctr", by=()).sort("user"))
+    assert assay.click_judgments([place], "ctr", least=1).clicks == 4
+    assert assay.sample_log(place, 1, strata=["no_click"]).requests == 4

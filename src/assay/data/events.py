@@ -10,7 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.errors import InputError
+from assay.errors import InputError, cause
 from assay.lazy import pl
 from assay.messages import say
 
@@ -108,6 +108,14 @@ class Events:
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = field(default=())
     faults: tuple[EventFault, ...] = ()
+
+    def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
+        """Run a query over the log; a file with damage that only reading it shows is refused by name."""
+        try:
+            return query.collect(engine="streaming")
+        except (pl.exceptions.ComputeError, pl.exceptions.PanicException, OSError) as error:
+            names = ", ".join(source.portable for source in self.sources)
+            raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=names or None) from None
 
     @classmethod
     def of(cls, frame: pl.DataFrame | pl.LazyFrame, attributes: Sequence[str] = ()) -> Events:

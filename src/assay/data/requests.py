@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assay.data.events import Events
 
 CLICK, IMPRESSION = "click", "impression"
+SOON = 300.0  # seconds within which another text is a rewording
 _ANY = ""  # rows of every action
 _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "latency_ms", "input_tokens",
             "output_tokens", "cost", "dwell_ms", "feedback", "position")  # fmt: skip
@@ -60,16 +61,14 @@ def look_through(events: Events) -> Holdings:
     """Find out what a log holds, in one pass over it; what events of unknown requests hold does not count."""
     frame = events.frame.with_columns(pl.col("orphan").fill_null(value=False))
     known = ~pl.col("orphan")
-    found = (
-        frame.group_by("action")
-        .agg(
+    found = events.collect(
+        frame.group_by("action").agg(
             pl.len().alias("rows"),
             *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
             pl.when(known).then("feedback").min().alias("lowest"),
             pl.when(known).then("feedback").max().alias("highest"),
             pl.col("orphan").sum(),
         )
-        .collect(engine="streaming")
     )
     return Holdings(
         {str(row["action"]): int(row["rows"]) for row in found.iter_rows(named=True)},
@@ -171,14 +170,21 @@ class RequestRow:
         return good, self._ask(_ANY, "ratings", pl.col("feedback").count()).fill_null(0)
 
     def reworded(self, seconds: float) -> pl.Expr:
-        """Whether the next request of the same session came within so many seconds with another text; null: unknown."""
+        """Whether the request was soon followed by one in other words, as `is_reworded` says; null: unknown."""
         self.follows = True
-        self.about("session")
-        text, _ = self.about("text"), self.time
-        ours, other = (one.str.strip_chars().str.to_lowercase() for one in (text, pl.col("next text")))
-        soon = pl.col("next time") - pl.col("time") <= pl.duration(microseconds=round(1e6 * seconds))
-        changed = (soon & other.is_not_null() & (ours != other)).fill_null(value=False)
-        return pl.when(pl.col("session").is_not_null() & ours.is_not_null()).then(changed)
+        text, session, user, _ = self.about("text"), self.about("session"), self.about("user"), self.time
+        known = text.is_not_null() & (session.is_not_null() | user.is_not_null())
+        return pl.when(known).then(is_reworded(_plain(text), _plain(pl.col("next text")), seconds))
+
+
+def _plain(text: pl.Expr) -> pl.Expr:
+    return text.str.strip_chars().str.to_lowercase()
+
+
+def is_reworded(text: pl.Expr, following: pl.Expr, seconds: float = SOON) -> pl.Expr:
+    """Whether the next request of rows that `add_next` made has another text and came within so many seconds."""
+    soon = pl.col("next time") - pl.col("time") <= pl.duration(microseconds=round(1e6 * seconds))
+    return (soon & (text != following)).fill_null(value=False)
 
 
 def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
@@ -194,7 +200,7 @@ def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
             if source == CLICK and row.ordered:
                 rows = _add_previous(rows)
             found = found.join(rows.group_by("query_id").agg(**fields), on="query_id", how="left")
-    return _add_next(found) if row.follows else found
+    return add_next(found, "text") if row.follows else found
 
 
 def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:
@@ -206,8 +212,10 @@ def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _add_next(requests: pl.LazyFrame) -> pl.LazyFrame:
-    """Add the text and the time of the next request of the same session."""
-    same = pl.col("session") == pl.col("session").shift(-1)
-    following = {f"next {name}": pl.when(same).then(pl.col(name).shift(-1)) for name in ("text", "time")}
-    return requests.sort("session", "time", "query_id").with_columns(**following)
+def add_next(requests: pl.LazyFrame, text: str) -> pl.LazyFrame:
+    """Add the text and the time of the next request of the same user and session; a request may lack one of them."""
+    session, user = pl.col("session"), pl.col("user")
+    alike = session.eq_missing(session.shift(-1)) & user.eq_missing(user.shift(-1))
+    same = alike & (session.is_not_null() | user.is_not_null())
+    following = {f"next {name}": pl.when(same).then(pl.col(name).shift(-1)) for name in (text, "time")}
+    return requests.sort(session, user, "time", "query_id").with_columns(**following)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assay.data.requests import RequestRow
 
 _NO_END = (0.0, float("inf"))
+_REWORDING = ("text", "session|user")
 
 
 def _one() -> pl.Expr:
@@ -76,11 +77,12 @@ def abandonment(
     """Share of requests without any click; the bad ones are reworded soon after, the good ones are not.
 
     Definition: requests without a click / requests. kind='bad': those after which the next request of the same session
-      came within within_s seconds with another text; kind='good': those after which it did not. good + bad = all.
+      (of the same user, where there is no session) came within within_s seconds with another text; kind='good': those
+      after which it did not. good + bad = all.
     Parameters:
       kind: which requests without a click are counted.
       within_s: how many seconds later a reworded request may come.
-    Odd cases: good and bad need the text and the session of a request; requests without them are left out and counted.
+    Odd cases: good and bad need the text and the session or user of a request; requests without are left out, counted.
       Texts are compared without outer blanks and case. The last request of a session is followed by nothing.
     Reference: Li, Huffman & Tokuda 2009, Good abandonment in mobile and PC internet search.
     Agrees with: 1 - any_click for kind='all'; the article had people read the pages of results, which a log cannot.
@@ -94,7 +96,7 @@ def abandonment(
         return Counts(none, _one())
     reworded = row.reworded(within_s)
     counted = none & (reworded if kind == "bad" else ~reworded)
-    return Counts(counted.fill_null(value=False), reworded.is_not_null(), reworded.is_null())
+    return Counts(counted.fill_null(value=False), reworded.is_not_null(), reworded.is_null(), needs=_REWORDING)
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("click", "click.position"))
@@ -133,16 +135,17 @@ def clicks(row: RequestRow, _k: None) -> Counts:
     return Counts(row.count("click"), _one())
 
 
-@measure(cutoff="none", of="events", unit="query", needs=("text", "session"), lower_is_better=True)
+@measure(cutoff="none", of="events", unit="query", needs=_REWORDING, lower_is_better=True)
 def reformulation(row: RequestRow, _k: None, *, within_s: float = 300) -> Counts:
     """Share of requests that were soon followed by one with another text.
 
-    Definition: requests after which the next request of the same session came within within_s seconds with another
-      text / requests with a text and a session.
+    Definition: requests after which the next request of the same session (of the same user, where there is no session)
+      came within within_s seconds with another text / requests with a text and a session or user.
     Parameters:
       within_s: how many seconds later the next request may come.
     Odd cases: texts are compared without outer blanks and case: the same text again is no rewording. The last request
-      of a session counts, with 0. Requests without a text or a session are left out and counted.
+      of a session counts, with 0. Requests without a text, or without session and user, are left out
+      and counted.
     Reference: Radlinski, Kurup & Joachims 2008, How does clickthrough data reflect retrieval quality?
     Agrees with: the "reformulation rate" of the article, which takes 30 minutes.
     Reading: .20 means that one request in five was tried again in other words, or followed by another question.
@@ -191,7 +194,8 @@ def satisfied_click(row: RequestRow, _k: None, *, dwell_s: float = 30) -> Counts
     Parameters:
       dwell_s: the least time on a result, in seconds, that counts as satisfied.
     Odd cases: a request without a click counts, with 0. Requests without such a click that have a click of unknown
-      duration are left out and counted.
+      duration are left out and counted. That biases the share: requests without a click always stay, which lowers it;
+      of several clicks one long one is enough to stay, which raises it. Look at how many were left out.
     Reference: Fox et al. 2005, Evaluating implicit measures to improve web search (30 seconds).
     Agrees with: the "satisfied click" (SAT click) of the literature.
     Reading: .45 means that 45 of 100 requests led to a result that was read.

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Counts:
     """What one request adds to a measure: to its numerator, to its denominator, and to what is left out.
 
-    A measure with `value` is not a ratio but the percentile `percentile` of these values.
+    A measure with `value` is not a ratio but the percentile `percentile` of these values. `needs` are actions and
+    columns of a log that these parameters need beside those of the measure.
     """
 
     numerator: pl.Expr
@@ -21,3 +22,4 @@ class Counts:
     left_out: pl.Expr | None = None
     value: pl.Expr | None = None
     percentile: float | None = None
+    needs: tuple[str, ...] = ()

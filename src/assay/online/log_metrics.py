@@ -9,11 +9,12 @@ import numpy as np
 from assay.data.events import QUERY
 from assay.data.requests import look_through
 from assay.errors import UsageError
+from assay.formats.events.reading import open_log
 from assay.lazy import pl
 from assay.measures import parse, split_measures
 from assay.measures.defaults import EVENTS
 from assay.messages import say
-from assay.online.user_table import Reduction, plan_reduction, say_lacking
+from assay.online.user_table import OWN_GROUPS, Reduction, find_lacking, plan_reduction, say_lacking
 from assay.results.log_metrics import LogMeasure, LogMetrics, LogValue
 from assay.stats.arms import arm_from_sums
 from assay.stats.clustered import cluster_quantile_interval, ratio_interval
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from assay.data.events import Events
     from assay.data.requests import Holdings
+    from assay.formats.events.reading import Places
     from assay.measures import Measure
     from assay.results.log_metrics import Unit
     from assay.stats.intervals import Interval
@@ -32,7 +34,7 @@ Group = tuple[Any, ...]
 
 
 def log_metrics(
-    events: Events,
+    events: Events | Places,
     measures: Sequence[str | Measure] | str = (),
     *,
     by: Sequence[str] | str = (),
@@ -51,18 +53,19 @@ def log_metrics(
     0.5
     """
     check_share(confidence_level, "confidence_level")
+    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
+    events = open_log(events, [name for name in groups if name not in OWN_GROUPS])
     holdings = look_through(events)
     if not holdings.actions.get(QUERY):
         raise UsageError(say("the log has no requests (rows of the action query): no measure has anything to count"))
     asked = [parse(one) for one in split_measures(measures)]
-    wanted = asked or [one for one in map(parse, EVENTS) if not holdings.lacks(one.spec.needs)]
-    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
+    wanted = asked or [one for one in map(parse, EVENTS) if not find_lacking(one, holdings)]
     for one in wanted:
         one.check_subject("events")
-    present = [one for one in wanted if not holdings.lacks(one.spec.needs)]
+    present = [one for one in wanted if not find_lacking(one, holdings)]
     plan = plan_reduction(events, present, groups, timezone=timezone, holdings=holdings)
-    sums = _sum_users(plan, events.frame)
-    percentiles = _find_percentiles(plan, events.frame, confidence_level)
+    sums = _sum_users(plan, events)
+    percentiles = _find_percentiles(plan, events, confidence_level)
     known = [group for group in sums if not group[-1]]
     values = [
         value for group in known for value in _values(plan, group[:-1], sums[group], percentiles, confidence_level)
@@ -73,7 +76,7 @@ def log_metrics(
         values=tuple(values),
         queries=sum(int(sums[group]["queries"]) for group in known),
         events=sum(holdings.actions.values()),
-        users=_count_users(plan, events.frame),
+        users=_count_users(plan, events),
         cluster=plan.cluster,
         without_cluster=sum(int(row["queries"]) for group, row in sums.items() if group[-1]),
         unknown_requests=holdings.unknown,
@@ -84,13 +87,13 @@ def log_metrics(
 
 
 def _describe(measure: Measure, holdings: Holdings) -> LogMeasure:
-    lacking = holdings.lacks(measure.spec.needs)
+    lacking = find_lacking(measure, holdings)
     reason = say_lacking(measure, lacking) if lacking else ""
     unit = cast("Unit", measure.spec.unit)
     return LogMeasure(measure.label, str(measure), unit, measure.spec.lower_is_better, reason)
 
 
-def _sum_users(plan: Reduction, frame: pl.LazyFrame) -> dict[Group, Mapping[str, float]]:
+def _sum_users(plan: Reduction, events: Events) -> dict[Group, Mapping[str, float]]:
     """Sums over users and their products, by group; the last of a group says that its requests have no user."""
     sums: dict[str, pl.Expr] = {"users": pl.len(), "queries": pl.col("queries").sum()}
     for i in range(len(plan.measures)):
@@ -98,17 +101,18 @@ def _sum_users(plan: Reduction, frame: pl.LazyFrame) -> dict[Group, Mapping[str,
         sums |= {f"n{i}": n.sum(), f"d{i}": d.sum(), f"o{i}": pl.col(f"o{i}").sum(),
                  f"nn{i}": (n * n).sum(), f"nd{i}": (n * d).sum(), f"dd{i}": (d * d).sum()}  # fmt: skip
     lost = pl.col(plan.cluster).is_null().alias("lost")
-    found = plan.users(frame).group_by([*plan.by, lost]).agg(**sums).collect(engine="streaming")
+    found = events.collect(plan.users(events.frame).group_by([*plan.by, lost]).agg(**sums))
     ordered = found.sort([*plan.by, "lost"], nulls_last=True)
     return {tuple(row[name] for name in (*plan.by, "lost")): row for row in ordered.iter_rows(named=True)}
 
 
-def _count_users(plan: Reduction, frame: pl.LazyFrame) -> int:
+def _count_users(plan: Reduction, events: Events) -> int:
+    frame = events.frame
     known = frame.filter(pl.col("action") == QUERY) if plan.holdings.has(f"{QUERY}.{plan.cluster}") else frame
-    return int(known.select(pl.col(plan.cluster).drop_nulls().n_unique()).collect(engine="streaming").item())
+    return int(events.collect(known.select(pl.col(plan.cluster).drop_nulls().n_unique())).item())
 
 
-def _find_percentiles(plan: Reduction, frame: pl.LazyFrame, level: float) -> dict[tuple[Group, int], Interval]:
+def _find_percentiles(plan: Reduction, events: Events, level: float) -> dict[tuple[Group, int], Interval]:
     """The intervals of percentiles, by group and place of the measure."""
     wanted = [(place, one) for place, one in enumerate(plan.counts) if one.percentile is not None]
     if not wanted:
@@ -116,15 +120,16 @@ def _find_percentiles(plan: Reduction, frame: pl.LazyFrame, level: float) -> dic
     only = Reduction(plan.holdings, tuple(plan.measures[place] for place, _ in wanted), plan.by, plan.timezone)
     columns = {f"v{i}": one.value for i, (_, one) in enumerate(wanted) if one.value is not None}
     codes = pl.col(plan.cluster).rank("dense").alias("cluster ")
-    rows = only.requests(frame).filter(pl.col(plan.cluster).is_not_null()).select(*plan.by, codes, **columns).collect()
+    known = only.requests(events.frame).filter(pl.col(plan.cluster).is_not_null())
+    rows = events.collect(known.select(*plan.by, codes, **columns))
     found = {}
     parts = rows.partition_by(plan.by, as_dict=True) if plan.by else {(): rows}
     for group, part in parts.items():
         for i, (place, one) in enumerate(wanted):
-            known = part.select("cluster ", pl.col(f"v{i}")).drop_nulls()
+            seen = part.select("cluster ", pl.col(f"v{i}")).drop_nulls()
             share = cast("float", one.percentile) / 100
-            clusters = np.unique(known["cluster "].to_numpy(), return_inverse=True)[1]
-            values = known[f"v{i}"].to_numpy()
+            clusters = np.unique(seen["cluster "].to_numpy(), return_inverse=True)[1]
+            values = seen[f"v{i}"].to_numpy()
             found[group, place] = cluster_quantile_interval(values, share, clusters, confidence_level=level)
     return found
 
@@ -151,7 +156,7 @@ def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> 
 
 
 def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:
-    found = [say_lacking(one, plan.holdings.lacks(one.spec.needs)) for one in lacking]
+    found = [say_lacking(one, find_lacking(one, plan.holdings)) for one in lacking]
     if plan.cluster != "user":
         found.append(say(f"log.cluster_{plan.cluster}"))
     if (

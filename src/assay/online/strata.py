@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from assay.data.events import QUERY
+from assay.data.requests import add_next, is_reworded
 from assay.errors import InputError, UnknownName
 from assay.lazy import pl
 from assay.messages import say
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 RANDOM = "random"
 LOW = "low:"
 STRATA = ("thumbs_down", "no_click", "reformulated", "zero_results", "new")
-_SOON = timedelta(minutes=5)
 _NEW = timedelta(days=7)
 _LOWEST = 0.1
 _STARS, _POOR = 1, 2  # a rating above 1 is one of stars, of which 1 and 2 are poor
@@ -87,15 +87,9 @@ def _zero_results(asked: pl.DataFrame) -> pl.Series:
 
 def _reformulated(asked: pl.DataFrame) -> pl.Series:
     """The same session (or user) asked something else within five minutes."""
-    who = pl.coalesce("session", "user")
-    rows = asked.select(who=who, time="time", code="code").with_row_index().filter(
-        pl.col("who").is_not_null() & pl.col("time").is_not_null()
-    )  # fmt: skip
-    rows = rows.sort("who", "time", maintain_order=True)
-    later = pl.col("time").shift(-1).over("who") - pl.col("time") <= _SOON
-    other = pl.col("code").shift(-1).over("who") != pl.col("code")
-    places = rows.filter(later & other)["index"]
-    return pl.Series(range(len(asked)), dtype=pl.UInt32).is_in(places.implode())
+    rows = add_next(asked.select("query_id", "session", "user", "time", "code").with_row_index().lazy(), "code")
+    found = rows.select("index", reworded=is_reworded(pl.col("code"), pl.col("next code")))
+    return found.sort("index").collect()["reworded"]
 
 
 def _new(asked: pl.DataFrame) -> pl.Series:

@@ -88,9 +88,9 @@ def _assigned(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 def _before(events: Events, measures: Sequence[Measure], timezone: str) -> pl.DataFrame | None:
     """What users did before the first request of the test; None where the log begins with it."""
-    start = events.frame.filter(pl.col("variant").is_not_null()).select(pl.col("time").min()).collect().item()
+    start = events.collect(events.frame.filter(pl.col("variant").is_not_null()).select(pl.col("time").min())).item()
     earlier = events.frame.filter(pl.col("time") < start)
-    if start is None or not earlier.select(pl.len()).collect().item():
+    if start is None or not events.collect(earlier.select(pl.len())).item():
         return None
     found = user_table(replace(events, frame=earlier), list(measures), by=(), timezone=timezone)
     sums = [f"{measure.label}.{part}" for measure in measures for part in ("numerator", "denominator")]

@@ -11,7 +11,7 @@ from assay.data.events import Events
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats import columns
 from assay.formats.detect import format_of
-from assay.formats.events.reading import read_events
+from assay.formats.events.reading import open_log
 from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input
 from assay.formats.tables import frame_from, read_table
@@ -103,8 +103,7 @@ def read_trial(
     `one_variant`, users need no variant: all are one.
     """
     if isinstance(given, Events) or _is_log(given):
-        events = given if isinstance(given, Events) else read_events(given)
-        return _read_log(events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
+        return _read_log(open_log(given), measures, cuped=cuped, one_variant=one_variant, timezone=timezone)
     frame, label = _frame(given)
     needed = "" if one_variant else say("variants")
     variant = columns.find(frame.columns, columns.VARIANT, path=label, needed=needed)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from assay.data.events import schema
+from assay.data.events import Events, schema
 from assay.data.limits import HARMLESS
 from assay.errors import InputError, UsageError
 from assay.formats import tables
@@ -30,8 +30,6 @@ from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from assay.data.events import Events
 
     Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
     Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -73,6 +71,11 @@ def read_events(
     return _read_again(inputs, asked, rules) or clean(
         [_read_file(one, asked) for one in inputs], asked.attributes, rules
     )
+
+
+def open_log(log: Events | Places, attributes: Sequence[str] = ()) -> Events:
+    """A log as it is, or read from its places with these attributes."""
+    return log if isinstance(log, Events) else read_events(log, attributes=attributes)
 
 
 @dataclass(frozen=True)
