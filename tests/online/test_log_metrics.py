@@ -121,10 +121,10 @@ def queries(rows: list[dict]) -> list[Query]:
 
 
 def ctr_5(q: Query):
-    shown = len([row for row in q.of("impression") if row["position"] <= 5])
-    clicked = {row["doc_id"] for row in q.of("click") if row["position"] is not None and row["position"] <= 5}
-    unplaced = sum(row["position"] is None for row in q.of("click"))
-    return (len(clicked), shown, unplaced) if shown else (0, 0, unplaced + len(clicked))
+    seen = {row["doc_id"]: row["position"] for row in q.of("impression")}
+    clicked = {row["doc_id"] for row in q.of("click")}
+    near = {doc for doc, position in seen.items() if position <= 5}
+    return len(near & clicked), len(near), len(clicked - set(seen))
 
 
 def first_click_rr(q: Query):
@@ -410,3 +410,34 @@ def test_logs_are_taken_as_places_of_files(tmp_path):
     assert_frame_equal(user_table(place, "ctr", by=()).sort("user"), user_table(read, "ctr", by=()).sort("user"))
     assert assay.click_judgments([place], "ctr", least=1).clicks == 4
     assert assay.sample_log(place, 1, strata=["no_click"]).requests == 4
+
+
+def ctr_log(*rows: tuple) -> Events:
+    """Rows of (query_id, action, doc_id, position, results, result_count)."""
+    names = ["query_id", "action", "doc_id", "position", "results", "result_count"]
+    filled = [
+        dict(zip(names, (*row, *[None] * (6 - len(row))), strict=True)) | {"user": row[0], "text": "tea"}
+        for row in rows
+    ]
+    kinds = {"results": pl.List(pl.String), "result_count": pl.Int64, "position": pl.Int32, "doc_id": pl.String}
+    return Events.of(pl.DataFrame(filled, infer_schema_length=None, schema_overrides=kinds))
+
+
+def test_ctr_counts_documents_that_were_shown_once_on_both_sides():
+    shown = [("1", "query"), *[("1", "impression", doc, i) for i, doc in ((1, "a"), (2, "b"), (2, "b"))]]
+    clicks = [("1", "click", doc, i) for i, doc in ((1, "a"), (1, "a"), (2, "b"), (3, "c"))]
+    found = log_metrics(ctr_log(*shown, *clicks), "ctr,ctr@1")
+    whole, first = found.value("ctr"), found.value("ctr@1")
+    assert (whole.numerator, whole.denominator, whole.left_out) == (2, 2, 1)  # c was not shown
+    assert (first.numerator, first.denominator) == (1, 1)
+    judged = assay.click_judgments(ctr_log(*shown, *clicks), "ctr", least=1)
+    assert (judged.clicks, judged.impressions, judged.left_out) == (2, 2, {"not_shown": 1})
+
+
+def test_ctr_without_impressions_takes_lists_of_results_and_no_number_of_hits():
+    rows = [("1", "query", None, None, ["a", "b"], 5000), ("1", "click", "b", 2), ("2", "query", None, None, None, 9),
+            ("2", "click", "z", 1)]  # fmt: skip
+    found = log_metrics(ctr_log(*rows), "ctr,ctr@1")
+    assert (found.value("ctr").numerator, found.value("ctr").denominator, found.value("ctr").left_out) == (1, 2, 1)
+    assert (found.value("ctr@1").numerator, found.value("ctr@1").denominator) == (0, 1)
+    assert log_metrics(ctr_log(*rows[2:]), "ctr").measures[0].lacking

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 CLICK, IMPRESSION = "click", "impression"
 SOON = 300.0  # seconds within which another text is a rewording
 _ANY = ""  # rows of every action
+_DOCUMENT = " document"  # rows of `_list_documents`; no action begins with a blank
 _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "latency_ms", "input_tokens",
             "output_tokens", "cost", "dwell_ms", "feedback", "position")  # fmt: skip
 
@@ -120,12 +121,25 @@ class RequestRow:
         return self._ask(_ANY, f"{column} total", pl.when(known.len() > 0).then(known.sum()))
 
     def shown(self, k: int | None) -> pl.Expr:
-        """How many results were shown, in the first k places: impressions; what was returned, where none are logged."""
-        if self.holdings.has(IMPRESSION):
-            near = pl.len() if k is None else (pl.col("position") <= k).sum()
-            return self._ask(IMPRESSION, f"shown {k}", near).fill_null(0)
-        found = self.found.fill_null(0)
-        return found if k is None else found.clip(upper_bound=k)
+        """How many different results were shown, in the first k places, as `_list_documents` finds them."""
+        return self._count_documents(f"shown {k}", pl.col("shown") & _is_near(k))
+
+    def clicked_of_shown(self, k: int | None) -> pl.Expr:
+        """How many different results of those that were shown in the first k places were clicked."""
+        return self._count_documents(f"clicked of shown {k}", pl.col("shown") & pl.col("clicked") & _is_near(k))
+
+    @property
+    def clicked_unseen(self) -> pl.Expr:
+        """How many different results were clicked and not shown, as far as the log says."""
+        return self._count_documents("clicked unseen", pl.col("clicked") & ~pl.col("shown"))
+
+    @property
+    def clicked_nowhere(self) -> pl.Expr:
+        """How many different results were shown and clicked at no known position."""
+        return self._count_documents("nowhere", pl.col("clicked") & pl.col("shown") & pl.col("position").is_null())
+
+    def _count_documents(self, name: str, condition: pl.Expr) -> pl.Expr:
+        return self._ask(_DOCUMENT, name, condition.sum()).fill_null(0)
 
     @property
     def found(self) -> pl.Expr:
@@ -196,11 +210,48 @@ def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
     found = known.filter(pl.col("action") == QUERY).group_by("query_id").agg(**row.fields.get(QUERY, {}))
     for source, fields in row.fields.items():
         if source != QUERY:
-            rows = known if source == _ANY else known.filter(pl.col("action") == source)
+            rows = _rows_of(source, known, row.holdings)
             if source == CLICK and row.ordered:
                 rows = _add_previous(rows)
             found = found.join(rows.group_by("query_id").agg(**fields), on="query_id", how="left")
     return add_next(found, "text") if row.follows else found
+
+
+def _rows_of(source: str, known: pl.LazyFrame, holdings: Holdings) -> pl.LazyFrame:
+    if source == _DOCUMENT:
+        return _list_documents(known, holdings)
+    return known if source == _ANY else known.filter(pl.col("action") == source)
+
+
+def _is_near(k: int | None) -> pl.Expr:
+    return pl.lit(value=True) if k is None else (pl.col("position") <= k).fill_null(value=False)
+
+
+def _list_documents(rows: pl.LazyFrame, holdings: Holdings) -> pl.LazyFrame:
+    """One row for each document of a request: its highest position, whether it was shown, and whether clicked.
+
+    What a request returned counts as shown where no impression of that request is recorded.
+    """
+    shown, name = pl.col("action") == IMPRESSION, pl.coalesce("doc_id", pl.col("position").cast(pl.String))
+    acts = rows.filter(pl.col("action").is_in([IMPRESSION, CLICK]) & name.is_not_null())
+    acts = acts.select("query_id", "position", name=name, shown=shown, clicked=~shown)
+    if holdings.has(f"{QUERY}.results"):
+        acts = pl.concat([acts, _list_results(rows).join(acts.filter("shown"), on="query_id", how="anti")])
+    return acts.group_by("query_id", "name").agg(
+        pl.col("position").min(), pl.col("shown").any(), pl.col("clicked").any()
+    )
+
+
+def _list_results(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The documents that requests returned, as if they had been shown."""
+    requests = rows.filter((pl.col("action") == QUERY) & (pl.col("results").list.len() > 0))
+    listed = (
+        requests.group_by("query_id")
+        .agg(name=pl.col("results").first())
+        .with_columns(position=pl.int_ranges(1, pl.col("name").list.len().cast(pl.Int64) + 1, dtype=pl.Int32))
+    )
+    listed = listed.explode("name", "position").filter(pl.col("name").is_not_null())
+    return listed.select("query_id", "position", "name", shown=pl.lit(value=True), clicked=pl.lit(value=False))
 
 
 def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:

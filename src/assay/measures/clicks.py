@@ -33,24 +33,26 @@ def _check_seconds(name: str, parameter: str, value: float) -> None:
         )
 
 
-@measure(of="events", unit="result", needs=("click", "impression|results|result_count"))
+@measure(of="events", unit="result", needs=("click", "impression|results"))
 def ctr(row: RequestRow, k: int | None) -> Counts:
     """Click-through rate: share of the results shown that were clicked.
 
-    Definition: different results clicked / results shown, summed over requests; with @k, at positions 1 to k of both.
-      Results shown are events of the action impression; a log without any counts the results that requests returned.
-    Odd cases: a result that is clicked twice for one request counts once. Requests for which nothing was shown are left
-      out with their clicks, and counted; with @k, clicks without a position are left out, too.
-    Agrees with: clicks over impressions of search and advertising reports, where each result is clicked once at most.
+    Definition: different results shown and clicked / different results shown, summed over requests; with @k, at
+      positions 1 to k of both. Results shown are events of the action impression; where a request has none, the results
+      that it returned.
+    Odd cases: a result counts once in a request, at its highest position, however often it was shown or clicked. Clicks
+      on results that were not shown are left out and counted; with @k, clicks on results without any position are, too.
+      A number of hits says nothing of what was shown: a log with neither impressions nor lists of results leaves it
+      undefined.
+    Agrees with: assay log judgments --model ctr, summed over pairs; clicks over impressions of search and advertising
+      reports, where each result is clicked once at most.
     Reading: ctr@5 = .08 means that 8 of 100 results in the first five places were clicked.
     Use when: two rankings are compared on the same kind of requests, above all in an A/B test.
     Not when: quality as such is meant: people click what stands high (position bias), what looks attractive, and
       nothing where the answer is on the page.
     """
-    shown, clicked = row.shown(k), row.clicked(k)
-    hidden = pl.when(shown == 0).then(row.clicked(k))
-    unplaced = pl.lit(0) if k is None else row.clicks_without("position")
-    return Counts(pl.when(shown > 0).then(clicked).otherwise(0), shown, hidden.fill_null(0) + unplaced)
+    unplaced = pl.lit(0) if k is None else row.clicked_nowhere
+    return Counts(row.clicked_of_shown(k), row.shown(k), row.clicked_unseen + unplaced)
 
 
 @measure(of="events", unit="query", needs=("click",))

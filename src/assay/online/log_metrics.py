@@ -159,10 +159,6 @@ def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:
     found = [say_lacking(one, find_lacking(one, plan.holdings)) for one in lacking]
     if plan.cluster != "user":
         found.append(say(f"log.cluster_{plan.cluster}"))
-    if (
-        plan.holdings.has("click")
-        and not plan.holdings.lacks(("results|result_count",))
-        and (not plan.holdings.has("impression"))
-    ):
+    if plan.holdings.has("click") and plan.holdings.has("results") and (not plan.holdings.has("impression")):
         found.append(say("log.no_impressions"))
     return tuple(found)
