@@ -441,3 +441,44 @@ def test_ctr_without_impressions_takes_lists_of_results_and_no_number_of_hits():
     assert (found.value("ctr").numerator, found.value("ctr").denominator, found.value("ctr").left_out) == (1, 2, 1)
     assert (found.value("ctr@1").numerator, found.value("ctr@1").denominator) == (0, 1)
     assert log_metrics(ctr_log(*rows[2:]), "ctr").measures[0].lacking
+
+
+def rated(tmp_path: Path, *ratings: object, name: str = "feedback") -> Events:
+    """A log of requests, each with one rating: an action or a value."""
+    import json
+
+    rows = [{"query_id": f"q{i}", "client_id": f"u{i}", "user_query": "tea"} for i in range(len(ratings))]
+    for i, one in enumerate(ratings):
+        act = {"query_id": f"q{i}", "client_id": f"u{i}", "action_name": one if name == "action" else "feedback"}
+        rows.append(act if name == "action" else act | {"event_attributes": {name: one}})
+    place = tmp_path / "rated.ndjson"
+    place.write_text("\n".join(map(json.dumps, rows)))
+    return assay.read_events(place)
+
+
+def test_thumbs_and_stars_of_one_log_are_counted_apart(tmp_path):
+    log = rated(tmp_path, *["up"] * 10, *[5] * 10, "down", 1)
+    found = log_metrics(log, "thumbs,satisfaction")
+    assert (found.value("thumbs").numerator, found.value("thumbs").denominator) == (10, 11)
+    assert (found.value("satisfaction").numerator, found.value("satisfaction").denominator) == (10, 11)
+    drawn = assay.sample_log(log, 50, strata=["thumbs_down"], unit="request")
+    assert {one.query_id for one in drawn.queries if one.strata} == {"q20", "q21"}
+
+
+@pytest.mark.parametrize(
+    ("ratings", "scale"),
+    [
+        ((1, -1, 1), "thumbs"),
+        ((1, 1, 5), "stars"),
+        ((1, 1, 1), None),
+        ((True, True), "thumbs"),
+        (({"stars": 1},), "stars"),
+    ],
+)
+def test_numbers_are_thumbs_or_stars_by_all_numbers_of_the_log(tmp_path, ratings, scale):
+    log = rated(tmp_path, *ratings)
+    assert set(log.frame.filter(pl.col("feedback").is_not_null()).collect()["rating_scale"]) == {scale}
+    assert any("single stars" in note for note in log.notes) == (scale is None)
+    place = tmp_path / "again.parquet"
+    assay.write_events(log, place)
+    assert assay.read_events(place).frame.collect().equals(log.frame.collect())

@@ -10,6 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.data.ratings import settle_scales
 from assay.errors import InputError, cause
 from assay.lazy import pl
 from assay.messages import say
@@ -28,7 +29,8 @@ def schema() -> Mapping[str, pl.DataType]:
 
     `position` begins at 1. `results` are the ids of the documents that a request returned, in order: null where they
     are unknown, empty where nothing was found; `result_count` is their number, which some logs have without them.
-    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars. `orphan` marks events whose request is
+    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars, and `rating_scale`
+    says which (`thumbs`, `stars`; null where that is not known). `orphan` marks events whose request is
     not in the log. Attributes of the log that are asked for by name are further columns after these.
     """
     return {
@@ -51,6 +53,7 @@ def schema() -> Mapping[str, pl.DataType]:
         "cost": pl.Float64(),
         "dwell_ms": pl.Float64(),
         "feedback": pl.Float64(),
+        "rating_scale": pl.String(),
         "orphan": pl.Boolean(),
     }
 
@@ -130,7 +133,8 @@ class Events:
         ]
         made = lazy.select(*columns, *attributes)
         _check_least(made, [name for name in ("position", *NOT_BELOW_0) if name in known])
-        return cls(made, tuple(attributes))
+        settled, notes = settle_scales(made) if "feedback" in known else (made, [])
+        return cls(settled, tuple(attributes), notes=tuple(notes))
 
 
 def _check_least(frame: pl.LazyFrame, names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay.data.events import QUERY
+from assay.data.ratings import Scale, has_scale
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 CLICK, IMPRESSION = "click", "impression"
 SOON = 300.0  # seconds within which another text is a rewording
+_SCALES: tuple[Scale, ...] = ("thumbs", "stars")
 _ANY = ""  # rows of every action
 _DOCUMENT = " document"  # rows of `_list_documents`; no action begins with a blank
 _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "latency_ms", "input_tokens",
@@ -30,13 +32,12 @@ _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "la
 class Holdings:
     """What a log holds: how many rows of each action, and which columns have values in rows of it.
 
-    `lowest` and `highest` are the ends of its ratings: from -1 to 1 they are thumbs, above 1 stars.
+    `scales` are those of its ratings.
     """
 
     actions: Mapping[str, int]
     columns: Mapping[str, frozenset[str]]
-    lowest: float | None = None
-    highest: float | None = None
+    scales: frozenset[str] = frozenset()
     unknown: int = 0
 
     def has(self, name: str) -> bool:
@@ -44,10 +45,8 @@ class Holdings:
 
         `click.dwell_ms` asks for values of a column in rows of one action.
         """
-        if name == "thumbs":
-            return self.lowest is not None and self.highest is not None and self.lowest >= -1 and self.highest <= 1
-        if name == "stars":
-            return self.lowest is not None and self.highest is not None and self.lowest >= 0 and self.highest > 1
+        if name in _SCALES:
+            return name in self.scales
         action, dot, column = name.partition(".")
         if dot:
             return column in self.columns.get(action, ())
@@ -66,16 +65,14 @@ def look_through(events: Events) -> Holdings:
         frame.group_by("action").agg(
             pl.len().alias("rows"),
             *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
-            pl.when(known).then("feedback").min().alias("lowest"),
-            pl.when(known).then("feedback").max().alias("highest"),
+            *((has_scale(name) & known).sum().alias(name) for name in _SCALES),
             pl.col("orphan").sum(),
         )
     )
     return Holdings(
         {str(row["action"]): int(row["rows"]) for row in found.iter_rows(named=True)},
         {str(row["action"]): frozenset(name for name in _COLUMNS if row[name]) for row in found.iter_rows(named=True)},
-        found["lowest"].min(),  # type: ignore[arg-type]
-        found["highest"].max(),  # type: ignore[arg-type]
+        frozenset(name for name in _SCALES if found[name].sum()),
         int(found["orphan"].sum()),
     )
 
@@ -178,10 +175,10 @@ class RequestRow:
         soon = pl.col("since") <= pl.duration(microseconds=round(1e6 * seconds))
         return self._ask(CLICK, f"returns {seconds}", (soon & pl.col("other")).sum()).fill_null(0)
 
-    def ratings(self, least: float) -> tuple[pl.Expr, pl.Expr]:
-        """How many ratings the request had of at least so much, and in all."""
-        good = self._ask(_ANY, f"ratings {least}", (pl.col("feedback") >= least).sum()).fill_null(0)
-        return good, self._ask(_ANY, "ratings", pl.col("feedback").count()).fill_null(0)
+    def ratings(self, scale: Scale, least: float) -> tuple[pl.Expr, pl.Expr]:
+        """How many ratings of a scale the request had of at least so much, and in all."""
+        good = self._ask(_ANY, f"{scale} {least}", (has_scale(scale) & (pl.col("feedback") >= least)).sum())
+        return good.fill_null(0), self._ask(_ANY, scale, has_scale(scale).sum()).fill_null(0)
 
     def reworded(self, seconds: float) -> pl.Expr:
         """Whether the request was soon followed by one in other words, as `is_reworded` says; null: unknown."""

@@ -234,29 +234,31 @@ def thumbs(row: RequestRow, _k: None) -> Counts:
     """Share of thumbs up among ratings by thumbs.
 
     Definition: ratings of +1 / ratings of +1, 0 and -1.
-    Odd cases: it is undefined where a log has other ratings: stars are no thumbs. See satisfaction.
+    Odd cases: ratings by stars do not count. Numbers are thumbs where a log has none but +1, 0 and -1; where all are 1
+      they may be single stars, and none is counted. See satisfaction.
     Agrees with: the share of likes of chat applications.
     Reading: .85 means 85 of 100 ratings were thumbs up.
     Use when: answers ask for a rating.
     Not when: few people rate: those who do are the delighted and the annoyed. Look at the number of ratings, too.
     """
-    return Counts(*row.ratings(1))
+    return Counts(*row.ratings("thumbs", 1))
 
 
 @measure(cutoff="none", of="events", unit="rating", needs=("stars",))
 def satisfaction(row: RequestRow, _k: None, *, at_least: float = 4) -> Counts:
     """Share of ratings by stars that are at least 4.
 
-    Definition: ratings of at_least or more / ratings.
+    Definition: ratings by stars of at_least or more / ratings by stars.
     Parameters:
       at_least: the lowest rating that counts as satisfied.
-    Odd cases: it is undefined where a log has thumbs only (no rating above 1). See thumbs.
+    Odd cases: thumbs (by name, by word, true or false) do not count; a log of thumbs only leaves it undefined. See
+      thumbs.
     Agrees with: the customer satisfaction score (CSAT) of surveys with five answers: the two best of them.
     Reading: .70 means that seven people in ten gave four or five stars.
     Use when: people rate on a scale from 1 to 5.
     Not when: few people rate: those who do differ from those who do not.
     """
-    return Counts(*row.ratings(at_least))
+    return Counts(*row.ratings("stars", at_least))
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("copy",))

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from assay.data.events import QUERY, EventFault, Events, Quarantine, schema
+from assay.data.ratings import settle_scales
 from assay.errors import InputError, excerpt
 from assay.formats.events import bots, variants
 from assay.formats.events.faults import RowKeys
@@ -73,7 +74,9 @@ def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningR
     if rules.salt is not None:
         counted = hash_users(counted, rules.salt)
     whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
-    return make_log(whole, attributes, tuple(one.source for one in files), faults, notes)
+    settled, told = settle_scales(whole)
+    notes += told
+    return make_log(settled, attributes, tuple(one.source for one in files), faults, notes)
 
 
 def make_log(

@@ -11,6 +11,7 @@ import msgspec
 
 from assay.data.events import Events, schema
 from assay.data.limits import HARMLESS
+from assay.data.ratings import settle_scales
 from assay.errors import InputError, UsageError
 from assay.formats import tables
 from assay.formats.decoding import read_json
@@ -99,7 +100,10 @@ def _read_again(inputs: Sequence[Input], asked: Selection, rules: CleaningRules)
     marks = marks_of(source.path) if is_sound_file(source.path, source.label) else None
     if marks is None or not set(asked.attributes) <= set(marks.attributes):
         return None
-    frame = _open_parquet(source).select(*schema(), *asked.attributes)
+    opened = _open_parquet(source)
+    known = [*opened.collect_schema().names(), *asked.attributes]
+    columns = [pl.col(name) if name in known else pl.lit(None, kind).alias(name) for name, kind in schema().items()]
+    frame, _ = settle_scales(opened.select(*columns, *asked.attributes))
     hashed = frame if rules.salt is None else hash_users(frame, rules.salt)
     return make_log(hashed, asked.attributes, (source.source,), marks.faults)
 

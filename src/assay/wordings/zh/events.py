@@ -26,6 +26,7 @@ TEXTS = {
     "events.positions_from_zero": "行的位置从 0 开始（全部 {zeros:,} 个查询）：已加 1",
     "events.mixed_positions": "行的位置从 0 开始，其余从 1 开始（{zeros:,} 个查询从 0，{ones:,} 个从 1）：从 0 开始的已加 1",
     "events.unknown_positions": "行的位置可能从 0 或从 1 开始（{queries:,} 个查询）：舍去位置，保留该行",
+    "events.unclear_ratings": "{n:,} 个评分都是数字 1，没有其他数字：可能是点赞，也可能是一星，因此不计入任何指标；请把该列命名为 thumbs 或 stars",
     "events.inherited": "没有 {names} 的事件取其请求的 {names}",
     "events.bots": "行来自 {users:,} 个疑似程序的用户（按名称，或一分钟内超过 30 次、一天内超过 1,000 次请求）：保留",
     "events.bots_dropped": "行来自 {users:,} 个疑似程序的用户（按名称，或一分钟内超过 30 次、一天内超过 1,000 次请求）：按要求隔离",
