@@ -64,7 +64,9 @@ def fill(folder: Path) -> None:
     (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
     (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
     _events(folder)
-    asked = [json.loads(line)["query_id"] for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
+    asked = [
+        json.loads(line)["query_id"] for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     making.lines(folder / "sampled.jsonl", [{"query_id": one, "weight": 1 + i % 3} for i, one in enumerate(asked)])
     (folder / "mymodule.py").write_text(_MODULE, encoding="utf-8")
     shutil.copytree(EXAMPLES, folder / "examples")

@@ -19,7 +19,8 @@ ROWS = [
     {"query_id": "q1", "user": "u1", "time": TIME.replace(second=9), "action": "feedback", "feedback": -1.0, "cost": 0.5},
 ]  # fmt: skip
 WANTED = [
-    {**dict.fromkeys(schema()), **row, "result_count": len(row["results"]) if "results" in row else None, "orphan": False}  # type: ignore[arg-type]
+    {**dict.fromkeys(schema()), **row, "result_count": len(row["results"]) if "results" in row else None, "orphan": False,  # type: ignore[arg-type]
+     "rating_scale": "thumbs" if "feedback" in row else None}
     for row in ROWS
 ]  # fmt: skip
 NAMES = ("query_id", "user", "time", "action", "doc_id", "position", "text", "results", "feedback", "cost")

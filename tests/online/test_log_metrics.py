@@ -21,6 +21,7 @@ from assay.online.log_metrics import log_metrics
 from assay.online.user_table import user_table
 from assay.stats.arms import arm_of
 from assay.stats.clustered import cluster_quantile_interval, ratio_interval
+from commands import run_assay as run
 
 UBI = Path(__file__).parents[2] / ".." / "shared" / "data" / "ubi" / "ubi_queries_events.ndjson"
 CASES = 4000 if os.environ.get("ASSAY_STRESS") else 300
@@ -120,10 +121,10 @@ def queries(rows: list[dict]) -> list[Query]:
 
 
 def ctr_5(q: Query):
-    shown = len([row for row in q.of("impression") if row["position"] <= 5])
-    clicked = {row["doc_id"] for row in q.of("click") if row["position"] is not None and row["position"] <= 5}
-    unplaced = sum(row["position"] is None for row in q.of("click"))
-    return (len(clicked), shown, unplaced) if shown else (0, 0, unplaced + len(clicked))
+    seen = {row["doc_id"]: row["position"] for row in q.of("impression")}
+    clicked = {row["doc_id"] for row in q.of("click")}
+    near = {doc for doc, position in seen.items() if position <= 5}
+    return len(near & clicked), len(near), len(clicked - set(seen))
 
 
 def first_click_rr(q: Query):
@@ -333,6 +334,14 @@ def test_the_real_log_counts_as_a_loop_over_its_rows_does():
     assert next(one for one in found.measures if one.label == "dwell").lacking
 
 
+def test_no_interval_of_what_is_at_least_0_goes_below_0():
+    rows = [{"query_id": f"q{i}", "user": f"u{i}", "action": "query", "cost": 100.0 * (i == 0)} for i in range(5)]
+    found = log_metrics(as_events(rows), "query_cost").value("query_cost").interval
+    assert found.estimate == 20
+    assert found.low == 0  # Student's is 20 - 2.776 x 20 = -35.5
+    assert found.high == pytest.approx(20 + 2.776445 * 20)
+
+
 def test_bad_abandonment_without_texts_says_what_is_lacking():
     rows = [
         {"query_id": "1", "user": "ann", "action": "query"},
@@ -357,3 +366,119 @@ def test_a_log_that_is_damaged_inside_is_refused_by_name(tmp_path):
     log = replace(Events.of(pl.scan_parquet(place)), sources=(Source("log.parquet", place),))
     with pytest.raises(InputError, match=r"log\.parquet"):
         log_metrics(log, "any_click")
+
+
+def test_parameters_are_checked_also_where_the_log_has_no_values():
+    rows = [{"query_id": "1", "user": "ann", "action": "query"}, {"query_id": "1", "user": "ann", "action": "click"}]
+    with pytest.raises(UsageError, match="percentile"):
+        log_metrics(as_events(rows), "query_latency(p=101)")
+
+
+def test_measures_that_are_all_undefined_are_refused_with_what_they_need(tmp_path):
+    rows = [{"query_id": "1", "user": "ann", "action": "query"}, {"query_id": "1", "user": "ann", "action": "click"}]
+    place = tmp_path / "log.csv"
+    pl.DataFrame(rows).write_csv(place)
+    found = run("log", "metrics", place, "-m", "thumbs")
+    assert found.returncode == 2
+    assert "thumbs needs ratings by thumbs" in found.stderr
+    assert run("log", "metrics", place, "-m", "thumbs,clicks").returncode == 0
+
+
+def test_sessions_that_are_numbered_by_user_are_those_of_one_user():
+    """Each of two users has a session 1: neither asked twice, though the session has two texts."""
+    rows = [
+        {"query_id": user, "user": user, "session": "1", "time": START + timedelta(seconds=i), "action": "query",
+         "text": text}
+        for i, (user, text) in enumerate((("ann", "tea"), ("bob", "milk")))
+    ]  # fmt: skip
+    more = rows[0] | {"query_id": "later", "time": START + timedelta(seconds=9), "text": "green tea"}
+    assert log_metrics(as_events(rows), "reformulation").value("reformulation").numerator == 0
+    assert log_metrics(as_events([*rows, more]), "reformulation").value("reformulation").numerator == 1
+    drawn = assay.sample_log(as_events([*rows, more]), 3, strata=["reformulated"], unit="request")
+    assert [one.query_id for one in drawn.queries if one.strata] == ["ann"]
+
+
+def test_logs_are_taken_as_places_of_files(tmp_path):
+    place = tmp_path / "log.csv"
+    rows = [{"query_id": f"q{i}", "user": f"u{i}", "text": "tea", "device": "ab"[i % 2]} for i in range(4)]
+    acts = [
+        row | {"action": action, "doc_id": "d", "position": 1} for row in rows for action in ("impression", "click")
+    ]
+    pl.DataFrame([row | {"action": "query", "doc_id": None, "position": None} for row in rows] + acts).write_csv(place)
+    read = assay.read_events(place, attributes=["device"])
+    assert log_metrics(str(place), "ctr", by="device") == log_metrics(read, "ctr", by="device")
+    assert_frame_equal(user_table(place, "ctr", by=()).sort("user"), user_table(read, "ctr", by=()).sort("user"))
+    assert assay.click_judgments([place], "ctr", least=1).clicks == 4
+    assert assay.sample_log(place, 1, strata=["no_click"]).requests == 4
+
+
+def ctr_log(*rows: tuple) -> Events:
+    """Rows of (query_id, action, doc_id, position, results, result_count)."""
+    names = ["query_id", "action", "doc_id", "position", "results", "result_count"]
+    filled = [
+        dict(zip(names, (*row, *[None] * (6 - len(row))), strict=True)) | {"user": row[0], "text": "tea"}
+        for row in rows
+    ]
+    kinds = {"results": pl.List(pl.String), "result_count": pl.Int64, "position": pl.Int32, "doc_id": pl.String}
+    return Events.of(pl.DataFrame(filled, infer_schema_length=None, schema_overrides=kinds))
+
+
+def test_ctr_counts_documents_that_were_shown_once_on_both_sides():
+    shown = [("1", "query"), *[("1", "impression", doc, i) for i, doc in ((1, "a"), (2, "b"), (2, "b"))]]
+    clicks = [("1", "click", doc, i) for i, doc in ((1, "a"), (1, "a"), (2, "b"), (3, "c"))]
+    found = log_metrics(ctr_log(*shown, *clicks), "ctr,ctr@1")
+    whole, first = found.value("ctr"), found.value("ctr@1")
+    assert (whole.numerator, whole.denominator, whole.left_out) == (2, 2, 1)  # c was not shown
+    assert (first.numerator, first.denominator) == (1, 1)
+    judged = assay.click_judgments(ctr_log(*shown, *clicks), "ctr", least=1)
+    assert (judged.clicks, judged.impressions, judged.left_out) == (2, 2, {"not_shown": 1})
+
+
+def test_ctr_without_impressions_takes_lists_of_results_and_no_number_of_hits():
+    rows = [("1", "query", None, None, ["a", "b"], 5000), ("1", "click", "b", 2), ("2", "query", None, None, None, 9),
+            ("2", "click", "z", 1)]  # fmt: skip
+    found = log_metrics(ctr_log(*rows), "ctr,ctr@1")
+    assert (found.value("ctr").numerator, found.value("ctr").denominator, found.value("ctr").left_out) == (1, 2, 1)
+    assert (found.value("ctr@1").numerator, found.value("ctr@1").denominator) == (0, 1)
+    assert log_metrics(ctr_log(*rows[2:]), "ctr").measures[0].lacking
+
+
+def rated(tmp_path: Path, *ratings: object, name: str = "feedback") -> Events:
+    """A log of requests, each with one rating: an action or a value."""
+    import json
+
+    rows = [{"query_id": f"q{i}", "client_id": f"u{i}", "user_query": "tea"} for i in range(len(ratings))]
+    for i, one in enumerate(ratings):
+        act = {"query_id": f"q{i}", "client_id": f"u{i}", "action_name": one if name == "action" else "feedback"}
+        rows.append(act if name == "action" else act | {"event_attributes": {name: one}})
+    place = tmp_path / "rated.ndjson"
+    place.write_text("\n".join(map(json.dumps, rows)))
+    return assay.read_events(place)
+
+
+def test_thumbs_and_stars_of_one_log_are_counted_apart(tmp_path):
+    log = rated(tmp_path, *["up"] * 10, *[5] * 10, "down", 1)
+    found = log_metrics(log, "thumbs,satisfaction")
+    assert (found.value("thumbs").numerator, found.value("thumbs").denominator) == (10, 11)
+    assert (found.value("satisfaction").numerator, found.value("satisfaction").denominator) == (10, 11)
+    drawn = assay.sample_log(log, 50, strata=["thumbs_down"], unit="request")
+    assert {one.query_id for one in drawn.queries if one.strata} == {"q20", "q21"}
+
+
+@pytest.mark.parametrize(
+    ("ratings", "scale"),
+    [
+        ((1, -1, 1), "thumbs"),
+        ((1, 1, 5), "stars"),
+        ((1, 1, 1), None),
+        ((True, True), "thumbs"),
+        (({"stars": 1},), "stars"),
+    ],
+)
+def test_numbers_are_thumbs_or_stars_by_all_numbers_of_the_log(tmp_path, ratings, scale):
+    log = rated(tmp_path, *ratings)
+    assert set(log.frame.filter(pl.col("feedback").is_not_null()).collect()["rating_scale"]) == {scale}
+    assert any("single stars" in note for note in log.notes) == (scale is None)
+    place = tmp_path / "again.parquet"
+    assay.write_events(log, place)
+    assert assay.read_events(place).frame.collect().equals(log.frame.collect())

@@ -178,3 +178,17 @@ def test_the_command_writes_queries_whose_weights_every_mean_uses(tmp_path, monk
     assert run("log", "sample", "events.parquet", "-o", "set", "-q").returncode == 0
     assert (tmp_path / "set" / "queries.jsonl").is_file()
     assert run("log", "sample", "events.parquet", "--stratum", "no_click=0.2", "--stratum", "new").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("strata", "random", "told"),
+    [
+        ({"no_click": 0.9}, 0.5, "add up to 1.4"),
+        ({"no_click": 0.3}, 0.5, "add up to 0.8"),
+        (["no_click"], 1, "leaves nothing"),
+    ],
+)
+def test_shares_that_cannot_be_had_are_refused(strata, random, told):
+    with pytest.raises(UsageError, match=told):
+        assay.sample_log(log([("q", "query", "tea")]), 1, strata=strata, random=random)
+    assert assay.sample_log(log([("q", "query", "tea")]), 1, random=1).n == 1

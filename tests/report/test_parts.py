@@ -22,7 +22,7 @@ from assay.report.blocks import Cases, Chart, Drilldown, Facts, Fold, Heading, L
 from assay.report.document import RENDERERS, write
 from assay.report.show import blocks_of
 from assay.report.tables import Table, plain
-from assay.report.views.result import pages
+from assay.report.views.result import PAGES, pages
 from assay.results.codec import read_json, write_json
 from assay.results.parts import all_parts
 from assay.results.result import decode_result, encode_result, make_result
@@ -328,3 +328,10 @@ def test_the_title_of_a_result_without_systems_says_what_it_is_and_of_what():
     assert title.search(assay.write_report(sample("calibration"), lang="zh"))[1] == "评审模型与人工标注：m"
     assert title.search(assay.write_report(sample("cost")))[1] == "Cost and return"
     assert title.search(assay.write_report(sample("gates")))[1] == "bm25: evaluation report"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_part_has_the_name_of_its_page(language):
+    grouped = {"comparison", "diagnoses", "sweep"}  # shown on the page of the systems
+    lacking = [name for name in all_parts() if f"page.{PAGES.get(name, name)}" not in texts(language)]
+    assert set(lacking) <= grouped

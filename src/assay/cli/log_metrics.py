@@ -7,13 +7,13 @@ from assay.cli.commands import command as make_command
 from assay.cli.event_logs import LogReading, emit
 from assay.cli.options import Output
 from assay.cli.parameters import Number, add_argument, add_option, takes
+from assay.errors import UsageError
 
 _EXAMPLES = (
     "assay log metrics events.jsonl",
     "assay log metrics events.jsonl --by day,variant -m ctr@5,any_click --report clicks.html",
     "assay log metrics events.jsonl --by variant -m 'satisfied_click(dwell_s=20)' --format csv",
 )
-_OWN = ("day", "variant", "experiment", "session", "text")
 
 
 @make_command("metrics", _EXAMPLES, wording="log.metrics")
@@ -31,9 +31,12 @@ def command(
 ) -> None:  # fmt: skip
     """Compute and print."""
     from assay.online.log_metrics import log_metrics
+    from assay.online.user_table import OWN_GROUPS
     from assay.report.views import log_metrics as view
 
     groups = [name.strip() for name in by.split(",") if name.strip()]
-    log = reading.read(events, [name for name in groups if name not in _OWN])
+    log = reading.read(events, [name for name in groups if name not in OWN_GROUPS])
     found = log_metrics(log, measures, by=groups, timezone=timezone, confidence_level=confidence)
+    if measures and all(one.lacking for one in found.measures):
+        raise UsageError(found.measures[0].lacking)
     emit(found, view.table(found), log, found.warnings, out, names=len(found.by) + 1)

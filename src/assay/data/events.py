@@ -10,6 +10,7 @@ from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.data.ratings import settle_scales
 from assay.errors import InputError, cause
 from assay.lazy import pl
 from assay.messages import say
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from assay.data.source import Source
 
 QUERY = "query"  # the action of a row that is a request
+NOT_BELOW_0 = ("result_count", "propensity", "latency_ms", "input_tokens", "output_tokens", "cost", "dwell_ms")
 
 
 def schema() -> Mapping[str, pl.DataType]:
@@ -27,7 +29,8 @@ def schema() -> Mapping[str, pl.DataType]:
 
     `position` begins at 1. `results` are the ids of the documents that a request returned, in order: null where they
     are unknown, empty where nothing was found; `result_count` is their number, which some logs have without them.
-    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars. `orphan` marks events whose request is
+    `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars, and `rating_scale`
+    says which (`thumbs`, `stars`; null where that is not known). `orphan` marks events whose request is
     not in the log. Attributes of the log that are asked for by name are further columns after these.
     """
     return {
@@ -50,6 +53,7 @@ def schema() -> Mapping[str, pl.DataType]:
         "cost": pl.Float64(),
         "dwell_ms": pl.Float64(),
         "feedback": pl.Float64(),
+        "rating_scale": pl.String(),
         "orphan": pl.Boolean(),
     }
 
@@ -118,10 +122,25 @@ class Events:
 
     @classmethod
     def of(cls, frame: pl.DataFrame | pl.LazyFrame, attributes: Sequence[str] = ()) -> Events:
-        """Make a log of a frame with some of the columns of `schema`: the others become null."""
+        """Make a log of a frame with some of the columns of `schema`: the others become null.
+
+        Positions below 1, and durations, tokens and costs below 0, are refused.
+        """
         lazy = frame.lazy()
         known = lazy.collect_schema()
         columns = [
             (pl.col(name) if name in known else pl.lit(None)).cast(kind).alias(name) for name, kind in schema().items()
         ]
-        return cls(lazy.select(*columns, *attributes), tuple(attributes))
+        made = lazy.select(*columns, *attributes)
+        _check_least(made, [name for name in ("position", *NOT_BELOW_0) if name in known])
+        settled, notes = settle_scales(made) if "feedback" in known else (made, [])
+        return cls(settled, tuple(attributes), notes=tuple(notes))
+
+
+def _check_least(frame: pl.LazyFrame, names: Sequence[str]) -> None:
+    """Refuse numbers that cannot be: positions begin at 1, and nothing takes less than no time."""
+    least = frame.select(pl.col(name).min() for name in names).collect(engine="streaming") if names else pl.DataFrame()
+    for name in names:
+        limit, found = 1 if name == "position" else 0, least[name].item()
+        if found is not None and found < limit:
+            raise InputError(say("{name} must be at least {least}, not {found}", name=name, least=limit, found=found))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from assay.data.events import QUERY
+from assay.data.ratings import Scale, has_scale
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 CLICK, IMPRESSION = "click", "impression"
 SOON = 300.0  # seconds within which another text is a rewording
+_SCALES: tuple[Scale, ...] = ("thumbs", "stars")
 _ANY = ""  # rows of every action
+_DOCUMENT = " document"  # rows of `_list_documents`; no action begins with a blank
 _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "latency_ms", "input_tokens",
             "output_tokens", "cost", "dwell_ms", "feedback", "position")  # fmt: skip
 
@@ -29,13 +32,12 @@ _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "la
 class Holdings:
     """What a log holds: how many rows of each action, and which columns have values in rows of it.
 
-    `lowest` and `highest` are the ends of its ratings: from -1 to 1 they are thumbs, above 1 stars.
+    `scales` are those of its ratings.
     """
 
     actions: Mapping[str, int]
     columns: Mapping[str, frozenset[str]]
-    lowest: float | None = None
-    highest: float | None = None
+    scales: frozenset[str] = frozenset()
     unknown: int = 0
 
     def has(self, name: str) -> bool:
@@ -43,10 +45,8 @@ class Holdings:
 
         `click.dwell_ms` asks for values of a column in rows of one action.
         """
-        if name == "thumbs":
-            return self.lowest is not None and self.highest is not None and self.lowest >= -1 and self.highest <= 1
-        if name == "stars":
-            return self.lowest is not None and self.highest is not None and self.lowest >= 0 and self.highest > 1
+        if name in _SCALES:
+            return name in self.scales
         action, dot, column = name.partition(".")
         if dot:
             return column in self.columns.get(action, ())
@@ -65,16 +65,14 @@ def look_through(events: Events) -> Holdings:
         frame.group_by("action").agg(
             pl.len().alias("rows"),
             *((pl.col(name).is_not_null() & known).sum().alias(name) for name in _COLUMNS),
-            pl.when(known).then("feedback").min().alias("lowest"),
-            pl.when(known).then("feedback").max().alias("highest"),
+            *((has_scale(name) & known).sum().alias(name) for name in _SCALES),
             pl.col("orphan").sum(),
         )
     )
     return Holdings(
         {str(row["action"]): int(row["rows"]) for row in found.iter_rows(named=True)},
         {str(row["action"]): frozenset(name for name in _COLUMNS if row[name]) for row in found.iter_rows(named=True)},
-        found["lowest"].min(),  # type: ignore[arg-type]
-        found["highest"].max(),  # type: ignore[arg-type]
+        frozenset(name for name in _SCALES if found[name].sum()),
         int(found["orphan"].sum()),
     )
 
@@ -120,12 +118,25 @@ class RequestRow:
         return self._ask(_ANY, f"{column} total", pl.when(known.len() > 0).then(known.sum()))
 
     def shown(self, k: int | None) -> pl.Expr:
-        """How many results were shown, in the first k places: impressions; what was returned, where none are logged."""
-        if self.holdings.has(IMPRESSION):
-            near = pl.len() if k is None else (pl.col("position") <= k).sum()
-            return self._ask(IMPRESSION, f"shown {k}", near).fill_null(0)
-        found = self.found.fill_null(0)
-        return found if k is None else found.clip(upper_bound=k)
+        """How many different results were shown, in the first k places, as `_list_documents` finds them."""
+        return self._count_documents(f"shown {k}", pl.col("shown") & _is_near(k))
+
+    def clicked_of_shown(self, k: int | None) -> pl.Expr:
+        """How many different results of those that were shown in the first k places were clicked."""
+        return self._count_documents(f"clicked of shown {k}", pl.col("shown") & pl.col("clicked") & _is_near(k))
+
+    @property
+    def clicked_unseen(self) -> pl.Expr:
+        """How many different results were clicked and not shown, as far as the log says."""
+        return self._count_documents("clicked unseen", pl.col("clicked") & ~pl.col("shown"))
+
+    @property
+    def clicked_nowhere(self) -> pl.Expr:
+        """How many different results were shown and clicked at no known position."""
+        return self._count_documents("nowhere", pl.col("clicked") & pl.col("shown") & pl.col("position").is_null())
+
+    def _count_documents(self, name: str, condition: pl.Expr) -> pl.Expr:
+        return self._ask(_DOCUMENT, name, condition.sum()).fill_null(0)
 
     @property
     def found(self) -> pl.Expr:
@@ -164,10 +175,10 @@ class RequestRow:
         soon = pl.col("since") <= pl.duration(microseconds=round(1e6 * seconds))
         return self._ask(CLICK, f"returns {seconds}", (soon & pl.col("other")).sum()).fill_null(0)
 
-    def ratings(self, least: float) -> tuple[pl.Expr, pl.Expr]:
-        """How many ratings the request had of at least so much, and in all."""
-        good = self._ask(_ANY, f"ratings {least}", (pl.col("feedback") >= least).sum()).fill_null(0)
-        return good, self._ask(_ANY, "ratings", pl.col("feedback").count()).fill_null(0)
+    def ratings(self, scale: Scale, least: float) -> tuple[pl.Expr, pl.Expr]:
+        """How many ratings of a scale the request had of at least so much, and in all."""
+        good = self._ask(_ANY, f"{scale} {least}", (has_scale(scale) & (pl.col("feedback") >= least)).sum())
+        return good.fill_null(0), self._ask(_ANY, scale, has_scale(scale).sum()).fill_null(0)
 
     def reworded(self, seconds: float) -> pl.Expr:
         """Whether the request was soon followed by one in other words, as `is_reworded` says; null: unknown."""
@@ -196,11 +207,48 @@ def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
     found = known.filter(pl.col("action") == QUERY).group_by("query_id").agg(**row.fields.get(QUERY, {}))
     for source, fields in row.fields.items():
         if source != QUERY:
-            rows = known if source == _ANY else known.filter(pl.col("action") == source)
+            rows = _rows_of(source, known, row.holdings)
             if source == CLICK and row.ordered:
                 rows = _add_previous(rows)
             found = found.join(rows.group_by("query_id").agg(**fields), on="query_id", how="left")
     return add_next(found, "text") if row.follows else found
+
+
+def _rows_of(source: str, known: pl.LazyFrame, holdings: Holdings) -> pl.LazyFrame:
+    if source == _DOCUMENT:
+        return _list_documents(known, holdings)
+    return known if source == _ANY else known.filter(pl.col("action") == source)
+
+
+def _is_near(k: int | None) -> pl.Expr:
+    return pl.lit(value=True) if k is None else (pl.col("position") <= k).fill_null(value=False)
+
+
+def _list_documents(rows: pl.LazyFrame, holdings: Holdings) -> pl.LazyFrame:
+    """One row for each document of a request: its highest position, whether it was shown, and whether clicked.
+
+    What a request returned counts as shown where no impression of that request is recorded.
+    """
+    shown, name = pl.col("action") == IMPRESSION, pl.coalesce("doc_id", pl.col("position").cast(pl.String))
+    acts = rows.filter(pl.col("action").is_in([IMPRESSION, CLICK]) & name.is_not_null())
+    acts = acts.select("query_id", "position", name=name, shown=shown, clicked=~shown)
+    if holdings.has(f"{QUERY}.results"):
+        acts = pl.concat([acts, _list_results(rows).join(acts.filter("shown"), on="query_id", how="anti")])
+    return acts.group_by("query_id", "name").agg(
+        pl.col("position").min(), pl.col("shown").any(), pl.col("clicked").any()
+    )
+
+
+def _list_results(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The documents that requests returned, as if they had been shown."""
+    requests = rows.filter((pl.col("action") == QUERY) & (pl.col("results").list.len() > 0))
+    listed = (
+        requests.group_by("query_id")
+        .agg(name=pl.col("results").first())
+        .with_columns(position=pl.int_ranges(1, pl.col("name").list.len().cast(pl.Int64) + 1, dtype=pl.Int32))
+    )
+    listed = listed.explode("name", "position").filter(pl.col("name").is_not_null())
+    return listed.select("query_id", "position", "name", shown=pl.lit(value=True), clicked=pl.lit(value=False))
 
 
 def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:
@@ -213,8 +261,9 @@ def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def add_next(requests: pl.LazyFrame, text: str) -> pl.LazyFrame:
-    """Add the text and the time of the next request of the same session; without a session, of the same user."""
-    session, user = pl.col("session"), pl.when(pl.col("session").is_null()).then("user")
-    same = (session == session.shift(-1)) | (session.shift(-1).is_null() & (user == user.shift(-1)))
+    """Add the text and the time of the next request of the same user and session; a request may lack one of them."""
+    session, user = pl.col("session"), pl.col("user")
+    alike = session.eq_missing(session.shift(-1)) & user.eq_missing(user.shift(-1))
+    same = alike & (session.is_not_null() | user.is_not_null())
     following = {f"next {name}": pl.when(same).then(pl.col(name).shift(-1)) for name in (text, "time")}
     return requests.sort(session, user, "time", "query_id").with_columns(**following)

@@ -33,24 +33,26 @@ def _check_seconds(name: str, parameter: str, value: float) -> None:
         )
 
 
-@measure(of="events", unit="result", needs=("click", "impression|results|result_count"))
+@measure(of="events", unit="result", needs=("click", "impression|results"))
 def ctr(row: RequestRow, k: int | None) -> Counts:
     """Click-through rate: share of the results shown that were clicked.
 
-    Definition: different results clicked / results shown, summed over requests; with @k, at positions 1 to k of both.
-      Results shown are events of the action impression; a log without any counts the results that requests returned.
-    Odd cases: a result that is clicked twice for one request counts once. Requests for which nothing was shown are left
-      out with their clicks, and counted; with @k, clicks without a position are left out, too.
-    Agrees with: clicks over impressions of search and advertising reports, where each result is clicked once at most.
+    Definition: different results shown and clicked / different results shown, summed over requests; with @k, at
+      positions 1 to k of both. Results shown are events of the action impression; where a request has none, the results
+      that it returned.
+    Odd cases: a result counts once in a request, at its highest position, however often it was shown or clicked. Clicks
+      on results that were not shown are left out and counted; with @k, clicks on results without any position are, too.
+      A number of hits says nothing of what was shown: a log with neither impressions nor lists of results leaves it
+      undefined.
+    Agrees with: assay log judgments --model ctr, summed over pairs; clicks over impressions of search and advertising
+      reports, where each result is clicked once at most.
     Reading: ctr@5 = .08 means that 8 of 100 results in the first five places were clicked.
     Use when: two rankings are compared on the same kind of requests, above all in an A/B test.
     Not when: quality as such is meant: people click what stands high (position bias), what looks attractive, and
       nothing where the answer is on the page.
     """
-    shown, clicked = row.shown(k), row.clicked(k)
-    hidden = pl.when(shown == 0).then(row.clicked(k))
-    unplaced = pl.lit(0) if k is None else row.clicks_without("position")
-    return Counts(pl.when(shown > 0).then(clicked).otherwise(0), shown, hidden.fill_null(0) + unplaced)
+    unplaced = pl.lit(0) if k is None else row.clicked_nowhere
+    return Counts(row.clicked_of_shown(k), row.shown(k), row.clicked_unseen + unplaced)
 
 
 @measure(of="events", unit="query", needs=("click",))
@@ -232,29 +234,31 @@ def thumbs(row: RequestRow, _k: None) -> Counts:
     """Share of thumbs up among ratings by thumbs.
 
     Definition: ratings of +1 / ratings of +1, 0 and -1.
-    Odd cases: it is undefined where a log has other ratings: stars are no thumbs. See satisfaction.
+    Odd cases: ratings by stars do not count. Numbers are thumbs where a log has none but +1, 0 and -1; where all are 1
+      they may be single stars, and none is counted. See satisfaction.
     Agrees with: the share of likes of chat applications.
     Reading: .85 means 85 of 100 ratings were thumbs up.
     Use when: answers ask for a rating.
     Not when: few people rate: those who do are the delighted and the annoyed. Look at the number of ratings, too.
     """
-    return Counts(*row.ratings(1))
+    return Counts(*row.ratings("thumbs", 1))
 
 
 @measure(cutoff="none", of="events", unit="rating", needs=("stars",))
 def satisfaction(row: RequestRow, _k: None, *, at_least: float = 4) -> Counts:
     """Share of ratings by stars that are at least 4.
 
-    Definition: ratings of at_least or more / ratings.
+    Definition: ratings by stars of at_least or more / ratings by stars.
     Parameters:
       at_least: the lowest rating that counts as satisfied.
-    Odd cases: it is undefined where a log has thumbs only (no rating above 1). See thumbs.
+    Odd cases: thumbs (by name, by word, true or false) do not count; a log of thumbs only leaves it undefined. See
+      thumbs.
     Agrees with: the customer satisfaction score (CSAT) of surveys with five answers: the two best of them.
     Reading: .70 means that seven people in ten gave four or five stars.
     Use when: people rate on a scale from 1 to 5.
     Not when: few people rate: those who do differ from those who do not.
     """
-    return Counts(*row.ratings(at_least))
+    return Counts(*row.ratings("stars", at_least))
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("copy",))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import UnknownName, UsageError, excerpt
+from assay.formats.events.reading import open_log
 from assay.messages import Said, say
 from assay.online.impressions import ShownPairs, shown_pairs
 from assay.results.click_judgments import ClickedQuery, ClickJudgments, ClickPairs, PositionClicks
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from assay.data.events import Events
+    from assay.formats.events.reading import Places
     from assay.stats.click_models import Cells, ClickValues
     from assay.stats.inputs import Bools, Floats
 
@@ -38,7 +40,7 @@ Cuts = str | Sequence[float | str] | None
 
 
 def click_judgments(
-    events: Events,
+    events: Events | Places,
     model: str = "coec",
     *,
     least: int = 10,
@@ -68,7 +70,7 @@ def click_judgments(
     if least < 1:
         raise UsageError(say("{name} must be at least {least}, not {found}", name="least", least=1, found=least))
     wanted = read_cuts(cuts, name)
-    pairs = shown_pairs(events, known=queries, positions=name != "ctr")
+    pairs = shown_pairs(open_log(events), known=queries, positions=name != "ctr")
     cells = pairs.cells()
     enough = cells.by_pair(cells.shown) >= least
     used = cells.only(enough[cells.pair]) if name == "pbm" else cells  # pairs of few impressions would bias examination

@@ -9,11 +9,12 @@ import numpy as np
 from assay.data.events import QUERY
 from assay.data.requests import look_through
 from assay.errors import UsageError
+from assay.formats.events.reading import open_log
 from assay.lazy import pl
 from assay.measures import parse, split_measures
 from assay.measures.defaults import EVENTS
 from assay.messages import say
-from assay.online.user_table import Reduction, find_lacking, plan_reduction, say_lacking
+from assay.online.user_table import OWN_GROUPS, Reduction, find_lacking, plan_reduction, say_lacking
 from assay.results.log_metrics import LogMeasure, LogMetrics, LogValue
 from assay.stats.arms import arm_from_sums
 from assay.stats.clustered import cluster_quantile_interval, ratio_interval
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from assay.data.events import Events
     from assay.data.requests import Holdings
+    from assay.formats.events.reading import Places
     from assay.measures import Measure
     from assay.results.log_metrics import Unit
     from assay.stats.intervals import Interval
@@ -32,7 +34,7 @@ Group = tuple[Any, ...]
 
 
 def log_metrics(
-    events: Events,
+    events: Events | Places,
     measures: Sequence[str | Measure] | str = (),
     *,
     by: Sequence[str] | str = (),
@@ -51,12 +53,13 @@ def log_metrics(
     0.5
     """
     check_share(confidence_level, "confidence_level")
+    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
+    events = open_log(events, [name for name in groups if name not in OWN_GROUPS])
     holdings = look_through(events)
     if not holdings.actions.get(QUERY):
         raise UsageError(say("the log has no requests (rows of the action query): no measure has anything to count"))
     asked = [parse(one) for one in split_measures(measures)]
     wanted = asked or [one for one in map(parse, EVENTS) if not find_lacking(one, holdings)]
-    groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
     for one in wanted:
         one.check_subject("events")
     present = [one for one in wanted if not find_lacking(one, holdings)]
@@ -153,18 +156,13 @@ def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> 
     products = [[row[f"nn{i}"], row[f"nd{i}"], None, None], [row[f"nd{i}"], row[f"dd{i}"], None, None]]
     empty: list[list[float | None]] = [[None] * 4] * 2
     arm = arm_from_sums(int(row["users"]), [row[f"n{i}"], row[f"d{i}"], None, None], products=[*products, *empty])
-    low, high = measure.bounds
-    return ratio_interval(arm, bounds=(low, high) if np.isfinite(high) else None, confidence_level=level)
+    return ratio_interval(arm, bounds=measure.bounds, confidence_level=level)
 
 
 def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:
     found = [say_lacking(one, find_lacking(one, plan.holdings)) for one in lacking]
     if plan.cluster != "user":
         found.append(say(f"log.cluster_{plan.cluster}"))
-    if (
-        plan.holdings.has("click")
-        and not plan.holdings.lacks(("results|result_count",))
-        and (not plan.holdings.has("impression"))
-    ):
+    if plan.holdings.has("click") and plan.holdings.has("results") and (not plan.holdings.has("impression")):
         found.append(say("log.no_impressions"))
     return tuple(found)

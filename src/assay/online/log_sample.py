@@ -17,10 +17,11 @@ import numpy as np
 
 from assay.data.events import QUERY
 from assay.errors import InputError, UsageError
+from assay.formats.events.reading import open_log
 from assay.lazy import pl
 from assay.messages import Said, say, word
 from assay.online.impressions import query_texts
-from assay.online.strata import RANDOM, STRATA, find_stratum, list_requests
+from assay.online.strata import LOW, RANDOM, STRATA, find_stratum, list_requests
 from assay.results.log_sample import LogSample, SampleQuery, SampleStratum, SampleUnit
 from assay.stats.inputs import check_choice, check_whole
 from assay.stats.moments import weighing
@@ -29,14 +30,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.data.events import Events
+    from assay.formats.events.reading import Places
     from assay.stats.inputs import Bools, Floats
 
 _HALF = 0.5
+_ROUNDING = 1e-9
 _BITS = 53
 
 
 def sample_log(
-    events: Events,
+    events: Events | Places,
     n: int,
     *,
     strata: Sequence[str] | Mapping[str, float] | None = None,
@@ -63,6 +66,7 @@ def sample_log(
     check_choice(unit, SampleUnit, "unit")
     shares = _shares(strata, random)
     names = [name for name in shares if name != RANDOM]
+    events = open_log(events, [name.removeprefix(LOW) for name in names if name.startswith(LOW)])
     requests = events.frame.filter(pl.col("action") == QUERY).unique("query_id", keep="first", maintain_order=True)
     texts = query_texts(requests, queries)
     rows = list_requests(events, texts.codes, names)
@@ -138,8 +142,15 @@ def _shares(strata: Sequence[str] | Mapping[str, float] | None, random: float | 
         first = 1 - sum(found.values()) if random is None else first
         if not 0 < first <= 1 or any(share <= 0 for share in found.values()):
             raise UsageError(say("the shares of the strata must be above 0 and leave some for the random slice"))
+        total = first + sum(found.values())
+        if abs(total - 1) > _ROUNDING:
+            raise UsageError(
+                say("the shares of the strata and of the random slice add up to {total:g}, not to 1", total=total)
+            )
     else:
         named = list(dict.fromkeys(strata if strata is not None else STRATA))
+        if strata and first == 1:
+            raise UsageError(say("a random slice of 1 leaves nothing for the strata {names}", names=named))
         found = {name: (1 - first) / len(named) for name in named if first < 1}
     for name in found:
         find_stratum(name)

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from assay.data.events import QUERY
+from assay.data.ratings import is_poor
 from assay.data.requests import add_next, is_reworded
 from assay.errors import InputError, UnknownName
 from assay.lazy import pl
@@ -22,7 +23,6 @@ LOW = "low:"
 STRATA = ("thumbs_down", "no_click", "reformulated", "zero_results", "new")
 _NEW = timedelta(days=7)
 _LOWEST = 0.1
-_STARS, _POOR = 1, 2  # a rating above 1 is one of stars, of which 1 and 2 are poor
 
 
 def list_requests(events: Events, code: pl.DataFrame, strata: Sequence[str]) -> pl.DataFrame:
@@ -54,12 +54,12 @@ def find_stratum(name: str) -> Callable[[pl.DataFrame], pl.Series]:
 
 
 def _deeds(events: Events) -> pl.DataFrame:
-    """What followed each request: whether anything was shown, whether clicked, and the lowest rating."""
+    """What followed each request: whether anything was shown, whether clicked, and whether rated as poor."""
     acts = events.frame.filter(pl.col("action") != QUERY).group_by("query_id")
     return acts.agg(
         shown=(pl.col("action") == IMPRESSION).any(),
         clicked=(pl.col("action") == CLICK).any(),
-        rating=pl.col("feedback").min(),
+        poor=is_poor().any(),
     ).collect()
 
 
@@ -68,9 +68,8 @@ def _true(asked: pl.DataFrame, condition: pl.Expr) -> pl.Series:
 
 
 def _thumbs_down(asked: pl.DataFrame) -> pl.Series:
-    """Rated -1, or with one or two stars where the log has stars."""
-    stars = asked["rating"].max() is not None and float(asked["rating"].max()) > _STARS  # type: ignore[arg-type]
-    return _true(asked, pl.col("rating") <= _POOR if stars else pl.col("rating") < 0)
+    """Rated by a thumb down, or with one or two stars."""
+    return _true(asked, pl.col("poor"))
 
 
 def _no_click(asked: pl.DataFrame) -> pl.Series:

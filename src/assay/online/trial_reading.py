@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.data.events import Events
 from assay.errors import UsageError
-from assay.formats.events.reading import read_events
+from assay.formats.events.reading import open_log
 from assay.formats.events.recognition import is_event_log
 from assay.formats.trial_users import DAY, VARIANT, reduce_users
 from assay.formats.trials import TrialData, check_groups, is_share, read_trial_table
@@ -33,7 +33,7 @@ def read_trial(
 ) -> TrialData:
     """Read an event log, or what `read_trial_table` reads: a file or a frame of users or arms."""
     if isinstance(given, Events) or _is_log(given):
-        events = given if isinstance(given, Events) else read_events(given)
+        events = open_log(given)
         label = events.sources[0].label if events.sources else ""
         users = users_of_log(
             events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment,

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from assay.data.requests import Holdings, RequestRow, look_through, reduce_requests
 from assay.errors import UnknownName, UsageError
+from assay.formats.events.reading import open_log
 from assay.lazy import pl
 from assay.measures import Measure, parse, split_measures
 from assay.messages import say
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assay.data.events import Events
+    from assay.formats.events.reading import Places
     from assay.measures.counts import Counts
 
 Cluster = Literal["user", "session", "query_id"]
 DAY = "day"
-_GROUPS = ("experiment", "variant", "session", "text")
+OWN_GROUPS = (DAY, "experiment", "variant", "session", "text")
+
+_RATINGS = {"thumbs": say("ratings by thumbs"), "stars": say("ratings by stars")}
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ def plan_reduction(
     holdings: Holdings | None = None,
 ) -> Reduction:
     """Check groups and clock against a log, and say how it is reduced."""
-    known = [DAY, *_GROUPS, *events.attributes]
+    known = [*OWN_GROUPS, *events.attributes]
     for name in by:
         if name not in known:
             raise UnknownName(
@@ -104,7 +108,7 @@ def plan_reduction(
 
 
 def user_table(
-    events: Events,
+    events: Events | Places,
     measures: Sequence[str | Measure] | str,
     *,
     by: Sequence[str] = ("variant",),
@@ -125,6 +129,7 @@ def user_table(
     [1.0, 0.0]
     """
     wanted = [parse(one) for one in split_measures(measures)]
+    events = open_log(events, [name for name in by if name not in OWN_GROUPS])
     plan = plan_reduction(events, wanted, by, timezone=timezone, holdings=holdings)
     if plan.cluster != "user":
         raise UsageError(say("the log has no users, and users are what an A/B test compares"))
@@ -156,5 +161,5 @@ def refuse_undefined(measure: Measure, holdings: Holdings) -> None:
 
 def say_lacking(measure: Measure, lacking: Sequence[str]) -> str:
     """Say what a log would have to hold for a measure."""
-    names = [say("{names:or}", names=need.split("|")) for need in lacking]
+    names = [say("{names:or}", names=[_RATINGS.get(name, name) for name in need.split("|")]) for need in lacking]
     return say("{measure} needs {names:and}, which the log does not hold", measure=str(measure), names=names)

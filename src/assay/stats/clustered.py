@@ -21,7 +21,8 @@ def ratio_interval(arm: Arm, *, bounds: Bounds | None = None, confidence_level: 
 
     The squared standard error is sum((y - r d)^2)/(n - 1) n/D^2 for n clusters and D = sum(d): the variance of one
     cluster's share in the ratio. The interval is Student's with n - 1 degrees of freedom; that of a ratio between
-    bounds is `score_interval`, with Kish's number of clusters, which has ends also where no cluster differs.
+    two bounds is `score_interval`, with Kish's number of clusters, which has ends also where no cluster differs. An end
+    beyond a bound is cut off there.
     """
     value = arm.value if arm.n else None
     if value is None or arm.n < 2:  # noqa: PLR2004
@@ -34,9 +35,10 @@ def ratio_interval(arm: Arm, *, bounds: Bounds | None = None, confidence_level: 
     reason = "" if deviation > 0 else NO_SPREAD
     error = deviation / math.sqrt(arm.n)
     of = Moments(arm.n, value, deviation, error, arm.n - 1.0, effective, reason)
-    if bounds is not None and bounds[0] <= value <= bounds[1]:
+    within = bounds is not None and bounds[0] <= value <= bounds[1]
+    if bounds is not None and within and all(map(math.isfinite, bounds)):
         return score_interval(of, confidence_level, bounds=bounds)
-    found = t_interval(of, confidence_level)
+    found = t_interval(of, confidence_level, bounds=bounds if within else None)
     return Interval(value, found.low, found.high, confidence_level, "delta", arm.n, found.reason)
 
 

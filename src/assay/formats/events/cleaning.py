@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from assay.data.events import QUERY, EventFault, Events, Quarantine, schema
+from assay.data.ratings import settle_scales
 from assay.errors import InputError, excerpt
 from assay.formats.events import bots, variants
 from assay.formats.events.faults import RowKeys
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 _OLDEST = datetime(2000, 1, 1, tzinfo=UTC)
 _AHEAD = timedelta(days=1)  # a clock may be in another zone
 _EARLY = timedelta(minutes=1)  # how far clocks of a browser and a server may be apart
-_SAME = ("query_id", "user", "time", "action", "doc_id", "position")
+_SAME = ("query_id", "user", "time", "action", "doc_id", "position", "feedback", "dwell_ms", "latency_ms",
+         "input_tokens", "output_tokens", "cost")  # fmt: skip
 _INHERITED = ("user", "session", "experiment", "variant")  # what an event has from its request where it has none
 
 
@@ -57,6 +59,7 @@ def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningR
     faults += _observe(log)
     faults += _set_aside(log)
     faults += bots.find_bots(log, drop=rules.bots == "drop")
+    faults += log.fault("unknown_query", _unknown(log))  # when it is known which requests are counted
     bases = find_bases(log.rows, rules.first_position)
     faults += _position_faults(log, bases)
     spellings = variants.find_spellings(frame)
@@ -71,7 +74,9 @@ def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningR
     if rules.salt is not None:
         counted = hash_users(counted, rules.salt)
     whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
-    return make_log(whole, attributes, tuple(one.source for one in files), faults, notes)
+    settled, told = settle_scales(whole)
+    notes += told
+    return make_log(settled, attributes, tuple(one.source for one in files), faults, notes)
 
 
 def make_log(
@@ -130,7 +135,6 @@ def _application() -> pl.Expr:
 def _observe(log: RowKeys) -> list[EventFault]:
     """What is worth knowing of rows as they were read."""
     return [
-        *log.fault("unknown_query", _unknown(log)),
         *log.fault("bare", log.rows.filter("_bare")),
         *log.fault("no_zone", log.rows.filter("_no_zone")),
         *log.fault("bad_number", log.rows.filter("_bad_number")),
@@ -142,7 +146,7 @@ def _requests(log: RowKeys) -> pl.LazyFrame:
 
 
 def _unknown(log: RowKeys) -> pl.LazyFrame:
-    """Events whose request is not in the log."""
+    """Events whose request is not in the log, or set aside."""
     return log.rows.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
 
 
@@ -168,8 +172,16 @@ def _merge_requests(log: RowKeys) -> list[EventFault]:
     best = order.unique("query", keep="first", maintain_order=True)
     others = requests.join(best, on="_row", how="anti").join(best.select("query", owner="user"), on="query").lazy()
     own = pl.col("user") == pl.col("owner")
-    faults = log.fault("shared_query", others.filter(~own), "quarantined")
+    events = _events_of_others(log, best.select("query", owner="user"), others.filter(~own))
+    aside = pl.concat([others.filter(~own).select("_row", "_file", "_line"), events])
+    faults = log.fault("shared_query", aside, "quarantined")
     return [*faults, *log.fault("repeated_request", others.filter(own), "merged")]
+
+
+def _events_of_others(log: RowKeys, owners: pl.DataFrame, foreign: pl.LazyFrame) -> pl.LazyFrame:
+    """Events of a query id that several users have, and that are not those of the user whose request is counted."""
+    events = log.rows.filter(~pl.col("request")).join(foreign, on="query", how="semi").join(owners.lazy(), on="query")
+    return events.filter(pl.col("user") != pl.col("owner")).select("_row", "_file", "_line")
 
 
 def _earlier_by(log: RowKeys, most: timedelta) -> pl.LazyFrame:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 
-from assay.data.events import schema
+from assay.data.events import Events, schema
+from assay.data.ratings import settle_scales
 from assay.errors import InputError, UsageError
 from assay.formats import tables
 from assay.formats.decoding import read_json
@@ -29,8 +30,6 @@ from assay.messages import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from assay.data.events import Events
 
     Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
     Places = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -74,6 +73,11 @@ def read_events(
     )
 
 
+def open_log(log: Events | Places, attributes: Sequence[str] = ()) -> Events:
+    """A log as it is, or read from its places with these attributes."""
+    return log if isinstance(log, Events) else read_events(log, attributes=attributes)
+
+
 @dataclass(frozen=True)
 class Selection:
     """How files are read: names of columns, and attributes that become columns."""
@@ -95,7 +99,10 @@ def _read_again(inputs: Sequence[Input], asked: Selection, rules: CleaningRules)
     marks = marks_of(source.path) if is_sound_file(source.path, source.label) else None
     if marks is None or not set(asked.attributes) <= set(marks.attributes):
         return None
-    frame = tables.open_parquet(source).select(*schema(), *asked.attributes)
+    opened = tables.open_parquet(source)
+    known = [*opened.collect_schema().names(), *asked.attributes]
+    columns = [pl.col(name) if name in known else pl.lit(None, kind).alias(name) for name, kind in schema().items()]
+    frame, _ = settle_scales(opened.select(*columns, *asked.attributes))
     hashed = frame if rules.salt is None else hash_users(frame, rules.salt)
     return make_log(hashed, asked.attributes, (source.source,), marks.faults)
 

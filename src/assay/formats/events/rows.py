@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assay.data.events import schema
+from assay.data.events import NOT_BELOW_0, schema
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
     """The columns of a log from those that a reader found, with numbers as floats."""
     position = pl.col("position")
     whole = (position == position.round()) & (position >= 0) & (position <= _LARGEST)
+    below = {name: (pl.col(name) < 0).fill_null(value=False) for name in NOT_BELOW_0}
     own = {
+        **{name: pl.when(~negative).then(pl.col(name)) for name, negative in below.items()},
         "position": pl.when(whole).then(position),
-        "result_count": pl.coalesce("result_count", pl.col("results").list.len()),
+        "result_count": pl.coalesce(pl.when(~below["result_count"]).then("result_count"), pl.col("results").list.len()),
         **{name: _fill_null(name) for name in ("query_id", "user", "session", "doc_id", "experiment", "variant")},
     }
     return [
@@ -47,7 +49,9 @@ def columns_of(attributes: Sequence[str] = ()) -> list[pl.Expr]:
             if name != "orphan"
         ),
         *map(pl.col, (*attributes, "_line", "_application", "_agent", "_bare", "_bad_time", "_no_zone")),
-        (pl.col("_bad_number") | (position.is_not_null() & ~whole.fill_null(value=False))).alias("_bad_number"),
+        pl.any_horizontal("_bad_number", position.is_not_null() & ~whole.fill_null(value=False), *below.values()).alias(
+            "_bad_number"
+        ),
     ]
 
 

@@ -15,7 +15,7 @@ from assay.formats.columns import EVENT
 from assay.formats.decoding import decode
 from assay.formats.events.rows import FileRows, columns_of
 from assay.formats.events.ubi import NUMBERS
-from assay.formats.events.values import RATING_WORDS, action_of, rating_of_action, time_columns
+from assay.formats.events.values import RATING_WORDS, action_of, rating_of_action, scale_of_name, time_columns
 from assay.lazy import pl
 from assay.messages import say
 
@@ -110,6 +110,7 @@ class _Table:
                 yield self.number(name).alias(name)
         yield pl.coalesce(self.number("dwell_ms"), self.number("dwell_time") * 1000).alias("dwell_ms")
         yield pl.coalesce(self._feedback(), ratings).alias("feedback")
+        yield self._scale(ratings).alias("rating_scale")
         yield self._is_bare().alias("_bare")
         yield pl.any_horizontal(pl.lit(value=False), *self._unreadable()).alias("_bad_number")
 
@@ -174,6 +175,19 @@ class _Table:
 
     def _feedback(self) -> pl.Expr:
         return pl.coalesce(pl.lit(None, pl.Float64), *(_as_rating(cell) for cell in self.cells["feedback"]))
+
+    def _scale(self, ratings: pl.Expr) -> pl.Expr:
+        """The scale of a rating where its action, its value or the name of its column says it."""
+        told = [pl.col("rating_scale").cast(pl.String)] if "rating_scale" in self.known else []
+        told.append(pl.when(ratings.is_not_null()).then(pl.lit("thumbs")))
+        named = scale_of_name(self.used.get("feedback", ""))
+        for cell in self.cells["feedback"]:
+            worded = pl.lit(value=cell.kind == pl.Boolean) | (
+                _as_rating(cell).is_not_null() & _as_number(cell).is_null()
+            )
+            told.append(pl.when(worded & cell.value.is_not_null()).then(pl.lit("thumbs")))
+            told.append(pl.when(_as_rating(cell).is_not_null()).then(pl.lit(named, pl.String)))
+        return pl.coalesce(*told)
 
     def _is_bare(self) -> pl.Expr:
         top = _ATTRIBUTES[0]

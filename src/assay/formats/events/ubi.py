@@ -13,7 +13,7 @@ import msgspec
 
 from assay.data.events import QUERY
 from assay.formats.events.faults import LineFaults
-from assay.formats.events.values import action_of, rating_of, rating_of_action, time_columns
+from assay.formats.events.values import action_of, rating_of, rating_of_action, scale_of, time_columns
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ def _whole_decoder() -> msgspec.json.Decoder[Whole]:
 
 
 # Columns of what is read, positions as they are counted in the log.
-TEXTS = ("query_id", "user", "session", "time", "action", "doc_id", "text", "experiment", "variant", "_application",
-         "_agent")  # fmt: skip
+TEXTS = ("query_id", "user", "session", "time", "action", "doc_id", "text", "experiment", "variant",
+         "rating_scale", "_application", "_agent")  # fmt: skip
 NUMBERS = ("position", "result_count", "propensity", "latency_ms", "input_tokens", "output_tokens", "cost", "dwell_ms",
            "feedback")  # fmt: skip
 
@@ -250,6 +250,10 @@ def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
         "dwell_ms": [_dwell(one) for one in details],
         "feedback": [
             ratings[one.action_name] if more.feedback is None else rating_of(more.feedback)
+            for one, more in zip(lines, details, strict=True)
+        ],
+        "rating_scale": [
+            scale_of(more.feedback) if ratings[one.action_name] is None else "thumbs"
             for one, more in zip(lines, details, strict=True)
         ],
         "_application": [one.application for one in lines],

@@ -33,6 +33,7 @@ RATING_WORDS = {
     **{key_of(name): value for value, names in _THUMBS.items() for name in names},
 }
 _RATING_FIELDS = ("value", "score", "rating", "stars", "thumbs", "thumb", "vote")
+_SCALES = {"stars": "stars", "thumbs": "thumbs", "thumb": "thumbs", "vote": "thumbs"}
 _ALIASES = {key_of(name): action for action, names in _ACTIONS.items() for name in (action, *names)}
 _RATINGS = {key_of(name): value for value, names in _THUMBS.items() for name in names}
 
@@ -64,6 +65,21 @@ def rating_of(value: Any) -> float | None:
         except ValueError:
             return RATING_WORDS.get(key_of(value))
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def scale_of(value: Any) -> str | None:
+    """The scale of a rating, where it says it: by the name of its field, a word, true or false; None of a number."""
+    if isinstance(value, dict):
+        name = next((name for name in _RATING_FIELDS if value.get(name) is not None), None)
+        return None if name is None else _SCALES.get(name) or scale_of(value[name])
+    if isinstance(value, bool):
+        return "thumbs"
+    return "thumbs" if isinstance(value, str) and key_of(value) in RATING_WORDS else None
+
+
+def scale_of_name(name: str) -> str | None:
+    """The scale of ratings in a column of this name."""
+    return _SCALES.get(key_of(name))
 
 
 def time_columns(value: pl.Expr, kind: pl.DataType) -> list[pl.Expr]:

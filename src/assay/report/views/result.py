@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.report.blocks import AnswerView
 
 # Pages of parts that are shown as they are, in this order; parts that have no page here have one called as they are.
-_PAGES = {
+PAGES = {
     "experiment": "experiment", "answers": "answers", "bench": "latency", "cost": "money", "roi": "money",
     "reranker": "reranker", "gates": "gates", "calibration": "calibration", "validation": "validation",
     "judging": "judging", "judging_plan": "judging", "comparison_plan": "plan",
@@ -107,7 +107,7 @@ def title_of(results: Sequence[Result], names: Sequence[str]) -> Said:
     """The title of a report: of one without systems, what kind of result it is and what it is about."""
     if len(results) > 1 or any(result.systems for result in results):
         return say("page.title", name=list(names)) if names else say("page.untitled")
-    named = dict.fromkeys(_PAGES.get(name, name) for result in results for name in result.parts)
+    named = dict.fromkeys(PAGES.get(name, name) for result in results for name in result.parts)
     kinds = [kind for kind in named if is_known(f"page.{kind}")] or ["untitled"]
     told = say("text.list", parts=[say(f"page.{kind}") for kind in kinds])
     return say("page.title_of", kind=told, name=list(names)) if names else told
@@ -115,7 +115,7 @@ def title_of(results: Sequence[Result], names: Sequence[str]) -> Said:
 
 def _records(found: ReportData) -> list[Record]:
     """Parts that are shown as they are, in the order of their pages."""
-    order = list(_PAGES)
+    order = list(PAGES)
     named = [(name, one) for result in found.results for name, one in result.parts.items()]
     named.sort(key=lambda pair: order.index(pair[0]) if pair[0] in order else len(order))
     listed = [one if isinstance(one, tuple) else (one,) for _, one in named]
@@ -130,7 +130,7 @@ def _parts(found: ReportData) -> dict[str, list[Block]]:
         name = names[type(record)]
         own = places[name] = places.get(name, -1) + 1
         shown = reranker.timing(record) if isinstance(record, RerankerEvaluation) else page(record, own)
-        blocks.setdefault(_PAGES.get(name, name), []).extend(shown)
+        blocks.setdefault(PAGES.get(name, name), []).extend(shown)
     return blocks
 
 

@@ -95,5 +95,9 @@ TEXTS = {
     "stratum": "分层",
     "{name} has no numbers": "{name} 中没有数字",
     "the random slice must have a share above 0, up to 1, not {share}": "随机部分的占比必须大于 0 且不超过 1，而不是 {share}",
+    "the shares of the strata and of the random slice add up to {total:g}, not to 1": "各分层与随机部分的占比之和为 {total:g}，应为 1",
+    "a random slice of 1 leaves nothing for the strata {names}": "随机部分占比为 1，没有给分层 {names} 留出份额",
+    "ratings by thumbs": "点赞或点踩的评价",
+    "ratings by stars": "星级评分",
     "the shares of the strata must be above 0 and leave some for the random slice": "各分层的占比必须大于 0，并给随机部分留出份额",
 }
