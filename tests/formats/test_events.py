@@ -329,7 +329,7 @@ def test_queries_with_clicks_alone_are_found(tmp_path: Path) -> None:
 def test_the_public_sample_of_ubi(shared: Path) -> None:
     log = read_events(shared / "ubi" / "ubi_queries_events.ndjson")
     found = {one.kind: one for one in log.faults}
-    assert found["unknown_query"].rows == 943  # 946 without the three that repeat another
+    assert found["unknown_query"].rows == 946
     assert found["bare"].rows == 506
     assert found["mixed_positions"].values["zeros"] == 200
     assert len(log.frame.collect()) == 473 + 3448 - found["duplicate"].rows - found["repeated_request"].rows

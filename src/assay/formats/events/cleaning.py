@@ -56,10 +56,12 @@ def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningR
     _check_attributes(frame, attributes)
     log = RowKeys(frame.select(*_keys()).collect(engine="streaming"), [one.source.portable for one in files])
     faults = [fault for one in files for fault in one.faults]
+    as_read = log.rows
     faults += _observe(log)
     faults += _set_aside(log)
     faults += bots.find_bots(log, drop=rules.bots == "drop")
-    faults += log.fault("unknown_query", _unknown(log))  # when it is known which requests are counted
+    # All rows as they were read, repeated ones too, now that it is known which requests are counted.
+    faults += log.fault("unknown_query", _unknown(log, as_read))
     bases = find_bases(log.rows, rules.first_position)
     faults += _position_faults(log, bases)
     spellings = variants.find_spellings(frame)
@@ -145,9 +147,9 @@ def _requests(log: RowKeys) -> pl.LazyFrame:
     return log.rows.filter(pl.col("request") & ~pl.col("nameless"))
 
 
-def _unknown(log: RowKeys) -> pl.LazyFrame:
+def _unknown(log: RowKeys, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Events whose request is not in the log, or set aside."""
-    return log.rows.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
+    return rows.filter(~pl.col("request")).join(_requests(log), on="query", how="anti")
 
 
 def _set_aside(log: RowKeys) -> list[EventFault]:
@@ -260,6 +262,6 @@ def _groups(queries: pl.DataFrame) -> pl.Series:
 
 def _orphans(log: RowKeys) -> pl.Expr:
     """Whether the request of an event is not in the log."""
-    unknown = _unknown(log).select(pl.col("query").unique()).collect().to_series()
+    unknown = _unknown(log, log.rows).select(pl.col("query").unique()).collect().to_series()
     lone = pl.col("query_id").hash().is_in(unknown.implode()) if len(unknown) else pl.lit(value=False)
     return (lone & (pl.col("action") != QUERY)).alias("orphan")
