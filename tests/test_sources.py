@@ -78,7 +78,7 @@ def test_figures_that_are_called_right_to_the_printed_digit_are():
     assert f"{FOUND / IDEAL:.3f}" == "0.654"
     assert "0.654" in PAGE
     gains = [f"{100 * (value / 0.65 - 1):.1f}" for value in (0.72, 0.78, 0.87)]
-    assert all(f"+{gain} %" in PAGE for gain in gains)
+    assert all(f"+{gain}%" in PAGE for gain in gains)
     gain = 0.87 / 0.72 - 1
-    assert f"{100 * gain:.4f} %" in PAGE
-    assert f"{100 * (gain * 0.01 - 0.001) / 0.001:.2f} %" in PAGE
+    assert f"{100 * gain:.4f}%" in PAGE
+    assert f"{100 * (gain * 0.01 - 0.001) / 0.001:.2f}%" in PAGE

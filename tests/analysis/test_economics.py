@@ -573,7 +573,7 @@ def test_costs_are_read_from_toml(call, tmp_path):
         (("cost", "--roi", "--gain", "0.2", "--cost-per-query", "1", "--revenue-per-query", "1"), "give --queries-per-day"),
         (("cost", "--roi", "--cost-per-query", "1", "--revenue-per-query", "1"), "give the gain one way"),
         (("cost", "--roi", "--gain", "0.2", "--revenue-per-query", "1"), "give the extra cost one way"),
-        (("cost", "--roi", "q.qrels", "--cost-per-query", "1", "--revenue-per-query", "1"), "this file has no comparison"),
+        (("cost", "--roi", "q.qrels", "--cost-per-query", "1", "--revenue-per-query", "1"), "this looks like judgments"),
         (("cost", "--roi", "c.json", "--system", "afer", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "did you mean after"),
         (("cost", "--roi", "c.json", "-m", "unjudged@1", "--cost-per-query", "1", "--queries-per-day", "1", "--revenue-per-query", "1"), "unjudged@1"),
         (("cost", "--roi", "--gain", "0.2", "-m", "x", "--cost-per-query", "1", "--revenue-per-query", "1"), "choose from a comparison"),

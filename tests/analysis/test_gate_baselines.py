@@ -115,7 +115,7 @@ def test_a_gate_says_which_drop_it_catches_and_how_many_queries_the_margin_needs
     assert check.detectable == pytest.approx(2.49 * spread / 10, rel=0.2)
     assert check.needed == pytest.approx((2.49 * spread / 0.01) ** 2, rel=0.2)
     assert "100 queries catch a drop of 0.1" in check.power and "a margin of 0.01 needs about" in check.power
-    assert "90 % interval" in check.message
+    assert "90% interval" in check.message
     assert "80% 的概率" in tell(check.power, "zh") and "90% 置信区间" in tell(check.message, "zh")
 
 

@@ -74,4 +74,4 @@ def test_few_clusters_are_too_few_however_many_queries_they_hold():
     few = {query: f"c{int(query[1:3]) % 8}" for query in QUERIES}
     (check,) = assay.gate(system("new", after, few), not_worse_than=system("old", before, few)).checks
     assert check.outcome == "inconclusive"
-    assert "8 clusters of queries are too few to say if it is worse" in check.message
+    assert "8 clusters of queries are too few to tell whether it is worse" in check.message

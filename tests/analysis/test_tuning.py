@@ -213,7 +213,7 @@ def test_the_command_reports_held_out_values_and_says_which_are_no_result(folder
         assert line.split()[-2:] == [f"{trial.held_out:.4f}", f"{trial.training:.4f}"]
     weights = ", ".join(f"{name} {weight:g}" for name, weight in found.weights.items())
     assert f"chosen: weighted (norm=min-max), weights {weights}\n" in got.stdout
-    assert "the result is the value on 18 queries held out, protocol trec; 12 queries served to choose" in got.stdout
+    assert "the result is the value on 18 queries held out, protocol trec; 12 queries were used to choose" in got.stdout
     assert assay.read_run("f.run").to_dict() == found.run.to_dict()
     assert read_training("s.tsv") == list(found.training_ids)
     again = run(*options, "--train-queries", "s.tsv")

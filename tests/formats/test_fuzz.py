@@ -321,7 +321,7 @@ OPENING = {"Input.at", "read_toml", "read_text", "read_bytes", "memmap"}
 ELSEWHERE = {
     "data of the package": {
         "wordlists.py", "html.py", "reference.py", "demonstration.py", "demo/__init__.py", "installation.py",
-        "prices.py:_own_prices", "judge/prompting.py:_read_builtin",
+        "prices.py:_own_prices", "judge/prompting.py:_read_builtin", "demo/log.py",
     },
     "files of the system": {"claims.py", "measuring.py"},
     "what a checksum guards, tested in tests/pipeline and tests/llm": {"store.py", "runner.py", "bm25.py", "vectors.py"},
@@ -330,7 +330,7 @@ ELSEWHERE = {
         "roi.py:_read_gain", "ab_history.py:_open",
     },
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
-    "looks again at a file that was read": {"cli/ab.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
+    "looks again at a file that was read": {"cli/wrong_files.py", "check_files.py:_prices", "cli/ab.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
 }  # fmt: skip
 
 

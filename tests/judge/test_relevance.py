@@ -404,7 +404,7 @@ def test_the_budget_that_a_dry_run_names_suffices(folder, models):
     words += [word for model in models for word in ("--model", model)]
     with FakeLLM(costly) as server:
         _, out, _ = assay_judge(server, folder, *words, "--dry-run")
-        named = set(re.findall(r"--max-cost (\d+\.\d{4}) suffices if no call breaks off", out))
+        named = set(re.findall(r"a limit of (\d+\.\d{4}) is enough unless calls break off", out))
         assert len(named) == 1
         code, _, err = assay_judge(server, folder, *words, "--max-cost", named.pop())
         assert (code, len(server.requests)) == (0, 120 * len(models)), err

@@ -318,7 +318,7 @@ def test_a_mean_mixes_methods_only_when_asked_and_then_says_so():
         apart = assay.answers(ROWS, ["faithfulness"], judge=client)
         mixed = assay.answers(ROWS, ["faithfulness"], judge=client, mix=True)
     assert len(apart.labels) == 2
-    assert any("faithfulness: samples that other methods judged have a row of their own" in w for w in apart.warnings)
+    assert any("faithfulness: samples that another method judged have a row of their own" in w for w in apart.warnings)
     assert mixed.labels == ("faithfulness",)
     assert mixed.definitions == {"faithfulness": "faithfulness(method='mix')"}
     other = apart[f"faithfulness(method='{NEXT}')"]
@@ -434,7 +434,7 @@ def test_a_dry_run_tells_the_price_and_sends_nothing(tmp_path):
 def test_a_budget_is_kept_and_the_same_command_again_judges_the_rest(tmp_path):
     with FakeLLM(yes) as server:
         plan = command(tmp_path, "--url", server.url, "--dry-run").stdout
-        enough = float(re.search(r"--max-cost (\d+\.\d+) suffices", plan)[1])  # for two calls of each sample
+        enough = float(re.search(r"a limit of (\d+\.\d+) is enough", plan)[1])  # for two calls of each sample
         part = command(tmp_path, "--url", server.url, "--max-cost", f"{enough / 24:.4f}", "-o", "part.json")
         paid = len(server.requests)
         rest = command(tmp_path, "--url", server.url, "-o", "all.json")

@@ -107,10 +107,18 @@ def _kind_at(place: str) -> str:
         kind = identify(place)
         if kind == "rubric":
             read_rubric(place)
+        if kind in {"records", "queries"} and not _is_sure(Input.at(place).text, kind):
+            return ""
         by_line = kind in {"judgments", "run"} and Path(place).suffix not in {".csv", ".jsonl", ".parquet"}
         if not by_line or _LINE.fullmatch(Input.at(place).text.lstrip().partition("\n")[0]):
             return kind
     return ""
+
+
+def _is_sure(text: str, kind: str) -> bool:
+    """Return whether records are objects, and queries have no lists of documents."""
+    start = text.lstrip()[:4096]
+    return start[:1] in "[{" if kind == "records" else '"retrieved"' not in start
 
 
 def _explain(place: str, kind: str, right: frozenset[str]) -> InputError:
