@@ -16,7 +16,7 @@ from assay.analysis.gate_rules import NotWorse, Threshold, measures_of_rules, re
 from assay.data.judgments import Judgments
 from assay.data.run import Run
 from assay.messages import tell
-from assay.stats.guarded import guarded_interval
+from assay.stats.guarded import guard_interval
 from assay.testing import assert_gate, seal_of
 from commands import run_assay
 from interval_oracles import adjusted_t_ends, score_ends
@@ -71,7 +71,7 @@ def gaffke(change, risk: float, seed: int = 0) -> float:
 def test_the_bounds_count_where_fewer_than_three_queries_oppose_an_end(gained):
     """Small losses in all queries but a few: t is sure of a loss, which rare large gains could undo."""
     change = np.r_[np.full(40 - gained, -0.03), np.full(gained, 0.02)] + np.linspace(0, 0.01, 40)
-    found, student, bounds = guarded_interval(change, 1.0), adjusted_t_ends(change, level=0.9), gaffke(change, 0.1)
+    found, student, bounds = guard_interval(change, 1.0), adjusted_t_ends(change, level=0.9), gaffke(change, 0.1)
     assert student[1] < 0 < bounds
     assert found.high == pytest.approx(student[1] if gained == 3 else bounds, abs=0.003)
     assert found.low == pytest.approx(student[0], abs=1e-9)

@@ -20,7 +20,7 @@ import assay
 from assay.analysis.gate_rules import NotWorse
 from assay.data.scores import Counts, Scores
 from assay.stats.bounded import bounded_pvalue
-from assay.stats.guarded import guarded_interval
+from assay.stats.guarded import guard_interval
 from assay.stats.intervals import mean_interval
 
 COLUMN = assay.parse("ndcg@10").column("ndcg@10")
@@ -185,7 +185,7 @@ def test_builds_over_fifty_commits(n, all_values, stress):
 @pytest.mark.parametrize("n", [100, 200])
 def test_the_drop_that_is_said_to_be_caught_is_caught_in_four_of_five_cases(n, pairs, stress):
     each = 60 if stress else 4
-    told = [guarded_interval(one, 1.0) for one in draws(pairs, 0.0, n, 2)]
+    told = [guard_interval(one, 1.0) for one in draws(pairs, 0.0, n, 2)]
     drop = {100: 0.0555, 200: 0.0388}[n]
     mean = np.mean([one.high - one.estimate for one in told])
     assert drop == pytest.approx(mean + 0.845 * 0.218 / math.sqrt(n), rel=0.1)

@@ -14,7 +14,7 @@ from assay.data.events import Events
 from assay.errors import InputError, UnknownName, UsageError
 from assay.messages import tell
 from assay.online.click_judgments import read_cuts
-from assay.online.impressions import plain_text, shown_pairs, text_id
+from assay.online.impressions import count_pairs, plain_text, text_id
 from commands import run_assay as run
 
 COLUMNS = ["query_id", "action", "doc_id", "position", "text", "user"]
@@ -70,7 +70,7 @@ def test_coec_of_a_log_by_hand():
 def test_a_document_counts_once_in_a_request_at_its_highest_position():
     rows = requests(["tea"], [["a", "b"]], [["a", "a"]])
     rows += [("r0", "impression", "a", 7), ("r0", "click", "x", 1), ("none", "click", "a", 1)]
-    pairs = shown_pairs(log(rows))
+    pairs = count_pairs(log(rows))
     counted = pairs.cells()
     assert (counted.by_pair(counted.shown).tolist(), counted.by_pair(counted.clicks).tolist()) == (
         [1.0, 1.0],

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from assay.stats.guarded import guarded_mean
+from assay.stats.guarded import guard_mean
 from assay.stats.intervals import mean_interval
 
 
@@ -35,7 +35,7 @@ SKEWED = [(20, 0.1, 0.95), (50, 0.045, 0.9), (100, 0.0175, 0.95), (300, 0.007, 0
 
 @pytest.mark.parametrize(("n", "failing", "value"), SKEWED)
 def test_one_end_alone_that_is_guarded_is_wrong_as_seldom_as_meant(n, failing, value):
-    assert max(misses(n, failing, value, 0.90, guarded_mean)) <= 0.05
+    assert max(misses(n, failing, value, 0.90, guard_mean)) <= 0.05
     assert max(misses(n, failing, value, 0.90)) > 0.065  # without the guard
 
 

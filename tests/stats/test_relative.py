@@ -10,7 +10,7 @@ import scipy.stats
 
 from assay.errors import InputError, UnknownName, UsageError
 from assay.stats import Interval, relative_interval
-from assay.stats.intervals import adjusted_t_interval
+from assay.stats.intervals import skew_interval
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, moments
 from assay.stats.relative import NO_BASELINE, UNSURE_BASELINE
 
@@ -51,8 +51,8 @@ def test_without_bounds_the_relative_interval_is_fiellers(level):
 def test_with_bounds_an_end_is_where_the_interval_of_the_rest_touches_0(weights, clusters):
     found = relative_interval(X, B, weights=weights, clusters=clusters, bounds=(0, 1))
     rest = [moments(X - (1 + r) * B, weights, clusters=clusters) for r in (found.low, found.high)]
-    assert adjusted_t_interval(rest[0], 0.95).low == pytest.approx(0, abs=1e-9)
-    assert adjusted_t_interval(rest[1], 0.95).high == pytest.approx(0, abs=1e-9)
+    assert skew_interval(rest[0], 0.95).low == pytest.approx(0, abs=1e-9)
+    assert skew_interval(rest[1], 0.95).high == pytest.approx(0, abs=1e-9)
     assert found.low < found.estimate < found.high
 
 

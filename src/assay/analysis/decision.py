@@ -10,7 +10,7 @@ from assay.results.comparison import LEAST_QUERIES
 from assay.stats.bounded import bounded_equivalence, bounded_pvalue
 from assay.stats.guarded import has_opposed
 from assay.stats.inputs import EQUAL
-from assay.stats.intervals import adjusted_t_interval
+from assay.stats.intervals import skew_interval
 from assay.stats.moments import NO_SPREAD, moments, moments_of, sample
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def holds_if_skewed(
     if reach is None or of.mean is None or np.abs(found.values).max() > reach * (1 + EQUAL):
         return True
     same = of.reason == NO_SPREAD
-    if not same and not adjusted_t_interval(of, 1 - level).excludes(0.0):
+    if not same and not skew_interval(of, 1 - level).excludes(0.0):
         return False
     against = -np.sign(of.mean) * found.values
     if not same and has_opposed(against, weights=found.shares):

@@ -67,7 +67,7 @@ def count_rivals(found: Sequence[FoundBaseline], label: str) -> int:
 
 def measure_in_common(given: Scores | Place | Sequence[Scores | Place], primary: str | None) -> tuple[str, ...]:
     """The one measure that all baselines have, where they lack the primary one; nothing where they have that."""
-    held = [scores for one in _as_list(given) for scores in _known_systems(one)]
+    held = [scores for one in _as_list(given) for scores in _systems_in_common(one)]
     if primary is None or all(_twin(one, primary) is not None for one in held):
         return ()
     means = [column.label for column in held[0].columns if column.is_mean]
@@ -85,7 +85,7 @@ def _as_list(given: Scores | Place | Sequence[Scores | Place]) -> Sequence[Score
     return [given] if isinstance(given, (Scores, str, os.PathLike)) else given
 
 
-def _known_systems(one: Scores | Place) -> list[Scores]:
+def _systems_in_common(one: Scores | Place) -> list[Scores]:
     """The systems of a baseline that are known by now: not those of a folder or a run."""
     if isinstance(one, Scores):
         return [one]

@@ -15,7 +15,7 @@ from assay.analysis.means import column_mean
 from assay.errors import UsageError
 from assay.messages import Said, ends, say, word
 from assay.results.gate import Outcome, RuleCheck
-from assay.stats.guarded import detectable_drop, guarded_interval
+from assay.stats.guarded import detectable_drop, guard_interval
 from assay.stats.inputs import paired_differences
 from assay.stats.moments import NO_SPREAD, Moments, moments
 from assay.stats.power import design, sample_size
@@ -165,7 +165,7 @@ def _change(scores: Scores, label: str, rule: NotWorse, base: FoundBaseline) -> 
     alpha = rule.alpha / rule.among
     units: dict[str, Any] = {"weights": data.weights, "clusters": data.clusters}
     of = moments(change, **units)
-    interval = guarded_interval(change, reach, confidence_level=1 - 2 * alpha, **units)
+    interval = guard_interval(change, reach, confidence_level=1 - 2 * alpha, **units)
     if interval.estimate is None:
         raise UsageError(
             say(
@@ -194,7 +194,7 @@ def _count_needed(rule: NotWorse, plan: Design, alpha: float, reach: float | Non
 
 
 def _least(margin: float, alpha: float, reach: float | None, *, varied: bool) -> float | None:
-    """How many queries without a loss bound it by the margin, at the risk of `guarded_interval`; None if unknown."""
+    """How many queries without a loss bound it by the margin, at the risk of `guard_interval`; None if unknown."""
     if reach is None or margin >= reach:
         return None
     return math.log(min(2 * alpha, 0.5) if varied else alpha) / math.log1p(-margin / reach)

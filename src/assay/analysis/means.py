@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.stats.guarded import guarded_mean
+from assay.stats.guarded import guard_mean
 from assay.stats.intervals import mean_interval
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def column_mean(
 ) -> Interval:
     """The mean of a measure with an interval that stays within its bounds, over all queries or those of some rows.
 
-    With `sure`, each end alone can be relied on (`guarded_mean`), where the measure has bounds.
+    With `sure`, each end alone can be relied on (`guard_mean`), where the measure has bounds.
     """
     chosen = slice(None) if rows is None else list(rows)
     values, column = scores.column(label), scores.about(label)
@@ -31,7 +31,7 @@ def column_mean(
     bounds = column.limits(values)
     units: dict[str, Any] = {"weights": weights, "clusters": clusters, "confidence_level": confidence_level}
     if sure and bounds is not None:
-        return guarded_mean(values[chosen], bounds, **units)
+        return guard_mean(values[chosen], bounds, **units)
     found = mean_interval(values[chosen], bounds=bounds, **units)
     low, high = column.bounds
     if bounds is not None or found.low is None or found.high is None or found.estimate is None:

@@ -47,7 +47,7 @@ def command() -> None:
 
 
 @dataclass(frozen=True)
-class Planning:
+class TrialPlanning:
     """What a test should show, and from how many users."""
 
     measure: str | None = option("-m", "--measure", metavar="MEASURE")
@@ -64,7 +64,7 @@ class Planning:
 
 
 @dataclass(frozen=True)
-class Log(LogReading):
+class TrialLog(LogReading):
     """How an event log is read, and whose days are counted."""
 
     experiment: str | None = option("--experiment", metavar="NAME", section="events")
@@ -115,8 +115,8 @@ class Deciding:
 
 @command.command("plan", examples=_PLANS, wording="ab.plan")
 @add_argument("users", required=False, metavar="[EVENTS|USERS]")
-@takes(planning=Planning, out=Output)
-def plan(*, users: str | None, planning: Planning, out: Output) -> None:
+@takes(planning=TrialPlanning, out=Output)
+def plan(*, users: str | None, planning: TrialPlanning, out: Output) -> None:
     """Print how many users are needed, or what so many show."""
     from assay.online.ab_plan import plan_ab_test
     from assay.report.views import ab_plan as view
@@ -130,8 +130,8 @@ def plan(*, users: str | None, planning: Planning, out: Output) -> None:
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
 @add_argument("files", nargs=-1, required=True, metavar="EVENTS|USERS|ARMS...")
 @options.encoding
-@takes(log=Log, deciding=Deciding, out=Output)
-def analyse(*, files: tuple[str, ...], log: Log, deciding: Deciding, out: Output) -> None:
+@takes(log=TrialLog, deciding=Deciding, out=Output)
+def analyse(*, files: tuple[str, ...], log: TrialLog, deciding: Deciding, out: Output) -> None:
     """Decide, print, exit."""
     from assay.online.ab import ab_test
     from assay.report.views import ab_test as view

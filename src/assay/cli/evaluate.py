@@ -95,7 +95,7 @@ def _print_scores(
         job.report(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]), out.report)
     if not out.quiet and out.kind != "json":
         short = out.format_to_print not in {"csv", out.file_format}
-        told = evaluation.sentences(shown) + evaluation.left_out(systems, shown) if short else said
+        told = evaluation.sentences(shown) + evaluation.tell_hidden(systems, shown) if short else said
         lines = [line for text in told for line in wrap(clean(tell(text, lang)), "  ")]
         aside = out.format_to_print != "table"
         click.echo("\n" * (not aside) + "\n".join(lines), err=aside)

@@ -62,7 +62,7 @@ _LINE = re.compile(r"\S+\s+\S+\s+\S+\s+(-?\d+|\d+\s+[-+.\deE]+(\s+\S+)?)\s*")  #
 
 def explain_wrong_file(error: AssayError, ctx: click.Context) -> AssayError | None:
     """Say which of the files that a failed command was given is of another kind; None where none is, or it is said."""
-    for param, place in _given(ctx):
+    for param, place in _files_of(ctx):
         if isinstance(error, InputError) and error.path not in {None, place}:
             continue
         kind, right = _kind_at(place), _right_kinds(param, ctx)
@@ -78,7 +78,7 @@ def _is_told(error: AssayError, kind: str, place: str) -> bool:
     return kind in {"judgments", "run"} and say(f"check.kind_{kind}") in error.message.replace(place, "")
 
 
-def _given(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
+def _files_of(ctx: click.Context) -> Iterator[tuple[click.Parameter, str]]:
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
         for text in value if isinstance(value, tuple) else (value,):

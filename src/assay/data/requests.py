@@ -117,21 +117,21 @@ class RequestRow:
         known = pl.col(column).drop_nulls()
         return self._ask(_ANY, f"{column} total", pl.when(known.len() > 0).then(known.sum()))
 
-    def shown(self, k: int | None) -> pl.Expr:
+    def list_size(self, k: int | None) -> pl.Expr:
         """How many different results were shown, in the first k places, as `_list_documents` finds them."""
         return self._count_documents(f"shown {k}", pl.col("shown") & _is_near(k))
 
-    def clicked_of_shown(self, k: int | None) -> pl.Expr:
+    def hits(self, k: int | None) -> pl.Expr:
         """How many different results of those that were shown in the first k places were clicked."""
         return self._count_documents(f"clicked of shown {k}", pl.col("shown") & pl.col("clicked") & _is_near(k))
 
     @property
-    def clicked_unseen(self) -> pl.Expr:
+    def unseen_clicks(self) -> pl.Expr:
         """How many different results were clicked and not shown, as far as the log says."""
         return self._count_documents("clicked unseen", pl.col("clicked") & ~pl.col("shown"))
 
     @property
-    def clicked_nowhere(self) -> pl.Expr:
+    def unplaced_clicks(self) -> pl.Expr:
         """How many different results were shown and clicked at no known position."""
         return self._count_documents("nowhere", pl.col("clicked") & pl.col("shown") & pl.col("position").is_null())
 
@@ -139,12 +139,12 @@ class RequestRow:
         return self._ask(_DOCUMENT, name, condition.sum()).fill_null(0)
 
     @property
-    def found(self) -> pl.Expr:
+    def result_total(self) -> pl.Expr:
         """How many results the request returned; null where that is unknown."""
         listed = self._ask(QUERY, "listed", pl.col("results").list.len().first().cast(pl.Int64))
         return pl.coalesce(self._ask(QUERY, "result_count", pl.col("result_count").first()), listed)
 
-    def clicked(self, k: int | None) -> pl.Expr:
+    def distinct_clicks(self, k: int | None) -> pl.Expr:
         """How many different results were clicked, in the first k places."""
         name = pl.coalesce("doc_id", pl.col("position").cast(pl.String))
         near = name if k is None else name.filter(pl.col("position") <= k)
@@ -180,7 +180,7 @@ class RequestRow:
         good = self._ask(_ANY, f"{scale} {least}", (has_scale(scale) & (pl.col("feedback") >= least)).sum())
         return good.fill_null(0), self._ask(_ANY, scale, has_scale(scale).sum()).fill_null(0)
 
-    def reworded(self, seconds: float) -> pl.Expr:
+    def is_followed_by_other_words(self, seconds: float) -> pl.Expr:
         """Whether the request was soon followed by one in other words, as `is_reworded` says; null: unknown."""
         self.follows = True
         text, session, user, _ = self.about("text"), self.about("session"), self.about("user"), self.time

@@ -78,7 +78,7 @@ class Input:
 
     def stream(self, first: int) -> Iterator[bytes]:
         """Unpacked bytes of a gzip file, `first` some and then a megabyte at a time."""
-        with self._opened() as file:
+        with self._open_once() as file:
             yield from unpack(file, self.label, first)
 
     @property
@@ -87,12 +87,12 @@ class Input:
         return self.path is None or not self.path.is_file()
 
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
+    def _open_once(self) -> Iterator[BinaryIO]:
         """The file, or what came from the pipe, from its beginning."""
         try:
             if self._is_pipe:
-                self._taken.seek(0)
-                yield self._taken
+                self._copy_of_pipe.seek(0)
+                yield self._copy_of_pipe
             else:
                 assert self.path is not None
                 with self.path.open("rb") as file:
@@ -101,7 +101,7 @@ class Input:
             raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
 
     @cached_property
-    def _taken(self) -> BinaryIO:
+    def _copy_of_pipe(self) -> BinaryIO:
         """All that comes from a pipe: much of what is packed goes into a file without a name, the rest is in memory."""
         from io import BytesIO
         from shutil import copyfileobj
@@ -126,12 +126,12 @@ class Input:
     @cached_property
     def data(self) -> bytes:
         """All bytes, unpacked and in UTF-8."""
-        with self._opened() as file:
+        with self._open_once() as file:
             is_gzip = file.read(len(GZIP)) == GZIP
             file.seek(0)
             data = unpack_all(file, self.label) if is_gzip else file.read()
         if not is_gzip:
-            self.__dict__.pop("_taken", None)  # one copy is enough
+            self.__dict__.pop("_copy_of_pipe", None)  # one copy is enough
         if not data:
             raise InputError(say("the file is empty"), path=self.label, hint=say("expected at least one row"))
         return encodings.as_utf8(data, self.label, self.encoding, self.otherwise)
@@ -185,7 +185,7 @@ class Input:
             ) from None
 
     def _start(self, size: int) -> bytes:
-        with self._opened() as file:
+        with self._open_once() as file:
             return file.read(size)
 
     @cached_property

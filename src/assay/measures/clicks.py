@@ -51,8 +51,8 @@ def ctr(row: RequestRow, k: int | None) -> Counts:
     Not when: quality as such is meant: people click what stands high (position bias), what looks attractive, and
       nothing where the answer is on the page.
     """
-    unplaced = pl.lit(0) if k is None else row.clicked_nowhere
-    return Counts(row.clicked_of_shown(k), row.shown(k), row.clicked_unseen + unplaced)
+    unplaced = pl.lit(0) if k is None else row.unplaced_clicks
+    return Counts(row.hits(k), row.list_size(k), row.unseen_clicks + unplaced)
 
 
 @measure(of="events", unit="query", needs=("click",))
@@ -69,7 +69,7 @@ def any_click(row: RequestRow, k: int | None) -> Counts:
     Not when: answers are read on the page of results itself, or a click is only a try. See satisfied_click.
     """
     unplaced = None if k is None else row.clicks_without("position")
-    return Counts(row.clicked(k) > 0 if k is not None else row.count("click") > 0, _one(), unplaced)
+    return Counts(row.distinct_clicks(k) > 0 if k is not None else row.count("click") > 0, _one(), unplaced)
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("click",), lower_is_better=True)
@@ -96,7 +96,7 @@ def abandonment(
     none = row.count("click") == 0
     if kind == "all":
         return Counts(none, _one())
-    reworded = row.reworded(within_s)
+    reworded = row.is_followed_by_other_words(within_s)
     counted = none & (reworded if kind == "bad" else ~reworded)
     return Counts(counted.fill_null(value=False), reworded.is_not_null(), reworded.is_null(), needs=_REWORDING)
 
@@ -155,7 +155,7 @@ def reformulation(row: RequestRow, _k: None, *, within_s: float = 300) -> Counts
     Not when: people ask one thing after another, as in a chat: a new question looks like a rewording.
     """
     _check_seconds("reformulation", "within_s", within_s)
-    return _of_known(row.reworded(within_s))
+    return _of_known(row.is_followed_by_other_words(within_s))
 
 
 @measure(cutoff="none", of="events", unit="query", needs=("results|result_count",), lower_is_better=True)
@@ -170,7 +170,7 @@ def zero_results(row: RequestRow, _k: None) -> Counts:
     Use when: the collection, its synonyms or its filters are in question.
     Not when: the system always returns something, as vector search does.
     """
-    return _of_known(row.found == 0)
+    return _of_known(row.result_total == 0)
 
 
 @measure(cutoff="none", of="events", unit="click", needs=("click", "click.dwell_ms"), bounds=_NO_END)

@@ -11,7 +11,7 @@ import numpy as np
 from assay.errors import UnknownName, UsageError, excerpt
 from assay.formats.events.reading import open_log
 from assay.messages import Said, say
-from assay.online.impressions import ShownPairs, shown_pairs
+from assay.online.impressions import ShownPairs, count_pairs
 from assay.results.click_judgments import ClickedQuery, ClickJudgments, ClickPairs, PositionClicks
 from assay.stats.click_models import click_through, clicks_over_expected, position_based
 
@@ -70,7 +70,7 @@ def click_judgments(
     if least < 1:
         raise UsageError(say("{name} must be at least {least}, not {found}", name="least", least=1, found=least))
     wanted = read_cuts(cuts, name)
-    pairs = shown_pairs(open_log(events), known=queries, positions=name != "ctr")
+    pairs = count_pairs(open_log(events), known=queries, positions=name != "ctr")
     cells = pairs.cells()
     enough = cells.by_pair(cells.shown) >= least
     used = cells.only(enough[cells.pair]) if name == "pbm" else cells  # pairs of few impressions would bias examination

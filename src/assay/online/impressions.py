@@ -120,7 +120,7 @@ def _count(first: Ints, second: Ints, clicked: Bools) -> tuple[Ints, Ints, Float
     return (met >> np.uint64(31)).astype(np.int64), (met & np.uint64(2**31 - 1)).astype(np.int64), shown, clicks
 
 
-def shown_pairs(events: Events, *, known: Mapping[str, str] | None = None, positions: bool = True) -> ShownPairs:
+def count_pairs(events: Events, *, known: Mapping[str, str] | None = None, positions: bool = True) -> ShownPairs:
     """Find what was shown and clicked.
 
     A document counts once in a request, however often it came into view or was clicked, at its highest position. What a

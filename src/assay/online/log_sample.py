@@ -103,7 +103,7 @@ def sample_log(
         requests=len(rows),
         seed=seed,
         effective_n=weighing([one.weight for one in found]).effective_n,
-        left_out=_left_out(requests, len(rows)),
+        left_out=_count_unused(requests, len(rows)),
         masked=sum(one != text for one, text in zip(shown, spelled, strict=True)),
         warnings=tuple(_warnings(sizes, n, len(ids), named=strata is not None)),
     )
@@ -183,7 +183,7 @@ def _describe(
     )
 
 
-def _left_out(requests: pl.LazyFrame, used: int) -> dict[str, int]:
+def _count_unused(requests: pl.LazyFrame, used: int) -> dict[str, int]:
     total = int(requests.select(pl.len()).collect().item())
     if not used:
         raise InputError(say("no request of the log has a text"), hint=say("queries are told apart by their text"))

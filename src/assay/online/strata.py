@@ -44,7 +44,7 @@ def find_stratum(name: str) -> Callable[[pl.DataFrame], pl.Series]:
     if name.startswith(LOW):
         return lambda asked: _lowest(asked, name.removeprefix(LOW))
     found = {
-        "thumbs_down": _thumbs_down, "no_click": _no_click, "reformulated": _reformulated,
+        "thumbs_down": _thumbs_down, "no_click": _no_click, "reformulated": _other_words_followed,
         "zero_results": _zero_results, "new": _new,
     }  # fmt: skip
     if name not in found:
@@ -84,7 +84,7 @@ def _zero_results(asked: pl.DataFrame) -> pl.Series:
     return _true(asked, (pl.col("result_count") == 0) | (pl.col("results").list.len() == 0))
 
 
-def _reformulated(asked: pl.DataFrame) -> pl.Series:
+def _other_words_followed(asked: pl.DataFrame) -> pl.Series:
     """The same session (or user) asked something else within five minutes."""
     rows = add_next(asked.select("query_id", "session", "user", "time", "code").with_row_index().lazy(), "code")
     found = rows.select("index", reworded=is_reworded(pl.col("code"), pl.col("next code")))

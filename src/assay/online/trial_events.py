@@ -108,14 +108,14 @@ def _choose(events: Events, experiment: str | None) -> pl.LazyFrame:
     return events.frame.with_columns(pl.when(pl.col("experiment") == experiment).then("variant").alias("variant"))
 
 
-def _assigned(log: Events) -> pl.LazyFrame:
+def _requests_of_test(log: Events) -> pl.LazyFrame:
     """The requests of the test."""
     return log.frame.filter(pl.col("variant").is_not_null(), pl.col("action") == QUERY)
 
 
 def _people(log: Events) -> pl.DataFrame:
     """The users of the test: the variant that each met first, and how many each met."""
-    named = _assigned(log).filter(pl.col("user").is_not_null()).group_by("user")
+    named = _requests_of_test(log).filter(pl.col("user").is_not_null()).group_by("user")
     first = pl.col("variant").sort_by("time").first()
     found = log.collect(named.agg(first, variants=pl.col("variant").n_unique()))
     if not len(found):
@@ -132,14 +132,14 @@ def _add_up(rows: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
 
 def _full_days(log: Events) -> int | None:
     """Whole days from the first request of the test to the last; an hour less is let pass."""
-    first, last = log.collect(_assigned(log).select(pl.col("time").min(), last=pl.col("time").max())).row(0)
+    first, last = log.collect(_requests_of_test(log).select(pl.col("time").min(), last=pl.col("time").max())).row(0)
     return None if first is None else (last - first + timedelta(hours=1)) // timedelta(days=1)
 
 
 def _notes(log: Events, rows: pl.DataFrame, users: pl.DataFrame, named: Mapping[str, Measure]) -> list[str]:
     """What is no part of the test, or of a measure."""
     outside = int(rows.filter(pl.col("variant").is_null())[QUERIES].sum())
-    nobody = log.collect(_assigned(log).filter(pl.col("user").is_null()).select(pl.len())).item()
+    nobody = log.collect(_requests_of_test(log).filter(pl.col("user").is_null()).select(pl.len())).item()
     found: list[str] = [say("ab.log_outside", n=outside)] if outside else []
     found += [say("ab.log_nobody", n=nobody)] if nobody else []
     for text, measure in named.items():
@@ -152,7 +152,7 @@ def _notes(log: Events, rows: pl.DataFrame, users: pl.DataFrame, named: Mapping[
 
 def _before(events: Events, measures: Sequence[Measure], timezone: str) -> pl.DataFrame | None:
     """What users did before the first request of the test; None where the log begins with it."""
-    start = events.collect(_assigned(events).select(pl.col("time").min())).item()
+    start = events.collect(_requests_of_test(events).select(pl.col("time").min())).item()
     if start is None:
         return None
     earlier = events.frame.filter(pl.col("time") < start)

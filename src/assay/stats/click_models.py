@@ -138,7 +138,7 @@ def position_based(cells: Cells, *, confidence_level: float = 0.95) -> ClickValu
     was shown there only by pairs that were shown at several of them; what is `apart` from most others is left out.
     """
     check_share(confidence_level, "confidence_level")
-    joined = _joined_positions(cells)
+    joined = _positions_that_join(cells)
     used = cells.only(joined[cells.position])
     apart = tuple(np.flatnonzero(~joined & (cells.by_position(cells.shown) > 0)).tolist())
     attraction, examination, rounds = _maximise(used)
@@ -206,7 +206,7 @@ def _rates(cells: Cells) -> Floats:
 # The position-based model ---------------------------------------------------------------------------------------------
 
 
-def _joined_positions(cells: Cells) -> Bools:
+def _positions_that_join(cells: Cells) -> Bools:
     """The positions that clicked pairs join to each other: of several such groups, the one with most impressions."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components

@@ -27,7 +27,7 @@ _MOST_RISK = 0.5
 _OPPOSED = 3
 
 
-def guarded_interval(
+def guard_interval(
     differences: ArrayLike,
     reach: float | None,
     *,
@@ -67,7 +67,7 @@ def has_opposed(differences: ArrayLike, *, weights: ArrayLike | None = None, clu
     return effective_number(shares[chosen] / shares[chosen].sum()) >= _OPPOSED * (1 - EQUAL)
 
 
-def guarded_mean(
+def guard_mean(
     values: ArrayLike,
     bounds: Bounds,
     *,

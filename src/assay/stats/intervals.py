@@ -71,7 +71,7 @@ def mean_interval(
 
     "auto" is "score" for values with `bounds` and Student's "t" for others; "bca" is the bootstrap, which draws values
     with their weights, or whole clusters (Efron 1987). Values of one cluster may depend on each other. An interval of
-    values with bounds never leaves them. `score_interval`, `adjusted_t_interval` and `moments` have the formulas.
+    values with bounds never leaves them. `score_interval`, `skew_interval` and `moments` have the formulas.
     """
     return mean_intervals(
         vector(values)[:, None],
@@ -107,7 +107,7 @@ def mean_intervals(
         return _bca_intervals(columns, w, codes, confidence_level, n_resamples=n_resamples, rng=rng, threads=threads)
     found = [moments(column, weights, clusters=clusters) for column in columns.T]
     if method == "adjusted t":
-        return tuple(adjusted_t_interval(of, confidence_level, bounds=bounds) for of in found)
+        return tuple(skew_interval(of, confidence_level, bounds=bounds) for of in found)
     if method == "score" and bounds is None:
         raise UsageError(say("the score interval needs the bounds of the values: bounds=(0, 1)"))
     if method == "t" or bounds is None:
@@ -161,7 +161,7 @@ def t_interval(of: Moments, confidence_level: float, *, bounds: Bounds | None = 
     return _around(of, confidence_level, "t", bounds=bounds, skewness=0.0)
 
 
-def adjusted_t_interval(of: Moments, confidence_level: float, *, bounds: Bounds | None = None) -> Interval:
+def skew_interval(of: Moments, confidence_level: float, *, bounds: Bounds | None = None) -> Interval:
     """Student's interval, extended on the side to which the values are skewed.
 
     A sample of skewed values seldom holds enough of the long tail, and t is then too short on that side. In the family

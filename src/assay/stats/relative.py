@@ -38,7 +38,7 @@ def relative_interval(
     """Interval of mean(values)/mean(baseline) - 1 of paired values, by Fieller's method.
 
     A change of r is inside exactly where the interval of the mean of x - (1 + r) b holds 0 (Fieller 1954): pairing,
-    weights and clusters count, and so does what is not known about the baseline. That interval is `adjusted_t_interval`
+    weights and clusters count, and so does what is not known about the baseline. That interval is `skew_interval`
     for values with bounds and Student's for others, or always with the method "t". Where the mean of the baseline is
     not clear of 0, so that its own interval holds 0, the change may be anything: the interval is empty. Values that
     cannot be negative cannot lose more than everything: the low end is at least -1.

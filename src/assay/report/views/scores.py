@@ -38,7 +38,7 @@ def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = Fal
         for scores in systems
     ]
     table = Table((say("column.system"), *labels), tuple(rows))
-    judge = _uncalibrated_judge(systems)
+    judge = _judge_without_calibration(systems)
     table = table.add_stamp(stamp_of(judge)) if judge else table
     return table.transpose() if len(labels) > _WIDE and not upright else table
 
@@ -54,17 +54,17 @@ def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
             rows.append((scores.name, query, *cells, ", ".join(odd)))
     headers = (say("column.system"), say("column.query"), *systems[0].labels, say("column.status"))
     table = Table(headers, tuple(rows), names=2)
-    judge = _uncalibrated_judge(systems)
+    judge = _judge_without_calibration(systems)
     return table.add_stamp(stamp_of(judge)) if judge else table
 
 
 def stamp(systems: Sequence[Scores]) -> str:
     """Return a warning if a language model gave the grades and they were never compared with people's."""
-    judge = _uncalibrated_judge(systems)
+    judge = _judge_without_calibration(systems)
     return warn_of_judge(judge) if judge else ""
 
 
-def _uncalibrated_judge(systems: Sequence[Scores]) -> str:
+def _judge_without_calibration(systems: Sequence[Scores]) -> str:
     return next((scores.judge for scores in systems if scores.uncalibrated), "")
 
 
@@ -82,7 +82,7 @@ def sentences(systems: Sequence[Scores]) -> list[str]:
     return list(dict.fromkeys([*lines, *(note for scores in systems for note in scores.notes)]))
 
 
-def left_out(systems: Sequence[Scores], shown: Sequence[Scores]) -> list[str]:
+def tell_hidden(systems: Sequence[Scores], shown: Sequence[Scores]) -> list[str]:
     """Say how many measures are not shown, and how to see them."""
     every, some = len(systems[0].labels), len(shown[0].labels)
     return [say("scores.left_out", shown=some, n=every, protocol=systems[0].protocol.name)] if some < every else []

@@ -83,7 +83,7 @@ def sentences(found: SliceComparison) -> list[Said]:
     """What was corrected, which slices the correction turned, and which queries are in no slice."""
     told = [say("slices.corrected", n=found.tests, correction=say(f"correction.{found.rules.correction}"))]
     for measure in found.measures:
-        turned = [_turned(found, one) for one in found.of(measure) if one.turned]
+        turned = [_tell_turn(found, one) for one in found.of(measure) if one.turned]
         if turned:
             told.append(say("slices.turned", measure=measure, n=found.tests, slices=turned))
     if found.uneven:
@@ -93,7 +93,7 @@ def sentences(found: SliceComparison) -> list[Said]:
     return told
 
 
-def _turned(found: SliceComparison, one: SliceLift) -> Said:
+def _tell_turn(found: SliceComparison, one: SliceLift) -> Said:
     key = "slices.turned_one" if len(found.systems) == 2 else "slices.turned_system"  # noqa: PLR2004
     return say(
         key, attribute=found.attribute, value=one.value or _NO_VALUE, system=one.system, p=pvalue(one.pvalue or 0.0),
