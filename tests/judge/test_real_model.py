@@ -6,7 +6,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import assay
+from conftest import STRESS
 
 
 def test_a_real_model_judges_over_http(real_model, tmp_path):
@@ -41,6 +44,9 @@ def test_a_real_model_judges_over_http(real_model, tmp_path):
     assert "0 calls, 3 answers from the cache" in again.stderr
 
 
+@pytest.mark.skipif(
+    not STRESS, reason="runs in make stress: a real model takes its time, and judges grades in make test"
+)
 def test_a_real_model_reranks_over_http(real_model):
     texts = {"a": "The train leaves at noon.", "b": "Sencha wants water of 70 degrees."}
     found = assay.evaluate_reranker(

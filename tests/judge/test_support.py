@@ -21,6 +21,7 @@ from assay.measures import parse
 from assay.testing import Answer, FakeLLM, seal_of
 from attacks import INJECTIONS
 from commands import run_assay
+from conftest import STRESS
 from faults import FAULTS, GOOD, IMPATIENT, QUICK
 
 NEXT = "words"  # who judges where the judge fails
@@ -556,6 +557,9 @@ def embedded(folder, name):
 # A real model --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(
+    not STRESS, reason="runs in make stress: a real model takes its time, and judges grades in make test"
+)
 def test_a_real_model_gives_a_verdict_on_every_statement(real_model, tmp_path):
     zh = {
         "id": "zh",
