@@ -192,3 +192,21 @@ def test_shares_that_cannot_be_had_are_refused(strata, random, told):
     with pytest.raises(UsageError, match=told):
         assay.sample_log(log([("q", "query", "tea")]), 1, strata=strata, random=random)
     assert assay.sample_log(log([("q", "query", "tea")]), 1, random=1).n == 1
+
+
+@pytest.mark.parametrize("ask", [lambda log: assay.sample_log(log, 2), lambda log: assay.click_judgments(log, least=1)])
+def test_what_a_log_set_aside_is_said_beside_what_was_made_of_it(ask, tmp_path):
+    rows = [
+        {"query_id": name, "user_query": name, "client_id": "u", "timestamp": "2026-01-01T00:00:00Z"} for name in "ab"
+    ]
+    acts = [
+        {"query_id": name, "action_name": action, "client_id": "u", "timestamp": "2026-01-01T00:00:05Z",
+         "event_attributes": {"object": {"object_id": "d"}, "position": {"ordinal": 1}}}
+        for name in ("a", "b", "nowhere") for action in ("impression", "click")
+    ]  # fmt: skip
+    path = tmp_path / "events.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *acts]))
+    log = assay.read_events(path)
+    told = [*(one.reason for one in log.quarantine), *log.notes]
+    assert told
+    assert set(told) <= set(ask(log).warnings)

@@ -112,6 +112,11 @@ class Events:
     notes: tuple[str, ...] = field(default=())
     faults: tuple[EventFault, ...] = ()
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All that a reader of a number from this log should know: what was set aside, and what was odd."""
+        return (*(one.reason for one in self.quarantine), *self.notes)
+
     def collect(self, query: pl.LazyFrame) -> pl.DataFrame:
         """Run a query over the log; a file with damage that only reading it shows is refused by name."""
         try:

@@ -70,7 +70,8 @@ def click_judgments(
     if least < 1:
         raise UsageError(say("{name} must be at least {least}, not {found}", name="least", least=1, found=least))
     wanted = read_cuts(cuts, name)
-    pairs = count_pairs(open_log(events), known=queries, positions=name != "ctr")
+    log = open_log(events)
+    pairs = count_pairs(log, known=queries, positions=name != "ctr")
     cells = pairs.cells()
     enough = cells.by_pair(cells.shown) >= least
     used = cells.only(enough[cells.pair]) if name == "pbm" else cells  # pairs of few impressions would bias examination
@@ -93,7 +94,7 @@ def click_judgments(
         left_out={reason: n for reason, n in pairs.left_out.items() if n},
         confidence_level=confidence_level,
         design_effect=_mean_effect(cells, enough),
-        warnings=tuple(_warnings(pairs, found, kept)),
+        warnings=(*log.remarks, *_warnings(pairs, found, kept)),
     )
 
 

@@ -83,8 +83,7 @@ def log_metrics(
         timezone=timezone,
         confidence_level=confidence_level,
         warnings=(
-            *(one.reason for one in events.quarantine),
-            *events.notes,
+            *events.remarks,
             *_warnings(plan, [one for one in wanted if one not in present]),
         ),
     )

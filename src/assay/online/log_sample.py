@@ -10,6 +10,7 @@ unbiased totals, whatever strata have in common, and a larger n with the same se
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from assay.formats.events.reading import open_log
 from assay.lazy import pl
 from assay.messages import Said, say, word
 from assay.online.impressions import query_texts
-from assay.online.strata import LOW, RANDOM, STRATA, find_stratum, list_requests
+from assay.online.strata import RANDOM, STRATA, attributes_of, find_stratum, list_requests
 from assay.results.log_sample import LogSample, SampleQuery, SampleStratum, SampleUnit
 from assay.stats.inputs import check_choice, check_whole
 from assay.stats.moments import weighing
@@ -66,7 +67,7 @@ def sample_log(
     check_choice(unit, SampleUnit, "unit")
     shares = _shares(strata, random)
     names = [name for name in shares if name != RANDOM]
-    events = open_log(events, [name.removeprefix(LOW) for name in names if name.startswith(LOW)])
+    events = open_log(events, attributes_of(names))
     requests = events.frame.filter(pl.col("action") == QUERY).unique("query_id", keep="first", maintain_order=True)
     texts = query_texts(requests, queries)
     rows = list_requests(events, texts.codes, names)
@@ -83,17 +84,8 @@ def sample_log(
     drawn, probability = draw(rates, [*map(str, ids)], n, seed)
     spelled = [texts.texts[code] for code in counts["code"].gather(drawn).to_list()]
     shown = _redact(spelled) if redact else spelled
-    found = tuple(
-        SampleQuery(
-            query_id=ids[place],
-            text=text,
-            requests=int(table[place, 0]),
-            strata=tuple(name for name, count in zip(names, table[place, 1:], strict=True) if count),
-            probability=p,
-            weight=float(table[place, 0] / p),
-        )
-        for place, text, p in zip(drawn.tolist(), shown, probability.tolist(), strict=True)
-    )
+    named = [ids[place] for place in drawn.tolist()]
+    found = tuple(map(partial(_query, names), named, shown, table[drawn], probability.tolist()))
     return LogSample(
         queries=found,
         strata=_describe(sizes, split, table > 0, drawn),
@@ -105,8 +97,14 @@ def sample_log(
         effective_n=weighing([one.weight for one in found]).effective_n,
         left_out=_count_unused(requests, len(rows)),
         masked=sum(one != text for one, text in zip(shown, spelled, strict=True)),
-        warnings=tuple(_warnings(sizes, n, len(ids), named=strata is not None)),
+        warnings=(*events.remarks, *_warnings(sizes, n, len(ids), named=strata is not None)),
     )
+
+
+def _query(names: Sequence[str], query: str, text: str, counts: Floats, probability: float) -> SampleQuery:
+    """A drawn query: its requests come first among the counts, then those of each stratum."""
+    strata = tuple(name for name, count in zip(names, counts[1:].tolist(), strict=True) if count)
+    return SampleQuery(query, text, int(counts[0]), strata, probability, float(counts[0] / probability))
 
 
 def _redact(texts: Sequence[str]) -> list[str]:

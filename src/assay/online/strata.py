@@ -27,7 +27,7 @@ _LOWEST = 0.1
 
 def list_requests(events: Events, code: pl.DataFrame, strata: Sequence[str]) -> pl.DataFrame:
     """One row per request that has a text: query_id, code (number of its text), and a column for each stratum."""
-    names = [name.removeprefix(LOW) for name in strata if name.startswith(LOW)]
+    names = attributes_of(strata)
     for name in names:
         if name not in events.attributes:
             raise UnknownName(say("attribute of the log"), name, events.attributes)
@@ -37,6 +37,11 @@ def list_requests(events: Events, code: pl.DataFrame, strata: Sequence[str]) -> 
     asked = asked.filter(pl.col("code").is_not_null())
     asked = asked.join(_deeds(events), on="query_id", how="left", maintain_order="left")
     return asked.select("query_id", "code", **{name: find_stratum(name)(asked) for name in strata})
+
+
+def attributes_of(strata: Sequence[str]) -> list[str]:
+    """The attributes of the log that strata are made of: top_score for low:top_score."""
+    return [name.removeprefix(LOW) for name in strata if name.startswith(LOW)]
 
 
 def find_stratum(name: str) -> Callable[[pl.DataFrame], pl.Series]:

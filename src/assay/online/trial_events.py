@@ -65,12 +65,11 @@ def users_of_log(
         raise UsageError(say("which measure decides? Name it: -m any_click, for instance"))
     named = {text: parse(text) for text in dict.fromkeys(measures)}
     wanted = list(named.values())
-    told = (*(one.reason for one in events.quarantine), *events.notes)
     lower = tuple(text for text, measure in named.items() if measure.spec.lower_is_better)
     if one_variant:
         users = user_table(events, wanted, by=(), timezone=timezone).with_columns(variant=pl.lit("all"))
         parts = {text: _parts(measure, cuped=False) for text, measure in named.items()}
-        return LogUsers(users.rename({"first_day": "day"}), parts, {}, lower, told)
+        return LogUsers(users.rename({"first_day": "day"}), parts, {}, lower, events.remarks)
     log = replace(events, frame=_choose(events, experiment))
     rows, people = user_table(log, wanted, by=("variant",), timezone=timezone), _people(log)
     check_spellings(rows["variant"].drop_nulls().unique().sort().to_list(), label)
@@ -86,7 +85,7 @@ def users_of_log(
         {text: _parts(measure, cuped=text in known) for text, measure in named.items()},
         {text: (f"{measure.label}.denominator", QUERIES, "", "") for text, measure in rated.items()},
         lower,
-        (*told, *_notes(log, rows, users, named), *([say("ab.log_crossed", n=crossed)] if crossed else [])),
+        (*events.remarks, *_notes(log, rows, users, named), *([say("ab.log_crossed", n=crossed)] if crossed else [])),
         _full_days(log),
         crossed / len(people),
     )
