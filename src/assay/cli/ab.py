@@ -10,7 +10,7 @@ from assay.cli import inputs, language, options
 from assay.cli.commands import group
 from assay.cli.event_logs import LogReading
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, Number, add_argument, add_option, option, takes
+from assay.cli.parameters import NUMBER, POSITIVE, SHARE, Number, add_argument, add_option, option, takes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class TrialPlanning:
     measure: str | None = option("-m", "--measure", metavar="MEASURE")
     mean: float | None = option("--mean", type=NUMBER)
     deviation: float | None = option("--deviation", type=NUMBER)
-    lift: float | None = option("--lift", type=NUMBER)
+    lift: float | None = option("--lift", type=SHARE)
     absolute: float | None = option("--absolute", type=NUMBER)
     size: int | None = option("--users", type=POSITIVE)
     users_per_day: float | None = option("--users-per-day", type=NUMBER)
@@ -94,7 +94,7 @@ class Deciding:
     tuning: int = option("--tuning", default=10_000, show_default=True, type=POSITIVE, only="sequential")
     shares: tuple[str, ...] = option("--share", default=(), multiple=True, metavar="VARIANT=SHARE")
     no_cuped: bool = option("--no-cuped", default=False, is_flag=True)
-    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=Number(least=0, most=1))
     strict: bool = option("--strict", default=False, is_flag=True)
 
     def settings(self) -> dict[str, Any]:

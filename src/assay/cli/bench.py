@@ -11,7 +11,18 @@ import click
 from assay.cli import language, options, progress
 from assay.cli.commands import SpokenCommand
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, WHOLE, Number, WordChoice, add_argument, add_option, option, takes
+from assay.cli.parameters import (
+    NUMBER,
+    POSITIVE,
+    SHARE,
+    WHOLE,
+    Number,
+    WordChoice,
+    add_argument,
+    add_option,
+    option,
+    takes,
+)
 from assay.errors import UsageError
 from assay.messages import say
 
@@ -61,7 +72,7 @@ class Loading:
     candidates: str | None = option("--candidates", metavar="N,N,...")
     warmup: int = option("--warmup", default=5, show_default=True, type=Number(least=0, whole=True))
     timeout: float = option("--timeout", default=30.0, show_default=True, type=NUMBER)
-    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=SHARE)
     seed: int = option("--seed", default=0, show_default=True, type=WHOLE)
 
     def settings(self) -> dict[str, Any]:

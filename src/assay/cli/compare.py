@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from assay.cli import inputs, language, options
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
-from assay.cli.parameters import NUMBER, WHOLE, WordChoice, add_argument, add_option, option, takes
+from assay.cli.parameters import NUMBER, SHARE, WHOLE, WordChoice, add_argument, add_option, option, takes
 from assay.errors import UsageError
 from assay.messages import say
 
@@ -39,7 +39,7 @@ class Testing:
     """How differences are tested."""
 
     smallest_effect: float = option("--smallest-effect", default=0.01, show_default=True, type=NUMBER, section="tests")
-    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER, section="tests")
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=SHARE, section="tests")
     correction: str = option(
         "--correction", default="holm", show_default=True, metavar="NAME",
         type=WordChoice(["holm", "bonferroni", "benjamini-hochberg", "none"]), section="tests",

@@ -9,7 +9,7 @@ import click
 from assay.cli import inputs, language, options
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
-from assay.cli.parameters import NUMBER, add_argument, add_option, takes
+from assay.cli.parameters import NUMBER, SHARE, add_argument, add_option, takes
 
 _EXAMPLES = (
     "assay evaluate qrels.txt bm25.run dense.run -m ndcg@10,recall@100",
@@ -30,7 +30,7 @@ _EXAMPLES = (
 @add_option("--sweep", is_flag=False, flag_value="1,3,5,10,20", metavar="K,K,...")
 @add_option("--explain", metavar="QUERY")
 @add_option("--recall-target", type=NUMBER, default=0.7, show_default=True, only="sweep")
-@add_option("--alpha", type=NUMBER, default=0.05, show_default=True, only="sweep")
+@add_option("--alpha", type=SHARE, default=0.05, show_default=True, only="sweep")
 @options.encoding
 @takes(rules=RuleOptions)
 @options.weights

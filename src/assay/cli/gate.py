@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cli import inputs, language, options, places
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
-from assay.cli.parameters import NUMBER, Number, add_argument, option, takes
+from assay.cli.parameters import NUMBER, SHARE, Number, add_argument, option, takes
 from assay.cli.places import OUTPUT
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Asked:
     take: str = option("--take", default="newest", show_default=True, metavar="newest|best|best:N")
     baseline: str | None = option("--baseline", metavar="NAME")
     margin: float | None = option("--margin", type=NUMBER, only=("not_worse_than", "baseline", "rules_file"))
-    alpha: float = option("--alpha", default=0.05, show_default=True, type=NUMBER)
+    alpha: float = option("--alpha", default=0.05, show_default=True, type=SHARE)
     min_coverage: float | None = option("--min-coverage", type=Number(least=0, most=1))
     slices: tuple[str, ...] = option("--slice", default=(), multiple=True, metavar="ATTRIBUTE[=VALUE]")
     queries: str | None = option("--queries", metavar="FILE")

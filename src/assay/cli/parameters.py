@@ -65,21 +65,27 @@ class WordChoice(ParamType):
 
 
 class Number(ParamType):
-    """A number within bounds; `whole` for one without a fraction, `word` for a word that is taken as well."""
+    """A number within bounds.
+
+    `whole` is for one without a fraction, `word` for a word that is taken as well, `share` for one that may be written
+    in per cent (10% for 0.1), as all from 0 to 1 may.
+    """
 
     name = "number"
 
     def __init__(
-        self, *, least: float | None = None, most: float | None = None, whole: bool = False, word: str = ""
-    ) -> None:
+        self, *, least: float | None = None, most: float | None = None, whole: bool = False, word: str = "",
+        share: bool = False,
+    ) -> None:  # fmt: skip
         self.least, self.most, self.whole, self.word = least, most, whole, word
+        self.share = share or (least, most, whole) == (0, 1, False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read it."""
         if self.word and value == self.word:
             return value
         try:
-            found = int(value) if self.whole else float(value)
+            found = int(value) if self.whole else self._read(value)
         except ValueError:
             kind = "usage.not_whole" if self.whole else "usage.not_a_number"
             raise click.BadParameter(say(kind, value=excerpt(value)), ctx=ctx, param=param) from None
@@ -92,10 +98,16 @@ class Number(ParamType):
             raise click.BadParameter(say("usage.out_of_bounds", value=value, bounds=bounds), ctx=ctx, param=param)
         return found
 
+    def _read(self, value: Any) -> float:
+        if self.share and isinstance(value, str) and value.strip().endswith("%"):
+            return float(value.strip()[:-1]) / 100
+        return float(value)
+
 
 WHOLE = Number(whole=True)
 POSITIVE = Number(least=1, whole=True)
 NUMBER = Number()
+SHARE = Number(share=True)
 
 
 def option(*names: str, default: Any = None, **more: Any) -> Any:

@@ -12,7 +12,7 @@ import click
 from assay.cli import inputs, language, options, places, progress
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
-from assay.cli.parameters import NUMBER, POSITIVE, add_argument, add_option, option, takes
+from assay.cli.parameters import POSITIVE, SHARE, add_argument, add_option, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say, tell
@@ -35,7 +35,7 @@ class RunOptions:
 
     limit: int | None = option("--limit", type=POSITIVE)
     only: tuple[str, ...] = option("--only", default=(), multiple=True, metavar="NAME")
-    holdout: float = option("--holdout", default=0.0, type=NUMBER, metavar="SHARE")
+    holdout: float = option("--holdout", default=0.0, type=SHARE, metavar="SHARE")
     baseline: str | None = option("--baseline", metavar="NAME")
     cache: str | None = option("--cache", metavar="DIR")
     brief: bool = option("--brief", default=False, is_flag=True)

@@ -27,7 +27,7 @@ TEXTS = {
     "events.mixed_positions": "{n:row counts|rows count} positions from 0, others from 1 ({zeros:,} {zeros:query|queries} from 0, {ones:,} from 1): 1 is added to those from 0",
     "events.unknown_positions": "{n:row has a position|rows have positions} that may begin at 0 or at 1 ({queries:,} {queries:query|queries}): left out, the {n:row is|rows are} kept",
     "events.unclear_ratings": "{n:,} {n:rating is|ratings are} the number 1, and none is another number: thumbs up or single stars, so that no measure counts {n:it|them}; name the column thumbs or stars",
-    "events.inherited": "events without {names} have {names} of their request",
+    "events.inherited": "events that do not name {names} take it from their request",
     "events.bots": "{n:row is|rows are} of {users:,} {users:user who looks|users who look} like a program (by name, or more than 30 requests in a minute or 1,000 on a day): kept",
     "events.bots_dropped": "{n:row is|rows are} of {users:,} {users:user who looks|users who look} like a program (by name, or more than 30 requests in a minute or 1,000 on a day): set aside, as asked",
     "events.spellings": "{n:spelling|spellings} of variants {n:differs|differ} from others only by case, blanks or width: {n:it counts as a variant|they count as variants} of {n:its|their} own",

@@ -364,7 +364,7 @@ TEXTS = {
     "option.ab.plan.measure": "A measure of the log (any_click), a column, or a ratio of two: clicks/impressions.",
     "option.ab.plan.mean": "Mean of the measure.",
     "option.ab.plan.deviation": "Standard deviation of the measure between users; a share needs none.",
-    "option.ab.plan.lift": "Relative lift to be shown, such as 0.05 for 5%.",
+    "option.ab.plan.lift": "Relative lift to be shown: 5% or 0.05.",
     "option.ab.plan.absolute": "Absolute lift to be shown, in the unit of the measure.",
     "option.ab.plan.size": "Users in both arms together: which lift do they show?",
     "option.ab.plan.users_per_day": "Users who come in on a day, to say how many days it takes.",

@@ -364,7 +364,7 @@ TEXTS = {
     "option.ab.plan.measure": "日志的指标（any_click）、列名，或两列之比：clicks/impressions。",
     "option.ab.plan.mean": "指标的均值。",
     "option.ab.plan.deviation": "指标在用户间的标准差；占比不需要。",
-    "option.ab.plan.lift": "要检出的相对提升，例如 0.05 表示 5%。",
+    "option.ab.plan.lift": "要检出的相对提升：5% 或 0.05。",
     "option.ab.plan.absolute": "要检出的绝对提升，以指标自身的单位计。",
     "option.ab.plan.size": "两组用户总数：它们能检出多大的提升？",
     "option.ab.plan.users_per_day": "每天进入实验的用户数，用于估算天数。",
