@@ -24,6 +24,7 @@ SOON = 300.0  # seconds within which another text is a rewording
 _SCALES: tuple[Scale, ...] = ("thumbs", "stars")
 _ANY = ""  # rows of every action
 _DOCUMENT = " document"  # rows of `_list_documents`; no action begins with a blank
+_HASH = " request"  # the hash of a request's id
 _COLUMNS = ("user", "session", "text", "results", "result_count", "variant", "latency_ms", "input_tokens",
             "output_tokens", "cost", "dwell_ms", "feedback", "position")  # fmt: skip
 
@@ -205,12 +206,14 @@ def reduce_requests(frame: pl.LazyFrame, row: RequestRow) -> pl.LazyFrame:
     """
     known = frame.filter(pl.col("query_id").is_not_null())
     found = known.filter(pl.col("action") == QUERY).group_by("query_id").agg(**row.fields.get(QUERY, {}))
+    found = found.with_columns(_hash_request()) if _DOCUMENT in row.fields else found
     for source, fields in row.fields.items():
         if source != QUERY:
             rows = _rows_of(source, known, row.holdings)
             if source == CLICK and row.ordered:
                 rows = _add_previous(rows)
-            found = found.join(rows.group_by("query_id").agg(**fields), on="query_id", how="left")
+            key = _HASH if source == _DOCUMENT else "query_id"
+            found = found.join(rows.group_by(key).agg(**fields), on=key, how="left")
     return add_next(found, "text") if row.follows else found
 
 
@@ -227,16 +230,19 @@ def _is_near(k: int | None) -> pl.Expr:
 def _list_documents(rows: pl.LazyFrame, holdings: Holdings) -> pl.LazyFrame:
     """One row for each document of a request: its highest position, whether it was shown, and whether clicked.
 
-    What a request returned counts as shown where no impression of that request is recorded.
+    What a request returned counts as shown where no impression of that request is recorded. Requests and documents are
+    known by hashes of 64 bits each, which take half the memory of their names.
     """
     shown, name = pl.col("action") == IMPRESSION, pl.coalesce("doc_id", pl.col("position").cast(pl.String))
     acts = rows.filter(pl.col("action").is_in([IMPRESSION, CLICK]) & name.is_not_null())
-    acts = acts.select("query_id", "position", name=name, shown=shown, clicked=~shown)
+    acts = acts.select(_hash_request(), "position", name=name.hash(), shown=shown, clicked=~shown)
     if holdings.has(f"{QUERY}.results"):
-        acts = pl.concat([acts, _list_results(rows).join(acts.filter("shown"), on="query_id", how="anti")])
-    return acts.group_by("query_id", "name").agg(
-        pl.col("position").min(), pl.col("shown").any(), pl.col("clicked").any()
-    )
+        acts = pl.concat([acts, _list_results(rows).join(acts.filter("shown"), on=_HASH, how="anti")])
+    return acts.group_by(_HASH, "name").agg(pl.col("position").min(), pl.col("shown").any(), pl.col("clicked").any())
+
+
+def _hash_request() -> pl.Expr:
+    return pl.col("query_id").hash().alias(_HASH)
 
 
 def _list_results(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -248,7 +254,9 @@ def _list_results(rows: pl.LazyFrame) -> pl.LazyFrame:
         .with_columns(position=pl.int_ranges(1, pl.col("name").list.len().cast(pl.Int64) + 1, dtype=pl.Int32))
     )
     listed = listed.explode("name", "position").filter(pl.col("name").is_not_null())
-    return listed.select("query_id", "position", "name", shown=pl.lit(value=True), clicked=pl.lit(value=False))
+    return listed.select(
+        _hash_request(), "position", pl.col("name").hash(), shown=pl.lit(value=True), clicked=pl.lit(value=False)
+    )
 
 
 def _add_previous(clicks: pl.LazyFrame) -> pl.LazyFrame:

@@ -21,7 +21,7 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assay.data.source import Source
     from assay.formats.events.positions import Bases
@@ -70,9 +70,9 @@ def clean(files: Sequence[FileRows], attributes: Sequence[str], rules: CleaningR
     missing = _missing(log)
     notes = [note for one in files for note in one.notes]
     notes += [say("events.inherited", names=missing)] if missing else []
-    counted = _inherit(_drop(frame, log), missing)
+    counted = _inherit(log.keep(frame), missing)
     if rules.fold_variants:
-        counted = counted.with_columns(pl.col("variant").replace(spellings))
+        counted = counted.with_columns(_fold(spellings))
     if rules.salt is not None:
         counted = hash_users(counted, rules.salt)
     whole = counted.with_columns(_positions(bases), _orphans(log)).select(*schema(), *attributes)
@@ -221,14 +221,6 @@ def _missing(log: RowKeys) -> list[str]:
     return found
 
 
-def _drop(frame: pl.LazyFrame, log: RowKeys) -> pl.LazyFrame:
-    """Leave out the rows that are set aside or merged."""
-    if not log.dropped:
-        return frame
-    gone = pl.concat(log.dropped).to_frame("_row").lazy()
-    return frame.join(gone, on="_row", how="anti", maintain_order="left")
-
-
 def _inherit(frame: pl.LazyFrame, missing: Sequence[str]) -> pl.LazyFrame:
     """Give events what their requests have of these columns, where they have nothing of their own."""
     if not missing:
@@ -237,6 +229,12 @@ def _inherit(frame: pl.LazyFrame, missing: Sequence[str]) -> pl.LazyFrame:
     given = requests.select("query_id", *(pl.col(name).alias(f"_{name}") for name in missing))
     joined = frame.join(given, on="query_id", how="left", maintain_order="left")
     return joined.with_columns(pl.coalesce(name, f"_{name}").alias(name) for name in missing)
+
+
+def _fold(spellings: Mapping[str, str]) -> pl.Expr:
+    """The usual spelling of each variant, part by part: the expression `replace` would hold all rows in memory."""
+    variant = pl.col("variant")
+    return variant.map_batches(lambda part: part.replace(spellings), return_dtype=pl.String, is_elementwise=True)
 
 
 def _positions(bases: Bases) -> pl.Expr:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assay.data.events import EXAMPLES, EventFault
+from assay.lazy import pl
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
     from assay.data.events import Fate
 
@@ -35,17 +36,35 @@ class LineFaults:
 
 
 class RowKeys:
-    """The keys of rows that are still counted, the rows that are not, and where each of them comes from."""
+    """The keys of rows that are still counted, the rows that are not, and where each of them comes from.
+
+    Rows that leave the log are marked and not taken out: a table of millions of keys is never copied.
+    """
 
     def __init__(self, keys: pl.DataFrame, labels: Sequence[str]) -> None:
         self._keys = keys
+        self._gone = np.zeros(len(keys), np.bool_)
         self.labels = labels
-        self.dropped: list[pl.Series] = []
 
     @property
     def rows(self) -> pl.LazyFrame:
         """The keys of the rows that are still counted; lazy, as each question needs only some of them."""
-        return self._keys.lazy()
+        return self._keys.lazy().filter(pl.Series(~self._gone)) if self._gone.any() else self._keys.lazy()
+
+    def forget(self, *names: str) -> None:
+        """Give the memory of keys back that are not asked for again."""
+        self._keys = self._keys.drop(names)
+
+    def keep(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows that are still counted, of the frame whose keys these are."""
+        if not self._gone.any():
+            return frame
+        gone = self._gone.copy()
+
+        def is_kept(numbers: pl.Series) -> pl.Series:
+            return pl.Series(~gone[numbers.to_numpy()])
+
+        return frame.filter(pl.col("_row").map_batches(is_kept, return_dtype=pl.Boolean, is_elementwise=True))
 
     def fault(self, kind: str, rows: pl.LazyFrame, fate: Fate = "kept", **values: int) -> list[EventFault]:
         """A fault of these rows, if there are any; those that are not kept leave the log."""
@@ -55,6 +74,5 @@ class RowKeys:
         shown = found.head(EXAMPLES)
         places = tuple(f"{self.labels[i]}:{n}" for i, n in zip(shown["_file"], shown["_line"], strict=True))
         if fate != "kept":
-            self.dropped.append(found["_row"])
-            self._keys = self._keys.join(found.select("_row"), on="_row", how="anti", maintain_order="left")
+            self._gone[found["_row"].to_numpy()] = True
         return [EventFault(kind, len(found), places, fate, values)]

@@ -161,9 +161,9 @@ class _Table:
             return pl.lit(QUERY), pl.lit(None, pl.Float64)
         given = self.text("action")
         names = frame.select(given.unique()).collect(engine="streaming").to_series().drop_nulls().to_list()
-        action = given.replace({name: action_of(name) or None for name in names})
+        ours = {name: action for name in names if (action := action_of(name) or None) != name}
         rated = {name: value for name in names if (value := rating_of_action(name)) is not None}
-        return action, given.replace_strict(rated, default=None, return_dtype=pl.Float64)
+        return _replace(given, ours), _look_up(given, rated)
 
     def _times(self) -> list[pl.Expr]:
         """The time of a row, and what is wrong with it."""
@@ -203,6 +203,25 @@ class _Table:
                     yield (cell.value.str.strip_chars() != "").fill_null(value=False) & read(cell).is_null()
 
 
+# The expressions `replace` and `replace_strict` hold all rows of a file in memory; of a series they do the same by parts.
+def _replace(text: pl.Expr, names: Mapping[str, str | None]) -> pl.Expr:
+    """Other names where there is one, else the text."""
+    if not names:
+        return text
+    return text.map_batches(lambda part: part.replace(names), return_dtype=pl.String, is_elementwise=True)
+
+
+def _look_up(text: pl.Expr, numbers: Mapping[str, float]) -> pl.Expr:
+    """The numbers of texts, null where there is none."""
+    if not numbers:
+        return pl.lit(None, pl.Float64)
+
+    def find(part: pl.Series) -> pl.Series:
+        return part.replace_strict(numbers, default=None, return_dtype=pl.Float64)
+
+    return text.map_batches(find, return_dtype=pl.Float64, is_elementwise=True)
+
+
 def _as_text(cell: TableValue) -> pl.Expr:
     """A text; whole numbers that a library turned into floats read as whole numbers, objects and lists as JSON."""
     if cell.kind.is_float():
@@ -229,7 +248,7 @@ def _as_rating(cell: TableValue) -> pl.Expr:
     if cell.kind != pl.String:
         return _as_number(cell)
     key = cell.value.str.to_lowercase().str.replace_all(r"[\s_-]", "")
-    words = key.replace_strict(RATING_WORDS, default=None, return_dtype=pl.Float64)
+    words = _look_up(key, RATING_WORDS)
     return pl.coalesce(_as_number(cell), words)
 
 
