@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
@@ -174,7 +175,36 @@ def test_sums_of_other_users_than_the_others_are_refused(rows, said, tmp_path):
 
 
 def test_a_huge_lift_needs_few_users():
-    assert assay.plan_ab_test(mean=3.5, deviation=2.7, lift=5).users <= 8
+    assert assay.plan_ab_test(mean=3.5, deviation=2.7, lift=5).users <= 20  # they vary by 6 x 2.7 then
+
+
+def test_a_plan_counts_how_users_of_the_treatment_vary():
+    plan = assay.plan_ab_test(mean=0.2, lift=0.1)
+    assert plan.treatment_deviation == pytest.approx(math.sqrt(0.22 * 0.78))
+    amounts = assay.plan_ab_test(mean=8.0, deviation=2.0, absolute=0.8)
+    assert amounts.treatment_deviation == pytest.approx(2.2)
+    counts = assay.plan_ab_test(pl.DataFrame({"clicks": [0, 1, 2, 5] * 250}), "clicks", lift=0.5)
+    halves = assay.plan_ab_test(pl.DataFrame({"clicks": [0.0, 1.0, 2.0, 5.5] * 250}), "clicks", lift=0.5)
+    assert counts.treatment_deviation == pytest.approx(math.sqrt(2.25 * (3.5 - 2) + 1.5 * 2), rel=2e-3)
+    assert halves.treatment_deviation == pytest.approx(1.5 * halves.deviation)
+
+
+def test_a_plan_for_so_many_users_names_the_lift_that_a_plan_for_the_lift_needs_them_for():
+    for known in ({"mean": 0.2}, {"mean": 3.0, "deviation": 4.0}):
+        needed = assay.plan_ab_test(lift=0.1, **known).users
+        assert assay.plan_ab_test(size=needed, **known).relative == pytest.approx(0.1, rel=1e-3)
+
+
+def test_too_few_users_show_no_lift_of_a_measure_that_varies_by_what_it_is_multiplied_by():
+    plan = assay.plan_ab_test(mean=1.0, deviation=10.0, size=100)
+    assert plan.lift is None
+    assert "too few to detect a lift of any size" in str(plan)
+
+
+def test_no_share_is_planned_to_rise_above_1():
+    with pytest.raises(UsageError, match="cannot be above 1"):
+        assay.plan_ab_test(mean=0.8, lift=0.5)
+    assert assay.plan_ab_test(mean=0.8, size=12).lift is None
 
 
 @pytest.mark.parametrize(("text", "margin", "relative", "lower"), [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 from statsmodels.stats.power import TTestIndPower
-from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
+from statsmodels.stats.proportion import confint_proportions_2indep, power_proportions_2indep, proportions_ztest
 
 from assay import stats
 from assay.errors import UsageError
@@ -138,6 +138,68 @@ def test_planned_power_is_that_of_statsmodels(effect, ratio):
     )
     shown = stats.lift_shown(2.0, n, ratio=ratio).lift
     assert shown == pytest.approx(2 * effect, rel=2e-2)
+
+
+@pytest.mark.parametrize(("share", "lift", "n"), [(0.2, 0.02, 13_000), (0.05, -0.01, 20_000), (0.7, 0.1, 600)])
+def test_planned_power_of_shares_is_that_of_statsmodels(share, lift, n):
+    theirs = power_proportions_2indep(lift, share, n / 2, return_results=False)
+    assert stats.share_power(share, lift, n=n) == pytest.approx(theirs, abs=0.004)  # Newcombe's interval counts here
+
+
+@pytest.mark.parametrize(
+    ("share", "lift", "n"), [(0.1, 0.1, 400), (0.02, 0.01, 7700), (0.5, 0.2, 190), (0.9, -0.1, 420)]
+)
+def test_planned_power_of_shares_is_that_of_all_outcomes(share, lift, n):
+    half = n // 2
+    chances = [scipy_stats.binom.pmf(np.arange(half + 1), half, p) for p in (share, share + lift)]
+    shown, likely = 0.0, [np.flatnonzero(one > 1e-9) for one in chances]
+    for a in likely[0][:: max(len(likely[0]) // 40, 1)].tolist():
+        wins = [b for b in likely[1].tolist() if _shows(a, b, half)]
+        shown += chances[0][a] * chances[1][wins].sum()
+    shown /= sum(chances[0][a] for a in likely[0][:: max(len(likely[0]) // 40, 1)].tolist())
+    assert stats.share_power(share, lift, n=n) == pytest.approx(shown, abs=0.02)
+
+
+def _shows(a, b, n):
+    found = stats.share_lift((a, n), (b, n))
+    return found.pvalue is not None and found.pvalue <= 0.05 and found.absolute.excludes(0.0)
+
+
+def test_users_of_a_treatment_that_vary_more_need_more_users():
+    equal = stats.trial_power(0.3, 1.0, n=400, treatment_deviation=1.0)
+    assert equal == stats.trial_power(0.3, 1.0, n=400)
+    more = stats.trial_power(0.3, 1.0, n=400, treatment_deviation=2.0)
+    # One deviation for both with the same sum of squares, and t with Welch's degrees of freedom.
+    df = (1 + 4) ** 2 / (1 / 199 + 16 / 199)
+    away, bound = 0.3 / math.sqrt(5 / 200), scipy_stats.t.ppf(0.975, df)
+    assert more == pytest.approx(scipy_stats.nct.sf(bound, df, away) + scipy_stats.nct.cdf(-bound, df, away))
+
+
+def test_users_whose_values_rise_by_a_share_are_those_whose_values_were_multiplied():
+    rng = np.random.default_rng(2)
+    columns = [rng.exponential(1.0, (4, 50))[i] for i in range(4)]
+    names = dict(zip(("denominator", "covariate", "covariate_denominator"), columns[1:], strict=True))
+    raised = stats.raise_arm(stats.arm_of(columns[0], **names), 0.3)
+    multiplied = stats.arm_of(1.3 * columns[0], **names)
+    np.testing.assert_allclose(raised.means, multiplied.means)
+    np.testing.assert_allclose(raised.covariances, multiplied.covariances)
+
+
+def test_counts_that_rise_by_a_share_have_the_variance_of_their_distribution():
+    share = stats.arm_of(np.repeat([0.0, 1.0], [800_000, 200_000]))
+    assert stats.raise_arm(share, 0.5, counts=True).covariances[0][0] == pytest.approx(0.3 * 0.7, rel=1e-5)
+    k = np.arange(9)
+    chance = scipy_stats.betabinom.pmf(k, 8, 1, 3)
+    some = stats.arm_of(np.repeat(k, np.round(chance * 4_000_000).astype(int)))
+    # A chance of their own for every user, 1.2 times as high: E[h] and Var[h] of the beta distribution, binomial around.
+    mean, spread = 1.2 * 1 / 4, 1.44 * (1 * 3) / (4**2 * 5)
+    expected = 8 * (mean - mean**2 - spread) + 64 * spread
+    assert stats.raise_arm(some, 0.2, counts=True).covariances[0][0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_counts_too_regular_to_be_rarer_events_vary_as_values_do():
+    regular = stats.arm_of([2, 3, 2, 3, 2])
+    assert stats.raise_arm(regular, 0.5, counts=True) == stats.raise_arm(regular, 0.5)
 
 
 def test_no_power_is_planned_for_nothing():

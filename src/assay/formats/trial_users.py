@@ -72,6 +72,14 @@ def reduce_users(frame: pl.LazyFrame, parts: Mapping[str, Parts], label: str = "
     return found
 
 
+def find_counts(frame: pl.LazyFrame, values: Mapping[str, str]) -> tuple[str, ...]:
+    """The measures whose values, in the columns that are named, are numbers of something: whole and not below 0."""
+    columns = {name: _number(name) for name in dict.fromkeys(values.values())}
+    whole = {name: ((one >= 0) & (one == one.floor())).all() for name, one in columns.items()}
+    found = frame.select(**whole).collect(engine="streaming")
+    return tuple(measure for measure, name in values.items() if found[name].item())
+
+
 def _names(parts: Iterable[Parts]) -> list[str]:
     return list(dict.fromkeys(name for names in parts for name in names if name))
 

@@ -15,7 +15,7 @@ from assay.formats.detect import format_of
 from assay.formats.files import Input
 from assay.formats.tables import first_line, frame_from, open_parquet, read_table
 from assay.formats.trial_sums import arms_of_sums, check_users
-from assay.formats.trial_users import BEFORE, DAY, VARIANT, arms_of_users, faults_of_users, ratio_of
+from assay.formats.trial_users import BEFORE, DAY, VARIANT, arms_of_users, faults_of_users, find_counts, ratio_of
 from assay.lazy import pl
 from assay.messages import say
 from assay.stats.arms import COLUMNS, Arm, pool_arms
@@ -35,7 +35,8 @@ class TrialData:
     part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
     measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
     what was left out; `full_days` is how long its requests came in, `crossed` the share of users of several variants.
-    Its measures are `declared`: which way is better is known, not guessed from a name.
+    Its measures are `declared`: which way is better is known, not guessed from a name. Where a test is planned, `counts`
+    names the measures whose values are whole numbers for every user, and `limited` those that cannot be above 1.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]
@@ -50,6 +51,8 @@ class TrialData:
     full_days: int | None = None
     crossed: float = 0.0
     declared: bool = False
+    counts: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -117,7 +120,14 @@ def _read_rows(
         label,
         names,
         tuple(m for m in measured if cuped and _is_half_known(m, known)),
+        counts=_find_counts(frame, measured) if one_variant and not has_sums(known) else (),
     )
+
+
+def _find_counts(frame: pl.LazyFrame, measures: Sequence[str]) -> tuple[str, ...]:
+    known = frame.collect_schema().names()
+    above = {measure: (ratio_of(measure) if measure not in known else None) or (measure,) for measure in measures}
+    return find_counts(frame, {measure: names[0] for measure, names in above.items()})
 
 
 def _name_groups(frame: pl.LazyFrame, label: str, *, one_variant: bool = False) -> tuple[pl.LazyFrame, str | None]:

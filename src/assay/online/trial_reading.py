@@ -10,9 +10,10 @@ from assay.data.events import Events
 from assay.errors import UsageError
 from assay.formats.events.reading import open_log
 from assay.formats.events.recognition import is_event_log
-from assay.formats.trial_users import DAY, VARIANT, reduce_users
+from assay.formats.trial_users import DAY, VARIANT, find_counts, reduce_users
 from assay.formats.trials import TrialData, check_groups, is_share, read_trial_table
 from assay.lazy import pl
+from assay.measures import parse
 from assay.messages import say
 from assay.online.trial_events import users_of_log
 
@@ -39,7 +40,7 @@ def read_trial(
             events, measures, cuped=cuped, one_variant=one_variant, timezone=timezone, experiment=experiment,
             label=label,
         )  # fmt: skip
-        return _reduce_log(users, label)
+        return _reduce_log(users, label, planned=one_variant)
     if experiment is not None:
         raise UsageError(say("only an event log has experiments to choose from"))
     return read_trial_table(given, measures, cuped=cuped, one_variant=one_variant)
@@ -51,7 +52,7 @@ def _is_log(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike)) and is_event_log(os.fspath(given))
 
 
-def _reduce_log(users: LogUsers, label: str) -> TrialData:
+def _reduce_log(users: LogUsers, label: str, *, planned: bool) -> TrialData:
     frame = users.frame.lazy().rename({"variant": VARIANT}).with_columns(pl.col("day").cast(pl.String).alias(DAY))
     names = check_groups(frame, None, label)
     daily = reduce_users(frame, users.parts)
@@ -67,5 +68,7 @@ def _reduce_log(users: LogUsers, label: str) -> TrialData:
         full_days=users.full_days,
         crossed=users.crossed,
         declared=True,
+        counts=find_counts(frame, {measure: parts[0] for measure, parts in users.parts.items()}) if planned else (),
+        limited=tuple(measure for measure in users.parts if planned and parse(measure).bounds == (0, 1)),
     )
     return replace(found, shares=tuple(m for m in users.parts if all(is_share(arm) for arm in found.arms(m).values())))

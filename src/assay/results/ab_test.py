@@ -183,7 +183,8 @@ class ABPlan(Record):
     """How many users an A/B test needs, or which lift so many users show.
 
     `lift` is absolute; `relative` the same as a share of the control's `mean`. `users` are those of both arms together,
-    `days` how long they take at `users_per_day`.
+    `days` how long they take at `users_per_day`. `deviation` is that of users without the lift, `treatment_deviation`
+    that of users with it.
     """
 
     measure: str
@@ -198,13 +199,14 @@ class ABPlan(Record):
     ratio: float
     users_per_day: float | None = None
     days: int | None = None
+    treatment_deviation: float | None = None
 
     def to_rows(self) -> list[dict[str, Value]]:
         """One row."""
         return [
             {
-                "measure": self.measure, "mean": self.mean, "deviation": self.deviation, "lift": self.lift,
-                "relative": self.relative, "users": self.users, "days": self.days, "power": self.power,
+                "measure": self.measure, "mean": self.mean, "deviation": self.deviation,
+                "treatment_deviation": self.treatment_deviation, "lift": self.lift, "relative": self.relative, "users": self.users, "days": self.days, "power": self.power,
                 "alpha": self.alpha,
             }
         ]  # fmt: skip

@@ -195,9 +195,53 @@ def lift(control: Arm, treatment: Arm, *, confidence_level: float = 0.95) -> Lif
 
 def user_deviation(arm: Arm) -> float | None:
     """Standard deviation of one user's share in the arm's value, less what its covariate explains."""
-    if _impossible(arm):
-        return None
-    return math.sqrt(_estimate(arm, _covariate_slope(arm), arm.means[2] / arm.means[3]).variance)
+    return None if _impossible(arm) else user_deviations(arm, arm)[0]
+
+
+def user_deviations(control: Arm, treatment: Arm) -> tuple[float, float]:
+    """Standard deviations of one user's share in the value of each arm, as `lift` takes them."""
+    both = pool_arms(control, treatment)
+    theta, centre = _covariate_slope(both), both.means[2] / both.means[3]
+    old, new = (_estimate(arm, theta, centre) for arm in (control, treatment))
+    return math.sqrt(old.variance), math.sqrt(new.variance)
+
+
+def raise_arm(arm: Arm, lift: float, *, counts: bool = False) -> Arm:
+    """The users of an arm as they are expected to be where their values are `lift` higher, relative to what they are.
+
+    Every user's value is taken to change by the same factor f, and what it varies with (denominators, covariates) to
+    stay: its variance changes by f^2. Counts are numbers of events that become more or less frequent by f and are as
+    independent of each other as before: E[y (y - 1)] changes by f^2 and E[y] by f. This is exact for Poisson and
+    binomial numbers with a chance of their own for every user, and makes p (1 - p) of a share. Counts that vary less than
+    independent events would, and are no shares, are taken as values; where f is not above 0 the spread stays.
+    """
+    f, by = 1 + lift, np.array([1 + lift, 1.0, 1.0, 1.0])
+    if f <= 0:
+        return _arm(arm.n, np.array(arm.means) * by, np.array(arm.covariances))
+    scaled = _arm(arm.n, np.array(arm.means) * by, np.array(arm.covariances) * np.outer(by, by))
+    if not counts or _is_regular(arm):
+        return scaled
+    spread = np.array(scaled.covariances)
+    spread[0, 0] -= (f * f - f) * arm.means[0] * arm.n / max(arm.n - 1, 1)
+    thinned = _arm(arm.n, np.array(scaled.means), spread)
+    return thinned if user_deviation(thinned) else scaled
+
+
+_REGULAR = 0.9  # of the variance of independent events: less is not a matter of chance in any table of users
+
+
+def _is_regular(arm: Arm) -> bool:
+    """Say whether numbers of events vary less than independent events do, given the covariate, and are not 0 or 1.
+
+    Independent events are Poisson numbers, or of a ratio below 1 binomial ones.
+    """
+    mean, below, *_ = arm.means
+    variance, ratio = arm.covariances[0][0] * (arm.n - 1) / max(arm.n, 1), arm.covariances[1][1] > 0
+    pairs = variance + mean**2 - mean  # E[y (y - 1)]
+    if not ratio and pairs <= 1e-9 * mean:
+        return False
+    independent = mean * (1 - mean / below) if ratio and mean < below else mean
+    return (user_deviation(arm) or 0.0) ** 2 * below**2 < _REGULAR * independent
 
 
 def _impossible(*arms: Arm) -> str:

@@ -89,16 +89,27 @@ class TrialPower:
 
 
 def trial_power(
-    lift: float, deviation: float, *, n: float, alpha: float = 0.05, ratio: float = 1.0, tails: int = 2
+    lift: float,
+    deviation: float,
+    *,
+    n: float,
+    treatment_deviation: float | None = None,
+    alpha: float = 0.05,
+    ratio: float = 1.0,
+    tails: int = 2,
 ) -> float:
-    """Chance that Welch's t test over n users shows a true lift; `ratio` is users of the treatment per control user."""
+    """Chance that Welch's t test over n users shows a true lift; `ratio` is users of the treatment per control user.
+
+    Users of the treatment deviate as those of the control do, unless it is said how they do.
+    """
     from scipy.special import nctdtr, stdtrit
 
-    _check(deviation, alpha, ratio)
+    of_treatment = deviation if treatment_deviation is None else treatment_deviation
+    _check(min(deviation, of_treatment), alpha, ratio)
     control, treatment = n / (1 + ratio), n * ratio / (1 + ratio)
     if control <= 1 or treatment <= 1:
         return 0.0
-    errors = deviation**2 / control, deviation**2 / treatment
+    errors = deviation**2 / control, of_treatment**2 / treatment
     df = sum(errors) ** 2 / (errors[0] ** 2 / (control - 1) + errors[1] ** 2 / (treatment - 1))
     away, bound = abs(lift) / math.sqrt(sum(errors)), float(stdtrit(df, 1 - alpha / tails))
     below_bound = float(nctdtr(df, away, bound))
@@ -107,50 +118,87 @@ def trial_power(
     return above + (0.0 if math.isnan(below) else below)
 
 
+def share_power(share: float, lift: float, *, n: float, alpha: float = 0.05, ratio: float = 1.0) -> float:
+    """Chance that n users show a true lift of a share of users, by the z test of equal shares and Newcombe's interval.
+
+    Both must show it, as in the analysis. Each does where the difference that is seen is large enough, which is taken
+    at the true shares; the difference itself varies with the variance of each share (Fleiss, Levin & Paik 2003).
+    """
+    from scipy.special import ndtr, ndtri
+
+    check_share(alpha, "alpha")
+    new = share + lift
+    if not (0 < share < 1 and 0 <= new <= 1 and ratio > 0):
+        raise UsageError(say("shares of users lie between 0 and 1, not {old:g} and {new:g}", old=share, new=new))
+    control, treatment = n / (1 + ratio), n * ratio / (1 + ratio)
+    z, low, high = float(ndtri(1 - alpha / 2)), min(share, new), max(share, new)
+    of_low, of_high = (control, treatment) if lift > 0 else (treatment, control)
+    both = (share + ratio * new) / (1 + ratio)
+    needed = max(
+        z * math.sqrt(both * (1 - both) * (1 / control + 1 / treatment)),
+        math.hypot(high - _wilson(high, of_high, -z), _wilson(low, of_low, z) - low),
+    )
+    error = math.sqrt(share * (1 - share) / control + new * (1 - new) / treatment)
+    return float(ndtr((abs(lift) - needed) / error) + ndtr((-abs(lift) - needed) / error))
+
+
+def _wilson(share: float, n: float, z: float) -> float:
+    """The end of Wilson's interval of a share, the lower one for a negative z."""
+    return (share + z * z / (2 * n) + z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (1 + z * z / n)
+
+
 def users_needed(
     lift: float, deviation: float, *, power: float = 0.8, alpha: float = 0.05, ratio: float = 1.0, tails: int = 2
 ) -> TrialPower:
     """The smallest number of users, in both arms together, that shows a true lift with this power."""
     _check(deviation, alpha, ratio)
-    if not lift:
-        raise UsageError(say("a lift of 0 cannot be shown by any number of users"))
 
-    def enough(n: float) -> bool:
-        return trial_power(lift, deviation, n=n, alpha=alpha, ratio=ratio, tails=tails) >= power
+    def power_of(n: float) -> float:
+        return trial_power(lift, deviation, n=n, alpha=alpha, ratio=ratio, tails=tails)
 
-    if not enough(_MOST):
-        return TrialPower(lift, deviation, None, power, alpha, ratio)
-    return TrialPower(lift, deviation, int(_first(enough)), power, alpha, ratio)
+    return TrialPower(lift, deviation, smallest_size(lift, power_of, power), power, alpha, ratio)
 
 
 def lift_shown(
     deviation: float, n: int, *, power: float = 0.8, alpha: float = 0.05, ratio: float = 1.0, tails: int = 2
 ) -> TrialPower:
     """The smallest true lift that so many users, in both arms together, show with this power."""
-    from scipy.optimize import brentq
-
     _check(deviation, alpha, ratio)
 
-    def lacking(lift: float) -> float:
-        return trial_power(lift, deviation, n=n, alpha=alpha, ratio=ratio, tails=tails) - power
+    def power_of(lift: float) -> float:
+        return trial_power(lift, deviation, n=n, alpha=alpha, ratio=ratio, tails=tails)
 
-    most = deviation
-    while lacking(most) < 0:
-        if most > 1e12 * deviation:
-            return TrialPower(None, deviation, n, power, alpha, ratio)
-        most *= 2
-    return TrialPower(float(brentq(lacking, 0.0, most, xtol=1e-15, rtol=1e-13)), deviation, n, power, alpha, ratio)
+    return TrialPower(smallest_lift(deviation, power_of, power), deviation, n, power, alpha, ratio)
 
 
-def _first(enough: Callable[[float], bool]) -> float:
+def smallest_size(lift: float, power_of: Callable[[float], float], power: float) -> int | None:
+    """The smallest number of users with this power; None where no number has it."""
+    if not lift:
+        raise UsageError(say("a lift of 0 cannot be shown by any number of users"))
+    if power_of(_MOST) < power:
+        return None
     most = 4.0
-    while not enough(most):
+    while power_of(most) < power:
         most *= 2
     least = most / 2
     while most - least > 1:
         middle = (least + most) // 2
-        least, most = (least, middle) if enough(middle) else (middle, most)
-    return most
+        least, most = (least, middle) if power_of(middle) >= power else (middle, most)
+    return int(most)
+
+
+def smallest_lift(
+    deviation: float, power_of: Callable[[float], float], power: float, *, largest: float = math.inf
+) -> float | None:
+    """The smallest lift with this power; None where none has it, as far as lifts go."""
+    from scipy.optimize import brentq
+
+    most = min(deviation, largest)
+    while power_of(most) < power:
+        if most >= min(1e12 * deviation, largest):
+            return None
+        most = min(2 * most, largest)
+    return float(brentq(lambda lift: power_of(lift) - power, 0.0, most, xtol=1e-15, rtol=1e-13))
 
 
 def _check(deviation: float, alpha: float, ratio: float) -> None:

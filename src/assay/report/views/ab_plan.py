@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def line(found: ABPlan) -> Verdict:
     """How many users show the lift."""
-    if found.users is None or found.lift is None:
+    if found.lift is None:
+        return Verdict(say("ab.plan_too_few", users=found.users or 0, measure=found.measure, power=found.power))
+    if found.users is None:
         return Verdict(say("ab.plan_impossible", measure=found.measure))
     return Verdict(
         say(
@@ -36,6 +38,8 @@ def table(found: ABPlan) -> list[Block]:
         (say("ab.level_alpha"), f"{found.alpha:.4g}", say("ab.plan_tests", n=found.tests) if found.tests > 1 else ""),
         (say("ab.power"), percent(found.power), ""),
     ]
+    if found.treatment_deviation is not None:  # plans of earlier versions took it to be that of the control
+        items.insert(2, (say("ab.deviation_with_lift"), number(found.treatment_deviation), ""))
     if found.days is not None:
         items.append((say("column.days"), f"{found.days:,}", say("ab.plan_days", n=found.users_per_day)))
     week = [say("ab.plan_week")] if found.days is not None and found.days < 7 else []  # noqa: PLR2004

@@ -70,10 +70,12 @@ TEXTS = {
     # Plans
     "ab.plan": "{users:,} users in both arms together are enough to detect a lift of {lift:.4g} ({relative}) in {measure} with a probability of {power:.0%}.",
     "ab.plan_impossible": "No number of users is enough to detect this lift in {measure}.",
+    "ab.plan_too_few": "{users:,} users are too few to detect a lift of any size in {measure} with a probability of {power:.0%}.",
     "ab.plan_tests": "divided among {n} tests",
     "ab.plan_days": "at {n:,.0f} users a day",
     "ab.plan_week": "Let the test run for at least 7 days anyway, because weekdays differ.",
     "ab.deviation": "standard deviation between users",
+    "ab.deviation_with_lift": "the same in the treatment, with the lift",
     "ab.level_alpha": "alpha",
     "ab.power": "power",
     # Histories

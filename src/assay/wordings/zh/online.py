@@ -70,10 +70,12 @@ TEXTS = {
     # Plans
     "ab.plan": "两组共需 {users:,} 个用户，才能以 {power:.0%} 的概率检出 {measure} {lift:.4g}（{relative}）的提升。",
     "ab.plan_impossible": "无论多少用户，都检不出 {measure} 的这一提升。",
+    "ab.plan_too_few": "{users:,} 个用户太少：{measure} 的提升再大，也无法以 {power:.0%} 的概率检出。",
     "ab.plan_tests": "由 {n} 个检验分摊",
     "ab.plan_days": "按每天 {n:,.0f} 个用户计",
     "ab.plan_week": "即便如此，也请让实验至少运行 7 天：一周各天并不相同。",
     "ab.deviation": "用户间标准差",
+    "ab.deviation_with_lift": "实验组用户间标准差（含提升）",
     "ab.level_alpha": "显著性水平",
     "ab.power": "检验力",
     # 历史
@@ -153,6 +155,7 @@ TEXTS = {
     "give the mean of the measure, or a file with one row per user": "请给出指标的均值，或每个用户一行的文件",
     "give the deviation of the measure between users too: {mean:g} is not a share": "还请给出指标在用户间的标准差：{mean:g} 不是占比",
     "the measure": "该指标",
+    "{measure} cannot be above 1, and a lift of {lift:g} makes {new:g} of {mean:g}": "{measure} 不会大于 1，而 {lift:g} 的提升会使它从 {mean:g} 变为 {new:g}",
     "users per day must be above 0, not {n:g}": "每天用户数必须大于 0，而不是 {n:g}",
     # 错误
     "there is no release to look at: give comparisons and A/B tests of the same systems": "没有可供查看的发布：请给出同一系统的比较结果和 A/B 实验结果",

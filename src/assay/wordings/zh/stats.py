@@ -53,5 +53,6 @@ TEXTS: dict[str, str] = {
     "give one share above 0 for each of the {n} arms": "请为 {n} 个实验组各给出一个大于 0 的占比",
     "a confidence sequence needs at least one user and a tuning of {least:,} or more": "置信序列至少需要一个用户，且 tuning 不小于 {least:,}",
     "a lift of 0 cannot be shown by any number of users": "提升为 0 时，多少用户都无法证明",
+    "shares of users lie between 0 and 1, not {old:g} and {new:g}": "用户占比应在 0 到 1 之间，而不是 {old:g} 和 {new:g}",
     "the deviation of users and the ratio of the arms must be above 0": "用户间标准差与两组人数之比都必须大于 0",
 }
