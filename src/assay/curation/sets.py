@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,7 @@ from assay.formats.set_folders import (
 from assay.formats.tables import read_jsonl
 from assay.formats.writing import write_judgments
 from assay.messages import say
-from assay.pipeline.documents import read_collection
+from assay.pipeline.documents import hash_of_text, read_collection, read_elsewhere, read_hashes
 from assay.pipeline.gold import read_gold
 from assay.results.result import utc_now
 
@@ -112,12 +111,13 @@ class EvaluationSet:
                 path=str(self.folder),
                 hint=say("give the documents: read_set(folder, documents=PLACE)"),
             )
-        return read_elsewhere(self.folder / self.manifest.documents_at, self.hashes)
+        found = read_elsewhere(self.folder / self.manifest.documents_at, self.hashes)
+        return {one.id: one.text for one in found}
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:
         """Hashes of the texts of documents, {id: hash}, where the set has those and not the texts."""
-        return {str(row["doc_id"]): str(row["sha256"]) for row in self.rows("hashes")}
+        return read_hashes(self.path("hashes"))
 
     @cached_property
     def judgments(self) -> Judgments | None:
@@ -154,33 +154,6 @@ def read_set(folder: str | os.PathLike[str], *, documents: str | os.PathLike[str
     if documents is not None:
         manifest = replace(manifest, documents_at=os.path.relpath(documents, root))
     return EvaluationSet(root, manifest)
-
-
-def read_elsewhere(place: str | os.PathLike[str], hashes: Mapping[str, str]) -> dict[str, str]:
-    """Read documents that a set has only hashes of; one that is missing or has another text is refused by name."""
-    texts = {one.id: one.text for one in read_collection(place)}
-    lost = [doc for doc in hashes if doc not in texts]
-    other = [doc for doc, known in hashes.items() if doc in texts and hash_of_text(texts[doc]) != known]
-    if lost:
-        what = say(
-            "{n:,} {n:document|documents} of the set {n:is|are} not here, such as {example}",
-            n=len(lost),
-            example=excerpt(lost[0]),
-        )
-        raise InputError(what, path=os.fspath(place))
-    if other:
-        what = say(
-            "{n:,} {n:document has|documents have} another text than the set was made with, such as {example}",
-            n=len(other),
-            example=excerpt(other[0]),
-        )
-        raise InputError(what, path=os.fspath(place))
-    return {doc: texts[doc] for doc in hashes}
-
-
-def hash_of_text(text: str) -> str:
-    """The hash of a document's text."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def write_set(

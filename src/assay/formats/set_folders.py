@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.data.source import Source
 from assay.errors import InputError, excerpt
 from assay.formats.files import Input
-from assay.messages import say
+from assay.messages import say, word
 from assay.results.codec import place_and_reason, read_json, write_json
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ class Manifest:
         for maker, n in (self.files[name].made_by if name else {}).items():
             found[KINDS.get(maker, maker)] += n
         return dict(found)
+
+    def warnings(self) -> list[str]:
+        """What a mean over all queries of the set would hide: that they are of several kinds."""
+        kinds = self.kinds()
+        if len(kinds) < 2:  # noqa: PLR2004 - one kind is no mixture
+            return []
+        told = [say("set.kind_count", n=n, kind=word("set.kind", kind)) for kind, n in kinds.items()]
+        return [say("set.mixed", kinds=told)]
 
 
 @dataclass(frozen=True)
@@ -205,3 +213,11 @@ def locate(folder: str | os.PathLike[str], role: Role) -> Path | None:
     if not path.is_file() or hash_of(path) != manifest.files[name].sha256:
         refuse_changes(folder, manifest, [Change(name, "changed")])
     return path
+
+
+def need(folder: str | os.PathLike[str], role: Role) -> Path:
+    """Find the file of a set that holds something, as `locate` does; a set without it is refused."""
+    found = locate(folder, role)
+    if found is None:
+        raise InputError(say("the set has no {role}", role=say(f"set.role.{role}")), path=os.fspath(folder))
+    return found

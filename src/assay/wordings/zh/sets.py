@@ -10,6 +10,14 @@ TEXTS = {
     "set.role.gold": "标准答案片段",
     "set.role.nuggets": "要点",
     "set.role.labels": "人工标签",
+    "set.kind.real": "来自人工",
+    "set.kind.model": "由大模型生成",
+    "set.kind.known_items": "模拟的已知项",
+    "set.kind.unknown": "来源未知",
+    "set.kind_count": "{n:,} 个{kind}",
+    "set.mixed": "该评测集混合了多种查询，均值也随之混合：{kinds}；请分别评测每一种（assay set split SET --by made_by），或按 made_by 分组",
+    "set.judged_by_gold": "该评测集没有标注：含有标准答案片段的文档视为相关",
+    "column.set": "评测集",
     # Folders of sets
     "this folder holds no evaluation set: {name} is missing": "该文件夹中没有评测集：缺少 {name}",
     "assay set info FOLDER --accept makes one of the files in it": "assay set info FOLDER --accept 可由其中的文件生成评测集",
@@ -30,4 +38,6 @@ TEXTS = {
     "two queries have the id {id}": "两个查询的 ID 都是 {id}",
     "every query needs a query_id": "每个查询都需要 query_id",
     "a set needs at least one query": "评测集至少需要一个查询",
+    "the set has no judgments and no gold": "该评测集既没有标注，也没有标准答案片段",
+    "give the documents themselves": "请给出文档本身",
 }
