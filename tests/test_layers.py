@@ -19,6 +19,7 @@ LAYERS = [
     {"llm", "formats", "text"},
     {"grounding", "fusion"},
     {"judge", "pipeline", "serving"},
+    {"curation"},
     {"measures"},
     {"analysis"},
     {"online"},

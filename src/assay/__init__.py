@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import validate
+    from assay.curation.sets import EvaluationSet, Provenance, read_set, write_set
     from assay.data.events import Events
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
@@ -91,6 +92,10 @@ _HOMES = {
     "plan_ab_test": "assay.online.ab_plan",
     "click_judgments": "assay.online.click_judgments",
     "sample_log": "assay.online.log_sample",
+    "EvaluationSet": "assay.curation.sets",
+    "Provenance": "assay.curation.sets",
+    "read_set": "assay.curation.sets",
+    "write_set": "assay.curation.sets",
     "Events": "assay.data.events",
     "write_queries": "assay.formats.queries",
     "log_metrics": "assay.online.log_metrics",
@@ -150,6 +155,7 @@ __all__ = [
     "Answers",
     "AssayError",
     "Comparison",
+    "EvaluationSet",
     "Events",
     "Gain",
     "InputError",
@@ -159,6 +165,7 @@ __all__ = [
     "NotWorse",
     "PricedMethod",
     "Protocol",
+    "Provenance",
     "Ranking",
     "Rules",
     "Run",
@@ -207,6 +214,7 @@ __all__ = [
     "read_result",
     "read_run",
     "read_samples",
+    "read_set",
     "roi",
     "run_experiment",
     "sample_log",
@@ -221,6 +229,7 @@ __all__ = [
     "write_report",
     "write_result",
     "write_run",
+    "write_set",
     "write_verdicts",
 ]  # every measure is a name of this module too: assay.ndcg, assay.precision ...
 

@@ -72,6 +72,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
         check,
         axes=_axes(listed),
         warnings=(
+            *collection.warnings,
             *_empty(collection),
             *_ambiguous(collection),
             *_warnings(listed, experiment, baseline, found),

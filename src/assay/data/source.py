@@ -11,11 +11,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Source:
-    """A file (or another named origin) that data was read from, and its encoding where it was named."""
+    """A file (or another named origin) that data was read from, and its encoding where it was named.
+
+    `of_set` is the name and version of the evaluation set that the file belongs to, if it does.
+    """
 
     label: str
     path: Path | None = None
     encoding: str | None = None
+    of_set: str | None = None
 
     @cached_property
     def sha256(self) -> str | None:

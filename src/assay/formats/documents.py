@@ -11,6 +11,7 @@ from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 from assay.formats.reading import refuse_repeats
+from assay.formats.set_folders import is_set, need
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 def read_documents(place: str | os.PathLike[str], *, encoding: str | None = None) -> dict[str, str]:
     """Read documents as {id: text} from JSON lines, CSV, TSV, Parquet or a BEIR folder; a title comes first."""
+    if is_set(place):
+        place = need(place, "documents")
     source = Input.at(place, encoding)
     if source.path is not None and source.path.is_dir():
         source = Input.at(source.path / "corpus.jsonl", encoding)

@@ -13,6 +13,7 @@ from assay.formats.detect import format_of
 from assay.formats.files import Input, write_atomically
 from assay.formats.formulas import guard_texts
 from assay.formats.reading import refuse_repeats
+from assay.formats.set_folders import is_set, need
 from assay.lazy import pl
 from assay.messages import say
 
@@ -46,6 +47,8 @@ class Queries:
 
 def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) -> Queries:
     """Read a table of queries: JSON lines, CSV, TSV or Parquet with a query id and any other columns."""
+    if is_set(place):
+        place = need(place, "queries")
     source = Input.at(place, encoding)
     kind = format_of(source, None)
     if kind == "trec" and source.suffix in {".tsv", ".txt", ".csv"}:

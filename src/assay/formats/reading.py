@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ from assay.formats.cells import kind_of_value
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of, is_records
 from assay.formats.files import Input, run_name, system_name
+from assay.formats.set_folders import is_set, locate, read_manifest
 from assay.formats.trec import reading as trec
 from assay.formats.trec import scan
 from assay.formats.trec.pieces import pool_of
@@ -21,7 +23,6 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from assay.formats.records import Records
@@ -69,6 +70,8 @@ def read_judgments(
     >>> assay.read_judgments("judgments.json").max_grade
     2.0
     """
+    if is_set(place):
+        return _judgments_of_set(place, subtopics=subtopics, dedupe=dedupe, encoding=encoding)
     source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "beir":
@@ -102,6 +105,26 @@ def read_judgments(
         frame, empty = _json_frame(source, "grade")
         return Judgments.of(frame, source=source.source, dedupe=dedupe, empty=empty)
     return tables.judgments_of(tables.read_table(source, kind), source.source, subtopics=subtopics, dedupe=dedupe)
+
+
+def _judgments_of_set(
+    folder: str | os.PathLike[str], *, subtopics: bool, dedupe: bool, encoding: str | None
+) -> Judgments:
+    """The judgments of an evaluation set or, where it has none, the documents that hold its gold."""
+    path, note = locate(folder, "judgments"), ""
+    if path is None:
+        path, note = locate(folder, "gold"), say("set.judged_by_gold")
+    if path is None:
+        raise InputError(say("the set has no judgments and no gold"), path=os.fspath(folder))
+    if note:
+        source = Input.at(path, encoding)
+        found = tables.judgments_of_gold(tables.read_table(source, format_of(source, None)), source.source)
+    else:
+        found = read_judgments(path, subtopics=subtopics, dedupe=dedupe, encoding=encoding)
+    manifest = read_manifest(folder)
+    assert found.source is not None
+    notes = (*found.notes, *([note] if note else []), *manifest.warnings())
+    return replace(found, source=replace(found.source, of_set=manifest.label), notes=notes)
 
 
 def read_run(

@@ -235,6 +235,15 @@ def judgments_of(frame: pl.DataFrame, source: Source | None, *, subtopics: bool,
     return Judgments.of(picked, source=source, groups=groups, notes=notes, dedupe=dedupe, judge=_judges(frame))
 
 
+def judgments_of_gold(frame: pl.DataFrame, source: Source) -> Judgments:
+    """Judgments of the documents that hold gold spans: the highest grade of a span in each, 1 where none is given."""
+    grade = columns.find(frame.columns, columns.GRADE, path=source.label)
+    frame = frame.with_columns(pl.lit(1.0).alias("grade") if grade is None else pl.col(grade).fill_null(1))
+    picked, _ = pick_judgments(frame, source, subtopics=False)
+    best = picked.filter(pl.col("grade") > 0).group_by("query_id", "doc_id").agg(pl.col("grade").max())
+    return Judgments.of(best, source=source)
+
+
 def _judges(frame: pl.DataFrame) -> str:
     """Name the language models that made the grades, where a column `judge` does."""
     return ", ".join(frame["judge"].drop_nulls().cast(pl.String).unique().sort()) if "judge" in frame.columns else ""

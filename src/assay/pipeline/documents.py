@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import InputError
+from assay.errors import InputError, excerpt
 from assay.formats.documents import read_documents
 from assay.formats.files import Input
 from assay.formats.markup import text_of
+from assay.formats.set_folders import is_set, locate, need, read_manifest
+from assay.formats.tables import read_jsonl
 from assay.messages import say
 from assay.pipeline.records import Document
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
 _MANY = 3  # names shown as examples
 
@@ -23,6 +27,8 @@ def read_collection(place: str | os.PathLike[str]) -> list[Document]:
 
     Files of a folder are named by their path in it; texts are kept unchanged.
     """
+    if is_set(place):
+        return read_set_documents(place)
     path = Path(place)
     if path.is_dir() and not (path / "corpus.jsonl").is_file():
         found = _folder(path)
@@ -33,6 +39,54 @@ def read_collection(place: str | os.PathLike[str]) -> list[Document]:
     if not any(document.text.strip() for document in found):
         raise InputError(say("no document has text"), path=str(place), hint=say("expected at least one"))
     return found
+
+
+def read_set_documents(folder: str | os.PathLike[str]) -> list[Document]:
+    """Read the documents of an evaluation set; those kept elsewhere are read there, and compared with their hashes."""
+    path = locate(folder, "documents")
+    if path is not None:
+        return [Document(*item) for item in read_documents(path).items()]
+    hashes = read_hashes(need(folder, "hashes"))
+    where = read_manifest(folder).documents_at
+    if not where:
+        raise InputError(
+            say("the set has only hashes of its documents, and does not say where they are"),
+            path=str(folder),
+            hint=say("give the documents themselves"),
+        )
+    return read_elsewhere(Path(folder) / where, hashes)
+
+
+def read_hashes(path: Path) -> dict[str, str]:
+    """Read the hashes of documents, {id: hash}."""
+    return {str(row.get("doc_id")): str(row.get("sha256")) for _, row in read_jsonl(Input.at(path))}
+
+
+def read_elsewhere(place: str | os.PathLike[str], hashes: Mapping[str, str]) -> list[Document]:
+    """Read documents that a set has only hashes of; one that is missing or has another text is refused by name."""
+    texts = {one.id: one.text for one in read_collection(place)}
+    lost = [doc for doc in hashes if doc not in texts]
+    other = [doc for doc, known in hashes.items() if doc in texts and hash_of_text(texts[doc]) != known]
+    if lost:
+        what = say(
+            "{n:,} {n:document|documents} of the set {n:is|are} not here, such as {example}",
+            n=len(lost),
+            example=excerpt(lost[0]),
+        )
+        raise InputError(what, path=str(place))
+    if other:
+        what = say(
+            "{n:,} {n:document has|documents have} another text than the set was made with, such as {example}",
+            n=len(other),
+            example=excerpt(other[0]),
+        )
+        raise InputError(what, path=str(place))
+    return [Document(doc, texts[doc]) for doc in hashes]
+
+
+def hash_of_text(text: str) -> str:
+    """The hash of a document's text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _folder(folder: Path) -> list[Document]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.data.source import Source
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import columns
 from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
+from assay.formats.set_folders import read_manifest
 from assay.messages import say
 from assay.pipeline import (
     bm25,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.spans import GoldSpan
     from assay.formats.queries import Queries
+    from assay.formats.set_folders import Manifest
     from assay.pipeline.stages import Stage
 
 _BUILT_IN = (  # they register methods
@@ -50,7 +53,7 @@ _PLUGINS = {
 }  # fmt: skip
 _TABLES = {
     "": ("name", "baseline", "only", "output", "cache", "seed"),
-    "data": ("documents", "queries", "judgments", "gold", "split", "cluster"),
+    "data": ("set", "documents", "queries", "judgments", "gold", "split", "cluster"),
     "evaluate": (
         "protocol", "measures", "min_relevance", "max_grade", "ties", "missing", "undefined", "fold", "span_share",
         "method", "judge", "embedder", "ignore_same_id",
@@ -168,7 +171,7 @@ def _reference(raw: Mapping[str, Any], place: str) -> Reference:
 
 
 def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
-    data = raw.get("data", {})
+    data = _with_set(raw.get("data", {}), place)
     for name in ("documents", "queries"):
         if name not in data:
             raise InputError(
@@ -184,11 +187,24 @@ def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
     return dict(data)
 
 
+def _with_set(data: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """The same with what an evaluation set holds, where the file names one; what it names besides comes first."""
+    folder = data.get("set")
+    if not isinstance(folder, str):
+        return dict(data)
+    with errors_at(f"{place}: data.set"):
+        manifest = read_manifest(place.parent / folder)
+    has = {role for one in manifest.files.values() if (role := "documents" if one.role == "hashes" else one.role)}
+    gold = {"judgments", "gold"} if {"judgments", "gold"} & data.keys() else set()
+    return {**{role: folder for role in ("documents", "queries", "judgments", "gold") if role in has - gold}, **data}
+
+
 @dataclass(frozen=True)
 class Collection:
     """The data of an experiment, read; `table` has the columns of every query that has a text.
 
-    `clusters` says of every query what it belongs to, where the experiment names a column for that.
+    `clusters` says of every query what it belongs to, where the experiment names a column for that; `warnings` are for
+    the result, `notes` for whoever runs it.
     """
 
     documents: tuple[Document, ...]
@@ -199,6 +215,7 @@ class Collection:
     notes: tuple[str, ...] = ()
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clusters: Mapping[str, str] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
@@ -217,6 +234,9 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
         split = data.get("split", "test")
         judged = read_judgments(folder / data["judgments"], split=split) if "judgments" in data else None
     judgments = documents_judged(spans) if judged is None else judged
+    manifest = read_manifest(folder / data["set"]) if "set" in data else None
+    if manifest is not None:
+        judgments = _name_set(judgments, folder / data["set"], manifest)
     queries, notes = _queries(table.texts(), judgments, f"{place}: data.queries", limit)
     kept = {query.id for query in queries}
     notes += _check_documents(judgments, texts, f"{place}: data.judgments")
@@ -226,7 +246,18 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
         tuple(notes),
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
         _clusters(experiment, table, kept),
+        () if manifest is None else tuple(manifest.warnings()),
     )  # fmt: skip
+
+
+def _name_set(judgments: Judgments, folder: Path, manifest: Manifest) -> Judgments:
+    """The same judgments, which say from which set and version they are; the warnings of a set are said once."""
+    told = {str(text) for text in manifest.warnings()}
+    source = judgments.source or Source(
+        str(folder / str(manifest.name_of("gold"))), folder / str(manifest.name_of("gold"))
+    )
+    notes = tuple(text for text in judgments.notes if str(text) not in told)
+    return replace(judgments, source=replace(source, of_set=manifest.label), notes=notes)
 
 
 def _clusters(experiment: Experiment, table: Queries, asked: set[str]) -> dict[str, str] | None:
@@ -289,8 +320,6 @@ def _queries(
 
 
 def _only(judgments: Judgments, kept: set[str]) -> Judgments:
-    from dataclasses import replace
-
     import polars as pl
 
     frame = judgments.frame.filter(pl.col("query_id").is_in(list(kept)))

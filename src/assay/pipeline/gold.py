@@ -11,6 +11,7 @@ from assay.errors import InputError, UnknownName, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
+from assay.formats.set_folders import is_set, need
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[G
     A text that occurs several times counts at each of its places, unless start or occurrence (1 for the first) says
     which one is meant. A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
     """
-    source = Input.at(place)
+    source = Input.at(need(place, "gold") if is_set(place) else place)
     frame = _table(source)
     used = {one.name: columns.find(frame.columns, one, path=source.label) for one in columns.GOLD}
     rows = frame.rename({name: field for field, name in used.items() if name}).iter_rows(named=True)
@@ -41,7 +42,7 @@ def read_gold_column(
     place: str | os.PathLike[str], name: str, *, others: Sequence[str] = ()
 ) -> list[tuple[str, Any]]:  # fmt: skip
     """Read one column of a gold file with the query of each row; `others` are columns that could have been meant."""
-    source = Input.at(place)
+    source = Input.at(need(place, "gold") if is_set(place) else place)
     frame = _table(source)
     query = columns.find(frame.columns, columns.QUERY_ID, path=source.label, needed=say("queries"))
     if name not in frame.columns:

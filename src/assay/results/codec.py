@@ -69,7 +69,7 @@ def decode(plain: Any, kind: type[T], *, place: str, path: str | None = None) ->
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
-        raise damage(*_where_and_what(error, place), path) from None
+        raise damage(*place_and_reason(error, place), path) from None
     except UnicodeEncodeError:
         raise damage(place, say("half a surrogate pair, which is no character"), path) from None
     except AssayError as error:
@@ -81,7 +81,7 @@ def damage(place: str, what: str, path: str | None) -> InputError:
     return InputError(say("the result file is damaged: {place}: {what}", place=place, what=what), path=path)
 
 
-def _where_and_what(error: Exception, place: str) -> tuple[str, str]:
+def place_and_reason(error: Exception, place: str) -> tuple[str, str]:
     """Find out where below `place` something does not fit, and what is wrong with it."""
     found = _PLACE.fullmatch(str(error))
     what, where = (found["what"], found["place"].removeprefix("$")) if found else (str(error), "")

@@ -26,11 +26,15 @@ PartRecord = TypeVar("PartRecord", bound=Record)
 
 @dataclass(frozen=True)
 class InputFile:
-    """A file that went in: what it was for, its path as shown to others, and the hash of its bytes."""
+    """A file that went in: what it was for, its path as shown to others, and the hash of its bytes.
+
+    `of_set` is the name and version of the evaluation set that the file belongs to, if it does.
+    """
 
     role: str
     path: str
     sha256: str | None = None
+    of_set: str | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ def _inputs(scored: Sequence[Scores]) -> list[InputFile]:
     found: dict[tuple[str, str], InputFile] = {}
     for scores in scored:
         for role, source in scores.inputs:
-            found[role, source.portable] = InputFile(role, source.portable, source.sha256)
+            found[role, source.portable] = InputFile(role, source.portable, source.sha256, source.of_set)
     return list(found.values())
 
 

@@ -50,9 +50,12 @@ def provenance(found: ReportData) -> list[Block]:
     blocks: list[Block] = [_results(found)]
     inputs = [entry for result in found.results for entry in result.origin.inputs]
     if inputs:
-        rows = tuple((entry.role, entry.path, entry.sha256 or "") for entry in inputs)
-        headers = (say("column.role"), say("column.file"), "SHA-256")
-        blocks.append(Table(headers, tuple(dict.fromkeys(rows)), caption=say("report.inputs"), names=3))
+        of_sets = any(entry.of_set for entry in inputs)
+        rows = tuple(
+            (entry.role, entry.path, *([entry.of_set or ""] if of_sets else []), entry.sha256 or "") for entry in inputs
+        )
+        headers = (say("column.role"), say("column.file"), *([say("column.set")] if of_sets else []), "SHA-256")
+        blocks.append(Table(headers, tuple(dict.fromkeys(rows)), caption=say("report.inputs"), names=len(headers)))
     for group in found.groups:
         blocks += [_protocol(group.systems[0]), Fold(say("report.definitions"), (_definitions(group.systems[0]),))]
     return blocks
