@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import polars as pl
@@ -11,13 +10,9 @@ import pytest
 
 import assay
 from assay.errors import AssayError, InputError, UsageError
-from assay.online.ab import measure_lift
 from assay.online.guardrails import read_guardrail
 from assay.online.trial_reading import read_trial
-from assay.stats import arm_of, confidence_sequence, sample_ratio, share_excess, share_lift
-
-STRESS = os.environ.get("ASSAY_STRESS") == "1"
-CASES = 4000 if STRESS else 400
+from assay.stats import share_excess, share_lift
 
 
 def make_users(n=4000, lift=0.0, seed=0, days=14, slower=0.0):
@@ -324,66 +319,3 @@ def test_the_control_must_be_known():
         assay.ab_test(make_users(n=50), "clicks")
     named = make_users(n=50).with_columns(pl.col("variant").replace("old", "control"))
     assert assay.ab_test(named, "clicks").control == "control"
-
-
-# How often a decision is wrong ----------------------------------------------------------------------------------------
-
-
-def draw_arms(rng, n, cases):
-    """Ratios of clustered users: their sessions hang together, so that sessions are not independent."""
-    habit = rng.beta(2, 8, (cases, 2, n))
-    sessions = 1 + rng.negative_binomial(1, 0.2, (cases, 2, n))
-    return rng.binomial(sessions, habit), sessions
-
-
-@pytest.mark.parametrize("n", [200, 1000])
-def test_false_alarms_of_clustered_users_keep_their_level(n):
-    rng = np.random.default_rng(7)
-    alarms = 0
-    for _ in range(CASES // 100):
-        clicks, sessions = draw_arms(rng, n, 100)
-        for a, b in zip(clicks, sessions, strict=True):
-            found = measure_lift(arm_of(a[0], b[0]), arm_of(a[1], b[1]), 0.95, share=False)
-            alarms += found.pvalue <= 0.05
-    rate, error = alarms / CASES, np.sqrt(0.05 * 0.95 / CASES)
-    assert 0.035 - 3 * error * (not STRESS) <= rate <= 0.065 + 3 * error * (not STRESS), rate
-
-
-def test_a_sequential_test_has_its_level_over_fifty_looks():
-    rng = np.random.default_rng(11)
-    cases, users, looks = CASES, 10_000, 50
-    alarms = np.zeros(cases, dtype=bool)
-    total, squares = np.zeros((cases, 2)), np.zeros((cases, 2))
-    for look in range(1, looks + 1):
-        step = rng.exponential(1.0, (cases, 2, users // looks // 2))
-        total += step.sum(axis=2)
-        squares += (step**2).sum(axis=2)
-        n = look * (users // looks // 2)
-        variance = (squares - total**2 / n) / (n - 1)
-        error = np.sqrt(variance.sum(axis=1) / n)
-        half = confidence_sequence(0.0, 1.0, n=2 * n).high
-        alarms |= np.abs(total[:, 1] - total[:, 0]) / n > half * error
-    assert alarms.mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / cases) * (not STRESS), alarms.mean()
-
-
-def test_sample_ratio_alarms_are_as_rare_as_they_say():
-    rng = np.random.default_rng(5)
-    cases = 10 * CASES
-    split = rng.binomial(5000, 0.5, cases)
-    alarms = np.mean([sample_ratio([k, 5000 - k]).pvalue < 0.05 for k in split.tolist()])
-    assert alarms == pytest.approx(0.05, abs=4 * np.sqrt(0.05 * 0.95 / cases))
-
-
-def test_lifts_are_covered_and_the_planned_power_is_reached():
-    rng = np.random.default_rng(3)
-    plan = assay.plan_ab_test(mean=1.0, deviation=1.0, lift=0.15)
-    half = -(-plan.users // 2)
-    found = [
-        measure_lift(arm_of(rng.exponential(1.0, half)), arm_of(rng.exponential(1.15, half)), 0.95, share=False)
-        for _ in range(CASES)
-    ]
-    covered = np.mean([one.absolute.low <= 0.15 <= one.absolute.high for one in found])
-    relative = np.mean([one.relative.low <= 0.15 <= one.relative.high for one in found])
-    power = np.mean([one.pvalue <= 0.05 for one in found])
-    assert min(covered, relative) >= 0.93 - 0.02 * (not STRESS)
-    assert power == pytest.approx(0.8, abs=0.06 if STRESS else 0.1)

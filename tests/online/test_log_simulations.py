@@ -1,107 +1,152 @@
-"""How often A/B tests decided from event logs are wrong, on logs whose truth is known; in full with ASSAY_STRESS=1."""
+"""How often A/B tests decided from event logs are wrong, on logs whose truth is known; in full with ASSAY_STRESS=1.
+
+The users' sums are added up from the simulated requests; a first test shows that the path through events comes to the
+same numbers. `pytest -s` prints the figures of docs/ab.md.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from datetime import UTC, datetime
 
 import numpy as np
 import polars as pl
 import pytest
 
 import assay
-from assay.data.events import Events
+from assay.online.guardrails import check_guardrail, read_guardrail
+from assay.results.ab_test import MeasureTest, TrialRules
+from assay.stats.trials import confidence_sequence
+from simulated_logs import MEASURES, add_up, as_events, draw_requests, find_lift
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
-CASES = 1000 if STRESS else 40
+CASES = 4000 if STRESS else 150
 SLACK = 0 if STRESS else 4  # Monte Carlo errors that the reduced counts may be off by
-START = datetime(2026, 10, 5, tzinfo=UTC)
-MEASURES = ("any_click", "clicks", "query_latency")
-
-
-def draw_log(rng, users=400, *, lift=0.0, earlier=3.0):
-    """A log of users with habits of their own, and as many requests as they like, before the test and in it."""
-    habit, delay = rng.beta(2, 3, users), rng.gamma(20, 5, users)
-    parts = []
-    for tested, mean in ((False, earlier), (True, 3.0)):
-        least = 1 if tested else 0
-        sizes = least + rng.negative_binomial(1, 1 / (1 + mean - least), users)
-        of = np.repeat(np.arange(users), sizes)
-        parts.append((of, np.full(len(of), tested)))
-    of, tested = (np.concatenate(column) for column in zip(*parts, strict=True))
-    treated = tested & (of % 2 == 1)
-    hours = np.where(tested, rng.integers(0, 24 * 10, len(of)), -rng.integers(1, 24 * 7, len(of)))
-    requests = pl.DataFrame({
-        "query_id": np.arange(len(of)).astype(str),
-        "user": of.astype(str),
-        "hours": hours,
-        "variant": np.where(of % 2 == 1, "new", "old"),
-        "latency_ms": rng.gamma(5, delay[of] / 5),
-    }).with_columns(
-        (pl.lit(START) + pl.duration(hours="hours")).alias("time"),
-        pl.when(pl.Series(tested)).then("variant"),
-        action=pl.lit("query"),
-    )  # fmt: skip
-    chance = habit[of] * np.where(treated, 1 + lift, 1)
-    first = requests.filter(pl.Series(rng.random(len(of)) < chance))
-    clicks = [first, first.filter(pl.Series(rng.random(len(first)) < 0.3))]
-    rows = [one.drop("latency_ms").with_columns(action=pl.lit("click"), position=pl.lit(i + 1), doc_id=pl.lit(str(i)))
-            for i, one in enumerate(clicks)]  # fmt: skip
-    return Events.of(pl.concat([requests, *rows], how="diagonal"))
-
-
-def lifts(rng, cases, *, cuped, **log):
-    """The lifts of every measure in so many logs."""
-    found = [assay.ab_test(draw_log(rng, **log), list(MEASURES), control="old", cuped=cuped) for _ in range(cases)]
-    return {name: [one.test(name).lift for one in found] for name in MEASURES}
+KINDS = [(name, cuped, False) for name in MEASURES for cuped in (False, True)] + [("any_click", False, True)]
 
 
 def tell(text):
-    """Print a figure, for docs/ab.md: pytest -s shows it."""
+    """Print a figure, for docs/ab.md."""
     sys.stdout.write(f"{text}\n")
 
 
-def error(rate, cases):
+def error(rate, cases=CASES):
     return np.sqrt(rate * (1 - rate) / cases)
 
 
+def called(kind):
+    name, cuped, once = kind
+    return f"{name}{' with CUPED' if cuped else ''}{', one request each' if once else ''}"
+
+
+@pytest.mark.parametrize(("cuped", "once"), [(False, False), (True, False), (False, True)])
+def test_sums_of_simulated_users_are_those_of_their_events(cuped, once):
+    rng = np.random.default_rng(9)
+    for _ in range(24 if STRESS else 2):
+        requests = draw_requests(rng, users=300, lift=0.1, once=once)
+        found = assay.ab_test(as_events(requests), list(MEASURES), control="old", cuped=cuped)
+        for name in MEASURES:
+            ours, theirs = find_lift(requests, name, cuped=cuped), found.test(name).lift
+            assert ours.n == theirs.n
+            for one in ("absolute", "relative"):
+                a, b = getattr(ours, one), getattr(theirs, one)
+                np.testing.assert_allclose([a.low, a.high, ours.pvalue], [b.low, b.high, theirs.pvalue], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=called)
+def test_two_equal_variants_of_a_log_are_rarely_called_different(kind):
+    rng, (name, cuped, once) = np.random.default_rng(1), kind
+    found = [find_lift(draw_requests(rng, once=once), name, cuped=cuped) for _ in range(CASES)]
+    rate = np.mean([one.pvalue <= 0.05 for one in found])
+    covered = np.mean([one.absolute.low <= 0 <= one.absolute.high for one in found])
+    tell(f"A/A {called(kind)}: {rate:.4f} +- {error(0.05):.4f}, covered {covered:.4f}")
+    assert 0.035 - SLACK * error(0.05) <= rate <= 0.065 + SLACK * error(0.05)
+    assert covered >= 0.93 - SLACK * error(0.05)
+
+
 @pytest.mark.parametrize("cuped", [False, True])
-def test_two_equal_variants_of_a_log_are_rarely_called_different(cuped):
-    for name, found in lifts(np.random.default_rng(1), CASES, cuped=cuped).items():
-        rate = np.mean([one.pvalue <= 0.05 for one in found])
-        covered = np.mean([one.absolute.low <= 0 <= one.absolute.high for one in found])
-        tell(f"A/A {name} cuped={cuped}: {rate:.4f} +- {error(0.05, CASES):.4f}, covered {covered:.4f}")
-        slack = SLACK * error(0.05, CASES)
-        assert 0.035 - slack <= rate <= 0.065 + slack, (name, rate)
-        assert covered >= 0.93 - slack
+@pytest.mark.parametrize(("rule", "change"), [("query_latency<=+5%", 0.05), ("any_click>=-5%", -0.05)])
+def test_a_guardrail_at_its_margin_rarely_holds_or_breaks(rule, change, cuped):
+    rng, held, rules = np.random.default_rng(6), read_guardrail(rule), TrialRules()
+    how = {"slower": change} if change > 0 else {"lift": change}
+    outcomes = []
+    for _ in range(CASES):
+        found = find_lift(draw_requests(rng, **how), held.measure, cuped=cuped)
+        test = MeasureTest(held.measure, "new", "guardrail", held.lower_is_better, found, "open")
+        outcomes.append(check_guardrail(test, held, rules).outcome)
+    rates = {name: outcomes.count(name) / CASES for name in ("holds", "broken")}
+    tell(f"guardrail {rule} cuped={cuped}: {rates} +- {error(0.05):.4f}")
+    for rate in rates.values():
+        assert 0.035 - SLACK * error(0.05) <= rate <= 0.065 + SLACK * error(0.05)
 
 
-def test_a_true_lift_of_a_log_is_covered():
-    found = lifts(np.random.default_rng(2), CASES, cuped=True, lift=0.2)["any_click"]
-    # Both arms draw habits alike; a chance above 1 cannot be, so that the truth is that of many users.
-    habit = np.random.default_rng(3).beta(2, 3, 4_000_000)
-    truth = np.minimum(habit * 1.2, 1).mean() - habit.mean()
-    covered = np.mean([one.absolute.low <= truth <= one.absolute.high for one in found])
-    relative = np.mean([one.relative.low <= truth / habit.mean() <= one.relative.high for one in found])
-    tell(f"coverage: absolute {covered:.4f}, relative {relative:.4f} +- {error(0.95, CASES):.4f}")
-    assert min(covered, relative) >= 0.93 - SLACK * error(0.05, CASES)
+@pytest.mark.parametrize("kind", KINDS, ids=called)
+def test_a_true_lift_of_a_log_is_covered(kind):
+    rng, (name, cuped, once) = np.random.default_rng(2), kind
+    how = {"slower": 0.2} if name == "query_latency" else {"lift": 0.2}
+    mean = {"any_click": 0.32, "clicks": 0.32 * 1.3, "ctr": 0.32 * 1.3 / 5, "query_latency": 100}[name]
+    found = [find_lift(draw_requests(rng, once=once, **how), name, cuped=cuped) for _ in range(CASES)]
+    covered = np.mean([one.absolute.low <= 0.2 * mean <= one.absolute.high for one in found])
+    relative = np.mean([one.relative.low <= 0.2 <= one.relative.high for one in found])
+    tell(f"coverage {called(kind)}: absolute {covered:.4f}, relative {relative:.4f} +- {error(0.95):.4f}")
+    assert min(covered, relative) >= 0.93 - SLACK * error(0.05)
 
 
-def test_the_power_that_is_planned_from_a_log_is_reached():
-    rng = np.random.default_rng(4)
-    plan = assay.plan_ab_test(draw_log(rng, users=20_000, earlier=0.0), "any_click", absolute=0.06)
-    share = 0.06 / 0.4  # of the mean habit; no chance is above 1 by much
-    found = lifts(rng, CASES, cuped=False, users=plan.users, lift=share)["any_click"]
-    power = np.mean([one.pvalue <= 0.05 for one in found])
-    tell(f"planned {plan.users} users for 0.8: {power:.4f} +- {error(0.8, CASES):.4f}")
-    assert power == pytest.approx(0.8, abs=0.03 + 2 * error(0.8, CASES))
+def with_before(requests, name):
+    """One row per user, as a plan with CUPED takes it."""
+    _, columns = add_up(requests, name, cuped=True)
+    return pl.DataFrame(dict(zip(("y", "d", "y_before", "d_before"), columns, strict=True)))
 
 
-def test_a_sequential_test_of_a_log_has_its_level_over_its_days():
-    rng, cases, alarms = np.random.default_rng(5), CASES // 2, 0
+@pytest.mark.parametrize("kind", KINDS, ids=called)
+def test_the_power_that_is_planned_from_a_log_is_reached(kind):
+    rng, (name, cuped, once) = np.random.default_rng(4), kind
+    last = draw_requests(rng, users=40_000 if STRESS else 10_000, once=once)
+    lift = 0.04 if name == "query_latency" else 0.15
+    last_log = draw_requests(rng, users=len(np.unique(last.of)), earlier=0, once=once) if not cuped else last
+    plan = (
+        assay.plan_ab_test(with_before(last, name), "y/d", lift=lift)
+        if cuped
+        else assay.plan_ab_test(as_events(last_log), name, lift=lift)
+    )
+    how = {"slower": lift} if name == "query_latency" else {"lift": lift}
+    users = plan.users + plan.users % 2
+    found = [find_lift(draw_requests(rng, users, once=once, **how), name, cuped=cuped) for _ in range(CASES)]
+    power = np.mean([one.pvalue <= 0.05 and one.absolute.low > 0 for one in found])
+    tell(f"planned {plan.users} users for a power of 0.8 {called(kind)}: {power:.4f} +- {error(0.8):.4f}")
+    assert power == pytest.approx(0.8, abs=0.03 + SLACK * error(0.8))
+
+
+def looks_of(requests, name, days):
+    """What is seen on each of so many days: the lift of the requests until then."""
+    return [find_lift(requests.before(24 * day), name) for day in range(1, days + 1)]
+
+
+def alarms_over(looks, tuning):
+    """Whether the interval that holds at every look is ever clear of 0."""
+    for one in looks:
+        if one.standard_error and min(one.n) > 1:
+            always = confidence_sequence(one.absolute.estimate, one.standard_error, n=sum(one.n), tuning=tuning)
+            if always.excludes(0.0):
+                return True
+    return False
+
+
+def test_a_look_at_simulated_requests_is_that_of_the_log_until_then():
+    requests = draw_requests(np.random.default_rng(8), users=400, earlier=0, days=10)
+    for day in (3, 7):
+        log = as_events(requests.before(24 * day))
+        found = assay.ab_test(log, "any_click", control="old", sequential=True, tuning=1000).test("any_click")
+        ours = find_lift(requests.before(24 * day), "any_click")
+        always = confidence_sequence(ours.absolute.estimate, ours.standard_error, n=sum(ours.n), tuning=1000)
+        assert (found.always.low, found.always.high) == pytest.approx((always.low, always.high))
+
+
+@pytest.mark.parametrize("name", ["any_click", "query_latency"])
+def test_a_sequential_test_of_a_log_has_its_level_over_fifty_days(name):
+    rng, cases, alarms = np.random.default_rng(5), CASES if STRESS else 15, 0
     for _ in range(cases):
-        found = assay.ab_test(draw_log(rng, earlier=0.0), "any_click", control="old", sequential=True, tuning=1000)
-        alarms += any(day.lifts["new"].excludes(0.0) for day in found.days if day.lifts)
-    tell(f"sequential, every day: {alarms / cases:.4f} +- {error(0.05, cases):.4f}")
+        requests = draw_requests(rng, users=1000, earlier=0, days=50)
+        alarms += alarms_over(looks_of(requests, name, 50), tuning=1000)
+    tell(f"sequential {name}, 50 days of a log: {alarms / cases:.4f} +- {error(0.05, cases):.4f}")
     assert alarms / cases <= 0.05 + SLACK * error(0.05, cases)

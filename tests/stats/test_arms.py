@@ -12,7 +12,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, power_propo
 
 from assay import stats
 from assay.errors import UsageError
-from assay.stats.arms import NO_CONTROL, NO_DENOMINATOR, NO_USERS
+from assay.stats.arms import NO_CONTROL, NO_DENOMINATOR, NO_USERS, pool_arms
 
 tt = pytest.importorskip("tea_tasting", reason="tea-tasting is not installed")
 
@@ -173,6 +173,14 @@ def test_users_of_a_treatment_that_vary_more_need_more_users():
     df = (1 + 4) ** 2 / (1 / 199 + 16 / 199)
     away, bound = 0.3 / math.sqrt(5 / 200), scipy_stats.t.ppf(0.975, df)
     assert more == pytest.approx(scipy_stats.nct.sf(bound, df, away) + scipy_stats.nct.cdf(-bound, df, away))
+
+
+def test_arms_of_several_days_put_together_keep_what_is_constant():
+    rng = np.random.default_rng(9)
+    for _ in range(50):
+        together = pool_arms(*(stats.arm_of(rng.random(n), np.ones(n)) for n in rng.integers(2, 40, 10).tolist()))
+        assert together.means[1] == 1
+        assert together.covariances[1][1] == 0
 
 
 def test_users_whose_values_rise_by_a_share_are_those_whose_values_were_multiplied():

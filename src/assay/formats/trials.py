@@ -35,8 +35,8 @@ class TrialData:
     part has one, `shares` what is 0 or 1 for every user. `file` is where it came from. An event log also says of which
     measures less is better (`lower`), how many requests were rated, by measure and variant (`answers`), and in `notes`
     what was left out; `full_days` is how long its requests came in, `crossed` the share of users of several variants.
-    Its measures are `declared`: which way is better is known, not guessed from a name. Where a test is planned, `counts`
-    names the measures whose values are whole numbers for every user, and `limited` those that cannot be above 1.
+    Its measures are `declared`: which way is better is known, not guessed from a name. Where a test is planned,
+    `counts` names the measures whose values are whole numbers for every user, `limited` those that cannot be above 1.
     """
 
     daily: Mapping[str, Mapping[str, Mapping[str, Arm]]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -21,16 +22,19 @@ from assay.stats.clustered import cluster_quantile_interval, ratio_interval
 from assay.stats.inputs import check_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from assay.data.events import Events
     from assay.data.requests import Holdings
     from assay.formats.events.reading import Places
     from assay.measures import Measure
     from assay.results.log_metrics import Unit
+    from assay.stats.arms import Arm
     from assay.stats.intervals import Interval
 
 Group = tuple[Any, ...]
+
+_ENOUGH = 200  # users: with fewer, intervals of heavy tails hold the truth in less than 93 % (docs/events.md)
 
 
 def log_metrics(
@@ -70,6 +74,8 @@ def log_metrics(
     values = [
         value for group in known for value in _values(plan, group[:-1], sums[group], percentiles, confidence_level)
     ]
+    rows = [sums[group] for group in known]
+    few = [one.label for i, one in enumerate(plan.measures) if _rests_on_few(plan, i, rows)]
     return LogMetrics(
         by=plan.by,
         measures=tuple(_describe(one, holdings) for one in wanted),
@@ -85,6 +91,7 @@ def log_metrics(
         warnings=(
             *events.remarks,
             *_warnings(plan, [one for one in wanted if one not in present]),
+            *([say("log.few_users", measures=few, least=_ENOUGH)] if few else []),
         ),
     )
 
@@ -152,10 +159,20 @@ def _values(
 
 
 def _ratio(measure: Measure, i: int, row: Mapping[str, float], level: float) -> Interval:
+    return ratio_interval(_arm(i, row), bounds=measure.bounds, confidence_level=level)
+
+
+def _rests_on_few(plan: Reduction, i: int, rows: Iterable[Mapping[str, float]]) -> bool:
+    """Say whether a mean without an upper bound rests, in some group, on so few users that one of them may move it."""
+    if math.isfinite(plan.measures[i].bounds[1]) or plan.counts[i].percentile is not None:
+        return False
+    return any(0 < _arm(i, row).effective_n < _ENOUGH for row in rows)
+
+
+def _arm(i: int, row: Mapping[str, float]) -> Arm:
     products = [[row[f"nn{i}"], row[f"nd{i}"], None, None], [row[f"nd{i}"], row[f"dd{i}"], None, None]]
     empty: list[list[float | None]] = [[None] * 4] * 2
-    arm = arm_from_sums(int(row["users"]), [row[f"n{i}"], row[f"d{i}"], None, None], products=[*products, *empty])
-    return ratio_interval(arm, bounds=measure.bounds, confidence_level=level)
+    return arm_from_sums(int(row["users"]), [row[f"n{i}"], row[f"d{i}"], None, None], products=[*products, *empty])
 
 
 def _warnings(plan: Reduction, lacking: Sequence[Measure]) -> tuple[str, ...]:

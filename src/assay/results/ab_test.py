@@ -206,7 +206,8 @@ class ABPlan(Record):
         return [
             {
                 "measure": self.measure, "mean": self.mean, "deviation": self.deviation,
-                "treatment_deviation": self.treatment_deviation, "lift": self.lift, "relative": self.relative, "users": self.users, "days": self.days, "power": self.power,
+                "treatment_deviation": self.treatment_deviation, "lift": self.lift,
+                "relative": self.relative, "users": self.users, "days": self.days, "power": self.power,
                 "alpha": self.alpha,
             }
         ]  # fmt: skip

@@ -122,7 +122,9 @@ def pool_arms(*arms: Arm) -> Arm:
     n = sum(arm.n for arm in arms)
     if n == 0:
         return arms[0]
+    each = np.array([arm.means for arm in arms if arm.n])
     means = sum((arm.n / n * np.array(arm.means) for arm in arms), np.zeros(len(COLUMNS)))
+    means = np.clip(means, each.min(axis=0), each.max(axis=0))  # rounding must not move a column that is constant
     scatter = np.zeros((len(COLUMNS), len(COLUMNS)))
     for arm in arms:
         off = np.array(arm.means) - means
@@ -212,8 +214,8 @@ def raise_arm(arm: Arm, lift: float, *, counts: bool = False) -> Arm:
     Every user's value is taken to change by the same factor f, and what it varies with (denominators, covariates) to
     stay: its variance changes by f^2. Counts are numbers of events that become more or less frequent by f and are as
     independent of each other as before: E[y (y - 1)] changes by f^2 and E[y] by f. This is exact for Poisson and
-    binomial numbers with a chance of their own for every user, and makes p (1 - p) of a share. Counts that vary less than
-    independent events would, and are no shares, are taken as values; where f is not above 0 the spread stays.
+    binomial numbers with a chance of their own for every user, and makes p (1 - p) of a share. Counts that vary less
+    than independent events would, and are no shares, are taken as values; where f is not above 0 the spread stays.
     """
     f, by = 1 + lift, np.array([1 + lift, 1.0, 1.0, 1.0])
     if f <= 0:

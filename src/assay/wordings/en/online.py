@@ -103,6 +103,7 @@ TEXTS = {
     "log.intervals": "intervals of {level:.0%} take users as independent of each other, not their queries",
     "log.cluster_session": "the log has no users: intervals take sessions as independent of each other, and are too narrow where people have several",
     "log.cluster_query_id": "the log has neither users nor sessions: intervals take queries as independent of each other, and are too narrow where people ask several",
+    "log.few_users": "fewer than {least} users: intervals of {measures:and} are too short if a few users have values far above the others",
     "log.no_impressions": "the log has no impressions: results shown are those that requests returned",
     "log.without_user": "{n:,} {n:query|queries} without a user: left out",
     "log.unknown_requests": "{n:,} {n:event|events} whose request is not in the log: left out",
