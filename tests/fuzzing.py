@@ -40,6 +40,11 @@ CLICKS = [
     {"query_id": "q1", "user": "u1", "time": "2025-01-01 12:00:00", "action": "query", "doc_id": None, "position": None, "results": "d1|d2", "feedback": None, "cost": 0.5},
     {"query_id": "q1", "user": "u1", "time": "1735732801", "action": "click", "doc_id": "d1", "position": 1, "results": None, "feedback": "up", "cost": None},
 ]  # fmt: skip
+LOG = [
+    {"query_id": f"q{i}", "user": f"u{i % 7}", "time": f"2025-01-01 12:00:{i:02d}", "action": action, "text": "tea" if action == "query" else None, "doc_id": None if action == "query" else f"d{i % 2}", "position": None if action == "query" else 1 + i % 2, "variant": "AB"[i % 2]}
+    for i in range(12) for action in ("query", "impression", "click" if i % 3 else "impression")
+]  # fmt: skip
+TOKENIZER = '{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": {"type": "Lowercase"}, "pre_tokenizer": {"type": "Whitespace"}, "post_processor": null, "decoder": null, "model": {"type": "WordLevel", "vocab": {"[UNK]": 0, "tea": 1}, "unk_token": "[UNK]"}}'
 HTML = "<!DOCTYPE html><html><head><title>T</title><style>p{}</style></head><body><p class='a'>Tea &amp; rain<br/>x</p><!-- c --><script>if (a<b) {}</script></body></html>"
 MARKDOWN = "# Tea\n\n- one\n- two\n\n```\ncode\n```\n\n[a](b) *c*\n"
 EXPERIMENT = """name = "x"

@@ -11,7 +11,9 @@ import contextlib
 import gzip
 import os
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +21,10 @@ import pytest
 
 import assay
 from assay.analysis.check_files import check_files
-from assay.analysis.evidence import load
+from assay.analysis.economics import read_costs
+from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
-from assay.analysis.stored import read_systems
+from assay.analysis.stored import read_system, read_systems
 from assay.cli.calibrate import _votes as read_votes
 from assay.errors import AssayError
 from assay.formats.documents import read_documents, read_pairs
@@ -29,7 +32,7 @@ from assay.formats.events.privacy import read_salt
 from assay.formats.files import Input, read_toml, run_name
 from assay.formats.queries import read_clusters, read_queries
 from assay.formats.reading import read_chunk_map, read_labels, read_weights
-from assay.formats.results import load_result
+from assay.formats.results import load_result, read_calibration
 from assay.formats.samples import read_samples
 from assay.formats.splits import read_training
 from assay.formats.trec.reading import last_tag, read_whole_grades, read_zscores
@@ -41,11 +44,11 @@ from assay.llm.prices import PriceTable
 from assay.online.trial_reading import read_trial
 from assay.pipeline import prompting as stages
 from assay.pipeline.documents import read_collection
-from assay.pipeline.experiment import load_experiment
+from assay.pipeline.experiment import load_experiment, read_data
 from assay.pipeline.gold import read_gold, read_gold_column
 from assay.serving.endpoints import read_bodies
 from assay.text.minilm import _config as read_config
-from assay.text.model_files import read_tensors
+from assay.text.model_files import load_tokenizer, read_tensors
 from conftest import STRESS
 from fuzzing import (
     ARMS,
@@ -60,6 +63,7 @@ from fuzzing import (
     GRADES,
     HTML,
     LABELLED,
+    LOG,
     MARKDOWN,
     PRICES,
     PROMPT,
@@ -73,6 +77,7 @@ from fuzzing import (
     SAMPLES,
     SCALE,
     STAGE_PROMPT,
+    TOKENIZER,
     USERS,
     VERDICTS,
     case,
@@ -123,6 +128,55 @@ def events(place):
 
 def events_with_attributes(place):
     return assay.read_events(place, attributes=["feedback", "experiment.id"], bots="drop").frame.collect()
+
+
+def use_log(place):
+    """Read a log, and make of it what can be made of one."""
+    log = assay.read_events(place)
+    tried = [
+        lambda: assay.log_metrics(log), lambda: assay.log_metrics(log, by=["day", "variant"]), lambda: assay.user_table(log, ["ctr"], by=["variant"]),
+        lambda: assay.sample_log(log, 2, redact=True), lambda: assay.ab_test(log, ["ctr"], control="A"),
+        *(partial(assay.click_judgments, log, model, least=1) for model in ("ctr", "coec", "pbm")),
+    ]  # fmt: skip
+    for use in tried:
+        with contextlib.suppress(AssayError):
+            use()
+    return log
+
+
+def answer(place):
+    """Read samples, and look at their texts by words."""
+    with contextlib.suppress(AssayError):
+        assay.answers(place, method="words")
+    return read_samples(place)
+
+
+def fuse(place):
+    return assay.fuse([assay.read_run(place), assay.read_run(place)])
+
+
+def roi(place):
+    return assay.roi(place, revenue_per_query=1.0, queries_per_day=1000)
+
+
+def experiment_data(place):
+    """Read an experiment and the data that it names, of which one is damaged."""
+    folder = place.parent
+    kept = {"d.jsonl": jsonl(DOCUMENTS), "q.jsonl": jsonl(QUERIES), "qrels": QRELS.encode()}
+    for name, data in kept.items():
+        if name != place.name:
+            (folder / name).write_bytes(data)
+    experiment = place if place.suffix == ".toml" else folder / "whole.toml"
+    if experiment != place:
+        experiment.write_text(EXPERIMENT)
+    return read_data(load_experiment(experiment))
+
+
+def read_others(place):
+    """Read a result as each command does that takes one."""
+    for read in (read_system, read_calibration, read_costs, load_all, roi, lambda one: assay.ab_history([one])):
+        with contextlib.suppress(AssayError):
+            read(str(place))
 
 
 def archived(name):
@@ -177,7 +231,8 @@ def show(place):
 
 READERS = {
     "qrels.txt": (QRELS.encode(), [assay.read_judgments, check]),
-    "a.run": (RUN.encode(), [evaluate, assay.read_run, check]),
+    "a.run": (RUN.encode(), [evaluate, assay.read_run, check, fuse]),
+    "plain.qrels": (QRELS.replace("# judge: m\n", "").encode(), [assay.read_judgments]),
     "a.run.gz": (gzip.compress(RUN.encode(), 1), [evaluate, assay.read_run]),
     "run.jsonl": (jsonl(ROWS), [evaluate, check]),
     "grades.jsonl": (jsonl(GRADES), [assay.read_judgments, check]),
@@ -191,32 +246,36 @@ READERS = {
     "zstd.parquet": (parquet(GRADES), [assay.read_judgments]),
     "records.jsonl": (jsonl(RECORDS), [assay.read_records]),
     "lists.json": (b'{"a": [3, 1, 2, 0], "b": [1, 0, 2, 0]}', [assay.read_records]),
-    "samples.jsonl": (jsonl(SAMPLES), [read_samples, check]),
+    "samples.jsonl": (jsonl(SAMPLES), [read_samples, check, answer]),
     "samples.json": (b'{"samples": [' + jsonl(SAMPLES).strip().replace(b"\n", b",") + b"]}", [read_samples]),
     "samples.jsonl.gz": (gzip.compress(jsonl(SAMPLES), 1), [read_samples]),
     "documents.jsonl": (jsonl(DOCUMENTS), [read_documents, read_collection]),
     "pairs.jsonl": (jsonl([{"query_id": "q", "doc_id": "d", "query": "tea", "document": "Tea."}]), [read_pairs]),
     "queries.jsonl": (jsonl(QUERIES), [read_queries]),
     "queries.tsv": (csv(QUERIES, "\t"), [read_queries]),
+    "texts.tsv": (b"q1\twhat is tea\nq2\train\n", [read_queries, read_documents]),
+    "d.jsonl": (jsonl(DOCUMENTS), [experiment_data]),
+    "q.jsonl": (jsonl(QUERIES), [experiment_data]),
     "weights.json": (b'{"q1": 2, "q2": 1.5}', [lambda place: read_weights(str(place))]),
     "chunks.csv": (b"chunk_id,doc_id\nc1,d1\nc2,d1\n", [lambda place: read_chunk_map(str(place))]),
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
-    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check]),
+    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check, use_log]),
     "ubi.ndjson.gz": (gzip.compress(jsonl(EVENTS), 1), [events]),
     "ubi.json": (b"[" + jsonl(EVENTS[1:]).strip().replace(b"\n", b",") + b"]", [events]),
     "clicks.csv": (csv(CLICKS), [events, check]),
+    "log.csv": (csv(LOG), [use_log]),
     "clicks.jsonl": (jsonl(CLICKS), [events, check]),
     "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
     "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
     "page.html": (HTML.encode(), [read_collection]),
     "page.pdf": (pdf("Tea and rain"), [read_collection]),
     "page.md": (MARKDOWN.encode(), [read_collection]),
-    "experiment.toml": (EXPERIMENT.encode(), [load_experiment, check]),
+    "experiment.toml": (EXPERIMENT.encode(), [load_experiment, check, experiment_data]),
     "protocol.toml": ((Path(assay.__file__).parent / "analysis" / "protocols" / "rerank.toml").read_bytes(), [lambda place: assay.load_protocol(str(place))]),
     "costs.toml": (COSTS.encode(), [cost]),
     "prices.toml": (PRICES.encode(), [PriceTable.load]),
     "rules.toml": (RULES.encode(), [rules, check, gate_by]),
-    "rubric.md": (RUBRIC.encode(), [read_rubric]),
+    "rubric.md": (RUBRIC.encode(), [read_rubric, lambda place: assay.parse(str(place))]),
     "scale.toml": (SCALE.encode(), [lambda place: load_rubric(str(place))]),
     "judge.md": (PROMPT.encode(), [judge_prompt]),
     "stage.md": (STAGE_PROMPT.encode(), [stage_prompt]),
@@ -233,10 +292,11 @@ READERS = {
     "tags.run": (RUN.encode(), [lambda place: last_tag(str(place)), run_name]),
     "model.safetensors": (safetensors(), [read_tensors]),
     "config.json": (CONFIG.encode(), [read_config]),
+    "tokenizer.json": (TOKENIZER.encode(), [lambda place: load_tokenizer(str(place))]),
     "salt.txt": (b"a long salt\n", [lambda place: read_salt(f"@{place}")]),
     "key.txt": (b"abc-def\n", [lambda place: read_key(Path(place))]),
     "schema2.json": (schema2(), [read_result, read_systems, check, gate, show, assay.diagnose_result, load]),
-    **{f"1-{name}": (archived(name), [read_result, read_systems]) for name in ("gate.json", "cost.json", "validate.json", "bench.json", "calibrate.json", "roi.json", "evaluate-weighted.json", "compare-lifts.json", "diagnose.json")},
+    **{f"1-{name}": (archived(name), [read_result, read_systems, read_others]) for name in ("gate.json", "cost.json", "validate.json", "bench.json", "calibrate.json", "roi.json", "evaluate-weighted.json", "compare-lifts.json", "diagnose.json")},
 }  # fmt: skip
 
 # What made a reader fail with another error than ours, in its smallest form.
@@ -269,6 +329,9 @@ FOUND = {
     "a time of forty digits": ("u.ndjson", '{"action_name": "click", "timestamp": 1735732899999999999999999999999999}', events),
     "half a surrogate pair in a list of events": ("u.json", '[{"action_name": "click", "query_id": "\\ud800"}]', events),
     "lists of lists as results": ("u.jsonl", '{"query_id": "q", "action": "query", "results": [[]]}', events),
+    "packed twice": ("a.run.gz", gzip.compress(b"\x1f\x8b" + RUN.encode(), 1), evaluate),
+    "a query that begins like packed bytes": ("a.run", "x^2 Q0 d1 1 9e-1 t\n", evaluate),
+    "a header that begins like packed bytes": ("a.csv", "x^,query_id,doc_id,score\n1,q1,d1,2\n", evaluate),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))
@@ -379,7 +442,58 @@ def test_every_function_that_opens_a_file_is_fuzzed_or_has_its_reason(tmp_path, 
                 read(place)
     excused = [one for names in ELSEWHERE.values() for one in names]
     missing = {one for one in openers() if one not in ran and not any(known in one for known in excused)}
-    assert not missing, sorted(missing)
+    assert not missing, "\n".join(sorted(missing))
+
+
+READING = ("read_", "load", "open_", "decode", "parse")
+# Public functions that read what is no file of others, with their reason.
+NO_READERS = {
+    "data of the package": {"text.wordlists:read_lists", "text.static:load_wordllama", "judge.prompting:load_graded_prompt"},
+    "reads tensors, configuration and tokenizer, which are here": {"text.minilm:load_minilm"},
+    "replies of a server, tested with hostile ones in tests/llm and tests/judge": {
+        "llm.wire:read_completion", "llm.store:read_rows", "judge.support:read_verdicts",
+    },
+    "words of the command line, tested in tests/test_long_texts.py": {"online.guardrails:read_guardrail", "online.click_judgments:read_cuts"},
+    "calls readers that are here": {"cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
+    "runs code by intention": {"pipeline.stages:load"},
+    "a verb or a noun of its own": {"analysis.bench:load_name", "cli.options:read_once", "cli.progress:loads", "grounding.answerability:read_answerable"},
+}  # fmt: skip
+
+
+def public_readers():
+    """Public functions of the package that read something, as MODULE:FUNCTION, with what they run."""
+    source = Path(assay.__file__).parent
+    for path in sorted(source.rglob("*.py")):
+        module = ".".join(path.relative_to(source).with_suffix("").parts)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith(READING):
+                yield f"{module}:{node.name}"
+
+
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_every_public_reader_is_fuzzed_or_has_its_reason(tmp_path):
+    source = str(Path(assay.__file__).parent) + os.sep
+    ran = set()
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(source):
+            ran.add((frame.f_code.co_filename, frame.f_code.co_name))
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        for name, (data, readers) in READERS.items():
+            place = tmp_path / name.removeprefix("1-")
+            place.write_bytes(data)
+            for read in readers:
+                with contextlib.suppress(AssayError):
+                    read(place)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+    fuzzed = {f"{file.removeprefix(source).removesuffix('.py').replace(os.sep, '.')}:{name}" for file, name in ran}
+    missing = set(public_readers()) - fuzzed - {one for names in NO_READERS.values() for one in names}
+    assert not missing, "\n".join(sorted(missing))
 
 
 @pytest.mark.parametrize(("name", "data", "read"), FOUND.values(), ids=FOUND)

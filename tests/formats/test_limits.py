@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bombs
 from assay import evaluate, read_judgments, read_run
 from assay.data import limits
 from assay.data.toml import decode_toml
@@ -29,6 +31,7 @@ from assay.formats.markup import text_of
 from assay.online.guardrails import read_guardrail
 from assay.online.trial_reading import read_trial
 from assay.text import negation, numbers, refusals, segmentation, sentences, words
+from conftest import STRESS
 
 HOSTILE = {
     "numbers": ("1,", "5%", "½", "2020-1-", "one and ", "百分之", "第", "May "),
@@ -178,6 +181,41 @@ def test_a_gzip_bomb_ends_in_one_line_that_says_how_to_raise_the_limit(tmp_path)
     assert len(done.stderr.splitlines()) == 1
     assert "unpacks to more than 100 times its size" in done.stderr
     assert "ASSAY_MAX_RATIO" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.run", "x^2 Q0 a 1 5e-1 t\n"), ("a.csv", "x^,query_id,doc_id,score\n1,x^2,a,0.5\n"), ("a.tsv", "x^\tquery_id\tdoc_id\tscore\n1\tx^2\ta\t0.5\n")],
+)  # fmt: skip
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_text_that_begins_like_packed_bytes_is_read_as_it_is(tmp_path, name, text, packed):
+    """Polars takes what begins with x^ for zlib."""
+    place = tmp_path / (f"{name}.gz" if packed else name)
+    place.write_bytes(pack(text.encode()) if packed else text.encode())
+    assert read_run(place).to_dict() == {"x^2": {"a": 0.5}}
+    assert evaluate({"x^2": {"a": 1}}, str(place), ["map"])["map"] == 1
+
+
+def test_bytes_that_are_packed_twice_are_not_unpacked_twice(tmp_path):
+    """Polars would unpack them, without a limit."""
+    text = run_lines(2).encode()
+    for inner in (gzip.compress(text), zlib.compress(text)):
+        (tmp_path / "a.run.gz").write_bytes(pack(inner))
+        with pytest.raises(InputError):
+            read_run(tmp_path / "a.run.gz")
+
+
+SMALL = ("gzip in gzip", "TOML, a key of 20,000 dots", "JSON lines, brackets", "answer of a million digits")
+
+
+@pytest.mark.parametrize("title", bombs.BOMBS if STRESS else SMALL)
+def test_a_bomb_ends_soon_in_one_line_and_takes_little_memory(tmp_path, title):
+    code, seconds, megabytes, told = bombs.explode(tmp_path, title)
+    assert code in {0, 2}, told
+    assert len(told) <= 1 or code == 0
+    assert megabytes <= bombs.MEGABYTES
+    if STRESS:
+        assert seconds <= bombs.SECONDS
 
 
 def test_the_ratio_can_be_raised(tmp_path, monkeypatch):

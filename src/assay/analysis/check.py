@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _EXAMPLES = 3
 _UNJUDGED_DEPTH = 10
 _UNJUDGED_ALARM = 0.2
-_CHUNKED = re.compile(r"^(.+?)(#|::|_chunk_|-chunk-|[_/:.-])([^#]*)$")
+_SEPARATOR = re.compile(r"#|::|_chunk_|-chunk-|[_/:.-]")
 
 
 def check(
@@ -232,9 +232,10 @@ def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[
     judged = set(judgments["doc_id"])
     found: dict[str, str] = {}
     for doc in run["doc_id"].unique(maintain_order=True):
-        form = None if doc in judged else _CHUNKED.match(doc)
-        if form and form[1] in judged:
-            found[doc] = f"{{doc}}{form[2]}{{chunk}}"
+        # The last # counts, else the first separator.
+        mark = None if doc in judged else _SEPARATOR.search(doc, max(1, doc.rfind("#")))
+        if mark and doc[: mark.start()] in judged:
+            found[doc] = f"{{doc}}{mark[0]}{{chunk}}"
     if found:
         pattern = max(set(found.values()), key=list(found.values()).count)
         text = say("check.chunks", n=len(found), pattern=pattern)

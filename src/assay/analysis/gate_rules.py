@@ -26,7 +26,7 @@ COVERAGE = "coverage"
 Place = str | os.PathLike[str]
 Signs = Literal["<=", "<", ">=", ">"]
 
-_TEXT = re.compile(r"\s*(?P<measure>.+?)\s*(?P<sign><=|>=|<|>|≤|≥|＜|＞)\s*(?P<goal>[-+.\deE]+)\s*")
+_GOAL = re.compile(r"(?P<sign><=|>=|<|>|≤|≥|＜|＞)\s*+(?P<goal>[-+.\deE]++)\s*+\Z")
 _SIGNS = {"≤": "<=", "≥": ">=", "＜": "<", "＞": ">"}
 _TAKE = re.compile(r"newest|best(:[1-9]\d*)?")
 
@@ -163,8 +163,9 @@ def read_rule(text: object) -> Threshold | None:
     >>> read_rule("p95_ms<=300").at_most
     300.0
     """
-    found = _TEXT.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    found = _GOAL.search(text) if isinstance(text, str) else None
+    measure = str(text)[: found.start()].strip() if found else ""
+    if found is None or not measure:
         return None
     try:
         goal = float(found["goal"])
@@ -173,8 +174,8 @@ def read_rule(text: object) -> Threshold | None:
     sign = _SIGNS.get(found["sign"], found["sign"])
     strict = len(sign) == 1
     if sign.startswith("<"):
-        return Threshold(found["measure"], at_most=goal, strict=strict)
-    return Threshold(found["measure"], at_least=goal, strict=strict)
+        return Threshold(measure, at_most=goal, strict=strict)
+    return Threshold(measure, at_least=goal, strict=strict)
 
 
 def _settle_coverage(rules: Sequence[Rule | Targets]) -> list[Rule | Targets]:

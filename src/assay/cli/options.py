@@ -211,10 +211,10 @@ def pair(text: str, name: str, form: str) -> tuple[str, str]:
 
 def split_name(text: str) -> tuple[str | None, str]:
     """Split NAME=FILE; a plain path has no name."""
-    from pathlib import Path
+    from assay.formats.files import is_there
 
     name, equals, path = text.partition("=")
-    return (name, path) if equals and name and not Path(text).exists() else (None, text)
+    return (name, path) if equals and name and not is_there(text) else (None, text)
 
 
 def read_once(places: Sequence[str]) -> None:

@@ -47,12 +47,16 @@ def print_sweep(
     job.report(result, out.report)
 
 
+def _is_cutoff(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10  # noqa: PLR2004 - no list is longer
+
+
 def _cutoffs(text: str) -> list[int]:
     """Read 1,3,5-8."""
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not _is_cutoff(first) or (dash and not _is_cutoff(last)):
             raise UsageError(say("cli.cutoffs", text=text))
         if dash and int(last) < int(first):
             raise UsageError(say("cli.cutoffs_backwards", text=part))

@@ -234,6 +234,10 @@ def find_columns(
     return found
 
 
+def _is_place(part: str) -> bool:
+    return part.isascii() and part.isdecimal() and len(part) < 10  # noqa: PLR2004 - no list is longer
+
+
 def value_at(row: Mapping[str, Any], name: str) -> Any:
     """The value of a column, or inside one: a.b is b of the object a, a.0 the first of the list a."""
     if name in row:
@@ -242,7 +246,7 @@ def value_at(row: Mapping[str, Any], name: str) -> Any:
     for part in name.split("."):
         found = _unpack_value(found)
         if isinstance(found, list):
-            found = found[int(part)] if part.isascii() and part.isdecimal() and int(part) < len(found) else None
+            found = found[int(part)] if _is_place(part) and int(part) < len(found) else None
         else:
             found = found.get(part) if isinstance(found, dict) else None
     return found

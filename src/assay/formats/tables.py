@@ -15,6 +15,7 @@ from assay.formats.cells import plain
 from assay.formats.decoding import decode, refusal
 from assay.formats.formulas import unguard_texts
 from assay.formats.parquet import is_sound_file, read_parquet
+from assay.formats.unpacking import looks_packed
 from assay.lazy import pl
 from assay.messages import say
 
@@ -49,7 +50,7 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
     _check_cells(text, separator, source.label)
     rows = _plain_rows(text) if kind == "tsv" and '"' in text else None
     try:
-        found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False)
+        found = _read_csv(text, separator=separator)
     except pl.exceptions.PolarsError as error:
         if rows is None:
             raise _long_row_error(text, separator, source.label, first_line(error)) from None
@@ -57,10 +58,17 @@ def _read_table(source: Input, kind: str) -> pl.DataFrame:
         if rows is None or len(found) == rows:
             return unguard_texts(found, _ids(found))
     try:
-        found = pl.read_csv(BytesIO(text.encode()), separator=separator, infer_schema=False, quote_char=None)
+        found = _read_csv(text, separator=separator, quote_char=None)
     except pl.exceptions.PolarsError as error:
         raise _long_row_error(text, separator, source.label, first_line(error)) from None
     return unguard_texts(found, _ids(found))
+
+
+def _read_csv(text: str, **options: Any) -> pl.DataFrame:
+    """Read a table of texts; with a byte order mark in front, Polars takes none for packed bytes."""
+    data = text.encode()
+    data = b"\xef\xbb\xbf" + data if looks_packed(data) else data
+    return pl.read_csv(BytesIO(data), infer_schema=False, **options)
 
 
 def open_parquet(source: Input, *, above: int = HARMLESS) -> pl.LazyFrame:
@@ -126,9 +134,7 @@ def read_two_columns(source: Input, kind: str, names: tuple[str, str]) -> pl.Dat
     source.refuse_long_lines()
     text = source.text
     try:
-        return pl.read_csv(
-            BytesIO(text.encode()), separator=separator, has_header=False, new_columns=list(names), infer_schema=False
-        )
+        return _read_csv(text, separator=separator, has_header=False, new_columns=list(names))
     except pl.exceptions.PolarsError as error:
         raise _long_row_error(text, separator, source.label, first_line(error)) from None
 

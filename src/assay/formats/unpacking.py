@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GZIP = b"\x1f\x8b"
+# First bytes of what Polars unpacks unasked and without limit: gzip, zlib, zstd. "x^" may be the beginning of a text.
+_PACKED = (GZIP, b"x\x01", b"x^", b"x\x9c", b"x\xda", b"\x28\xb5\x2f\xfd")
 _PIECE = MEGABYTE
+
+
+def looks_packed(start: bytes) -> bool:
+    """Return whether Polars would take bytes that begin like this for packed ones."""
+    return start.startswith(_PACKED)
 
 
 def unpack(packed: BinaryIO, label: str, first: int = _PIECE) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MISSING = 0.5  # factor of a number or a name that the contexts do not have
 SWAPPED = 0.5  # what two words in each other's place cost where everything else is the same
 _COUNT = 10  # smaller numbers may count what the contexts list
+_DIGITS = 20  # of a number; Python refuses to read one of more than 4,300
 _LONGEST = 200  # words; a longer statement is not a sentence, and its parts cannot be separated
 _ALIKE = 0.6  # closeness from which two sentences are compared word by word
 _VERBATIM = 0.7  # share of a sentence that a statement must repeat to have dropped its negation
@@ -52,9 +53,13 @@ def conflicts(place: Place, given: ConversationWords) -> tuple[Reason, ...]:
 
 def _missing_number(place: Place) -> Iterator[Reason]:
     pairs = zip(place.claim.numbers, place.numbers, strict=True)
-    lost = [value for value, worth in pairs if not worth and not (value.isdigit() and int(value) < _COUNT)]
+    lost = [value for value, worth in pairs if not worth and not _may_count(value)]
     if lost:
         yield Reason("number", ", ".join(dict.fromkeys(lost)), MISSING)
+
+
+def _may_count(value: str) -> bool:
+    return value.isdecimal() and len(value) < _DIGITS and int(value) < _COUNT
 
 
 def _missing_name(place: Place, given: ConversationWords) -> Iterator[Reason]:

@@ -138,7 +138,8 @@ class Place:
 
     def _values_of(self, text: str) -> set[str]:
         if text not in self._values:
-            self._values[text] = values(text)
+            passage = self.contexts.passages[self.contexts.rows[self.row][0]]
+            self._values[text] = passage.numbers() if text == passage.text else values(text)
         return self._values[text]
 
     def _han(self, word: str) -> float:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 NEEDED = ("query", "document", "rubric", "mark")
 _TOKENS = 400
 _TOP = 5
+_DIGITS = 20  # of a grade; Python refuses to read a number of more than 4,300
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def expected_grade(tokens: tuple[TokenLogprob, ...], grade: int, rubric: Rubric)
     weights: dict[int, float] = {}
     for text, logprob in options.items():
         value = text.strip()
-        if value.isdigit() and int(value) in rubric.grades:
+        if value.isdecimal() and len(value) < _DIGITS and int(value) in rubric.grades:
             weights[int(value)] = weights.get(int(value), 0.0) + math.exp(logprob)
     total = math.fsum(weights.values())
     return math.fsum(value * weight for value, weight in weights.items()) / total if total else None

@@ -14,9 +14,10 @@ from assay.measures import chinese
 from assay.measures.registry import REGISTRY, Measure, check_parameter
 from assay.messages import say
 
-_FORM = re.compile(r"^(?P<name>[^(@]+?)\s*(?:\((?P<args>.*)\))?\s*(?:@\s*(?P<cut>[^@]+))?$", re.DOTALL)
+_FORM = re.compile(r"^(?P<name>[^(@]++)(?:\((?P<args>.*)\))?\s*+(?:@\s*+(?P<cut>[^@]++))?$", re.DOTALL)
 _TREC = re.compile(r"^(?P<name>.+?)(?P<mark>[_.])(?P<cut>[0-9][0-9.]*|[.][0-9]+)$")
 _AT = re.compile(r"^(?P<name>.+)_at_(?P<cut>[0-9]+)$", re.IGNORECASE)  # MTEB
+_LONGEST = 200  # signs of a name that may end in a cutoff: looking for one takes time with their square
 
 # Other tools' names, in lower case, as definitions of ours. A trailing cutoff is added to them.
 ALIASES: dict[str, str] = {
@@ -167,7 +168,7 @@ def as_text(measure: Any) -> Any:
 def _resolve_name(name: str, cut: str | None) -> tuple[Measure, str | None]:
     """Resolve a name, ours or an alias, with a cutoff of MTEB or trec_eval behind it."""
     known = _look_up(name, cut)
-    if known is not None or cut is not None:
+    if known is not None or cut is not None or len(name) > _LONGEST:
         form = None
     else:
         form = _AT.match(name) or _TREC.match(name)
@@ -191,6 +192,8 @@ def _resolve_name(name: str, cut: str | None) -> tuple[Measure, str | None]:
 
 def _likely(name: str) -> str:
     """The correct spelling of a measure whose cutoff is written without an @, such as ndcg10 or recall-at-5."""
+    if len(name) > _LONGEST:
+        return ""
     form = re.fullmatch(r"([^\W\d][\w-]*?)[-_ ]?(?:at)?[-_ ]?(\d+)", name.strip(), re.IGNORECASE)
     return say("write {name}", name=f"{form[1]}@{form[2]}") if form and _look_up(form[1], form[2]) is not None else ""
 

@@ -13,7 +13,7 @@ from assay.measures.trec import MEASURES, SETS, columns_of
 from assay.messages import say
 
 _NAMES = {trec.name.lower(): trec.name for trec in MEASURES} | {name: name for name in SETS}
-_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)\s*(?:=.*)?")  # continues a list such as P.5,10
+_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]++\.?[0-9]*|\.[0-9]+)\s*(?:=.*)?")  # continues a list such as P.5,10
 
 
 def expand(text: str | Measure) -> tuple[Measure, ...]:
@@ -52,18 +52,18 @@ def _split(text: Any) -> list[str | Measure]:
         return [parse(text)]
     if is_rubric(text) and os.path.isfile(text):  # noqa: PTH113 - its name may have commas
         return [text]
-    parts = [""]
+    parts: list[list[str]] = [[]]
     depth = 0
     for piece in re.split(r"([(){}\[\],（），、])", text):
         depth += (piece in {"(", "{", "[", "（"}) - (piece in {")", "}", "]", "）"})
         if piece in {",", "，", "、"} and depth <= 0:
-            parts.append("")
+            parts.append([])
         else:
-            parts[-1] += piece
-    found: list[str | Measure] = []
-    for part in parts:
+            parts[-1].append(piece)
+    found: list[list[str]] = []
+    for part in map("".join, parts):
         if found and _NUMBER.fullmatch(part):
-            found[-1] = f"{found[-1]},{part.strip()}"
+            found[-1].append(part.strip())
         elif part.strip():
-            found.append(part.strip())
-    return found
+            found.append([part.strip()])
+    return [",".join(one) for one in found]

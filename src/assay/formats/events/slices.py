@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-from assay.data.limits import MEGABYTE
+from assay.data.limits import HARMLESS, LINE, MEGABYTE, long_line
 from assay.errors import InputError, cause
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from assay.formats.files import Input
 
@@ -23,6 +24,8 @@ def slices_of(source: Input) -> Iterator[tuple[int, bytes]]:
     for piece in _pieces(source):
         rest += piece
         end = rest.rfind(b"\n") + 1
+        if len(rest) - end > LINE.value * MEGABYTE:
+            raise long_line(source.label)
         if len(rest) < _SIZE or not end:
             continue
         whole = bytes(rest[:end])
@@ -36,7 +39,7 @@ def slices_of(source: Input) -> Iterator[tuple[int, bytes]]:
 def _pieces(source: Input) -> Iterator[bytes]:
     """Bytes of a file, unpacked and in UTF-8; only what is packed and in another encoding is held in memory."""
     if source.is_stream:
-        yield from source.stream(_SIZE)
+        yield from _hold(source.stream(_SIZE))
     elif source.is_packed or source.path is None:
         yield source.data
     else:
@@ -46,3 +49,19 @@ def _pieces(source: Input) -> Iterator[bytes]:
                     yield piece
         except OSError as error:
             raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=source.label) from None
+
+
+def _hold(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield each piece when the next 64 MB are there: events take ten times the bytes of their lines in memory.
+
+    So much of a bomb is enough to refuse it before any of it is decoded.
+    """
+    held: deque[bytes] = deque()
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += len(piece)
+        while size > HARMLESS:
+            size -= len(held[0])
+            yield held.popleft()
+    yield from held

@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.data.limits import LINE, MEGABYTE, long_line
 from assay.data.rows import Rows, Unclean
+from assay.errors import InputError
 from assay.formats.files import Input
 from assay.formats.trec.decimals import MARGIN
 from assay.formats.trec.lines import LineRange, read_pool, read_rows
@@ -45,6 +46,10 @@ def read_ahead(place: str) -> None:
     separator = None if source.is_packed else separator_of(source.head, RUN)
     if separator is None:
         return
+    try:
+        source.refuse_long_lines()
+    except InputError:
+        return  # who asks for the run will tell
     keep_memory()
     workers = ThreadPoolExecutor(max_workers=1)
     first = list(itertools.islice(_loaders(source, separator), _AHEAD))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.formats.unpacking import looks_packed
 from assay.lazy import pl
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def fields_read(layout: Layout) -> list[str]:
 
 def scan(place: BytesIO | Path, separator: str, layout: Layout, *, finite: bool = True) -> pl.DataFrame | None:
     """Scan clean lines; None when they are not clean, or where numbers must be `finite` and one is not."""
+    if looks_packed(_first_bytes(place)):
+        return None  # Polars would unpack it
     schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
     try:
         lines = pl.scan_csv(place, separator=separator, has_header=False, schema=schema, quote_char=None)
@@ -90,3 +93,10 @@ def scan(place: BytesIO | Path, separator: str, layout: Layout, *, finite: bool 
         )
     )
     return None if found.item() else frame
+
+
+def _first_bytes(place: BytesIO | Path) -> bytes:
+    if isinstance(place, BytesIO):
+        return place.getvalue()[:4]
+    with place.open("rb") as file:
+        return file.read(4)
