@@ -238,6 +238,9 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging": judging,
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
+    "questions": lambda: assay.make_questions(
+        {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
+    ),
     "reranker": reranker,
     "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),
     "slices": slices,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import validate
+    from assay.curation.questions import make_questions
     from assay.curation.sets import EvaluationSet, Provenance, read_set, write_set
     from assay.data.events import Events
     from assay.data.judgments import Judgments
@@ -100,6 +101,7 @@ _HOMES = {
     "write_queries": "assay.formats.queries",
     "log_metrics": "assay.online.log_metrics",
     "user_table": "assay.online.user_table",
+    "make_questions": "assay.curation.questions",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
     "run_experiment": "assay.analysis.experiment_runner",
@@ -200,6 +202,7 @@ __all__ = [
     "judge_pairs",
     "load_protocol",
     "log_metrics",
+    "make_questions",
     "measure",
     "overlap",
     "parse",

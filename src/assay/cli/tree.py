@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("measure", ("evaluate", "answers", "diagnose", "gate", "check")),
     ("compare", ("compare", "fuse")),
-    ("build", ("judge", "calibrate")),
+    ("build", ("set", "judge", "calibrate")),
     ("run", ("run", "bench", "cost")),
     ("after", ("log", "ab")),
     ("share", ("report", "convert", "demo")),

@@ -1,1 +1,1 @@
-"""Evaluation sets: queries, documents, judgments, gold and labels as one folder with a manifest."""
+"""Building an evaluation set: questions made from documents, and sets as one folder with a manifest."""

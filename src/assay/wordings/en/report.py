@@ -155,6 +155,7 @@ TEXTS = {
     "page.ab_history": "History of releases",
     "page.click_judgments": "Judgments from clicks",
     "page.log_metrics": "Measures of an event log",
+    "page.questions": "Questions",
     "page.log_sample": "Sample of an event log",
     "page.ab_plan": "A/B test plan",
     "page.calibration": "Judge against people",

@@ -155,6 +155,7 @@ TEXTS = {
     "page.ab_history": "发布历史",
     "page.click_judgments": "由点击得出的标注",
     "page.log_metrics": "事件日志的指标",
+    "page.questions": "问题集",
     "page.log_sample": "事件日志抽样",
     "page.ab_plan": "A/B 实验规划",
     "page.calibration": "评审模型与人工标注",

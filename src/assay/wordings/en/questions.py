@@ -1,0 +1,43 @@
+"""Texts in English: questions made from documents."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "questions.line": "{n:,} {n:question|questions} from {passages:,} {passages:passage|passages} of {documents:,} {documents:document|documents}, made by {made_by}.",
+    "questions.line_simulated": "{n:,} simulated {n:query|queries} from {passages:,} {passages:passage|passages} of {documents:,} {documents:document|documents}: {made_by}.",
+    "questions.known_items": "known items",
+    "questions.stamp": "simulated known items: fit to compare chunkers and retrievers on findability, not to claim quality for people",
+    "questions.kinds": "kinds: {kinds}",
+    "questions.of_kind": "{kind} {n:,}",
+    "questions.fewer": "only {kept:,} of {n:,} questions could be made: the documents have no more fit passages",
+    "questions.one_document": "there is only one document: at document level, every search finds it",
+    "questions.reading": "reading documents",
+    "questions.comparing": "comparing with all passages",
+    "questions.drawn": "passages drawn",
+    "questions.kept": "questions kept",
+    "questions.first_strata": "The {n} largest of {of} strata",
+    "question_filter.few_words": "fell: too few telling words",
+    "question_filter.boilerplate": "fell: the same text in more than ten places",
+    "question_filter.ambiguous": "fell: another passage has all of its words",
+    "question_filter.duplicate": "fell: the same question as another",
+    "question_kind.words": "words",
+    "question_kind.heading": "heading",
+    "question_kind.question": "question",
+    "question_length.short": "short",
+    "question_length.medium": "medium",
+    "question_length.long": "long",
+    "column.question_step": "step",
+    "column.passages": "passages",
+    "column.questions": "questions",
+    "column.source": "source",
+    "column.question_length": "length",
+    "column.gold": "gold span",
+    # Help
+    "help.set.line": "Build an evaluation set.",
+    "help.set": "Build an evaluation set: questions from documents, without labels.",
+    "help.set.questions.line": "Questions with gold spans, made from documents.",
+    "help.set.questions": "Make questions from documents, each with the span of text that answers it, and write a folder with queries.jsonl and gold.jsonl, which assay run reads (queries and gold under [data]).\n\nThe questions are known items: three to five rare and telling words of neighbouring sentences, headings of sections, and questions that the text asks itself. They are simulated: fit to compare chunkers and retrievers on findability, not to claim quality for people. Passages are drawn by source (the first folder of a document's path) and length; what falls at a filter is counted. The same --seed makes the same questions, and a larger -n only adds some.",
+    "option.set.questions.documents": "A folder of .txt, .md, .html and .pdf files, a BEIR folder, or documents in JSON lines, CSV, TSV or Parquet (doc_id, text).",
+    "option.set.questions.n": "How many questions.",
+    "option.set.questions.output": "Write an evaluation set: a new folder with queries.jsonl, gold.jsonl and set.json; or a .json file with everything.",
+}
