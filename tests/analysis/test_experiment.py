@@ -310,7 +310,6 @@ def test_bad_input_is_one_line_that_names_the_place(place, body, message):
     (DATA.replace("docs.jsonl", "blank.jsonl"), r"e\.toml: data\.documents: .*no document has text"),
     (DATA.replace("docs.jsonl", "others.jsonl"), r"e\.toml: data\.judgments: no judged document is in the collection"),
     (DATA.replace("docs.jsonl", "scans"), r"e\.toml: data\.documents: .*scan\.pdf: the PDF cannot be read"),
-    (DATA.replace('judgments = "j.qrels"', ""), r"e\.toml: data: give judgments"),
     (DATA.replace('documents = "docs.jsonl"', ""), r"e\.toml: data: documents is not given"),
 ])  # fmt: skip
 def test_bad_data_is_one_line_that_names_the_place(place, data, message):

@@ -114,8 +114,10 @@ def compare_runs(place: Bundle) -> Comparison:
 
 def _diagnose(ladder: FinishedExperiment, best: Execution, place: Bundle) -> Diagnosis:
     assert best.run is not None
-    settings = Settings.of(ladder.collection.judgments, None, "rag", fold="before")
-    found = diagnose(ladder.collection.judgments, best.run, settings, queries=read_queries(place.queries_file))
+    judged = ladder.collection.judgments
+    assert judged is not None
+    settings = Settings.of(judged, None, "rag", fold="before")
+    found = diagnose(judged, best.run, settings, queries=read_queries(place.queries_file))
     return replace(found, worst=())
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from assay.analysis.agreement import compare_lists
 from assay.analysis.compare import compare
 from assay.analysis.front import FrontPoint, find_front
 from assay.analysis.means import column_mean
@@ -42,11 +43,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     """Evaluate all combinations under one protocol; queries that are held out only check the winner."""
     experiment, collection = evaluator.experiment, evaluator.collection
     listed = list(outcomes)
-    done = [outcome for outcome in listed if outcome.done]
-    if not done:
-        raise UsageError(
-            say("every combination failed; {name}: {reason}", name=listed[0].combination.name, reason=listed[0].reason)
-        )
+    done = _finished(listed)
     chosen_on, held = evaluator.chosen_on, evaluator.held_out
     systems = [evaluator.scores(outcome, chosen_on) for outcome in done]
     names = [outcome.combination.name for outcome in done]
@@ -85,6 +82,35 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
     )
 
 
+def describe_experiment(experiment: Experiment, collection: Collection, outcomes: Iterable[Execution]) -> Findings:
+    """Describe what combinations did where nothing is judged: times, money, and how far their lists agree."""
+    listed = list(outcomes)
+    done = _finished(listed)
+    names = [outcome.combination.name for outcome in done]
+    baseline = experiment.baseline if experiment.baseline in names else names[0]
+    unused = [say("experiment.evaluate_unused", names=sorted(experiment.evaluate))] if experiment.evaluate else []
+    return Findings(
+        tuple(_row(outcome, (), None, experiment.labels) for outcome in listed),
+        "",
+        (),
+        baseline,
+        "",
+        axes=_axes(listed),
+        warnings=(*_empty(collection), *_warnings(listed, experiment, baseline, None), *unused),
+        reference=experiment.reference,
+        agreements=compare_lists(done, baseline),
+    )
+
+
+def _finished(outcomes: Sequence[Execution]) -> list[Execution]:
+    """The combinations that ran to their end, of which there must be one."""
+    done = [outcome for outcome in outcomes if outcome.done]
+    if not done:
+        name, reason = outcomes[0].combination.name, outcomes[0].reason
+        raise UsageError(say("every combination failed; {name}: {reason}", name=name, reason=reason))
+    return done
+
+
 def _axes(outcomes: Sequence[Execution]) -> dict[str, tuple[str, ...]]:
     """The values of each axis, in the order in which they were tried."""
     found: dict[str, dict[str, None]] = {}
@@ -119,7 +145,7 @@ def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None
     )
     if not outcome.done:
         return row
-    scores = next(one for one in systems if one.name == combination.name)
+    scores = next((one for one in systems if one.name == combination.name), None)
     whole = _ms_without_cache(list(zip(*outcome.work.values(), strict=True)))
     stages = tuple(_stage(name, works) for name, works in outcome.work.items())
     money = [stage.money for stage in stages]
@@ -129,7 +155,7 @@ def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None
         row,
         status="done",
         reason="",
-        quality={label: _quality(scores, label, found) for label in scores.labels},
+        quality={} if scores is None else {label: _quality(scores, label, found) for label in scores.labels},
         latency_ms={"mean": float(whole.mean()), **{f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES}},
         stages=stages,
         index=outcome.index,
@@ -260,6 +286,8 @@ def _empty(collection: Collection) -> list[str]:
     empty = {document.id for document in collection.documents if not document.text.strip()}
     if not empty:
         return []
+    if collection.judgments is None:
+        return [say("experiment.empty_unjudged", n=len(empty))]
     rows = collection.judgments.frame.filter(pl.col("grade") > 0)["doc_id"].to_list()
     return [say("experiment.empty_documents", n=len(empty), relevant=len(empty & set(rows)))]
 

@@ -9,14 +9,14 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.analysis.experiment import evaluate_experiment
+from assay.analysis.experiment import describe_experiment, evaluate_experiment
 from assay.analysis.experiment_scores import Evaluator
-from assay.errors import InputError, UnknownName, cause
+from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
 from assay.formats.results import to_json
 from assay.formats.writing import write_result, write_run
-from assay.messages import say
+from assay.messages import Said, say
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
 from assay.pipeline.runner import Runner
 from assay.pipeline.store import Store
@@ -92,6 +92,23 @@ class FinishedExperiment:
         write_atomically(place / "trace.jsonl", _lines(self._trace()))
         write_result(result, place / _RESULT)
         return place / _RESULT
+
+    def next_steps(self, place: Path) -> list[Said]:
+        """What to do where nothing was scored: the commands that judge lists and answers; none where all is."""
+        if self.findings.judged:
+            return []
+        folder, data, said = place.parent, self.experiment.data, []
+        if "documents" in data and any(one.hits for one in self.outcomes):
+            files = {name: str(self.experiment.folder / data[name]) for name in ("queries", "documents")}
+            runs = f"{folder / 'runs'}/*.jsonl"
+            command = f"assay judge {runs} --queries {files['queries']} --documents {files['documents']}"
+            said.append(say("experiment.next_judge", command=f"{command} --judge MODEL --url URL -o judgments.qrels"))
+            if self.experiment.path.is_file():
+                path = str(self.experiment.path)
+                said.append(say("experiment.next_again", file="judgments.qrels", path=path))
+        if any(one.samples is not None for one in self.outcomes):
+            said.append(say("experiment.next_answers", command=f"assay answers {folder / 'samples'}/*.jsonl"))
+        return said
 
     def _trace(self) -> Iterator[dict[str, Any]]:
         for outcome in self.outcomes:
@@ -183,7 +200,8 @@ def run_experiment(
     `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
     share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
     are compared with, instead of the one that the file names. `tell` is called with (name, done, total). The
-    returned record has `save` to write it into a folder.
+    returned record has `save` to write it into a folder. Without judgments or gold nothing is scored: the findings
+    have times, money and how far the combinations agree.
 
     >>> import assay
     >>> from pathlib import Path
@@ -208,10 +226,17 @@ def run_experiment(
     store = Store(experiment.cache)
     try:
         # What makes no sense is found before anything runs or is paid for.
-        evaluator = Evaluator(experiment, collection, setup, holdout=holdout)
+        judged = collection.judgments is not None
+        evaluator = Evaluator(experiment, collection, setup, holdout=holdout) if judged else None
+        if evaluator is None and holdout:
+            raise UsageError(say("holdout needs judgments: name them in [data], or leave it out"))
         made = make_stages(experiment, setup)
         outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())
-        findings = evaluate_experiment(evaluator, outcomes)
+        findings = (
+            describe_experiment(experiment, collection, outcomes)
+            if evaluator is None
+            else evaluate_experiment(evaluator, outcomes)
+        )
     finally:
         setup.close()
     counts = dict(store.done), dict(store.reused), dict(store.damaged)

@@ -50,7 +50,8 @@ class Evaluator:
     """
 
     def __init__(self, experiment: Experiment, collection: Collection, setup: Setup, *, holdout: float = 0.0) -> None:
-        self.experiment, self.collection = experiment, collection
+        assert collection.judgments is not None
+        self.experiment, self.collection, self._judgments = experiment, collection, collection.judgments
         self._found: dict[str, Answers] = {}
         self._spent = Account()
         told = dict(experiment.evaluate)
@@ -62,9 +63,9 @@ class Evaluator:
             protocol, own_spans = split_protocol(whole)
             given = [_resolve_rubric(text, experiment.folder) for text in asked]
             wanted = _by_subject(given, protocol, own_spans, collection)
-            self.settings = _settings(wanted["rankings"], protocol, collection.judgments, told)
+            self.settings = _settings(wanted["rankings"], protocol, self._judgments, told)
             self._spans, asked_spans = span_measures(wanted["spans"], protocol, own_spans, share)
-            _rehearse(collection.judgments, self.settings, self._spans)
+            _rehearse(self._judgments, self.settings, self._spans)
         except (UsageError, InputError) as error:
             raise InputError(error.message, path=place) from None
         if self._spans and not collection.spans:
@@ -95,7 +96,7 @@ class Evaluator:
 
     def scores(self, outcome: Execution, queries: set[str] | None) -> Scores:
         """Evaluate the outcome of one combination; columns are in the order in which they were asked for."""
-        run, judgments = outcome.run, self.collection.judgments
+        run, judgments = outcome.run, self._judgments
         assert run is not None
         if queries is not None:
             kept = pl.col("query_id").is_in(list(queries))
@@ -223,6 +224,7 @@ def _split_queries(collection: Collection, share: float, seed: int) -> tuple[set
     if not 0 < share < 1:
         raise UsageError(say("holdout = {share:g}: expected a share between 0 and 1, as in 0.3", share=share))
     judgments, clusters = collection.judgments, collection.clusters
+    assert judgments is not None
     if clusters is None:
         train, test, _ = split(judgments, 1 - share, seed)
         return set(train), set(test)

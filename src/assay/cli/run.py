@@ -96,7 +96,7 @@ def _experiment(path: str, trial: RunOptions, out: Output) -> None:
 
         result = found.to_result(inputs.command_line())
         write([(found.experiment.name, result)], found.evidence(), out.report)
-    options.note([say("cli.wrote_results", place=place)])
+    options.note([say("cli.wrote_results", place=place), *found.next_steps(place)])
     if not found.complete:
         sys.exit(1)
 

@@ -179,8 +179,6 @@ def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
                 path=f"{place}: data",
                 hint=say('add {name} = "FILE" to [data]', name=name),
             )
-    if "judgments" not in data and "gold" not in data:
-        raise InputError(say("give judgments (documents) or gold (spans of text)"), path=f"{place}: data")
     for name, value in data.items():
         if not isinstance(value, str):
             raise InputError(say("{value} is not a path", value=excerpt(value)), path=f"{place}: data.{name}")
@@ -203,13 +201,13 @@ def _with_set(data: Mapping[str, Any], place: Path) -> dict[str, Any]:
 class Collection:
     """The data of an experiment, read; `table` has the columns of every query that has a text.
 
-    `clusters` says of every query what it belongs to, where the experiment names a column for that; `warnings` are for
-    the result, `notes` for whoever runs it.
+    `judgments` are None where neither judgments nor gold are given. `clusters` says of every query what it belongs to,
+    where the experiment names a column for that; `warnings` are for the result, `notes` for whoever runs it.
     """
 
     documents: tuple[Document, ...]
     queries: tuple[Query, ...]
-    judgments: Judgments
+    judgments: Judgments | None
     spans: tuple[GoldSpan, ...] = ()
     references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -219,7 +217,7 @@ class Collection:
 
 
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
-    """Read documents, queries and gold; only judged queries are asked, at most `limit` of them."""
+    """Read documents, queries and gold; where there are judgments only judged queries are asked, at most `limit`."""
     data, folder, place = experiment.data, experiment.folder, experiment.path
     with errors_at(f"{place}: data.documents"):
         documents = read_collection(folder / data["documents"])
@@ -233,15 +231,17 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     with errors_at(f"{place}: data.judgments"):
         split = data.get("split", "test")
         judged = read_judgments(folder / data["judgments"], split=split) if "judgments" in data else None
-    judgments = documents_judged(spans) if judged is None else judged
+    judgments = documents_judged(spans) if judged is None and "gold" in data else judged
     manifest = read_manifest(folder / data["set"]) if "set" in data else None
-    if manifest is not None:
+    if manifest is not None and judgments is not None:
         judgments = _name_set(judgments, folder / data["set"], manifest)
     queries, notes = _queries(table.texts(), judgments, f"{place}: data.queries", limit)
     kept = {query.id for query in queries}
-    notes += _check_documents(judgments, texts, f"{place}: data.judgments")
+    if judgments is not None:
+        notes += _check_documents(judgments, texts, f"{place}: data.judgments")
+        judgments = _only(judgments, kept)
     return Collection(
-        tuple(documents), tuple(queries), _only(judgments, kept),
+        tuple(documents), tuple(queries), judgments,
         tuple(span for span in spans if span.query_id in kept), _references(table, f"{place}: data.queries"),
         tuple(notes),
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
@@ -286,9 +286,11 @@ def _clusters(experiment: Experiment, table: Queries, asked: set[str]) -> dict[s
 
 
 def _queries(
-    texts: Mapping[str, str], judgments: Judgments, place: str, limit: int | None
+    texts: Mapping[str, str], judgments: Judgments | None, place: str, limit: int | None
 ) -> tuple[list[Query], list[str]]:
-    judged = {*judgments.query_ids, *judgments.empty}
+    if judgments is None and not texts:
+        raise InputError(say("no query has a text"), path=place, hint=say("expected a column text, query or question"))
+    judged = set(texts) if judgments is None else {*judgments.query_ids, *judgments.empty}
     queries = [Query(name, text) for name, text in texts.items() if name in judged]
     if not queries:
         raise InputError(

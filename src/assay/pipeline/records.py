@@ -43,7 +43,8 @@ class Hits:
     `money` is None when the price is not known; `faults` counts calls that failed, by reason; `cached` says that some
     reply came from a cache, so that `ms` is not what the work takes. `estimated` says that some server named no tokens,
     so that ours were counted from the length of texts; `money_estimated` that money was computed from such a number.
-    `output_tokens` are those of the `tokens` that a model wrote, None where that is not known.
+    `output_tokens` are those of the `tokens` that a model wrote, None where that is not known. `reason` says why there
+    are none where the search itself failed.
     """
 
     chunks: tuple[int, ...]
@@ -56,6 +57,7 @@ class Hits:
     estimated: bool = False
     money_estimated: bool = False
     output_tokens: int | None = None
+    reason: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Copy to plain values."""

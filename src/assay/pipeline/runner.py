@@ -41,7 +41,7 @@ _PASSING = {"timeout", "network", "throttled", "server", "garbage", "deadline", 
 class Work:
     """Time and cost of one stage for one query; with `cached`, the milliseconds are those of a cache and ignored.
 
-    `estimated`, `money_estimated` and `output_tokens` as in Hits.
+    `estimated`, `money_estimated`, `output_tokens` and `reason` as in Hits.
     """
 
     ms: float
@@ -51,6 +51,7 @@ class Work:
     estimated: bool = False
     money_estimated: bool = False
     output_tokens: int | None = None
+    reason: str = ""
 
     @classmethod
     def of(cls, done: Hits | Answered) -> Work:

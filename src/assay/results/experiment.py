@@ -130,6 +130,22 @@ class Reference:
     figures: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Agreement:
+    """How far two combinations agree, without judgments: means over queries of RBO and of the overlap of the top k.
+
+    `unit` says what was compared: chunks where both cut documents in the same way, else the documents they are from.
+    """
+
+    first: str
+    second: str
+    rbo: float | None
+    overlap: float | None
+    k: int
+    queries: int
+    unit: Literal["documents", "chunks"] = "documents"
+
+
 @part("experiment")
 @dataclass(frozen=True)
 class Findings(Record):
@@ -137,7 +153,8 @@ class Findings(Record):
 
     `winner` is the one to take: that with the best mean, the first of equals, and none where all have the same.
     `concluded` says what is shown about it. `axes` has the values that were tried of each axis, `reference`
-    published figures, which are not part of any score. `alpha` is the risk of a wrong verdict. `scores` are those of
+    published figures, which are not part of any score. Without judgments there is no measure, no quality and no winner;
+    `agreements` say how far the combinations agree. `alpha` is the risk of a wrong verdict. `scores` are those of
     the combinations that ran.
     """
 
@@ -152,6 +169,7 @@ class Findings(Record):
     reference: Reference | None = None
     alpha: float = 0.05
     concluded: Conclusion | None = None
+    agreements: tuple[Agreement, ...] = ()
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:
@@ -167,6 +185,11 @@ class Findings(Record):
     def systems(self) -> tuple[Scores, ...]:
         """Scores of the combinations that ran."""
         return self.scores
+
+    @property
+    def judged(self) -> bool:
+        """Return whether anything was scored: without judgments there is no deciding measure."""
+        return bool(self.measure)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -253,7 +276,7 @@ class Findings(Record):
                 **{label: _mean(row, label) for label in self.measures},
                 **{f"{name}_ms": row.latency_ms.get(name) for name in ("mean", "p50", "p95", "p99")},
                 "cost_per_query": row.cost_per_query,
-                "pareto": row.pareto,
+                **({"pareto": row.pareto} if self.judged else {}),
             }
             for row in self.combinations
         ]

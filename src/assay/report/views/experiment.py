@@ -25,10 +25,12 @@ LATENCY = {"mean": "column.mean_ms", "p50": "column.p50", "p95": "column.p95", "
 
 
 def line(found: Findings) -> Verdict:
-    """Say which combination won, and whether that is shown."""
+    """Say which combination won, and whether that is shown; without judgments, how many ran."""
     failed = len(found.combinations) - len(found.done)
     told = conclusion.line(found.conclusion)
-    if not found.done or found.conclusion.state == "nothing":
+    if not found.judged:
+        told = Verdict(say("experiment.unjudged", n=len(found.done)))
+    elif not found.done or found.conclusion.state == "nothing":
         told = Verdict(say("experiment.none"), "bad")
     if not failed:
         return told
@@ -44,6 +46,8 @@ def table(found: Findings, *, brief: bool = False) -> list[Block]:
     if not brief:
         blocks.append(stages(found))
         blocks += [] if (built := indexes(found)) is None else [built]
+    if (alike := agreements(found)) is not None:
+        blocks.append(alike)
     if found.warnings:
         blocks.append(Lines(found.warnings, listed=True))
     return blocks
@@ -62,6 +66,8 @@ def page(found: Findings, place: int = 0) -> list[Block]:
 
 def summary(found: Findings) -> Table:
     """One row per combination: measures, interval and p of the deciding one, latency, money, the front."""
+    if not found.judged:
+        return _times(found)
     first = found.measure
     others = [label for label in found.measures if label != first] if len(found.measures) <= _COLUMNS else []
     methods = {label: methods_of(found, label) for label in (first, *others)}
@@ -73,6 +79,40 @@ def summary(found: Findings) -> Table:
     )  # fmt: skip
     rows = tuple(_row(row, first, others, found) for row in found.combinations)
     return Table(headers, rows, names=2 if found.labels else 1)
+
+
+def _times(found: Findings) -> Table:
+    """One row per combination: latency and money, where nothing was scored."""
+    described = bool(found.labels)
+    headers = (
+        say("column.system"), *([say("column.description")] if described else []),
+        *map(say, LATENCY.values()), say("column.cost_thousand"),
+    )  # fmt: skip
+
+    def cells(row: Row) -> tuple[str | Cell, ...]:
+        label = [found.labels.get(row.name, "")] if described else []
+        return (*label, *(_latency(row, name) for name in LATENCY), _cost(row))
+
+    return Table(headers, _rows(found, len(headers), cells), names=2 if described else 1)
+
+
+def agreements(found: Findings) -> Table | None:
+    """How far combinations agree, two by two."""
+    if not found.agreements:
+        return None
+    one = found.agreements[0]
+    headers = (
+        say("column.system"), say("column.other_system"), say("column.rbo"), say("column.overlap", k=one.k),
+        say("column.unit"), say("column.queries"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            each.first, each.second, "" if each.rbo is None else f"{each.rbo:.4f}",
+            "" if each.overlap is None else f"{each.overlap:.1%}", say(f"experiment.{each.unit}"), f"{each.queries:,}",
+        )
+        for each in found.agreements
+    )  # fmt: skip
+    return Table(headers, rows, caption=say("experiment.agreement"), names=2, texts=(4,))
 
 
 def ladder(found: Findings) -> Table:
@@ -129,13 +169,16 @@ def _row(row: Row, first: str, others: list[str], found: Findings) -> tuple[str 
     label = [found.labels.get(row.name, "")] if found.labels else []
     if not row.done:
         return (row.name, *label, _failure_cell(), *("" for _ in range(len(others) + 4 + len(LATENCY))))
-    cost = "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
     return (
         row.name, *label, *_deciding(row.quality.get(first), strong=_leads(found, row)),
         *(_cell(row.quality.get(name)) for name in others),
-        *(_latency(row, name) for name in LATENCY), cost,
+        *(_latency(row, name) for name in LATENCY), _cost(row),
         FRONT if row.pareto else "",
     )  # fmt: skip
+
+
+def _cost(row: Row) -> str:
+    return "" if row.cost_per_query is None else about(f"{_THOUSAND * row.cost_per_query:.4g}", row.cost_estimated)
 
 
 def _cell(quality: Quality | None, *, strong: bool = False) -> Cell:
@@ -241,7 +284,7 @@ def title_of(label: str, methods: list[str]) -> str:
 def sentences(found: Findings) -> list[str]:
     """Describe in sentences what the table shows."""
     told = [*unevenness(found.scores[0]), *definitions(found.scores[0])] if found.scores else []
-    said = [basis(found), *told]
+    said = [basis(found), *told] if found.judged else [say("experiment.unjudged", n=len(found.done))]
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
+    "holdout needs judgments: name them in [data], or leave it out": "留出查询需要标注：请在 [data] 中给出，或不要使用 holdout",
     "a protocol is a name or the path of a .toml file, not {value}": "协议应为名称或 .toml 文件的路径，而不是 {value}",
     "currency must be a text such as USD": "currency 应为文本，例如 USD",
     "{name}: threads must be a whole number, not {value}": "{name}：threads 应为整数，而不是 {value}",
