@@ -155,7 +155,9 @@ def main(names: list[str]) -> int:
         with tempfile.TemporaryDirectory() as place:
             code, seconds, megabytes, told = explode(Path(place), title)
             size = (Path(place) / (BOMBS | LARGE)[title][0]).stat().st_size / 1e6
-        above = title in BOMBS and (seconds > SECONDS or megabytes > MEGABYTES or (len(told) > 1 and code) or code not in {0, 2})
+        above = title in BOMBS and (
+            seconds > SECONDS or megabytes > MEGABYTES or (len(told) > 1 and code) or code not in {0, 2}
+        )
         failed += above
         last = told[-1][:100] if told else ""
         marked = f"{'ABOVE' if above else '':5} {title:42} {size:6.1f} MB"

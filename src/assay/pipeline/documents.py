@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InputError
 from assay.formats.documents import read_documents
-from assay.formats.files import Input
+from assay.formats.files import Input, is_there
 from assay.formats.markup import text_of
 from assay.messages import say
 from assay.pipeline.records import Document
@@ -24,9 +24,10 @@ def read_collection(place: str | os.PathLike[str]) -> list[Document]:
     Files of a folder are named by their path in it; texts are kept unchanged.
     """
     path = Path(place)
-    if path.is_dir() and not (path / "corpus.jsonl").is_file():
+    there = is_there(path)
+    if there and path.is_dir() and not (path / "corpus.jsonl").is_file():
         found = _folder(path)
-    elif path.suffix.lower() in _READERS and path.is_file():
+    elif there and path.suffix.lower() in _READERS and path.is_file():
         found = [Document(path.name, _READERS[path.suffix.lower()](path))]
     else:
         found = [Document(*item) for item in read_documents(place).items()]
