@@ -120,7 +120,7 @@ OTHERS = {
 
 
 def write(place: Path, make: Callable[[], bytes]) -> None:
-    """Write a file in a process of its own: the peak of memory of a parent is counted for its children too."""
+    """Write a file in a process of its own, which keeps this one small."""
     place.parent.mkdir(exist_ok=True)
     pid = os.fork()
     if not pid:
@@ -134,11 +134,25 @@ def measure(folder: Path, name: str, words: list[str]) -> tuple[int, float, int,
     for one, text in OTHERS.items():
         (folder / one).write_text(text)
     command = [sys.executable, "-m", "assay", *(name if word == "FILE" else word for word in words)]
-    with (folder / "err").open("wb") as err, subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=err) as running:  # fmt: skip
+    between = subprocess.run(
+        [sys.executable, __file__, "--run", *command], cwd=folder, capture_output=True, text=True, check=True
+    )
+    code, seconds, megabytes, told = json.loads(between.stdout)
+    return code, seconds, megabytes, told
+
+
+def run(command: list[str]) -> None:
+    """Run a command as the child of a small process, whose own peak of memory counts for little."""
+    with (
+        tempfile.TemporaryFile() as err,
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=err) as running,
+    ):
         _, status, used = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)
-    told = (folder / "err").read_text(errors="replace").strip().splitlines()
-    return running.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, told
+        err.seek(0)
+        told = err.read().decode(errors="replace").strip().splitlines()
+    seconds = used.ru_utime + used.ru_stime
+    sys.stdout.write(json.dumps([running.returncode, seconds, used.ru_maxrss // 1024, told]))
 
 
 def explode(folder: Path, title: str) -> tuple[int, float, int, list[str]]:
@@ -155,7 +169,9 @@ def main(names: list[str]) -> int:
         with tempfile.TemporaryDirectory() as place:
             code, seconds, megabytes, told = explode(Path(place), title)
             size = (Path(place) / (BOMBS | LARGE)[title][0]).stat().st_size / 1e6
-        above = title in BOMBS and (seconds > SECONDS or megabytes > MEGABYTES or (len(told) > 1 and code) or code not in {0, 2})
+        above = title in BOMBS and (
+            seconds > SECONDS or megabytes > MEGABYTES or (len(told) > 1 and code) or code not in {0, 2}
+        )
         failed += above
         last = told[-1][:100] if told else ""
         marked = f"{'ABOVE' if above else '':5} {title:42} {size:6.1f} MB"
@@ -165,4 +181,7 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:2] == ["--run"]:
+        run(sys.argv[2:])
+    else:
+        sys.exit(main(sys.argv[1:]))

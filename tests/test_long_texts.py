@@ -17,7 +17,7 @@ import pytest
 import assay
 from assay.analysis.gate_rules import read_rule
 from assay.cli.cost import _split as split_method
-from assay.cli.options import number_list, pair, split_name
+from assay.cli.options import check_folder, number_list, pair, split_name
 from assay.cli.options import numbers as numbers_by_name
 from assay.cli.sweep import _cutoffs as read_cutoffs
 from assay.data.folding import pattern_to_regex
@@ -26,7 +26,7 @@ from assay.errors import AssayError, UsageError, excerpt
 from assay.formats.columns import key_of
 from assay.formats.formulas import guard, unguard
 from assay.formats.markup import text_of
-from assay.formats.queries import Queries
+from assay.formats.queries import Queries, read_clusters
 from assay.formats.redaction import redact
 from assay.formats.samples import value_at
 from assay.grounding import answerability, citations, claims, preparing, recipes, support_of, words
@@ -38,6 +38,7 @@ from assay.online.click_judgments import read_cuts
 from assay.online.guardrails import read_guardrail
 from assay.text import lexicon, negation, numbers, refusals, segmentation, sentences, stems
 from assay.text import words as text_words
+from assay.text.embeddings import choose_embedder
 from conftest import STRESS
 
 SIZE = 1_000_000 if STRESS else 10_000  # bytes
@@ -69,6 +70,11 @@ def sample(answer="It opened in 1889.", context="It opened in 1889.", question="
 
 def redact_one(text):
     return pl.DataFrame({"text": [text]}).select(redact(pl.col("text")))
+
+
+def try_name(read, text):
+    with contextlib.suppress(AssayError):
+        read([text] if read is assay.check_files else text)
 
 
 # By module and function, so that a new one is missed; a text may have several places in one.
@@ -103,6 +109,8 @@ LOOK = {
     "analysis.compare_slices --by": lambda text: assay.compare_slices(SCORES, text, QUERIES),
     "online.log_metrics --by": lambda text: assay.log_metrics(LOG, by=text),
     "online.log_sample --stratum": lambda text: assay.sample_log(LOG, 1, strata=[text]),
+    "names of files": lambda text: [try_name(one, text) for one in (read_clusters, assay.load_protocol, assay.cost, assay.check_files, check_folder)],
+    "text.embeddings:choose_embedder": lambda text: choose_embedder(text, ["tea"]),
     "judge.rubric:read_scale": lambda text: read_scale([text, f"- 0: {text}"], "x"), "llm.prompts:read_prompt": lambda text: read_prompt(text, "x", needed=(), known=()),
     "llm.wire:split_thinking": split_thinking,
 }  # fmt: skip
@@ -116,7 +124,7 @@ NOT_TEXTS = {
     },
     "arithmetic": {"text.minilm:batches", "text.minilm:gelu", "text.embeddings:cosines", "text.numbers:plain", "grounding.embedding:sigmoid"},
     "data of the package": {"text.wordlists:read_lists", "text.wordlists:groups", "text.lexicon:polar_function_words", "text.segmentation:segmenter"},
-    "names of a model or method": {"text.embeddings:choose_embedder", "text.embeddings:name_fast", "grounding.agreement:describe_agreement"},
+    "names of a model or method": {"text.embeddings:name_fast", "grounding.agreement:describe_agreement"},
     "time is the model's, a piece at a time: tests/text/test_embeddings.py": {
         "text.embeddings:embed_all", "grounding.embedding:by_embedding", "grounding.embedding:relevance_by_embedding", "grounding.recipes:sigmoid_of_similarity",
     },

@@ -329,6 +329,8 @@ FOUND = {
     "a time of forty digits": ("u.ndjson", '{"action_name": "click", "timestamp": 1735732899999999999999999999999999}', events),
     "half a surrogate pair in a list of events": ("u.json", '[{"action_name": "click", "query_id": "\\ud800"}]', events),
     "lists of lists as results": ("u.jsonl", '{"query_id": "q", "action": "query", "results": [[]]}', events),
+    "a path that is too long for a file": ("e.toml", EXPERIMENT.replace("d.jsonl", "d" * 300), lambda place: read_data(load_experiment(place))),
+    "a path of rules that is too long for a file": ("r.toml", f"[[rule]]\nmeasure = \"map\"\nnot_worse_than = \"{'d' * 300}\"\n", gate_by),
     "packed twice": ("a.run.gz", gzip.compress(b"\x1f\x8b" + RUN.encode(), 1), evaluate),
     "a query that begins like packed bytes": ("a.run", "x^2 Q0 d1 1 9e-1 t\n", evaluate),
     "a header that begins like packed bytes": ("a.csv", "x^,query_id,doc_id,score\n1,q1,d1,2\n", evaluate),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.analysis.check import check, check_judgments, check_run
 from assay.analysis.check_events import check_events
+from assay.data.limits import check_columns
 from assay.data.source import Source
 from assay.errors import AssayError, InputError
 from assay.formats import columns, tables
@@ -92,7 +93,7 @@ def _unreadable(place: str, error: AssayError) -> Finding:
 def identify(place: str, *, kind: str | None = None, encoding: str | None = None) -> FileKind:
     """Find out what a file is, from its suffix, its columns and its first lines."""
     path = Path(place)
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         other: FileKind = "events" if is_event_log(place) else "documents"
         return "judgments" if (path / "qrels").is_dir() else other
     if path.suffix == ".toml":
@@ -131,6 +132,7 @@ def _by_object(source: Input) -> FileKind:
         return "judgments"  # whose reader says what is wrong
     if isinstance(data, list):
         first = data[0] if data and isinstance(data[0], dict) else {}
+        check_columns(len(first), source.label)
         return "records" if not _is_sample(first) and is_records(source, "json") else _by_names(first, source.label)
     if not isinstance(data, dict) or is_records(source, "json"):
         return "records"

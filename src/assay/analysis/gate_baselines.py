@@ -14,7 +14,7 @@ from assay.analysis.warnings import find_score_warnings
 from assay.data.scores import Scores
 from assay.errors import UnknownName, UsageError
 from assay.formats.detect import is_result_file
-from assay.formats.files import Input
+from assay.formats.files import Input, is_there
 from assay.formats.results import load_result
 from assay.messages import say, some
 
@@ -89,7 +89,7 @@ def _systems_in_common(one: Scores | Place) -> list[Scores]:
     """The systems of a baseline that are known by now: not those of a folder or a run."""
     if isinstance(one, Scores):
         return [one]
-    return read_systems(one) if Path(one).is_file() and is_result_file(os.fspath(one)) else []
+    return read_systems(one) if is_there(one) and is_result_file(os.fspath(one)) else []
 
 
 def _twin(scores: Scores, label: str) -> str | None:
@@ -103,7 +103,7 @@ def _find(
     if isinstance(given, Scores):
         return FoundBaseline(given, given.name, rivals=(given,))
     place = os.fspath(given)
-    if Path(place).is_dir():
+    if is_there(place) and Path(place).is_dir():
         return _from_folder(place, rule, scores, own)
     if is_result_file(place):
         found = read_system(place, like=scores.name)

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from assay.data.protocol import POSITIVE, AnswerMethod, Fold, Missing, Protocol, Remedy, Target, Ties, Undefined
 from assay.data.toml import decode_toml
 from assay.errors import InputError, UnknownName, UsageError, cause, excerpt
+from assay.formats.files import is_there
 from assay.measures import REGISTRY, is_rubric, parse
 from assay.measures.registry import name_subject
 from assay.messages import say
@@ -51,7 +52,7 @@ def load_protocol(name: str) -> Protocol:
     if name in builtin_names():
         return read_protocol((_folder() / f"{name}.toml").read_text(encoding="utf-8"), f"protocol {name}", _folder())
     path = Path(name)
-    if path.suffix != ".toml" and not path.exists():
+    if path.suffix != ".toml" and not is_there(path):
         raise UnknownName(
             say("protocol"),
             name,

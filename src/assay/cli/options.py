@@ -243,7 +243,10 @@ def check_folder(output: str | None) -> None:
     """Refuse a file that cannot be written, before a long run begins."""
     from pathlib import Path
 
-    if output is not None and output != "-" and not Path(output).parent.is_dir():
+    from assay.formats.files import is_there
+
+    folder = Path(output or "").parent
+    if output is not None and output != "-" and not (is_there(folder) and folder.is_dir()):
         raise UsageError(say("cli.no_folder", place=output))
 
 

@@ -78,9 +78,9 @@ def is_result(source: Input) -> bool:
 
 def is_result_file(place: str) -> bool:
     """Return whether a path is a result file; standard input never is."""
-    from assay.formats.files import Input
+    from assay.formats.files import Input, is_there
 
-    return place != "-" and Path(place).is_file() and is_result(Input.at(place))
+    return place != "-" and is_there(place) and Path(place).is_file() and is_result(Input.at(place))
 
 
 def is_records(source: Input, kind: str) -> bool:

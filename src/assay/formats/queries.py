@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
-from assay.formats.files import Input, write_atomically
+from assay.formats.files import Input, is_there, write_atomically
 from assay.formats.formulas import guard_texts
 from assay.formats.reading import refuse_repeats
 from assay.formats.set_folders import is_set, need
@@ -77,7 +77,7 @@ def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) 
 
 def read_clusters(place: str) -> dict[str, str]:
     """Read what each query belongs to: FILE of query_id and cluster, or FILE:COLUMN of a table of queries."""
-    path, name = (place, "cluster") if Path(place).exists() or ":" not in place else place.rsplit(":", 1)
+    path, name = (place, "cluster") if is_there(place) or ":" not in place else place.rsplit(":", 1)
     frame = read_queries(path).frame
     if name not in frame.columns:
         raise UnknownName(say("column"), name, [one for one in frame.columns if one != "query_id"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InputError, excerpt
 from assay.formats.documents import read_documents
-from assay.formats.files import Input
+from assay.formats.files import Input, is_there
 from assay.formats.markup import text_of
 from assay.formats.set_folders import is_set, locate, need, read_manifest
 from assay.formats.tables import read_jsonl
@@ -30,9 +30,10 @@ def read_collection(place: str | os.PathLike[str]) -> list[Document]:
     if is_set(place):
         return read_set_documents(place)
     path = Path(place)
-    if path.is_dir() and not (path / "corpus.jsonl").is_file():
+    there = is_there(path)
+    if there and path.is_dir() and not (path / "corpus.jsonl").is_file():
         found = _folder(path)
-    elif path.suffix.lower() in _READERS and path.is_file():
+    elif there and path.suffix.lower() in _READERS and path.is_file():
         found = [Document(path.name, _READERS[path.suffix.lower()](path))]
     else:
         found = [Document(*item) for item in read_documents(place).items()]

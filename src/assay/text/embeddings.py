@@ -56,7 +56,7 @@ def choose_embedder(asked: Any, texts: Iterable[str]) -> EmbedderChoice:
     """
     if asked is None or asked == "auto":
         return _by_language([text for text, _ in zip(texts, range(_LOOKED_AT), strict=False)])
-    if isinstance(asked, Path) or (isinstance(asked, str) and asked not in NAMES and Path(asked).is_dir()):
+    if isinstance(asked, Path) or (isinstance(asked, str) and asked not in NAMES and _is_folder(asked)):
         from assay.text.minilm import load_minilm
 
         return EmbedderChoice(load_minilm(Path(asked)), say("embeddings.folder", folder=str(asked)))
@@ -64,6 +64,13 @@ def choose_embedder(asked: Any, texts: Iterable[str]) -> EmbedderChoice:
         return EmbedderChoice(_load(asked), say("embeddings.asked", name=asked))
     embedder = _Adapted(asked)
     return EmbedderChoice(embedder, say("embeddings.asked", name=embedder.name))
+
+
+def _is_folder(place: str) -> bool:
+    try:
+        return Path(place).is_dir()
+    except OSError:  # too long for a path
+        return False
 
 
 def name_fast(asked: str) -> str:
