@@ -335,3 +335,26 @@ def test_the_public_sample_of_ubi(shared: Path) -> None:
     assert len(log.frame.collect()) == 473 + 3448 - found["duplicate"].rows - found["repeated_request"].rows
     ours = log.frame.filter(pl.col("action") == "query").collect()
     assert len(ours) == 284
+
+
+def test_a_log_that_is_read_in_many_parts_has_the_same_rows_and_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents: list[Document | str] = [query(f"q{i}", query_response_hit_ids=["d1", "d2"]) for i in range(100)]
+    documents += [event("click", f"d{i}", i % 7, f"q{i % 120}") for i in range(300)]
+    documents += [documents[150], "no JSON", {"action_name": "click", "event_attributes": None}]
+    place = write(tmp_path, *documents)
+    whole = read_events(place)
+    monkeypatch.setattr("assay.formats.events.slices._SIZE", 2000)
+    parted = read_events(place)
+    assert parted.frame.collect().equals(whole.frame.collect())
+    assert parted.faults == whole.faults
+    counts = {one.kind: one.rows for one in parted.faults}
+    assert (counts["unknown_query"], counts["duplicate"], counts["no_json"]) == (20 + 20 + 1, 1, 1)
+
+
+def test_parts_of_a_log_are_packed_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = write(tmp_path, *(query(f"q{i}") for i in range(200)))
+    monkeypatch.setattr("assay.formats.events.slices._SIZE", 2000)
+    assert "Parquet SCAN" in read_events(place).frame.explain()
+    assert list(tmp_path.iterdir()) == [place]

@@ -19,7 +19,7 @@ from assay.formats.events.faults import LineFaults
 from assay.formats.events.privacy import hash_users
 from assay.formats.events.recognition import files_of, first_object, is_list, kind_of
 from assay.formats.events.rows import FileRows, columns_of
-from assay.formats.events.slices import slices_of
+from assay.formats.events.slices import pack, slices_of
 from assay.formats.events.tables import rows_of_table
 from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
 from assay.formats.events.writing import marks_of
@@ -161,11 +161,11 @@ def _read_lines(source: Input, asked: Selection, slices: Iterable[tuple[int, byt
 def _read_ubi(source: Input, asked: Selection, slices: Iterable[tuple[int, bytes]]) -> FileRows:
     tally = LineFaults()
     label = source.source.portable
-    frames = [read_slice(data, line, label, asked.attributes, tally) for line, data in slices]
-    frame = pl.concat(frames, how="vertical").select(columns_of(asked.attributes))
-    if frame.is_empty():
+    columns = columns_of(asked.attributes)
+    frame = pack(read_slice(data, line, label, asked.attributes, tally).select(columns) for line, data in slices)
+    if frame.head(1).collect().is_empty():
         raise _no_rows(source, tally)
-    return FileRows(frame.lazy(), source.source, tuple(tally.faults))
+    return FileRows(frame, source.source, tuple(tally.faults))
 
 
 def _read_flat(source: Input, asked: Selection, slices: Iterable[tuple[int, bytes]]) -> FileRows:

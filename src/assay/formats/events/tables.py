@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.data.events import QUERY, schema
 from assay.errors import InputError, UnknownName, excerpt
 from assay.formats import columns
-from assay.formats.columns import EVENT
+from assay.formats.columns import EVENT, SAMPLE, has_any
 from assay.formats.decoding import decode
 from assay.formats.events.rows import FileRows, columns_of
 from assay.formats.events.ubi import NUMBERS
@@ -66,11 +66,25 @@ def rows_of_table(
     names = list(known)
     used = _find_columns(names, source.label, asked)
     table = _Table(known, used, source.label)
+    if not asked:
+        _refuse_samples(names, source.label)
     if not table.has("action") and not (table.has("text") or table.has("results")):
         columns.find(names, EVENT["action"], path=source.label, needed=say("event logs"))
     picked = frame.select(*table.columns(frame), *(table.attribute(name) for name in attributes), "_line")
     shown = {field: name for field, name in used.items() if field in schema()}
     return FileRows(picked.select(columns_of(attributes)), source, tuple(faults), columns.notes(shown))
+
+
+def _refuse_samples(names: Sequence[str], label: str) -> None:
+    """Refuse questions with their answers, of which no column says that somebody asked them or when."""
+    answered = has_any(names, SAMPLE["answer"]) and has_any(names, SAMPLE["question"], SAMPLE["contexts"])
+    logged = has_any(names, *(EVENT[name] for name in ("action", "user", "session", "time", "feedback")))
+    if answered and not logged:
+        raise InputError(
+            say("these are samples, questions with their answers, and no event log"),
+            path=label,
+            hint=say("a log has a column for the action, the user or the time: name it with --map action=COLUMN"),
+        )
 
 
 def _find_columns(names: Sequence[str], label: str, asked: Mapping[str, str]) -> dict[str, str]:
@@ -203,7 +217,7 @@ class _Table:
                     yield (cell.value.str.strip_chars() != "").fill_null(value=False) & read(cell).is_null()
 
 
-# The expressions `replace` and `replace_strict` hold all rows of a file in memory; of a series they do the same by parts.
+# As expressions, `replace` and `replace_strict` hold all rows of a file in memory: here they get them part by part.
 def _replace(text: pl.Expr, names: Mapping[str, str | None]) -> pl.Expr:
     """Other names where there is one, else the text."""
     if not names:
