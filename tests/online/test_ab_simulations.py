@@ -18,7 +18,8 @@ from assay.online.ab import measure_lift
 from assay.online.guardrails import check_guardrail, read_guardrail
 from assay.results.ab_test import MeasureTest, TrialRules
 from assay.stats.arms import arm_of
-from assay.stats.trials import confidence_sequence, sample_ratio
+from assay.stats.trials import sample_ratio
+from simulated_looks import CONSTANT, find_lifts, half_widths, sums_of_steps
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 CASES = 4000 if STRESS else 150
@@ -136,28 +137,37 @@ def test_a_guardrail_of_users_at_its_margin_rarely_holds_or_breaks(draw, n):
         assert 0.035 - SLACK * error(0.05) <= rate <= 0.065 + SLACK * error(0.05)
 
 
+def as_table(one):
+    columns = (one.get(name) for name in ("y", "d", "y_before", "d_before"))
+    n = len(one["y"])
+    return np.stack([np.full(n, c) if x is None else x * 1.0 for x, c in zip(columns, CONSTANT, strict=True)], axis=1)
+
+
+@KINDS
+def test_simulated_looks_are_those_of_the_analysis(draw):
+    rng = np.random.default_rng(12)
+    old, new = (as_table(draw(rng, 400)) for _ in range(2))
+    estimates, errors = find_lifts(sums_of_steps(old, 100), sums_of_steps(new, 100))
+    for look in range(4):
+        arms = [arm_of(one[:, 0], one[:, 1], covariate=one[:, 2], covariate_denominator=one[:, 3])
+                for one in (old[: 100 * look + 100], new[: 100 * look + 100])]  # fmt: skip
+        found = measure_lift(*arms, 0.95, share=draw is draw_share)
+        error_of = np.sqrt(
+            errors[look] * (99 + 100 * look) / (100 + 100 * look) if draw is draw_share else errors[look]
+        )
+        assert (found.absolute.estimate, found.standard_error) == pytest.approx((estimates[look], error_of))
+
+
 @KINDS
 def test_a_sequential_test_of_users_has_its_level_over_fifty_looks(draw):
-    rng, cases, looks, step = np.random.default_rng(11), CASES if STRESS else 15, 50, 20
-    alarms = 0
-    for _ in range(cases):
-        whole = [draw(rng, looks * step) for _ in range(2)]
-        alarms += any(_is_alarm(whole, n, draw is draw_share) for n in range(step, looks * step + 1, step))
-    tell(f"sequential {draw.__name__}, 50 looks: {alarms / cases:.4f} +- {error(0.05, cases):.4f}")
-    assert alarms / cases <= 0.05 + SLACK * error(0.05, cases)
-
-
-def _is_alarm(whole, n, share):
-    arms = [
-        arm_of(*(None if one.get(name) is None else one[name][:n] for name in ("y", "d")),
-               covariate=None if "y_before" not in one else one["y_before"][:n],
-               covariate_denominator=None if "d_before" not in one else one["d_before"][:n])
-        for one in whole
-    ]  # fmt: skip
-    found = measure_lift(*arms, 0.95, share=share)
-    if not found.standard_error:
-        return False
-    return confidence_sequence(found.absolute.estimate, found.standard_error, n=2 * n, tuning=1000).excludes(0.0)
+    rng, looks, step = np.random.default_rng(11), 50, 20
+    half, alarms = half_widths(2 * step * np.arange(1, looks + 1), tuning=1000), []
+    for _ in range(CASES):
+        estimates, errors = find_lifts(*(sums_of_steps(as_table(draw(rng, looks * step)), step) for _ in range(2)))
+        alarms.append((np.abs(estimates) > half * np.sqrt(errors)) & (errors > 0))
+    ever, later = np.any(alarms, axis=1).mean(), np.any(np.array(alarms)[:, 2:], axis=1).mean()
+    tell(f"sequential {draw.__name__}, 50 looks: {ever:.4f}, from 60 users an arm on {later:.4f} +- {error(0.05):.4f}")
+    assert later <= 0.05 + SLACK * error(0.05)
 
 
 @pytest.mark.parametrize(("users", "share"), [(100, 0.5), (1000, 0.5), (5000, 0.1), (100_000, 0.5)])

@@ -18,6 +18,7 @@ from assay.online.guardrails import check_guardrail, read_guardrail
 from assay.results.ab_test import MeasureTest, TrialRules
 from assay.stats.trials import confidence_sequence
 from simulated_logs import MEASURES, add_up, as_events, draw_requests, find_lift
+from simulated_looks import find_lifts, half_widths, sums_of_growth
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
 CASES = 4000 if STRESS else 150
@@ -117,19 +118,17 @@ def test_the_power_that_is_planned_from_a_log_is_reached(kind):
     assert power == pytest.approx(0.8, abs=0.03 + SLACK * error(0.8))
 
 
-def looks_of(requests, name, days):
-    """What is seen on each of so many days: the lift of the requests until then."""
-    return [find_lift(requests.before(24 * day), name) for day in range(1, days + 1)]
-
-
-def alarms_over(looks, tuning):
-    """Whether the interval that holds at every look is ever clear of 0."""
-    for one in looks:
-        if one.standard_error and min(one.n) > 1:
-            always = confidence_sequence(one.absolute.estimate, one.standard_error, n=sum(one.n), tuning=tuning)
-            if always.excludes(0.0):
-                return True
-    return False
+def look_at(requests, name, days):
+    """Whose users are seen on each of so many days, and the sums of each arm of their requests until then."""
+    above, below = requests.parts(name)
+    cell = requests.of * days + requests.hours // 24
+    table = np.stack([
+        np.cumsum(np.bincount(cell, weights=one, minlength=requests.users * days).reshape(-1, days), axis=1).T
+        for one in (above, below)
+    ], axis=2)  # fmt: skip
+    there = table[:, :, 1] > 0
+    whole = np.concatenate([table, np.zeros_like(there)[:, :, None], there[:, :, None]], axis=2)
+    return [sums_of_growth(whole[:, i::2], there[:, i::2]) for i in range(2)]
 
 
 def test_a_look_at_simulated_requests_is_that_of_the_log_until_then():
@@ -142,11 +141,27 @@ def test_a_look_at_simulated_requests_is_that_of_the_log_until_then():
         assert (found.always.low, found.always.high) == pytest.approx((always.low, always.high))
 
 
-@pytest.mark.parametrize("name", ["any_click", "query_latency"])
+def test_many_looks_at_simulated_requests_are_each_of_them():
+    requests = draw_requests(np.random.default_rng(8), users=400, earlier=0, days=10)
+    estimates, errors = find_lifts(*look_at(requests, "ctr", 10))
+    for day in range(1, 11):
+        found = find_lift(requests.before(24 * day), "ctr")
+        assert (found.absolute.estimate, found.standard_error**2) == pytest.approx(
+            (estimates[day - 1], errors[day - 1])
+        )
+
+
+@pytest.mark.parametrize("name", MEASURES)
 def test_a_sequential_test_of_a_log_has_its_level_over_fifty_days(name):
-    rng, cases, alarms = np.random.default_rng(5), CASES if STRESS else 15, 0
+    rng, days, least, ever, later = np.random.default_rng(5), 50, 50, 0, 0
+    cases = CASES if STRESS else 30
     for _ in range(cases):
-        requests = draw_requests(rng, users=1000, earlier=0, days=50)
-        alarms += alarms_over(looks_of(requests, name, 50), tuning=1000)
-    tell(f"sequential {name}, 50 days of a log: {alarms / cases:.4f} +- {error(0.05, cases):.4f}")
-    assert alarms / cases <= 0.05 + SLACK * error(0.05, cases)
+        arms = look_at(draw_requests(rng, users=1000, earlier=0, days=days), name, days)
+        estimates, errors = find_lifts(*arms)
+        alarms = np.abs(estimates) > half_widths(arms[0][0] + arms[1][0], tuning=1000) * np.sqrt(errors)
+        ever += alarms.any()
+        later += (alarms & (np.minimum(arms[0][0], arms[1][0]) >= least)).any()
+    tell(
+        f"sequential {name}, 50 days of a log: {ever / cases:.4f}, of {least} users an arm {later / cases:.4f} +- {error(0.05, cases):.4f}"
+    )
+    assert later / cases <= 0.05 + SLACK * error(0.05, cases)

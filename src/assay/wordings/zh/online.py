@@ -103,7 +103,7 @@ TEXTS = {
     "log.intervals": "{level:.0%} 置信区间以用户为独立单位，而不是以查询为单位",
     "log.cluster_session": "日志中没有用户：置信区间以会话为独立单位；一个人有多个会话时会偏窄",
     "log.cluster_query_id": "日志中既没有用户也没有会话：置信区间以查询为独立单位；一个人有多个查询时会偏窄",
-    "log.few_users": "用户不足 {least} 个：若少数用户的数值远高于其他人，{measures:and} 的区间会偏窄",
+    "log.few_users": "用户不足 {least} 个：若少数用户的数值远高于其他人，{measures:and} 的置信区间会偏窄",
     "log.no_impressions": "日志中没有展示事件：以请求返回的结果作为展示的结果",
     "log.without_user": "{n:,} 个查询没有用户：不计入",
     "log.unknown_requests": "{n:,} 个事件的请求不在日志中：不计入",
