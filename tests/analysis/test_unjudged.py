@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from experiments import lines, short_experiment
 
 from assay.analysis.experiment_runner import run_experiment
 from assay.errors import UsageError
 from assay.report.document import write
 from assay.report.views import experiment as view
 from assay.results.result import decode_result, encode_result
+from experiments import lines, short_experiment
 
 GRID = '[[retrieve]]\nmethod = "bm25"\n[[retrieve]]\nmethod = "run"\nfile = "other.jsonl"\n[generate]\nmethod = "extractive"\n'
 
@@ -56,10 +56,8 @@ def rbo(a, b, p=0.9, depth=2000):
     x = [0, *(len(set(short[:d]) & set(long[:d])) for d in range(1, l + 1))]
     total = 0.0
     for d in range(1, depth):
-        if d <= l:
-            agree = (x[d] + (x[s] * (d - s) / s if d > s else 0)) / d
-        else:
-            agree = (x[l] - x[s]) / l + x[s] / s
+        below = (x[min(d, l)] + (x[s] * (d - s) / s if d > s else 0)) / d
+        agree = below if d <= l else (x[l] - x[s]) / l + x[s] / s
         total += (1 - p) * p ** (d - 1) * agree
     return total
 

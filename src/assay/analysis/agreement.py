@@ -1,4 +1,4 @@
-"""How far the lists of combinations agree: rank-biased overlap and overlap of the top k, for which nothing is judged."""
+"""How far the lists of combinations agree, which needs no judgments: rank-biased overlap and overlap of the top k."""
 
 from __future__ import annotations
 

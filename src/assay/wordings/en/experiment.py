@@ -55,7 +55,7 @@ TEXTS = {
     "experiment.evaluate_unused": "[evaluate] has no effect without judgments or gold: {names}.",
     "experiment.empty_unjudged": "{n:,} {n:document is|documents are} empty and cannot be found",
     "experiment.next_judge": "To score the lists, let a model judge their top documents: {command}",
-    "experiment.next_again": "Then add judgments = \"{file}\" to [data] of {path} and run it again; finished work is not repeated.",
+    "experiment.next_again": 'Then add judgments = "{file}" to [data] of {path} and run it again; finished work is not repeated.',
     "experiment.next_answers": "To score the answers, which needs no judgments: {command}",
     "experiment.none": "No combination has a value.",
     "experiment.intervals": "All measures with their intervals",

@@ -55,7 +55,7 @@ TEXTS = {
     "experiment.evaluate_unused": "没有标注或标准答案片段时，[evaluate] 不起作用：{names}。",
     "experiment.empty_unjudged": "{n:,} 个文档没有文本，无法检索到",
     "experiment.next_judge": "要给列表评分，可让模型判断排在前面的文档：{command}",
-    "experiment.next_again": "然后在 {path} 的 [data] 中加入 judgments = \"{file}\" 并再次运行；已完成的工作不会重做。",
+    "experiment.next_again": '然后在 {path} 的 [data] 中加入 judgments = "{file}" 并再次运行；已完成的工作不会重做。',
     "experiment.next_answers": "要给回答评分（不需要标注）：{command}",
     "experiment.none": "没有任何组合有数值。",
     "experiment.intervals": "所有指标及其置信区间",
