@@ -51,10 +51,6 @@ class RowKeys:
         """The keys of the rows that are still counted; lazy, as each question needs only some of them."""
         return self._keys.lazy().filter(pl.Series(~self._gone)) if self._gone.any() else self._keys.lazy()
 
-    def forget(self, *names: str) -> None:
-        """Give the memory of keys back that are not asked for again."""
-        self._keys = self._keys.drop(names)
-
     def keep(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The rows that are still counted, of the frame whose keys these are."""
         if not self._gone.any():

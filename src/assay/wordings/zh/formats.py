@@ -225,7 +225,7 @@ TEXTS = {
     "this folder has no event logs": "该文件夹中没有事件日志",
     "these are samples, questions with their answers, and no event log": "这是样本（问题及其答案），不是事件日志",
     "a log has a column for the action, the user or the time: name it with --map action=COLUMN": (
-        "日志应有表示动作、用户或时间的列：请用 --map action=列名 指明"
+        "日志应有表示动作、用户或时间的列：请用 --map action=COLUMN 指明"
     ),
     "expected files that end in {suffixes:or}": "应为后缀是 {suffixes:or} 的文件",
     "no line of this file is a query or an event": "该文件没有任何一行是查询或事件",
