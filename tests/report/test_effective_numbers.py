@@ -75,9 +75,35 @@ def test_evaluations_say_it_too():
     assert "24 queries in 4 clusters are worth 1.4 independent ones; the heaviest, c4, has 83.3% of the weight" in text
 
 
+WEIGHTS = {query: 20.0 if i == 0 else 1.0 for i, query in enumerate(JUDGED)}
+BOTH = (20 + 1) ** 2 + 2**2 + 20**2  # weights of the clusters when the first query weighs 20: 21, 2 and 20
+
+
+UNITS = {
+    "clusters": ({"clusters": CLUSTERS}, WORTH),
+    "weights": ({"weights": WEIGHTS}, f"{43**2 / (400 + 23):.1f}"),
+    "both": ({"weights": WEIGHTS, "clusters": {**CLUSTERS, list(JUDGED)[1]: "c1"}}, f"{43**2 / BOTH:.1f}"),
+}
+
+
+def facts(units, place, lang="en"):
+    assay.evaluate(JUDGED, RUNS["bm25"], ["ndcg@5"], **units).save(place)
+    return re.sub(r"\s+", " ", assay.write_report(place, kind="markdown", lang=lang))
+
+
+@pytest.mark.parametrize(("lang", "fact"), [("en", "24 (worth {worth})"), ("zh", "24（相当于 {worth}）")])
+@pytest.mark.parametrize("name", UNITS)
+def test_the_facts_of_a_report_name_the_effective_number(name, lang, fact, tmp_path):
+    units, worth = UNITS[name]
+    assert fact.format(worth=worth) in facts(units, tmp_path / "result.json", lang)
+
+
+def test_the_facts_of_a_report_name_plain_queries_alone(tmp_path):
+    assert "worth" not in facts({}, tmp_path / "result.json")
+
+
 def test_weighted_results_name_the_effective_number_and_the_heaviest_query():
-    weights = {query: 20.0 if i == 0 else 1.0 for i, query in enumerate(JUDGED)}
-    found = list(assay.evaluate(JUDGED, RUNS, ["ndcg@5"], weights=weights).values())
+    found = list(assay.evaluate(JUDGED, RUNS, ["ndcg@5"], weights=WEIGHTS).values())
     worth = f"{(43**2) / (400 + 23):.1f}"
     for record in (
         found[0],

@@ -88,9 +88,10 @@ def tell_hidden(systems: Sequence[Scores], shown: Sequence[Scores]) -> list[str]
     return [say("scores.left_out", shown=some, n=every, protocol=systems[0].protocol.name)] if some < every else []
 
 
-def unevenness(scores: Scores) -> list[str]:
+def unevenness(scores: Scores) -> list[Said]:
     """How many equal, independent queries the means are worth, and the heaviest, where weights or clusters matter."""
-    return [text for text in scores.warnings if getattr(text, "key", "") in {"doubt.weighted", "doubt.clustered"}]
+    known = [text for text in scores.warnings if isinstance(text, Said)]
+    return [text for text in known if text.key in {"doubt.weighted", "doubt.clustered"}]
 
 
 def definitions(scores: Scores) -> list[Said]:

@@ -10,10 +10,12 @@ from assay.report.blocks import Block, Facts, Fold, Lines, Verdict
 from assay.report.intervals import between, describe_interval
 from assay.report.numbers import number, pvalue
 from assay.report.views import comparison, conclusion, diagnosis, experiment
-from assay.report.views.scores import name_method, stamp
+from assay.report.views.scores import name_method, stamp, unevenness
 from assay.results.experiment import Findings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assay.analysis.report_data import Group
     from assay.data.scores import Scores
 
@@ -113,10 +115,18 @@ def _facts(group: Group) -> Facts:
 
 
 def _size(group: Group) -> tuple[str, str, str]:
-    """How much was judged: answers of all systems, or queries."""
+    """How much was judged, answers of all systems or queries, and what it is worth by weights and clusters."""
     if group.of_answers:
-        return say("fact.answers"), f"{sum(len(scores.query_ids) for scores in group.systems):,}", ""
-    return say("fact.queries"), f"{group.systems[0].judged:,}", ""
+        return say("fact.answers"), _worth(group.systems, sum(len(scores.query_ids) for scores in group.systems)), ""
+    return say("fact.queries"), _worth(group.systems[:1], group.systems[0].judged), ""
+
+
+def _worth(systems: Sequence[Scores], n: int) -> str:
+    """A number of queries or answers, with the effective number where that is another."""
+    uneven = [told[-1] for scores in systems if (told := unevenness(scores))]  # clusters, if any, count the weights too
+    if not uneven:
+        return f"{n:,}"
+    return say("queries.worth", n=f"{n:,}", effective=sum(text.values["effective"] for text in uneven))
 
 
 def _names(names: list[str]) -> str:
