@@ -51,6 +51,20 @@ INPUTS = {
         f"{i},u{i},2026-11-01T12:{i:02d}:02Z,click,,d{i % 2},{1 + i % 2}\n"
         for i in range(40)
     ),
+    "texts.jsonl": json.dumps(
+        {
+            "doc_id": "tea",
+            "text": "Green tea is steamed right after picking. Black tea oxidises for hours, which darkens the leaves.",
+        }
+    )
+    + "\n"
+    + json.dumps(
+        {
+            "doc_id": "rain",
+            "text": "Monsoon rain feeds the terraces of Darjeeling. Drought in spring delays the first flush by weeks.",
+        }
+    )
+    + "\n",
     "users.csv": "variant,clicks\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(200)),
 }
 PAGE = ["--report", "out.html"]
@@ -80,6 +94,7 @@ COMMANDS = {
     "log metrics": (["log", "metrics", "log.csv", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
+    "set questions": (["set", "questions", "texts.jsonl", "-n", "2", *RESULT, *PAGE], ["out.json", "out.html"]),
     "report": (["report", "made.json", "-o", "out.html"], ["out.html"]),
     "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
 }  # fmt: skip

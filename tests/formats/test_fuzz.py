@@ -10,11 +10,14 @@ import ast
 import contextlib
 import gzip
 import os
+import shutil
 import sys
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -26,6 +29,8 @@ from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
 from assay.analysis.stored import read_system, read_systems
 from assay.cli.calibrate import _votes as read_votes
+from assay.curation.collection import open_collection
+from assay.data.judgments import Judgments
 from assay.errors import AssayError
 from assay.formats.documents import read_documents, read_pairs
 from assay.formats.events.privacy import read_salt
@@ -34,6 +39,7 @@ from assay.formats.queries import read_clusters, read_queries
 from assay.formats.reading import read_chunk_map, read_labels, read_weights
 from assay.formats.results import load_result, read_calibration
 from assay.formats.samples import read_samples
+from assay.formats.set_folders import MANIFEST, hash_of, read_manifest, write_manifest
 from assay.formats.splits import read_training
 from assay.formats.trec.reading import last_tag, read_whole_grades, read_zscores
 from assay.judge import prompting as judging
@@ -43,7 +49,7 @@ from assay.llm.keys import _read as read_key
 from assay.llm.prices import PriceTable
 from assay.online.trial_reading import read_trial
 from assay.pipeline import prompting as stages
-from assay.pipeline.documents import read_collection
+from assay.pipeline.documents import hash_of_text, read_collection
 from assay.pipeline.experiment import load_experiment, read_data
 from assay.pipeline.gold import read_gold, read_gold_column
 from assay.serving.endpoints import read_bodies
@@ -229,6 +235,59 @@ def show(place):
     return read
 
 
+def set_with(place, **contents):
+    """A set beside a file, in which that file takes the place of the one with its name and has its true hash."""
+    folder = Path(place).parent / "set"
+    shutil.rmtree(folder, ignore_errors=True)
+    rows = [{"query_id": "q1", "text": "what is tea"}]
+    assay.write_set(folder, queries=rows, documents={"d1": "Tea is hot."}, **contents)
+    name = Path(place).name.removeprefix("set-")
+    shutil.copy(place, folder / name)
+    manifest = read_manifest(folder)
+    if name != MANIFEST:
+        files = {**manifest.files, name: replace(manifest.files[name], sha256=hash_of(folder / name))}
+        write_manifest(folder, replace(manifest, files=files))
+    return folder
+
+
+def use_set(place):
+    """Read all of a set with gold, nuggets and judgments, one of whose files is the given one."""
+    judged = Judgments.from_dict({"q1": {"d1": 1}})
+    found = assay.read_set(
+        set_with(place, gold=GOLD[:1], nuggets=[{"query_id": "q1", "text": "hot"}], judgments=judged)
+    )
+    return found.queries, found.documents, found.spans, found.rows("nuggets"), found.judgments
+
+
+def use_gold_as_judgments(place):
+    return assay.read_judgments(set_with(place, gold=GOLD[:1]))
+
+
+def use_hashes(place):
+    """Read a set with hashes of documents that are beside it."""
+    (Path(place).parent / "texts.jsonl").write_bytes(jsonl([{"doc_id": "d1", "text": "Tea is hot."}]))
+    return read_collection(set_with(place, documents_at=Path(place).parent / "texts.jsonl"))
+
+
+def passages(place):
+    return list(open_collection(place)())
+
+
+def made_set(tmp, **contents):
+    """The manifest of a set as bytes."""
+    folder = Path(tmp) / "set"
+    assay.write_set(
+        folder, queries=[{"query_id": "q1", "text": "what is tea"}], documents={"d1": "Tea is hot."}, **contents
+    )
+    return (folder / MANIFEST).read_bytes()
+
+
+def manifest_of_set():
+    with TemporaryDirectory() as tmp:
+        judged = Judgments.from_dict({"q1": {"d1": 1}})
+        return made_set(tmp, gold=GOLD[:1], nuggets=[{"query_id": "q1", "text": "hot"}], judgments=judged)
+
+
 READERS = {
     "qrels.txt": (QRELS.encode(), [assay.read_judgments, check]),
     "a.run": (RUN.encode(), [evaluate, assay.read_run, check, fuse]),
@@ -249,7 +308,7 @@ READERS = {
     "samples.jsonl": (jsonl(SAMPLES), [read_samples, check, answer]),
     "samples.json": (b'{"samples": [' + jsonl(SAMPLES).strip().replace(b"\n", b",") + b"]}", [read_samples]),
     "samples.jsonl.gz": (gzip.compress(jsonl(SAMPLES), 1), [read_samples]),
-    "documents.jsonl": (jsonl(DOCUMENTS), [read_documents, read_collection]),
+    "documents.jsonl": (jsonl(DOCUMENTS), [read_documents, read_collection, passages]),
     "pairs.jsonl": (jsonl([{"query_id": "q", "doc_id": "d", "query": "tea", "document": "Tea."}]), [read_pairs]),
     "queries.jsonl": (jsonl(QUERIES), [read_queries]),
     "queries.tsv": (csv(QUERIES, "\t"), [read_queries]),
@@ -267,6 +326,11 @@ READERS = {
     "clicks.jsonl": (jsonl(CLICKS), [events, check]),
     "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
     "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
+    "set-set.json": (manifest_of_set(), [use_set]),
+    "set-gold.jsonl": (jsonl(GOLD[:1]), [use_set, use_gold_as_judgments]),
+    "set-nuggets.jsonl": (jsonl([{"query_id": "q1", "text": "hot"}]), [use_set]),
+    "set-documents.jsonl": (jsonl([{"doc_id": "d1", "text": "Tea is hot."}]), [use_set]),
+    "set-documents.hashes.jsonl": (jsonl([{"doc_id": "d1", "sha256": hash_of_text("Tea is hot."), "characters": 11}]), [use_hashes]),
     "page.html": (HTML.encode(), [read_collection]),
     "page.pdf": (pdf("Tea and rain"), [read_collection]),
     "page.md": (MARKDOWN.encode(), [read_collection]),
@@ -334,6 +398,7 @@ FOUND = {
     "packed twice": ("a.run.gz", gzip.compress(b"\x1f\x8b" + RUN.encode(), 1), evaluate),
     "a query that begins like packed bytes": ("a.run", "x^2 Q0 d1 1 9e-1 t\n", evaluate),
     "a header that begins like packed bytes": ("a.csv", "x^,query_id,doc_id,score\n1,q1,d1,2\n", evaluate),
+    "lists as grades of gold": ("set-gold.jsonl", '{"query_id": "q1", "doc_id": "d1", "text": "Tea", "grade": ["1"]}', use_gold_as_judgments),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))

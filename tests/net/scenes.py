@@ -371,6 +371,15 @@ SCENES = (
         log judgments events.csv --cuts 2,1
         log sample events.csv --stratum nothing
     """, needs="charts"),
+    scene("set", making.tea, """
+        set questions documents.jsonl -n 12 -o questions-{lang} --lang {lang}
+        set questions documents.jsonl -n 12 --format csv
+        set questions documents.jsonl -n 12 --seed 3 --format json
+        set questions documents.jsonl -n 12 -o questions.json
+        report questions.json -o page-{lang}.html --lang {lang}
+        set
+        set questions nothing.jsonl
+    """, needs="charts"),
     scene("money", making.odd_runs, f"""
         cost --lang {{lang}}
         cost --method cross-encoder,price=0.025,tokens=800 --method listwise,model=qwen-plus,tokens=1000,output_tokens=200 --reference --lang {{lang}}

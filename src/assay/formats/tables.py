@@ -244,7 +244,10 @@ def judgments_of(frame: pl.DataFrame, source: Source | None, *, subtopics: bool,
 def judgments_of_gold(frame: pl.DataFrame, source: Source) -> Judgments:
     """Judgments of the documents that hold gold spans: the highest grade of a span in each, 1 where none is given."""
     grade = columns.find(frame.columns, columns.GRADE, path=source.label)
-    frame = frame.with_columns(pl.lit(1.0).alias("grade") if grade is None else pl.col(grade).fill_null(1))
+    if grade is None:
+        frame = frame.with_columns(pl.lit(1.0).alias("grade"))
+    elif frame.schema[grade].is_numeric() or frame.schema[grade] in {pl.Null, pl.String}:
+        frame = frame.with_columns(pl.col(grade).fill_null("1" if frame.schema[grade] == pl.String else 1))
     picked, _ = pick_judgments(frame, source, subtopics=False)
     best = picked.filter(pl.col("grade") > 0).group_by("query_id", "doc_id").agg(pl.col("grade").max())
     return Judgments.of(best, source=source)
