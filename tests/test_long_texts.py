@@ -122,7 +122,7 @@ NOT_TEXTS = {
         "text.weights:models_folder", "text.weights:find_minilm", "text.weights:check_kept", "text.weights:get_model", "text.model_files:read_tensors",
         "text.model_files:load_tokenizer", "text.minilm:load_minilm", "text.static:wordllama_folder", "text.static:load_wordllama",
     },
-    "arithmetic": {"text.minilm:batches", "text.minilm:gelu", "text.embeddings:cosines", "text.numbers:plain", "grounding.embedding:sigmoid"},
+    "arithmetic": {"text.minilm:batches", "text.minilm:gelu", "text.products:cosines", "text.products:products", "text.products:unit_length", "text.numbers:plain", "grounding.embedding:sigmoid"},
     "data of the package": {"text.wordlists:read_lists", "text.wordlists:groups", "text.lexicon:polar_function_words", "text.segmentation:segmenter"},
     "names of a model or method": {"text.embeddings:name_fast", "grounding.agreement:describe_agreement"},
     "time is the model's, a piece at a time: tests/text/test_embeddings.py": {

@@ -15,9 +15,10 @@ import pytest
 from assay.errors import InputError, UnknownName, UsageError
 from assay.installation import install_command
 from assay.text import weights
-from assay.text.embeddings import Embedder, choose_embedder, cosines, embed_all
+from assay.text.embeddings import Embedder, choose_embedder, embed_all
 from assay.text.minilm import MiniLM, batches, gelu
 from assay.text.model_files import read_tensors
+from assay.text.products import cosines
 from assay.text.static import load_wordllama, wordllama_folder
 from assay.text.weights import find_minilm, get_model, models_folder
 
@@ -514,7 +515,8 @@ def at_once(model, texts):
     flat = np.concatenate([np.array(ids[place]) for place in full])
     starts = np.cumsum([0, *(len(ids[place]) for place in full[:-1])])
     rows[full] = np.add.reduceat(model._vectors[np.minimum(flat, len(model._vectors) - 1)], starts, axis=0)
-    rows[full] /= np.maximum(np.linalg.norm(rows[full], axis=1, keepdims=True), np.float32(1e-12))
+    exact = rows[full].astype(np.float64)
+    rows[full] = exact / np.linalg.norm(exact, axis=1, keepdims=True)
     return rows
 
 

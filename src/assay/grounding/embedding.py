@@ -10,7 +10,8 @@ from assay.grounding.preparing import Match, prepare, record, record_unjudged
 from assay.grounding.record import Grade
 from assay.grounding.words import lower_support
 from assay.messages import say
-from assay.text.embeddings import choose_embedder, cosines, embed_all
+from assay.text.embeddings import choose_embedder, embed_all
+from assay.text.products import cosines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,8 @@ import numpy as np
 from assay.errors import InputError
 from assay.grounding.embedding import MIDPOINT, SLOPE, sigmoid
 from assay.text import chinese
-from assay.text.embeddings import choose_embedder, cosines, embed_all
+from assay.text.embeddings import choose_embedder, embed_all
+from assay.text.products import cosines
 from assay.text.segmentation import han_words
 from assay.text.sentences import sentences
 from assay.text.words import NOT, WEAK, form, tokens

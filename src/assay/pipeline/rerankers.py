@@ -17,6 +17,7 @@ from assay.pipeline.sources import file_digest, prices, source_digest
 from assay.pipeline.stages import IdentifiedEmbedder, Setup, at_least, identity_of, load, method
 from assay.text.embeddings import embed_all
 from assay.text.model_files import load_tokenizer
+from assay.text.products import products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,7 @@ class EmbeddingReranker:
             raise InputError(say("a text got no vector: {reason}", reason=next(iter(found.failures.values()))))
         self._rows |= dict(zip(new, found.rows, strict=True))
         matrix = np.array([self._rows[text] for text in texts])
-        return Scored((matrix @ self._rows[query]).astype(np.float64).tolist())
+        return Scored(products(matrix, self._rows[query]).tolist())
 
 
 @method("rerank", "cross-encoder")

@@ -12,6 +12,7 @@ from assay.messages import say
 from assay.pipeline.retrieval import Index, ProgressCallback, Ranked, Retriever, Single, ignore_progress, top_places
 from assay.pipeline.stages import Setup, identity_of, method
 from assay.text.embeddings import embed_all
+from assay.text.products import products
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 SEARCHES = ("exact", "usearch")
 _CELLS = 1 << 24  # similarities that are held at once, four bytes each
+_ROUGH = np.float32(1e-5)  # more than a product of unit rows in single precision is wrong by
 
 
 @method("retrieve", "vectors")
@@ -100,10 +102,16 @@ class Exact:
         out = []
         step = max(1, _CELLS // max(len(self._rows), 1))
         for start in range(0, len(queries), step):
-            for row in queries[start : start + step] @ self._rows.T:
-                places = top_places(row, k)
-                out.append((places.tolist(), row[places].astype(np.float64).tolist()))
+            some = queries[start : start + step]
+            for query, rough in zip(some, some @ self._rows.T, strict=True):
+                out.append(self._rank(query, _candidates(rough, k), k))
         return out
+
+    def _rank(self, query: NDArray[np.float32], places: NDArray[np.intp], k: int) -> Ranked:
+        """The k best of some places; equal scores in the order of their places."""
+        scores = products(self._rows[places], query)
+        order = np.argsort(-scores, kind="stable")[:k]
+        return places[order].tolist(), scores[order].tolist()
 
     def save(self, folder: Path) -> None:
         """Write the vectors."""
@@ -122,16 +130,19 @@ class Approximate(Exact):
         out = []
         for query in queries:
             found = self._graph.search(query, min(k, len(self._rows)))
-            places = np.sort(np.asarray(found.keys, dtype=np.intp))
-            scores = self._rows[places] @ query
-            order = np.argsort(-scores, kind="stable")
-            out.append((places[order].tolist(), scores[order].astype(np.float64).tolist()))
+            out.append(self._rank(query, np.sort(np.asarray(found.keys, dtype=np.intp)), k))
         return out
 
     def save(self, folder: Path) -> None:
         """Write vectors and graph."""
         super().save(folder)
         self._graph.save(str(folder / "graph.usearch"))
+
+
+def _candidates(rough: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """Places of all that may be among the k best, by scores in single precision."""
+    best = top_places(rough, k)
+    return np.flatnonzero(rough >= rough[best[-1]] - _ROUGH) if len(best) else best
 
 
 def _usearch() -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.messages import say
+from assay.text.products import unit_length
 from assay.text.words import language
 
 if TYPE_CHECKING:
@@ -220,8 +221,7 @@ def _unit_rows(embedder: Embedder, found: Any, count: int) -> Vectors:
     for place in broken:
         failures.setdefault(int(place), say("embeddings.not_finite"))
     rows[broken] = 0
-    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.float32(1e-12))
-    return Vectors(rows, failures)
+    return Vectors(unit_length(rows), failures)
 
 
 def _rows_of(found: list[Any], failures: dict[int, str]) -> Any:
@@ -234,9 +234,3 @@ def _rows_of(found: list[Any], failures: dict[int, str]) -> Any:
             failures[place] = (said if isinstance(said, str) else str(said)) or say("embeddings.no_vector")
             rows[place] = [0.0] * width
     return rows
-
-
-def cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cosine similarity of unit rows, each of one with each of the other; a row of zeros gives 0."""
-    likeness: NDArray[np.float32] = np.clip(one @ other.T, -1.0, 1.0)
-    return likeness

@@ -16,6 +16,7 @@ import numpy as np
 
 from assay.errors import MissingPackage
 from assay.text.model_files import load_tokenizer, read_tensors
+from assay.text.products import unit_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,8 +70,7 @@ class WordLlama:
             flat = np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum()))
             vectors = self._vectors[np.minimum(flat, len(self._vectors) - 1)]
             starts = np.concatenate([[0], np.cumsum(sizes[full])[:-1]])
-            rows[full] = np.add.reduceat(vectors, starts, axis=0)
-            rows[full] /= np.maximum(np.linalg.norm(rows[full], axis=1, keepdims=True), np.float32(1e-12))
+            rows[full] = unit_length(np.add.reduceat(vectors, starts, axis=0))
         return rows
 
 
