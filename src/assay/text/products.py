@@ -21,7 +21,8 @@ _DIGITS = 9
 def unit_length(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rows of length 1; a row of zeros stays one."""
     length = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    return (rows / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
+    found: NDArray[np.float32] = (rows / np.maximum(length, 1e-12)[:, None]).astype(np.float32)
+    return found
 
 
 def cosines(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float64]:
