@@ -65,6 +65,10 @@ INPUTS = {
         }
     )
     + "\n",
+    "tea/queries.jsonl": '{"query_id": "q1", "text": "tea"}\n{"query_id": "q2", "text": "rain"}\n',
+    "tea/judgments.qrels": "q1 0 d1 1\nq2 0 d2 1\n",
+    "tea/documents.jsonl": '{"doc_id": "d1", "text": "Tea."}\n{"doc_id": "d2", "text": "Rain."}\n',
+    "tea2/queries.jsonl": '{"query_id": "q3", "text": "snow"}\n',
     "users.csv": "variant,clicks\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(200)),
 }
 PAGE = ["--report", "out.html"]
@@ -95,6 +99,9 @@ COMMANDS = {
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "set questions": (["set", "questions", "texts.jsonl", "-n", "2", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "set info": (["set", "info", "tea", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "set split": (["set", "split", "tea", "--parts", "a=0.5,b=0.5", "--seed", "0", "-o", "out", *PAGE], ["out.html"]),
+    "set merge": (["set", "merge", "tea", "tea2", "-o", "out", *PAGE], ["out.html"]),
     "report": (["report", "made.json", "-o", "out.html"], ["out.html"]),
     "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
 }  # fmt: skip
@@ -155,6 +162,7 @@ def prepare(folder, outputs):
     folder.mkdir()
     os.chdir(folder)
     for name, text in INPUTS.items():
+        Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
     for name in outputs:
         Path(name).parent.mkdir(exist_ok=True)
@@ -187,6 +195,8 @@ def main(folder, name, every):
             if "compared.json=tested.json" in words:
                 run(["compare", "q", "a.run", "b.run", "-m", "map", "-o", "compared.json"])
                 run(["ab", "analyse", "users.csv", "-m", "clicks", "--control", "a", "-o", "tested.json"])
+            for one in sorted({"tea", "tea2"} & set(words)):
+                run(["set", "info", one, "--accept"])
             before = {str(path) for path in Path().rglob("*")}
             disk.count, disk.fails, disk.error, disk.on = 0, fails, error, True
             code, told = run(words)

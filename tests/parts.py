@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import assay
@@ -15,6 +16,7 @@ from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Ref
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
 from assay.results.reranker import RerankerEvaluation
+from assay.results.sets import PartOfSet, SetSplit
 from assay.results.trust import Bias, Calibration, Corrected, Noise, ScoreAgreement, Validation
 from assay.stats.agreement import Agreement, Confusion
 from assay.stats.intervals import Interval
@@ -50,6 +52,17 @@ def scores(protocol: str = "rag"):
 
 def comparison():
     return assay.compare(scores())
+
+
+def set_description():
+    with TemporaryDirectory() as tmp:
+        rows = [
+            {"query_id": "q1", "text": "green <b>tea</b>", "made_by": "person", "probability": 0.2},
+            {"query_id": "q2", "text": "茶", "made_by": "model"},
+        ]
+        judged = assay.Judgments.from_dict({"q1": {"d1": 2}})
+        assay.write_set(f"{tmp}/tea", queries=rows, documents={"d1": "Green tea."}, judgments=judged)
+        return assay.describe_set(f"{tmp}/tea")
 
 
 def slices():
@@ -243,6 +256,16 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     ),
     "reranker": reranker,
     "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),
+    "set": set_description,
+    "set_split": lambda: SetSplit(
+        "tea <b>",
+        "0a1b2c3d4e5f",
+        (PartOfSet("dev", "a" * 12, 3, 0.3, {"<i>": 1, "b": 2}), PartOfSet("test", "b" * 12, 7, 0.7, {"b": 7})),
+        by="category",
+        together="documents",
+        units=6,
+        seed=1,
+    ),
     "slices": slices,
     "sweep": lambda: assay.sweep(JUDGED, RUNS, [1, 3, 5]),
     "validation": validation,

@@ -64,6 +64,7 @@ def fill(folder: Path) -> None:
     (folder / "bodies.jsonl").write_text('{"query": "tea"}\n{"query": "rain"}\n', encoding="utf-8")
     (folder / "chat.json").write_text('{"messages": [{"role": "user", "content": "tea?"}]}\n', encoding="utf-8")
     _events(folder)
+    _sets(folder)
     asked = [
         json.loads(line)["query_id"] for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     ]
@@ -119,6 +120,23 @@ def _texts(folder: Path) -> None:
     (folder / "queries.csv").write_text("query_id,lang\n" + "\n".join(rows) + "\n", encoding="utf-8")
     making.lines(folder / "bodies.jsonl", [{"query": "{query}"}, {"query": "tea"}])
     shutil.copy(folder / "records.jsonl", folder / "answers.jsonl")
+
+
+def _sets(folder: Path) -> None:
+    """Sets of questions, one of people and one of known items, and the BEIR folder whole."""
+    queries = [{**row, "made_by": "person", "category": row["lang"]} for row in making.read("queries.jsonl")]
+    documents = {row["doc_id"]: row["text"] for row in making.read("documents.jsonl")}
+    judged = assay.read_judgments(folder / "qrels.txt")
+    for name in ("tea", "people"):
+        assay.write_set(folder / name, queries=queries, documents=documents, judgments=judged)
+    made = [{"query_id": f"k{i}", "text": f"tea {i}", "made_by": "known_items"} for i in range(3)]
+    assay.write_set(folder / "simulated", queries=made, documents=documents, judgments=None)
+    making.lines(
+        folder / "beir-folder" / "corpus.jsonl", [{"_id": doc, "text": text} for doc, text in documents.items()]
+    )
+    making.lines(
+        folder / "beir-folder" / "queries.jsonl", [{"_id": row["query_id"], "text": row["text"]} for row in queries]
+    )
 
 
 def _events(folder: Path) -> None:

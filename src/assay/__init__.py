@@ -38,8 +38,12 @@ if TYPE_CHECKING:
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import validate
+    from assay.curation.describe_sets import describe_set
+    from assay.curation.exchange import convert_set
+    from assay.curation.merge_sets import merge_sets
     from assay.curation.questions import make_questions
     from assay.curation.sets import EvaluationSet, Provenance, read_set, write_set
+    from assay.curation.split_sets import split_set
     from assay.data.events import Events
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
@@ -95,7 +99,11 @@ _HOMES = {
     "sample_log": "assay.online.log_sample",
     "EvaluationSet": "assay.curation.sets",
     "Provenance": "assay.curation.sets",
+    "describe_set": "assay.curation.describe_sets",
+    "convert_set": "assay.curation.exchange",
+    "merge_sets": "assay.curation.merge_sets",
     "read_set": "assay.curation.sets",
+    "split_set": "assay.curation.split_sets",
     "write_set": "assay.curation.sets",
     "Events": "assay.data.events",
     "write_queries": "assay.formats.queries",
@@ -187,8 +195,10 @@ __all__ = [
     "click_judgments",
     "compare",
     "compare_slices",
+    "convert_set",
     "cost",
     "describe_environment",
+    "describe_set",
     "diagnose",
     "diagnose_result",
     "encode",
@@ -204,6 +214,7 @@ __all__ = [
     "log_metrics",
     "make_questions",
     "measure",
+    "merge_sets",
     "overlap",
     "parse",
     "plan_ab_test",
@@ -222,6 +233,7 @@ __all__ = [
     "run_experiment",
     "sample_log",
     "show",
+    "split_set",
     "sweep",
     "tune_fusion",
     "user_table",

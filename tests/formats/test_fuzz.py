@@ -35,6 +35,8 @@ from assay.errors import AssayError
 from assay.formats.documents import read_documents, read_pairs
 from assay.formats.events.privacy import read_salt
 from assay.formats.files import Input, read_toml, run_name
+from assay.formats.other_sets import read_other_set
+from assay.formats.other_sets_writing import write_other_set
 from assay.formats.queries import read_clusters, read_queries
 from assay.formats.reading import read_chunk_map, read_labels, read_weights
 from assay.formats.results import load_result, read_calibration
@@ -273,6 +275,33 @@ def passages(place):
     return list(open_collection(place)())
 
 
+def other_folder(place):
+    """A BEIR or AutoRAG set beside a file, in which that file takes the place of the one with its name."""
+    folder = Path(place).parent / "other"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    name = Path(place).name.removeprefix("other-")
+    files = AUTORAG if name.endswith(".parquet") else {"corpus.jsonl": jsonl(CORPUS), "queries.jsonl": jsonl(ASKED)}
+    for one, data in files.items():
+        (folder / one).write_bytes(data)
+    shutil.copy(place, folder / name)
+    return folder
+
+
+def other_set(place):
+    """Read a set of another tool, and write it as each of the others."""
+    found = read_other_set(other_folder(place) if Path(place).name.startswith("other-") else place)
+    for kind, name in {
+        "beir": "b",
+        "autorag": "a",
+        "ragas": "r.csv",
+        "llamaindex": "l.json",
+        "llamaindex-rag": "e.json",
+    }.items():
+        write_other_set(found, Path(place).parent / name, kind)
+    return found
+
+
 def made_set(tmp, **contents):
     """The manifest of a set as bytes."""
     folder = Path(tmp) / "set"
@@ -288,7 +317,31 @@ def manifest_of_set():
         return made_set(tmp, gold=GOLD[:1], nuggets=[{"query_id": "q1", "text": "hot"}], judgments=judged)
 
 
+CORPUS = [{"_id": "d1", "title": "Tea", "text": "Tea is hot."}, {"_id": "d2", "title": "", "text": "Rain."}]
+ASKED = [{"_id": "q1", "text": "what is tea", "metadata": {"category": "fact"}}]
+AUTORAG = {
+    "qa.parquet": parquet([{"qid": "q1", "query": "what is tea", "retrieval_gt": [["d1"], ["d2", "d3"]], "generation_gt": ["hot"]}], compression="uncompressed"),
+    "corpus.parquet": parquet([{"doc_id": "d1", "contents": "Tea is hot.", "metadata": {"path": "a"}}], compression="uncompressed"),
+}  # fmt: skip
+TESTSET = [
+    {
+        "user_input": "what is tea",
+        "reference_contexts": ["Tea is hot."],
+        "reference": "hot",
+        "synthesizer_name": "single",
+    }
+]
+PAIRS = b'{"queries": {"q1": "what is tea"}, "corpus": {"d1": "Tea is hot."}, "relevant_docs": {"q1": ["d1"]}, "mode": "text"}'
+EXAMPLES = b'{"examples": [{"query": "what is tea", "query_by": {"model_name": "m", "type": "ai"}, "reference_contexts": ["Tea is hot."], "reference_answer": "hot", "reference_answer_by": null}]}'
+
 READERS = {
+    "testset.jsonl": (jsonl(TESTSET), [other_set]),
+    "testset.csv": (csv([{"question": "what is tea", "contexts": "['Tea is hot.']", "ground_truth": "hot", "evolution_type": "simple"}]), [other_set]),
+    "pairs.json": (PAIRS, [other_set]),
+    "examples.json": (EXAMPLES, [other_set]),
+    "other-corpus.jsonl": (jsonl(CORPUS), [other_set]),
+    "other-queries.jsonl": (jsonl(ASKED), [other_set]),
+    **{f"other-{name}": (data, [other_set]) for name, data in AUTORAG.items()},
     "qrels.txt": (QRELS.encode(), [assay.read_judgments, check]),
     "a.run": (RUN.encode(), [evaluate, assay.read_run, check, fuse]),
     "plain.qrels": (QRELS.replace("# judge: m\n", "").encode(), [assay.read_judgments]),
@@ -460,6 +513,7 @@ ELSEWHERE = {
         "roi.py:_read_gain", "ab_history.py:_open",
     },
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
+    "copies files of a set whose hashes were just checked": {"split_sets.py"},
     "looks again at a file that was read": {"cli/wrong_files.py", "check_files.py:_prices", "cli/ab.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
 }  # fmt: skip
 

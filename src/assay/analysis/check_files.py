@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.analysis.check import check, check_judgments, check_run
 from assay.analysis.check_events import check_events
+from assay.analysis.check_sets import check_set
 from assay.data.limits import check_columns
 from assay.data.source import Source
 from assay.errors import AssayError, InputError
@@ -19,6 +20,7 @@ from assay.formats.encodings import fallback_encoding
 from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
+from assay.formats.set_folders import FILE_NAMES, is_set
 from assay.formats.trials import has_sums
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
@@ -33,8 +35,11 @@ if TYPE_CHECKING:
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
     "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
+    "set",
 ]  # fmt: skip
 _EXAMPLES = 3
+# Names of files that only sets have: a BEIR folder has queries.jsonl too.
+_OF_SETS = tuple(name for name in FILE_NAMES if name != "queries.jsonl")
 _RUN_FIELDS = 5  # of a line: judgments have four, runs six, of which the last may be missing
 # The table or key of a TOML file that shows what it is.
 _TOML: tuple[tuple[str, FileKind], ...] = (
@@ -94,6 +99,8 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
     """Find out what a file is, from its suffix, its columns and its first lines."""
     path = Path(place)
     if is_there(path) and path.is_dir():
+        if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
+            return "set"
         other: FileKind = "events" if is_event_log(place) else "documents"
         return "judgments" if (path / "qrels").is_dir() else other
     if path.suffix == ".toml":
@@ -206,7 +213,7 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,
-        "users": _trial, "arms": _trial,
+        "users": _trial, "arms": _trial, "set": check_set,
     }  # fmt: skip
 
 

@@ -28,7 +28,13 @@ def find_comparison_warnings(
     systems: Sequence[Scores], data: AlignedScores, rules: Rules, *, all_pairs: bool
 ) -> tuple[Said, ...]:
     """List warnings about the comparison as a whole; what concerns one system alone is in its own warnings."""
-    general = [*_judge_calibration(systems), *_few(data), *_multiple(data, rules, all_pairs=all_pairs), *_small(data)]
+    general = [
+        *_judge_calibration(systems),
+        *_set_versions(systems),
+        *_few(data),
+        *_multiple(data, rules, all_pairs=all_pairs),
+        *_small(data),
+    ]
     lists = [*_uneven_gaps(systems, data), *_uneven_lengths(systems, data), *_short(systems, data)]
     return (*general, *lists, *_common(systems, data))
 
@@ -47,6 +53,13 @@ def _common(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
 def _judge_calibration(systems: Sequence[Scores]) -> Iterator[Said]:
     if any(scores.uncalibrated for scores in systems):
         yield warn_of_judge(next(scores.judge for scores in systems if scores.uncalibrated))
+
+
+def _set_versions(systems: Sequence[Scores]) -> Iterator[Said]:
+    """Warn if systems were evaluated on different sets, or versions of one, whose judgments happen to be the same."""
+    told = {tuple(sorted({source.of_set for _, source in one.inputs if source.of_set})) for one in systems} - {()}
+    if len(told) > 1:
+        yield say("concern.set_versions", sets=sorted({name for names in told for name in names}))
 
 
 def _few(data: AlignedScores) -> Iterator[Said]:

@@ -1,4 +1,4 @@
-"""`assay convert`: judgments, runs or event logs in another format."""
+"""`assay convert`: judgments, runs, event logs or evaluation sets in another format."""
 
 from __future__ import annotations
 
@@ -12,23 +12,31 @@ _EXAMPLES = (
     "assay convert run bm25.run bm25.parquet",
     "assay convert judgments beir-folder qrels.txt",
     "assay convert events ubi.ndjson ubi.parquet --hash-users @salt.txt --redact",
+    "assay convert set beir-folder from-beir",
+    "assay convert set tea tea.json --to llamaindex",
 )
 
 
 @make_command("convert", _EXAMPLES)
-@add_argument("what", type=WordChoice(["judgments", "run", "events"]), metavar="judgments|run|events")
+@add_argument("what", type=WordChoice(["judgments", "run", "events", "set"]), metavar="judgments|run|events|set")
 @add_argument("source", metavar="FILE")
 @add_argument("output", type=OUTPUT, metavar="OUTPUT")
 @options.encoding
 @add_option("--input-format", metavar="FORMAT")
 @add_option("--split", default="test", show_default=True, metavar="NAME")
+@add_option(
+    "--to",
+    type=WordChoice(["set", "beir", "ragas", "autorag", "llamaindex", "llamaindex-rag"]),
+    default="set",
+    show_default=True,
+)
 @takes(reading=LogReading)
 @add_option("--attribute", "attributes", multiple=True, metavar="NAME", section="events")
 @add_option("--hash-users", metavar="SALT|@FILE|env:NAME", section="events")
 @add_option("--redact", is_flag=True, section="events")
 @options.quiet
 def command(
-    *, what: str, source: str, output: str, input_format: str | None, split: str, reading: LogReading,
+    *, what: str, source: str, output: str, input_format: str | None, split: str, to: str, reading: LogReading,
     attributes: tuple[str, ...], hash_users: str | None, redact: bool,
 ) -> None:  # fmt: skip
     """Read and write."""
@@ -37,7 +45,11 @@ def command(
     from assay.formats.reading import read_judgments, read_run
     from assay.formats.writing import write_judgments, write_run
 
-    if what == "events":
+    if what == "set":
+        from assay.curation.exchange import convert_set
+
+        options.note(convert_set(source, output, to, split=split))
+    elif what == "events":
         salt = None if hash_users is None else read_salt(hash_users)
         write_events(reading.read([source], attributes, salt), output, redact=redact)
     elif what == "judgments":

@@ -205,7 +205,7 @@ def decode_result(plain: Any, *, path: str | None = None) -> Result:
     names = {one.name for one in fields(Origin)}
     origin = decode({name: plain[name] for name in names if name in plain}, Origin, place="", path=path)
     plain = _with_reasons(plain)
-    scored = systems.decode_systems(plain, path=path)
+    scored = _with_sets(systems.decode_systems(plain, path=path), origin)
     parts: dict[str, Record | tuple[Record, ...]] = {}
     for name, shape in all_parts().items():
         if plain.get(name) is not None:
@@ -214,6 +214,12 @@ def decode_result(plain: Any, *, path: str | None = None) -> Result:
     parts = {name: _with_comparison(found, parts.get("comparison")) for name, found in parts.items()}
     warnings = decode(plain.get("warnings", []), tuple[str, ...], place="warnings", path=path)
     return Result(origin, scored, parts, warnings)
+
+
+def _with_sets(scored: tuple[Scores, ...], origin: Origin) -> tuple[Scores, ...]:
+    """Scores of a file that know the evaluation sets they are from, which a comparison asks for."""
+    known = tuple((one.role, Source(one.path, of_set=one.of_set)) for one in origin.inputs if one.of_set)
+    return tuple(replace(one, inputs=known) for one in scored) if known else scored
 
 
 def _with_reasons(plain: Plain) -> Plain:

@@ -34,7 +34,7 @@ TEXTS = {
     "column.gold": "gold span",
     # Help
     "help.set.line": "Build an evaluation set.",
-    "help.set": "Build an evaluation set: questions from documents, without labels.",
+    "help.set": "Build an evaluation set: questions from documents, without labels; look at sets, split and merge them.",
     "help.set.questions.line": "Questions with gold spans, made from documents.",
     "help.set.questions": "Make questions from documents, each with the span of text that answers it, and write a folder with queries.jsonl and gold.jsonl, which assay run reads (queries and gold under [data]).\n\nThe questions are known items: three to five rare and telling words of neighbouring sentences, headings of sections, and questions that the text asks itself. They are simulated: fit to compare chunkers and retrievers on findability, not to claim quality for people. Passages are drawn by source (the first folder of a document's path) and length; what falls at a filter is counted. The same --seed makes the same questions, and a larger -n only adds some.",
     "option.set.questions.documents": "A folder of .txt, .md, .html and .pdf files, a BEIR folder, or documents in JSON lines, CSV, TSV or Parquet (doc_id, text).",

@@ -156,6 +156,8 @@ TEXTS = {
     "page.click_judgments": "Judgments from clicks",
     "page.log_metrics": "Measures of an event log",
     "page.questions": "Questions",
+    "page.set": "Evaluation set",
+    "page.set_split": "Split of a set",
     "page.log_sample": "Sample of an event log",
     "page.ab_plan": "A/B test plan",
     "page.calibration": "Judge against people",

@@ -34,7 +34,7 @@ TEXTS = {
     "column.gold": "标准答案片段",
     # Help
     "help.set.line": "构建评测集。",
-    "help.set": "构建评测集：无需标注，从文档生成问题。",
+    "help.set": "构建评测集：无需标注，从文档生成问题；查看、拆分和合并评测集。",
     "help.set.questions.line": "从文档生成问题，附标准答案片段。",
     "help.set.questions": "从文档生成问题，每个问题都附有回答它的原文片段；写出一个文件夹，其中的 queries.jsonl 和 gold.jsonl 可由 assay run 读取（[data] 下的 queries 和 gold）。\n\n这些问题是已知条目：相邻句子中三到五个少见而有区分度的词、章节标题，以及文中自己提出的问题。它们是模拟的：适合比较分块方法和检索器能否找到内容，不能说明对真人用户的质量。段落按来源（文档路径的第一级文件夹）和长度分层抽取；每个过滤步骤淘汰多少都有计数。--seed 相同则问题相同，增大 -n 只会增加问题。",
     "option.set.questions.documents": "由 .txt、.md、.html 和 .pdf 文件组成的文件夹、BEIR 文件夹，或 JSON Lines、CSV、TSV、Parquet 格式的文档（doc_id, text）。",

@@ -156,6 +156,8 @@ TEXTS = {
     "page.click_judgments": "由点击得出的标注",
     "page.log_metrics": "事件日志的指标",
     "page.questions": "问题集",
+    "page.set": "评测集",
+    "page.set_split": "评测集的拆分",
     "page.log_sample": "事件日志抽样",
     "page.ab_plan": "A/B 实验规划",
     "page.calibration": "评审模型与人工标注",
