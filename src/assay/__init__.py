@@ -64,8 +64,12 @@ if TYPE_CHECKING:
     from assay.online.ab_history import ab_history
     from assay.online.ab_plan import plan_ab_test
     from assay.online.click_judgments import click_judgments
+    from assay.online.interleaved_lists import interleave_runs, write_lists
+    from assay.online.interleaving import interleave
     from assay.online.log_metrics import log_metrics
     from assay.online.log_sample import sample_log
+    from assay.online.preferences import interleaving_test
+    from assay.online.replay import replay
     from assay.online.user_table import user_table
     from assay.report.plotting import plot
     from assay.report.show import show
@@ -96,6 +100,11 @@ _HOMES = {
     "ab_history": "assay.online.ab_history",
     "plan_ab_test": "assay.online.ab_plan",
     "click_judgments": "assay.online.click_judgments",
+    "interleave": "assay.online.interleaving",
+    "interleave_runs": "assay.online.interleaved_lists",
+    "interleaving_test": "assay.online.preferences",
+    "replay": "assay.online.replay",
+    "write_lists": "assay.online.interleaved_lists",
     "sample_log": "assay.online.log_sample",
     "EvaluationSet": "assay.curation.sets",
     "Provenance": "assay.curation.sets",
@@ -209,6 +218,9 @@ __all__ = [
     "fuse",
     "gate",
     "gate_result",
+    "interleave",
+    "interleave_runs",
+    "interleaving_test",
     "judge_pairs",
     "load_protocol",
     "log_metrics",
@@ -229,6 +241,7 @@ __all__ = [
     "read_run",
     "read_samples",
     "read_set",
+    "replay",
     "roi",
     "run_experiment",
     "sample_log",
@@ -240,6 +253,7 @@ __all__ = [
     "validate",
     "write_events",
     "write_judgments",
+    "write_lists",
     "write_queries",
     "write_report",
     "write_result",

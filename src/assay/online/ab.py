@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import UnknownName, UsageError
 from assay.messages import say
 from assay.online.guardrails import check_guardrail, read_guardrail
+from assay.online.readiness import find_waits
 from assay.online.responses import check_responses, doubt_responses
 from assay.online.trial_reading import read_trial
 from assay.results.ab_test import (
@@ -308,15 +309,11 @@ class _Context:
 
     def waits(self, measure: str) -> list[str]:
         """Why it is too early to decide by a measure."""
-        rules = self.rules
-        found: list[str] = []
-        if rules.planned is not None and self.users < rules.planned and not rules.sequential:
-            found.append(say("ab.early", users=self.users, planned=rules.planned))
-        if self.days is not None and self.days < rules.least_days:
-            found.append(say("ab.short", days=self.days, least=rules.least_days))
-        if self.smallest[measure] < rules.least_users:
-            found.append(say("ab.few", measure=measure, users=self.smallest[measure], least=rules.least_users))
-        return found
+        return [
+            *find_waits(
+                self.rules, users=self.users, days=self.days, smallest=self.smallest[measure], measure=measure
+            )
+        ]
 
 
 def _hold_back(tests: tuple[MeasureTest, ...], context: _Context) -> tuple[MeasureTest, ...]:

@@ -34,6 +34,7 @@ _INSIDE = {
     "experiment": ("experiment.id",),
     "variant": ("experiment.variant", "variant"),
     "propensity": ("propensity",),
+    "teams": ("interleaving",),
     "latency_ms": ("latency_ms",),
     "result_count": ("result_count",),
     "input_tokens": ("usage.input_tokens", "usage.prompt_tokens"),
@@ -113,7 +114,7 @@ class _Table:
         """All that `columns_of` needs but the attributes and the line."""
         action, ratings = self._action(frame)
         yield action.alias("action")
-        for name in ("query_id", "user", "session", "doc_id", "text", "experiment", "variant"):
+        for name in ("query_id", "user", "session", "doc_id", "text", "experiment", "variant", "teams"):
             yield self.text(name).alias(name)
         yield self.text("application").alias("_application")
         yield self.text("agent").alias("_agent")

@@ -73,6 +73,7 @@ class Attributes(_Struct):
     experiment: ExperimentEntry | str | None = None
     variant: Id = None
     propensity: Number = None
+    interleaving: Any = None
     latency_ms: Number = None
     result_count: Number = None
     usage: UsageEntry | None = None
@@ -141,7 +142,7 @@ def _whole_decoder() -> msgspec.json.Decoder[Whole]:
 
 # Columns of what is read, positions as they are counted in the log.
 TEXTS = ("query_id", "user", "session", "time", "action", "doc_id", "text", "experiment", "variant",
-         "rating_scale", "_application", "_agent")  # fmt: skip
+         "teams", "rating_scale", "_application", "_agent")  # fmt: skip
 NUMBERS = ("position", "result_count", "propensity", "latency_ms", "input_tokens", "output_tokens", "cost", "dwell_ms",
            "feedback")  # fmt: skip
 
@@ -243,6 +244,7 @@ def _frame(numbers: list[int], lines: list[Any]) -> pl.DataFrame:
             for one, more in zip(trials, details, strict=True)
         ],
         "propensity": [one.propensity for one in details],
+        "teams": [one.interleaving for one in details],
         "latency_ms": [one.latency_ms for one in details],
         "input_tokens": [one.prompt_tokens if one.input_tokens is None else one.input_tokens for one in usage],
         "output_tokens": [one.completion_tokens if one.output_tokens is None else one.output_tokens for one in usage],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _KEY = "assay.events"
 _VERSION = 1
-_LATER = "rating_scale"  # a column that the first files do not have
+_LATER = ("rating_scale", "teams")  # columns that the first files do not have
 
 
 class Marks(msgspec.Struct):
@@ -57,5 +57,5 @@ def marks_of(path: Path) -> Marks | None:
     except (OSError, pl.exceptions.PolarsError, msgspec.MsgspecError):
         return None
     known = None if marks is None else pl.read_parquet_schema(path)
-    is_ours = known is not None and all(known.get(name) == kind for name, kind in schema().items() if name != _LATER)
+    is_ours = known is not None and all(known.get(name) == kind for name, kind in schema().items() if name not in _LATER)
     return marks if is_ours and marks is not None and marks.version == _VERSION else None
