@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -227,6 +228,52 @@ def log_metrics() -> Record:
     return assay.log_metrics(log, ["any_click", "clicks", "thumbs"], by=["day", "variant"])
 
 
+def interleaving() -> Record:
+    """Two systems against a control: one is preferred, one is not shown to be."""
+    import polars as pl
+
+    rows = []
+    for i in range(240):
+        found = assay.interleave(
+            *map(list, ("abc", "bca", "cab")),
+            names=["old", "new", "newer"],
+            k=3,
+            method="multileave",
+            query="tea",
+            user=i % 80,
+        )
+        of = {"query_id": f"r{i}", "user": f"u{i % 80}", "time": f"2026-03-{1 + i % 9:02d}T00:00:00Z"}
+        shown = {**found.to_attributes(), "method": "multileave" if i % 2 else "team-draft"}
+        rows.append({**of, "action": "query", "teams": json.dumps(shown)})
+        clicked = {"new": i % 4 > 0, "old": i % 4 == 0, "newer": i % 8 == 0}
+        rows += [
+            {**of, "action": "click", "doc_id": doc}
+            for doc, team in zip(found.documents, found.teams, strict=True)
+            if clicked.get(team)
+        ]
+    log = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("time").str.to_datetime(time_zone="UTC"))
+    return assay.interleaving_test(assay.Events.of(log), control="old", planned=80)
+
+
+def interleaved_lists() -> Record:
+    runs = {"old": {"q1": ["a", "b", "c"], "q2": ["a", "b"]}, "new": {"q1": ["b", "c", "a"], "q3": ["c"]}}
+    return assay.interleave_runs(runs, method="balanced", k=3, per_query=2, propensities=True)
+
+
+def replay() -> Record:
+    rows = [
+        {
+            "item_id": "abcd"[i % 4],
+            "position": 1 + i // 4 % 2,
+            "click": int(i % 8 == 0),
+            "propensity_score": 0.25,
+            "request_id": f"r{i // 2}",
+        }
+        for i in range(800)
+    ]
+    return assay.replay(rows, lambda rows, items: [0.375, 0.25, 0.25, 0.125], name="new")
+
+
 SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "ab_history": ab_history,
     "ab_plan": lambda: assay.plan_ab_test(mean=0.25, lift=0.125, users_per_day=512),
@@ -247,6 +294,8 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
         [assay.Threshold("recall@5", at_least=0.4), assay.Threshold("ndcg@5", at_least=0.99)],
         not_worse_than=scores()[1],
     ),
+    "interleaved_lists": interleaved_lists,
+    "interleaving": interleaving,
     "log_metrics": log_metrics,
     "judging": judging,
     "judging_plan": judging_plan,
@@ -255,6 +304,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
         {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
     ),
     "reranker": reranker,
+    "replay": replay,
     "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),
     "set": set_description,
     "set_split": lambda: SetSplit(

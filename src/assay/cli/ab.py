@@ -1,4 +1,4 @@
-"""`assay ab`: plan an A/B test, decide one, and look back at how far comparisons predicted them."""
+"""`assay ab`: plan and decide A/B tests and tests by interleaving, replay rankings on a log, and look back."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assay.cli import inputs, language, options
+from assay.cli import ab_interleave, ab_replay, options
+from assay.cli.ab_output import emit
 from assay.cli.commands import group
 from assay.cli.event_logs import LogReading
 from assay.cli.options import Output
@@ -15,9 +16,8 @@ from assay.cli.parameters import NUMBER, POSITIVE, SHARE, Number, add_argument, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.results.ab_history import ABHistory
-    from assay.results.ab_test import ABPlan, ABTest
-    from assay.results.result import InputFile
+    from assay.results.ab_test import ABTest
+    from assay.results.interleaving import InterleavingTest
 
 _EXAMPLES = (
     "assay ab plan --mean 0.05 --lift 0.04 --users-per-day 3000",
@@ -34,6 +34,7 @@ _ANALYSES = (
     "assay ab analyse users.csv -m clicks/impressions --control old --guardrail 'latency_ms<=+5%' --report ab.html",
     "assay ab analyse log.ndjson -m any_click --control old --guardrail 'query_latency<=+5%'",
     "assay ab analyse arms.csv --control A --sequential --days 9 --format json",
+    "assay ab analyse interleaved.ndjson --control old --planned 5000",
 )
 _HISTORIES = (
     "assay ab history comparison.json=ab.json",
@@ -100,17 +101,17 @@ class Deciding:
     def settings(self) -> dict[str, Any]:
         """The parameters of `ab_test`."""
         return {
-            "control": self.control,
+            **self.rules(),
             "guardrails": self.guardrails,
             "lower_is_better": self.lower,
-            "days": self.days,
             "cuped": not self.no_cuped,
-            "planned": self.planned,
-            "sequential": self.sequential,
-            "tuning": self.tuning,
-            "alpha": self.alpha,
             "shares": options.numbers(self.shares, "--share"),
         }
+
+    def rules(self) -> dict[str, Any]:
+        """The parameters that a test by interleaving has too."""
+        names = ("control", "days", "planned", "sequential", "tuning", "alpha")
+        return {name: getattr(self, name) for name in names}
 
 
 @command.command("plan", examples=_PLANS, wording="ab.plan")
@@ -124,7 +125,7 @@ def plan(*, users: str | None, planning: TrialPlanning, out: Output) -> None:
     settings = {name: getattr(planning, name) for name in ("mean", "deviation", "lift", "absolute", "users_per_day",
                                                             "power", "alpha", "ratio")}  # fmt: skip
     found = plan_ab_test(users, planning.measure, size=planning.size, tests=planning.tests, **settings)
-    _emit(found, view.table(found), out, *([users] if users else []))
+    emit(found, view.table(found), out, [users] if users else [])
 
 
 @command.command("analyse", examples=_ANALYSES, wording="ab.analyse")
@@ -134,11 +135,21 @@ def plan(*, users: str | None, planning: TrialPlanning, out: Output) -> None:
 def analyse(*, files: tuple[str, ...], log: TrialLog, deciding: Deciding, out: Output) -> None:
     """Decide, print, exit."""
     from assay.online.ab import ab_test
-    from assay.report.views import ab_test as view
+    from assay.online.preferences import interleaving_test
+    from assay.online.team_clicks import is_interleaved
+    from assay.report.views import ab_test as trial_view
+    from assay.report.views import interleaving as interleaving_view
 
-    found = ab_test(log.open(files), list(deciding.measures), timezone=log.timezone, experiment=log.experiment,
-                    **deciding.settings())  # fmt: skip
-    _emit(found, view.table(found), out, *files)
+    given = log.open(files)
+    found: ABTest | InterleavingTest
+    if is_interleaved(given, deciding.measures):
+        options.refuse("measures", "guardrails", "lower", "shares", "no_cuped", "timezone", because="cli.interleaved")
+        found = interleaving_test(given, experiment=log.experiment, **deciding.rules())
+        emit(found, interleaving_view.table(found), out, files, names=3)
+    else:
+        found = ab_test(given, list(deciding.measures), timezone=log.timezone, experiment=log.experiment,
+                        **deciding.settings())  # fmt: skip
+        emit(found, trial_view.table(found), out, files)
     if not found.passes(strict=deciding.strict):
         sys.exit(1)
 
@@ -155,31 +166,8 @@ def history(*, results: tuple[str, ...], measure: str | None, online_measure: st
 
     given = [(first, second) if first else second for first, second in map(options.split_name, results)]
     found = ab_history(given, measure=measure, online_measure=online_measure)
-    _emit(found, view.table(found), out, *(place for text in results for place in options.split_name(text) if place))
+    emit(found, view.table(found), out, [place for text in results for place in options.split_name(text) if place])
 
 
-def _emit(found: ABTest | ABPlan | ABHistory, blocks: list[Any], out: Output, *files: str) -> None:
-    from assay.cli.reporting import write_fresh
-    from assay.formats.results import to_json
-    from assay.report.document import write
-    from assay.report.tables import exact_table
-    from assay.results.result import make_result
-
-    read = [_input(file) for file in files]
-    result = make_result(found, command=inputs.command_line(), warnings=getattr(found, "warnings", ()), inputs=read)
-
-    def as_text(kind: str) -> str:
-        if kind == "json":
-            return to_json(result)
-        return write([exact_table(found.to_rows(), 3)] if kind == "csv" else blocks, kind, language.current())
-
-    out.emit(as_text)
-    write_fresh(result, out.report)
-
-
-def _input(place: str) -> InputFile:
-    from assay.formats.files import Input
-    from assay.results.result import InputFile
-
-    source = Input.at(place).source
-    return InputFile("users", source.portable, source.sha256)
+command.add_command(ab_interleave.command)
+command.add_command(ab_replay.command)

@@ -31,7 +31,8 @@ def schema() -> Mapping[str, pl.DataType]:
     are unknown, empty where nothing was found; `result_count` is their number, which some logs have without them.
     `feedback` is a rating as it was given: +1 and -1 of thumbs, 1 to 5 of stars, and `rating_scale`
     says which (`thumbs`, `stars`; null where that is not known). `teams` is what a request says of an interleaved
-    list, as JSON: the method and the team of each result. `orphan` marks events whose request is not in the log. Attributes of the log that are asked for by name are further columns after these.
+    list, as JSON: the method and the team of each result. `orphan` marks events whose request is not in the log.
+    Attributes of the log that are asked for by name are further columns after these.
     """
     return {
         "query_id": pl.String(),

@@ -309,11 +309,10 @@ class _Context:
 
     def waits(self, measure: str) -> list[str]:
         """Why it is too early to decide by a measure."""
-        return [
-            *find_waits(
-                self.rules, users=self.users, days=self.days, smallest=self.smallest[measure], measure=measure
-            )
-        ]
+        found, least = find_waits(self.rules, users=self.users, days=self.days), self.rules.least_users
+        if self.smallest[measure] < least:
+            found.append(say("ab.few", measure=measure, users=self.smallest[measure], least=least))
+        return [*found]
 
 
 def _hold_back(tests: tuple[MeasureTest, ...], context: _Context) -> tuple[MeasureTest, ...]:

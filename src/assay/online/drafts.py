@@ -54,7 +54,8 @@ def _next(ranked: Sequence[str], place: int, placed: set[str]) -> int:
 def draft_two(lists: Sequence[Sequence[str]], k: int, flip: Callable[[], bool]) -> list[Place]:
     """Team draft of two lists: in each round both put their best document that is left, in an order that is drawn."""
     found: list[Place] = []
-    for block in blocks_of(*lists, k):
+    first, second = lists
+    for block in blocks_of(first, second, k):
         found += block if len(block) == 1 or flip() else block[::-1]
     return found[:k]
 
@@ -63,7 +64,8 @@ def chances_of_draft(lists: Sequence[Sequence[str]], k: int) -> dict[tuple[int, 
     """The probability of each document at each place of a team draft of two lists."""
     found: dict[tuple[int, str], float] = {}
     place = 0
-    for block in blocks_of(*lists, k):
+    first, second = lists
+    for block in blocks_of(first, second, k):
         for offset in range(len(block)):
             found |= {(place + offset, doc): 1 / len(block) for doc, _ in block}
         place += len(block)
@@ -120,7 +122,7 @@ def optimise(lists: Sequence[Sequence[str]], k: int) -> list[tuple[list[Place], 
     return [
         (rankings[teams], rankings[other])
         for (teams, other), value in zip(pairs, values, strict=True)
-        if value > best - 1e-9  # noqa: PLR2004 - equal, however logarithms are rounded
+        if value > best - 1e-9
     ]
 
 

@@ -69,10 +69,8 @@ def interleaving_test(
     ratio = max((sample_ratio(counts) for counts in counted.first), key=lambda one: one.pvalue)
     full = counted.full_days if days is None else days
     users = len(np.unique(counted.cluster))
-    waits = {
-        one.treatment: find_waits(rules, users=users, days=full, smallest=one.users, measure=say("interleaving.name"))
-        for one in tests
-    }
+    early = find_waits(rules, users=users, days=full)
+    waits = {one.treatment: [*early, *_few(one, rules)] for one in tests}
     mismatch = ratio.pvalue < rules.ratio_alpha and "balanced" not in counted.methods
     tests = [_hold_back(one, rules, waits[one.treatment]) for one in tests]
     return InterleavingTest(
@@ -147,6 +145,10 @@ def _correct(family: list[Preference], rules: TrialRules) -> list[Preference]:
     ]
 
 
+def _few(one: Preference, rules: TrialRules) -> list[Said]:
+    return [] if one.users >= rules.least_users else [say("interleaving.few", users=one.users, least=rules.least_users)]
+
+
 def _outcome(one: Preference, adjusted: float, rules: TrialRules) -> LiftOutcome:
     if rules.sequential:
         shown = one.always is not None and one.always.excludes(_HALF)
@@ -163,9 +165,7 @@ def _hold_back(one: Preference, rules: TrialRules, waits: Sequence[str]) -> Pref
     return replace(one, outcome="waiting") if young else one
 
 
-def _decide(
-    one: Preference, control: str, rules: TrialRules, waits: Sequence[str], *, mismatch: bool
-) -> TrialVerdict:
+def _decide(one: Preference, control: str, rules: TrialRules, waits: Sequence[str], *, mismatch: bool) -> TrialVerdict:
     if mismatch:
         return TrialVerdict(one.treatment, "invalid", (say("interleaving.mismatch"),))
     if waits and not (rules.sequential and one.outcome == "worse"):

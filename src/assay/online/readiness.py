@@ -10,13 +10,11 @@ if TYPE_CHECKING:
     from assay.results.ab_test import TrialRules
 
 
-def find_waits(rules: TrialRules, *, users: int, days: int | None, smallest: int, measure: str) -> list[Said]:
-    """Why it is too early to decide by a measure, which rests on `smallest` users of the smallest arm."""
+def find_waits(rules: TrialRules, *, users: int, days: int | None) -> list[Said]:
+    """Why it is too early to decide: fewer users than planned, or too few days."""
     found = []
     if rules.planned is not None and users < rules.planned and not rules.sequential:
         found.append(say("ab.early", users=users, planned=rules.planned))
     if days is not None and days < rules.least_days:
         found.append(say("ab.short", days=days, least=rules.least_days))
-    if smallest < rules.least_users:
-        found.append(say("ab.few", measure=measure, users=smallest, least=rules.least_users))
     return found

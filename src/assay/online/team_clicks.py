@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import msgspec
 import numpy as np
 
-from assay.data.events import QUERY
+from assay.data.events import QUERY, Events
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.lazy import pl
 from assay.messages import say
@@ -17,7 +18,6 @@ from assay.online.impressions import plain_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.data.events import Events
     from assay.stats.inputs import Ints
 
 _FIELDS = ["query_id", "user", "session", "time", "experiment", "text", "results", "teams"]
@@ -54,10 +54,17 @@ class _Shown:
     teams: Mapping[str, str | None]
 
 
-def is_interleaved(events: Events) -> bool:
-    """Return whether requests of a log name the teams of their results."""
-    asked = events.frame.filter((pl.col("action") == QUERY) & pl.col("teams").is_not_null())
-    return len(events.collect(asked.select("query_id").head(1))) > 0
+def is_interleaved(given: Any, measures: Sequence[str] = ()) -> TypeGuard[Events]:
+    """Return whether this is a log whose requests name the teams of their results.
+
+    A log that has variants too is one of an A/B test where its measures are asked for.
+    """
+    if not isinstance(given, Events):
+        return False
+    requests = given.frame.filter(pl.col("action") == QUERY)
+    shown = requests.select(pl.col("teams").is_not_null().any(), pl.col("variant").is_not_null().any())
+    teams, variants = given.collect(shown).row(0)
+    return bool(teams) and not (measures and variants)
 
 
 def count_team_clicks(events: Events, experiment: str | None = None) -> TeamClicks:
@@ -173,7 +180,7 @@ def _clicked(events: Events, asked: pl.DataFrame) -> pl.DataFrame:
 
 def _full_days(asked: pl.DataFrame) -> int | None:
     """Whole days from the first request to the last; an hour less is let pass."""
-    first, last = asked["time"].min(), asked["time"].max()
-    if first is None or last is None:
+    first, last = asked.select(pl.col("time").min(), last=pl.col("time").max()).row(0)
+    if first is None:
         return None
-    return int((last - first).total_seconds() + 3600) // 86_400  # type: ignore[operator]
+    return int((last - first + timedelta(hours=1)) // timedelta(days=1))

@@ -14,6 +14,7 @@ from assay.stats.bootstrap import SAME_RESAMPLES
 from assay.stats.discrimination import ONE_CLASS
 from assay.stats.intervals import TOO_FEW
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, ONE_WEIGHT
+from assay.stats.off_policy import NO_LISTS, NO_OVERLAP
 from assay.stats.power import NO_DEVIATION, OTHER_SIDE, TOO_MANY
 from assay.stats.power import TOO_FEW as FEWER_THAN_TWO
 from assay.stats.relative import NO_BASELINE, UNSURE_BASELINE
@@ -50,6 +51,8 @@ REASONS = {
     NO_CONTROL: "interval.no_control",
     NO_TREATMENT: "interval.no_treatment",
     NO_DENOMINATOR: "interval.no_denominator",
+    NO_OVERLAP: "interval.no_overlap",
+    NO_LISTS: "interval.no_lists",
 }
 
 

@@ -57,5 +57,7 @@ def marks_of(path: Path) -> Marks | None:
     except (OSError, pl.exceptions.PolarsError, msgspec.MsgspecError):
         return None
     known = None if marks is None else pl.read_parquet_schema(path)
-    is_ours = known is not None and all(known.get(name) == kind for name, kind in schema().items() if name not in _LATER)
+    is_ours = known is not None and all(
+        known.get(name) == kind for name, kind in schema().items() if name not in _LATER
+    )
     return marks if is_ours and marks is not None and marks.version == _VERSION else None
