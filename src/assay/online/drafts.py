@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int | None]
 Block = tuple[Place, ...]  # one place, or two whose order is drawn
-LONGEST = 12  # places for which all rankings are looked at: 4,096 of them
+LONGEST = 24  # places for which all rankings are looked at: 4,096 of them
+_EQUAL = 1e-9  # a difference that may come from how logarithms are rounded
 _MOST_STEPS = 200_000  # of the computation of propensities: some seconds
 
 
@@ -104,35 +105,30 @@ def _higher(first: float, second: float) -> int | None:
 def optimise(lists: Sequence[Sequence[str]], k: int) -> list[tuple[list[Place], list[Place]]]:
     """The rankings that optimised interleaving draws from, in pairs of which one has the teams of the other exchanged.
 
-    Allowed are all rankings in which each document is the best that is left of one of the lists, which is its team
-    (Radlinski & Craswell 2013). Rankings of a pair are as likely as each other, so that whoever looks at places alone
-    prefers neither list, whatever the number of clicks. Among pairs, the most sensitive ones are kept: with clicks as
-    likely as 1/place, s = (1 - t) H(a/(a + b)), where a and b are the shares of clicks on each team and t is the rest.
+    Allowed are the rankings of a team draft: of each, every part from the top is made of the tops of both lists
+    (Radlinski & Craswell 2013). Both rankings of a pair are as likely, so that whoever looks at places alone prefers
+    neither list, whatever the number of clicks. With that, the linear programme for the most sensitive distribution is
+    solved by the most sensitive pairs. With clicks as likely as 1/place, s = (1 - t) H(a/(a + b)), where a and b are
+    the shares of clicks on each team and t is the rest.
     """
     if k > LONGEST:
         raise UsageError(
             say("optimised interleaving looks at all rankings: k may be at most {most}, not {k}", most=LONGEST, k=k)
         )
-    rankings = {tuple(team for _, team in one): one for one in _rankings(lists, k)}
-    pairs = [
-        (teams, other) for teams in rankings if (other := tuple(map(_exchange, teams))) in rankings and _leads(teams)
-    ]
-    values = [_sensitivity(teams) for teams, _ in pairs]
+    first, second = lists
+    blocks = list(blocks_of(first, second, k))
+    contests = [i for i, block in enumerate(blocks) if len(block) > 1]
+    found, values = [], []
+    for mask in range(1 << max(len(contests) - 1, 0)):
+        turned = {place for bit, place in enumerate(contests[1:]) if mask >> bit & 1}
+        ranking, other = (
+            [place for i, block in enumerate(blocks) for place in (block[::-1] if (i in turned) != mirrored else block)]
+            for mirrored in (False, True)
+        )
+        found.append((ranking[:k], other[:k]))
+        values.append(_sensitivity([team for _, team in ranking[:k]]))
     best = max(values)
-    return [
-        (rankings[teams], rankings[other])
-        for (teams, other), value in zip(pairs, values, strict=True)
-        if value > best - 1e-9
-    ]
-
-
-def _exchange(team: int | None) -> int | None:
-    return None if team is None else 1 - team
-
-
-def _leads(teams: Sequence[int | None]) -> bool:
-    """Return whether the first place with a team is one of the first list; a ranking without teams is its own pair."""
-    return next((team for team in teams if team is not None), 0) == 0
+    return [pair for pair, value in zip(found, values, strict=True) if value > best - _EQUAL]
 
 
 def _sensitivity(teams: Sequence[int | None]) -> float:
@@ -141,26 +137,6 @@ def _sensitivity(teams: Sequence[int | None]) -> float:
     if not contested:
         return 0.0
     return -sum(weight / total * math.log(weight / contested) for weight in weights if weight)
-
-
-def _rankings(lists: Sequence[Sequence[str]], k: int) -> Iterator[list[Place]]:
-    """Yield every allowed ranking; where one of the lists has come to its end, the rest of the other has no team."""
-    first, second = lists
-
-    def extend(found: list[Place], i: int, j: int, placed: set[str]) -> Iterator[list[Place]]:
-        i, j = _next(first, i, placed), _next(second, j, placed)
-        if len(found) == k:
-            yield found
-        elif i == len(first) or j == len(second):
-            rest = [doc for doc in (*first[i:], *second[j:]) if doc not in placed]
-            yield [*found, *((doc, None) for doc in rest[: k - len(found)])]
-        elif first[i] == second[j]:
-            yield from extend([*found, (first[i], None)], i, j, placed | {first[i]})
-        else:
-            yield from extend([*found, (first[i], 0)], i, j, placed | {first[i]})
-            yield from extend([*found, (second[j], 1)], i, j, placed | {second[j]})
-
-    return extend([], 0, 0, set())
 
 
 def chances_among(rankings: Sequence[Sequence[Place]]) -> dict[tuple[int, str], float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import Said, say
+from assay.messages import Said, ends, say
 from assay.report.blocks import Block, Chart, Facts, Lines, Point, Verdict
 from assay.report.intervals import between
 from assay.report.numbers import number, percent
@@ -12,6 +12,7 @@ from assay.report.tables import Table
 
 if TYPE_CHECKING:
     from assay.results.replay import PolicyEstimate, Replay
+    from assay.stats.intervals import Interval
 
 
 def line(found: Replay) -> Verdict:
@@ -22,8 +23,8 @@ def line(found: Replay) -> Verdict:
         )
     shown = found.best.interval
     text = say(
-        "replay.line", policy=found.policy, value=number(shown.estimate), interval=between(shown),
-        logged=number(found.logged.estimate), n=found.rows,
+        "replay.line", policy=found.policy, value=_value(shown.estimate), interval=_ends(shown),
+        logged=_value(found.logged.estimate), n=found.rows,
     )  # fmt: skip
     return Verdict(text)
 
@@ -32,8 +33,8 @@ def table(found: Replay) -> list[Block]:
     """The sentence, every estimator, what the log shows, and notes."""
     notes: list[Said | str] = []
     if found.overlap:
-        notes.append(say("replay.difference", interval=between(found.difference, signed=True),
-                         difference=number(found.difference.estimate, signed=True)))  # fmt: skip
+        shown = _ends(found.difference, "+.5f")
+        notes.append(say("replay.difference", difference=_value(found.difference.estimate, "+.5f"), interval=shown))
     else:
         notes.append(say("replay.why", least=found.rules.least_ess, largest=found.rules.largest))
     return [line(found), estimates(found), _facts(found), Lines((*notes, *found.warnings), listed=True)]
@@ -66,8 +67,8 @@ def estimates(found: Replay) -> Table:
 def _row(one: PolicyEstimate) -> tuple[str, ...]:
     return (
         say(f"replay.{one.estimator}"),
-        number(one.estimate),
-        between(one.interval),
+        _value(one.estimate),
+        _ends(one.interval),
         f"{one.ess:,.1f}",
         percent(one.largest_weight),
     )
@@ -75,7 +76,7 @@ def _row(one: PolicyEstimate) -> tuple[str, ...]:
 
 def _facts(found: Replay) -> Facts:
     items = [
-        (say("replay.logged"), number(found.logged.estimate), between(found.logged)),
+        (say("replay.logged"), _value(found.logged.estimate), _ends(found.logged)),
         (say("replay.rows"), f"{found.rows:,}", ""),
         (say("replay.items"), f"{found.items:,}", ""),
         (say("replay.mean_weight"), number(found.mean_weight.estimate), ""),
@@ -83,3 +84,12 @@ def _facts(found: Replay) -> Facts:
     if found.lists is not None:
         items.insert(2, (say("replay.lists"), f"{found.lists:,}", ""))
     return Facts(tuple(items))
+
+
+def _value(value: float | None, form: str = ".5f") -> str:
+    """Rates of clicks are small: five decimals."""
+    return "" if value is None else format(value, form)
+
+
+def _ends(one: Interval, form: str = ".5f") -> str:
+    return ends(one.low, one.high, form) or between(one)

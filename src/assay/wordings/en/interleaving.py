@@ -62,7 +62,7 @@ TEXTS = {
     "column.largest_weight": "largest weight",
     # Help
     "help.ab.interleave.line": "Lists to serve, interleaved from two runs or more.",
-    "help.ab.interleave": "Merge runs into lists to serve, in which every document belongs to the team of one run: clicks then say which run people prefer, from far fewer users than an A/B test takes. Lists depend on query and seed alone. Each line of FILE is a list, with the fields that a UBI query logs; assay ab analyse recognises such logs by their teams.\n\nThe method team-draft merges two runs, multileave three or more; optimised draws from the most sensitive rankings (k up to 12). The method balanced is biased and is here for comparisons with old tests.",
+    "help.ab.interleave": "Merge runs into lists to serve, in which every document belongs to the team of one run: clicks then say which run people prefer, from far fewer users than an A/B test takes. Lists depend on query and seed alone. Each line of FILE is a list, with the fields that a UBI query logs; assay ab analyse recognises such logs by their teams.\n\nThe method team-draft merges two runs, multileave three or more; optimised draws from the most sensitive rankings (k up to 24). The method balanced is biased and is here for comparisons with old tests.",
     "option.ab.interleave.runs": "Runs; their names are the teams.",
     "option.ab.interleave.method": "How runs are merged.",
     "option.ab.interleave.k": "Documents of a list.",

@@ -62,7 +62,7 @@ TEXTS = {
     "column.largest_weight": "最大权重",
     # 帮助
     "help.ab.interleave.line": "由两个或更多检索结果交错而成、可供上线的列表。",
-    "help.ab.interleave": "将多个检索结果合并为可供上线的列表，其中每个文档属于一个检索结果：点击即可说明用户偏好哪一个，所需用户远少于 A/B 实验。列表只取决于查询和种子。FILE 的每一行是一个列表，含 UBI 查询要记录的字段；assay ab analyse 由其所属关系识别这类日志。\n\nteam-draft 合并两个检索结果，multileave 合并三个或更多；optimised 从最灵敏的排序中抽取（k 不超过 12）。balanced 有偏，仅用于与旧实验对照。",
+    "help.ab.interleave": "将多个检索结果合并为可供上线的列表，其中每个文档属于一个检索结果：点击即可说明用户偏好哪一个，所需用户远少于 A/B 实验。列表只取决于查询和种子。FILE 的每一行是一个列表，含 UBI 查询要记录的字段；assay ab analyse 由其所属关系识别这类日志。\n\nteam-draft 合并两个检索结果，multileave 合并三个或更多；optimised 从最灵敏的排序中抽取（k 不超过 24）。balanced 有偏，仅用于与旧实验对照。",
     "option.ab.interleave.runs": "检索结果；其名称即为所属。",
     "option.ab.interleave.method": "合并的方法。",
     "option.ab.interleave.k": "每个列表的文档数。",
