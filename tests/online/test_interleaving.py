@@ -36,7 +36,12 @@ def near(seed, swaps=6):
     return docs
 
 
-PAIRS = [(["a", "b", "c", "d"], ["b", "c", "d", "a"]), (shuffled(1), shuffled(2)), (near(3), near(4)), (DOCS[:9], near(5))]
+PAIRS = [
+    (["a", "b", "c", "d"], ["b", "c", "d", "a"]),
+    (shuffled(1), shuffled(2)),
+    (near(3), near(4)),
+    (DOCS[:9], near(5)),
+]
 
 
 def test_a_draft_is_played_in_rounds_by_the_best_that_is_left():
@@ -88,7 +93,14 @@ def test_draws_are_the_bits_of_a_hash_of_query_user_and_seed():
 def test_the_list_is_the_same_in_another_process():
     code = "import assay; print([assay.interleave(list('abcdef'), list('fedcba'), list('cadbef'), method='multileave', k=6, query='茶', user=u).teams for u in range(9)])"
     lines = {
-        subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True, encoding="utf-8").stdout
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            encoding="utf-8",
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(lines) == 1
@@ -262,11 +274,16 @@ def test_a_mistake_is_refused_with_its_cure(lists, settings, said):
 
 
 def test_runs_are_interleaved_query_by_query_and_others_are_counted():
-    runs = {"old": {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 1.0}}, "new": {"q1": {"c": 3.0, "b": 2.0}, "q3": {"a": 1.0}}}
+    runs = {
+        "old": {"q1": {"a": 1.0, "b": 2.0}, "q2": {"a": 1.0}},
+        "new": {"q1": {"c": 3.0, "b": 2.0}, "q3": {"a": 1.0}},
+    }
     found = assay.interleave_runs(runs, k=2, per_query=5, seed=3)
     assert (found.queries, found.left_out, len(found.lists)) == (1, 2, 5)
     for one in found.lists:
-        direct = assay.interleave(["b", "a"], ["c", "b"], k=2, query="q1", user=one.number, seed=3, names=["old", "new"])
+        direct = assay.interleave(
+            ["b", "a"], ["c", "b"], k=2, query="q1", user=one.number, seed=3, names=["old", "new"]
+        )
         assert (one.documents, one.teams) == (direct.documents, direct.teams)
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from assay.stats.off_policy import Overlap
 
 _UNIFORM = "uniform"
+_EQUAL = 1e-6  # what a mean of equal weights may be off by rounding
 _SURE = 0.999  # level at which the mean of the weights must include 1
 
 
@@ -59,8 +60,8 @@ def replay(
     `module:function`: it gets a frame of rows and the ids of all documents, and returns a probability for each row and
     document. Runs need the ids of queries; `queries` are the texts by id, for a log that has texts only.
 
-    Where the effective number of rows is below 100, or one weight above 5 % of their sum, the log does not show enough
-    of what the policy does: nothing is estimated.
+    Where the effective number of rows is below 100, one weight above 5 % of their sum, or the mean of the weights below
+    .9 (it is 1 where the log can show all that the policy does), the log cannot tell: nothing is estimated.
 
     >>> import assay
     >>> rows = [{"item_id": i % 4, "click": int(i % 8 == 0), "propensity_score": 0.25} for i in range(800)]
@@ -74,10 +75,10 @@ def replay(
     rows, left = _keep_known(rows, found)
     weights = found.chances(rows) / rows.propensity
     shown = overlap_of(weights)
-    holds = shown.ess >= rules.least_ess and shown.largest <= rules.largest
     level = rules.confidence_level
     logged = mean_interval(rows.reward, clusters=rows.cluster, confidence_level=level, method="adjusted t")
     mean = mean_interval(weights, clusters=rows.cluster, confidence_level=_SURE, method="adjusted t")
+    holds = shown.ess >= rules.least_ess and shown.largest <= rules.largest and _most(mean) >= rules.least_weight
     return Replay(
         policy=label,
         estimates=_estimates(rows, found, weights, shown, rules, holds=holds),
@@ -149,6 +150,11 @@ def _estimates(
     )
 
 
+def _most(mean: Interval) -> float:
+    """The largest mean of weights that the log allows for; equal weights are their mean."""
+    return (mean.estimate or 0.0) if mean.high is None else mean.high
+
+
 def _difference(rows: ShownRows, weights: Floats, level: float) -> Interval:
     """The first estimate less what was earned, on the same rows."""
     values = normalised_values(rows.reward, weights) - rows.reward
@@ -161,7 +167,7 @@ def _none(level: float, rows: ShownRows, reason: str) -> Interval:
 
 def _warnings(rows: ShownRows, left: int, mean: Interval) -> list[Said]:
     found = [say("replay.other_queries", n=left, of=left + len(rows.reward))] if left else []
-    if mean.excludes(1.0) and mean.estimate is not None:
+    if mean.estimate is not None and (mean.excludes(1.0) or (mean.low is None and abs(mean.estimate - 1) > _EQUAL)):
         key = "replay.weights_low" if mean.estimate < 1 else "replay.weights_high"
         found.append(say(key, mean=mean.estimate))
     if rows.unit == "row":

@@ -14,10 +14,15 @@ from assay.stats.off_policy import Estimator
 
 @dataclass(frozen=True)
 class ReplayRules:
-    """When a log cannot tell: fewer effective rows than `least_ess`, or a weight above `largest` of their sum."""
+    """When a log cannot tell.
+
+    It takes `least_ess` effective rows, no weight above `largest` of their sum, and a mean of the weights that is not
+    surely below `least_weight`: it is 1 where the log can show all that the policy does.
+    """
 
     least_ess: float = 100.0
     largest: float = 0.05
+    least_weight: float = 0.9
     confidence_level: float = 0.95
 
     def __post_init__(self) -> None:

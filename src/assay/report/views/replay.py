@@ -36,7 +36,8 @@ def table(found: Replay) -> list[Block]:
         shown = _ends(found.difference, "+.5f")
         notes.append(say("replay.difference", difference=_value(found.difference.estimate, "+.5f"), interval=shown))
     else:
-        notes.append(say("replay.why", least=found.rules.least_ess, largest=found.rules.largest))
+        notes.append(say("replay.why", least=found.rules.least_ess, largest=found.rules.largest,
+                         mean=found.rules.least_weight))  # fmt: skip
     return [line(found), estimates(found), _facts(found), Lines((*notes, *found.warnings), listed=True)]
 
 

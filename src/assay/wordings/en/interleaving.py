@@ -37,7 +37,7 @@ TEXTS = {
     # Replays
     "replay.line": "{policy} would have earned {value} {interval} instead of {logged} (self-normalised, {n:,} rows).",
     "replay.undefined": "What {policy} would have earned is undefined: no overlap (effective sample size {ess:,.1f}, largest weight {largest:.1%}).",
-    "replay.why": "an estimate needs an effective sample size of {least:g} or more and no weight above {largest:.0%} of the sum: the log shows too little of what the policy does",
+    "replay.why": "an estimate needs an effective sample size of {least:g} or more, no weight above {largest:.0%} of the sum, and a mean weight that may be {mean:g}: the log shows too little of what the policy does",
     "replay.difference": "difference from what was earned: {difference} {interval}",
     "replay.snips": "self-normalised (SNIPS)",
     "replay.ips": "inverse propensity (IPS)",
@@ -71,7 +71,7 @@ TEXTS = {
     "option.ab.interleave.propensities": "Add the probability of each document at its place, for assay ab replay.",
     "option.ab.interleave.output": "Write the lists to FILE (.jsonl), or everything as a result (.json).",
     "help.ab.replay.line": "What another ranking would have earned on a log with propensities.",
-    "help.ab.replay": "Estimate what a policy would have earned on what a log showed. LOG is a table with a row for each thing that was shown (item_id, position, click, propensity_score; CSV, Parquet, JSON lines), or an event log whose impressions have propensities. The policy is uniform (every document of the log is as likely), a RUN (its documents at their ranks; the log needs ids or texts of queries), or a function: it gets a frame of rows and the ids of all documents, and returns a probability for each of both. It is imported and runs code.\n\nThe self-normalised estimate (SNIPS) comes first. Where the effective sample size is below 100, or one weight above 5% of the sum, the log cannot tell: nothing is estimated, and the exit code is 1.",
+    "help.ab.replay": "Estimate what a policy would have earned on what a log showed. LOG is a table with a row for each thing that was shown (item_id, position, click, propensity_score; CSV, Parquet, JSON lines), or an event log whose impressions have propensities. The policy is uniform (every document of the log is as likely), a RUN (its documents at their ranks; the log needs ids or texts of queries), or a function: it gets a frame of rows and the ids of all documents, and returns a probability for each of both. It is imported and runs code.\n\nThe self-normalised estimate (SNIPS) comes first. Where the effective sample size is below 100, one weight above 5% of the sum, or the mean of the weights below .9, the log cannot tell: nothing is estimated, and the exit code is 1.",
     "option.ab.replay.log": "A table of what was shown, or an event log.",
     "option.ab.replay.policy": "What is replayed.",
     "option.ab.replay.queries": "Texts of the queries of the run by id, for a log that has texts only.",

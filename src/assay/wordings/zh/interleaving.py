@@ -37,7 +37,7 @@ TEXTS = {
     # 回放
     "replay.line": "{policy} 本可获得 {value} {interval}，而日志中为 {logged}（自归一化，{n:,} 行）。",
     "replay.undefined": "{policy} 本可获得多少无法估计：没有重叠（有效样本量 {ess:,.1f}，最大权重 {largest:.1%}）。",
-    "replay.why": "估计需要有效样本量不小于 {least:g}，且没有权重超过总和的 {largest:.0%}：日志中该策略的行为太少",
+    "replay.why": "估计需要有效样本量不小于 {least:g}，没有权重超过总和的 {largest:.0%}，且平均权重可能达到 {mean:g}：日志中该策略的行为太少",
     "replay.difference": "与日志中实际所得的差值：{difference} {interval}",
     "replay.snips": "自归一化（SNIPS）",
     "replay.ips": "逆倾向加权（IPS）",
@@ -71,7 +71,7 @@ TEXTS = {
     "option.ab.interleave.propensities": "附上每个文档出现在其位置的概率，供 assay ab replay 使用。",
     "option.ab.interleave.output": "将列表写入 FILE（.jsonl），或作为完整结果写入（.json）。",
     "help.ab.replay.line": "换一种排序，在带倾向概率的日志上本可获得多少。",
-    "help.ab.replay": "估计某个策略在日志所展示的内容上本可获得多少。LOG 是每次展示一行的表（item_id、position、click、propensity_score；CSV、Parquet、JSON lines），或展示事件带有倾向概率的事件日志。策略可以是 uniform（日志中的每个文档概率相等）、一个 RUN（按其排名展示文档；日志需要查询 ID 或文本），或一个函数：传入行的数据框和所有文档的 ID，返回每行每个文档的概率。函数会被导入并运行其代码。\n\n首先给出自归一化估计（SNIPS）。有效样本量小于 100，或某个权重超过总和的 5% 时，日志无法回答：不给出估计，退出码为 1。",
+    "help.ab.replay": "估计某个策略在日志所展示的内容上本可获得多少。LOG 是每次展示一行的表（item_id、position、click、propensity_score；CSV、Parquet、JSON lines），或展示事件带有倾向概率的事件日志。策略可以是 uniform（日志中的每个文档概率相等）、一个 RUN（按其排名展示文档；日志需要查询 ID 或文本），或一个函数：传入行的数据框和所有文档的 ID，返回每行每个文档的概率。函数会被导入并运行其代码。\n\n首先给出自归一化估计（SNIPS）。有效样本量小于 100、某个权重超过总和的 5%，或平均权重低于 0.9 时，日志无法回答：不给出估计，退出码为 1。",
     "option.ab.replay.log": "每次展示一行的表，或事件日志。",
     "option.ab.replay.policy": "要回放的策略。",
     "option.ab.replay.queries": "检索结果中各查询 ID 的文本，用于只有文本的日志。",
