@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -185,8 +186,8 @@ def test_estimates_are_unbiased_and_their_intervals_cover_the_truth():
         covered = np.mean(
             [one.estimate(name).interval.low <= TRUTH <= one.estimate(name).interval.high for one in found]
         )
-        print(
-            f"{name}: bias {values.mean() - TRUTH:+.6f} +- {error:.6f} (truth {TRUTH:.4f}), deviation {values.std():.4f}, covered {covered:.3f}"
+        sys.stdout.write(
+            f"{name}: bias {values.mean() - TRUTH:+.6f} +- {error:.6f} (truth {TRUTH:.4f}), deviation {values.std():.4f}, covered {covered:.3f}\n"
         )
         assert abs(values.mean() - TRUTH) < (2 if STRESS else 4) * error + (1e-4 if name == "snips" else 0)
         assert covered > (0.935 if STRESS else 0.86)
