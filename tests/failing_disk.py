@@ -69,6 +69,7 @@ INPUTS = {
     "tea/judgments.qrels": "q1 0 d1 1\nq2 0 d2 1\n",
     "tea/documents.jsonl": '{"doc_id": "d1", "text": "Tea."}\n{"doc_id": "d2", "text": "Rain."}\n',
     "tea2/queries.jsonl": '{"query_id": "q3", "text": "snow"}\n',
+    "shown.csv": "item_id,click,propensity_score\n" + "".join(f"{i % 4},{int(i % 7 == 0)},0.25\n" for i in range(400)),
     "users.csv": "variant,clicks\n" + "".join(f"{'ab'[i % 2]},{i % 7}\n" for i in range(200)),
 }
 PAGE = ["--report", "out.html"]
@@ -95,6 +96,8 @@ COMMANDS = {
     "ab analyse": (["ab", "analyse", "users.csv", "-m", "clicks", "--control", "a", *RESULT, *PAGE], ["out.json", "out.html"]),
     "ab plan": (["ab", "plan", "--mean", "0.05", "--lift", "0.1", *RESULT, *PAGE], ["out.json", "out.html"]),
     "ab history": (["ab", "history", "compared.json=tested.json", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "ab interleave": (["ab", "interleave", "a.run", "b.run", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
+    "ab replay": (["ab", "replay", "shown.csv", "--policy", "uniform", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log metrics": (["log", "metrics", "log.csv", *RESULT, *PAGE], ["out.json", "out.html"]),
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),

@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 import assay
 from net import making
 
@@ -47,6 +49,37 @@ def _write_events(folder: Path) -> None:
     (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
+def _write_shown(folder: Path) -> None:
+    """Logs with propensities: a table of four items, texts whose two best documents changed places, interleaved lists."""
+    rows = [(f"i{i % 4}", 1 + i // 4 % 2, int(i % 7 == 0), 0.25) for i in range(400)]
+    for name, first in (("csv", "item_id"), ("parquet", "article")):
+        frame = pl.DataFrame(rows, schema=[first, "position", "click", "propensity_score"], orient="row")
+        getattr(frame, f"write_{name}")(folder / f"impressions.{name}")
+    (folder / "ranking.py").write_text("def policy(rows, items):\n    return [0.4, 0.2, 0.2, 0.2]\n", encoding="utf-8")
+    best = {}
+    for query, doc, _ in assay.read_run(folder / "new.run").frame.select("query_id", "doc_id", "score").iter_rows():
+        best.setdefault(query, []).append(doc)
+    texts = {row["query_id"]: row["text"] for row in making.read("queries.jsonl")}
+    asked = [
+        (query, docs[:2][:: 1 if i % 2 else -1], i) for query, docs in best.items() if len(docs) > 1 for i in range(30)
+    ]
+    lines, lists = [], []
+    for number, (query, docs, i) in enumerate(asked):
+        of = {"query_id": f"s{number}", "client_id": f"u{i}", "timestamp": f"2026-03-{1 + i % 9:02d}T08:00:00Z"}
+        seen = [
+            {"object": {"object_id": doc}, "position": {"ordinal": place}, "propensity": 0.5}
+            for place, doc in enumerate(docs, 1)
+        ]
+        lines.append(of | {"user_query": texts[query], "query_response_hit_ids": docs})
+        lines += [of | {"action_name": "impression", "event_attributes": one} for one in seen]
+        click = of | {"action_name": "click", "event_attributes": seen[number % 2]}
+        lines += [click] if number % 3 else []
+        shown = assay.interleave(docs, docs[::-1], k=2, query=query, user=i, names=["old", "new"])
+        lists += [of | {"user_query": texts[query], "query_attributes": {"interleaving": shown.to_attributes()}}, click]
+    making.lines(folder / "shown.ndjson", lines)
+    making.lines(folder / "interleaved.ndjson", lists)
+
+
 def fill(folder: Path) -> None:
     """Put all of it there."""
     _write_events(folder)
@@ -58,6 +91,7 @@ def fill(folder: Path) -> None:
     (folder / "prices.toml").write_text(f"{priced}date = 2026-11-01\n", encoding="utf-8")
     _runs(folder)
     _texts(folder)
+    _write_shown(folder)
     _answers(folder)
     making.trial(folder)
     _results(folder)

@@ -18,7 +18,7 @@ from assay.errors import AssayError
 from assay.online.drafts import optimise
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
-SESSIONS = 100_000 if STRESS else 3000
+SESSIONS = 100_000 if STRESS else 2000
 ERRORS = 3 if STRESS else 4
 DOCS = [f"d{i}" for i in range(40)]
 

@@ -18,7 +18,7 @@ from assay.data.events import Events
 from assay.stats.arms import arm_of, lift
 
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
-REPEATS = 200 if STRESS else 8
+REPEATS = 200 if STRESS else 5
 MANY = 20_000  # users of a simulated A/B test, whose z is brought to the number of users of the other
 LOGS = 2000 if STRESS else 40
 QUERIES, DOCS, K = 200, 30, 10

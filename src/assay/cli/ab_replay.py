@@ -12,7 +12,7 @@ from assay.cli.parameters import Number, add_argument, option, takes
 
 _EXAMPLES = (
     "assay ab replay impressions.csv --policy uniform",
-    "assay ab replay log.ndjson --policy new.run --queries queries.jsonl --report replay.html",
+    "assay ab replay shown.ndjson --policy new.run --queries queries.jsonl --report replay.html",
     "assay ab replay impressions.parquet --policy ranking:policy --map doc_id=article --format json",
 )
 

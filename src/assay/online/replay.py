@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.errors import UsageError
+from assay.errors import AssayError, UsageError, excerpt
 from assay.formats.conversion import as_whole_run
 from assay.formats.files import is_there
 from assay.measures.lists import order_lists
@@ -100,14 +100,30 @@ def _policy(given: Any, name: str | None) -> tuple[Policy, str]:
     if isinstance(given, str) and given == _UNIFORM:
         return Uniform(), name or _UNIFORM
     if isinstance(given, str) and ":" in given and not is_there(given):
-        from assay.pipeline.stages import load
-
-        return FunctionPolicy(load(given, Path.cwd()), given), name or given
+        return FunctionPolicy(_load(given), given), name or given
     if isinstance(given, Callable) and not isinstance(given, (str, os.PathLike)):  # type: ignore[arg-type]
         label = getattr(given, "__name__", type(given).__name__)
         return FunctionPolicy(given, label), name or label
     run = as_whole_run(given)
     return RunPolicy(order_lists(run)), name or run.name
+
+
+def _load(text: str) -> Callable[..., Any]:
+    """Import a function from this folder or a package."""
+    from assay.pipeline.stages import load
+
+    try:
+        found: Callable[..., Any] = load(text, Path.cwd())
+    except AssayError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            say("cannot import {module}: {reason}", module=excerpt(text.partition(":")[0]), reason=reason)
+        ) from error
+    if not callable(found):
+        raise UsageError(say("{name} cannot be called: it is no function", name=excerpt(text)))
+    return found
 
 
 def _keep_known(rows: ShownRows, policy: Policy) -> tuple[ShownRows, int]:

@@ -79,6 +79,7 @@ TEXTS = {
     "option.ab.replay.confidence": "置信区间的置信水平。",
     "cli.interleaved": "{option} 对交错的列表没有意义，其结论取决于谁的结果被点击：请去掉",
     # 错误
+    "{name} cannot be called: it is no function": "{name} 不能调用：它不是函数",
     "give a file, a frame or an event log, not {kind}": "请给出文件、数据框或事件日志，而不是 {kind}",
     "give each of the {n} lists a name of its own": "请给 {n} 个列表各取一个不同的名称",
     "interleaved requests name fewer than two teams: nothing is compared": "交错的请求中所属不足两方：没有可比较的对象",
