@@ -54,6 +54,7 @@ from assay.pipeline import prompting as stages
 from assay.pipeline.documents import hash_of_text, read_collection
 from assay.pipeline.experiment import load_experiment, read_data
 from assay.pipeline.gold import read_gold, read_gold_column
+from assay.results.replay import ReplayRules
 from assay.serving.endpoints import read_bodies
 from assay.text.minilm import _config as read_config
 from assay.text.model_files import load_tokenizer, read_tensors
@@ -334,6 +335,20 @@ TESTSET = [
 PAIRS = b'{"queries": {"q1": "what is tea"}, "corpus": {"d1": "Tea is hot."}, "relevant_docs": {"q1": ["d1"]}, "mode": "text"}'
 EXAMPLES = b'{"examples": [{"query": "what is tea", "query_by": {"model_name": "m", "type": "ai"}, "reference_contexts": ["Tea is hot."], "reference_answer": "hot", "reference_answer_by": null}]}'
 
+SHOWN = [
+    {"query_id": "1", "client_id": "u", "user_query": "tea", "query_response_hit_ids": ["a", "b"],
+     "query_attributes": {"interleaving": {"method": "team-draft", "teams": {"a": "A", "b": "B"}, "propensities": {"a": 0.5, "b": 0.5}}}},
+    {"query_id": "2", "client_id": "v", "user_query": "tea", "query_response_hit_ids": ["a", "b"], "query_attributes": {"interleaving": {"teams": ["A", "B"]}}},
+    {"query_id": "1", "action_name": "impression", "event_attributes": {"object": {"object_id": "a"}, "position": {"ordinal": 1}, "propensity": 0.25}},
+    {"query_id": "1", "action_name": "click", "event_attributes": {"object": {"object_id": "a"}}},
+]  # fmt: skip
+
+
+def replay(place, policy="uniform"):
+    """Replay with rules under which six rows are enough."""
+    return assay.replay(place, policy, rules=ReplayRules(least_ess=0.1, largest=1.0, least_weight=0.0))
+
+
 READERS = {
     "testset.jsonl": (jsonl(TESTSET), [other_set]),
     "testset.csv": (csv([{"question": "what is tea", "contexts": "['Tea is hot.']", "ground_truth": "hot", "evolution_type": "simple"}]), [other_set]),
@@ -371,6 +386,8 @@ READERS = {
     "weights.json": (b'{"q1": 2, "q2": 1.5}', [lambda place: read_weights(str(place))]),
     "chunks.csv": (b"chunk_id,doc_id\nc1,d1\nc2,d1\n", [lambda place: read_chunk_map(str(place))]),
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
+    "shown.csv": (csv([{"item_id": "ab"[i % 2], "position": 1 + i % 3, "click": i % 2, "propensity_score": 0.5, "query": "tea"} for i in range(6)]), [replay]),
+    "shown.ndjson": (jsonl(SHOWN), [replay, assay.interleaving_test, lambda place: replay(place, {"q": ["a"]})]),
     "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check, use_log]),
     "ubi.ndjson.gz": (gzip.compress(jsonl(EVENTS), 1), [events]),
     "ubi.json": (b"[" + jsonl(EVENTS[1:]).strip().replace(b"\n", b",") + b"]", [events]),
