@@ -273,6 +273,31 @@ def trial(folder: Path) -> None:
     )
 
 
+def interleaved(folder: Path) -> None:
+    """Two runs, a log of their interleaved lists, and a table of what was shown with which probability."""
+    for name, docs in (("old", "abcdef"), ("new", "bcadfe")):
+        rows = [f"q{q} Q0 {docs[(i + q) % 6]} {i + 1} {9 - i} {name}" for q in range(4) for i in range(6)]
+        (folder / f"{name}.run").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    log = []
+    for i in range(240):
+        shown = assay.interleave(list("abc"), list("bca"), k=3, query="tea", user=i % 80, names=["old", "new"])
+        of = {
+            "query_id": f"r{i}",
+            "client_id": f"u{i % 80}",
+            "timestamp": f"2026-10-{1 + i % 20:02d}T10:{i % 60:02d}:00Z",
+        }
+        log.append(of | {"user_query": "tea", "query_attributes": {"interleaving": shown.to_attributes()}})
+        doc = next(
+            doc for doc, team in zip(shown.documents, shown.teams, strict=True) if team == ("new" if i % 3 else "old")
+        )
+        log += [of | {"action_name": "click", "event_attributes": {"object": {"object_id": doc}}}] if i % 5 else []
+    lines(folder / "log.ndjson", log)
+    cells = [f"q{i % 4},{'abcd'[i // 4 % 4]},{1 + i // 16 % 2},{int(i % 7 == 0)},0.25" for i in range(960)]
+    (folder / "shown.csv").write_text(
+        "\n".join(["query_id,item_id,position,click,propensity_score", *cells]) + "\n", encoding="utf-8"
+    )
+
+
 QUERY_3 = "qd3c74c7ec52fb95a"  # the id of the text "query 3"
 
 

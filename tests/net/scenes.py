@@ -353,6 +353,17 @@ SCENES = (
         ab plan --mean 0.05 --lift 0.04 --format json
         report ab.json -o ab-{lang}.html --lang {lang}
     """, needs="charts"),
+    scene("interleaving", making.interleaved, """
+        ab interleave old.run new.run --k 4 --propensities -o lists.jsonl --lang {lang}
+        ab interleave old.run new.run --k 4 --method balanced --format csv
+        ab analyse log.ndjson --control old --lang {lang}
+        ab analyse log.ndjson --control new --strict --format csv
+        ab analyse log.ndjson --control old -o preferred.json
+        ab replay shown.csv --policy uniform --lang {lang}
+        ab replay shown.csv --policy new.run --format csv
+        ab replay shown.csv --policy old.run -o replayed.json
+        report preferred.json replayed.json -o interleaving-{lang}.html --lang {lang}
+    """, needs="charts"),
     scene("log-grades", making.event_log, """
         log judgments events.csv -o clicks.qrels --queries-out queries.jsonl --lang {lang}
         log judgments events.csv --model pbm --least 20 --lang {lang}
