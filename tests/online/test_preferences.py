@@ -49,7 +49,7 @@ def keys(found):
 def test_a_request_is_won_by_more_clicked_documents():
     teams = {"a": "old", "b": "new", "c": None, "d": "new"}
     requests = [
-        request(1, "u1", ["b"], teams), request(2, "u1", ["a", "a", "a"], teams), request(3, "u1", ["a", "b"], teams),
+        request(1, "u1", ["b"], teams), request(2, "u1", ["a", "a", "a"], teams), request(3, "u1", ["a", "b", "a"], teams),
         request(4, "u2", ["a", "b", "d"], teams), request(5, "u2", [], teams), request(6, "u2", ["c"], teams),
         request(7, "u3", ["d", "x"], teams),
     ]  # fmt: skip
