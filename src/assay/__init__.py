@@ -29,12 +29,14 @@ if TYPE_CHECKING:
     from assay.analysis.explain import explain
     from assay.analysis.gate import gate, gate_result
     from assay.analysis.gate_rules import NotWorse, Threshold
-    from assay.analysis.judging import estimate_judging, judge_pairs, pool
+    from assay.analysis.judging import estimate_judging, judge_pairs
     from assay.analysis.plan_comparison import plan_comparison
+    from assay.analysis.pools import pool, pool_judgments
     from assay.analysis.priced_methods import PricedMethod
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
+    from assay.analysis.sampled import sampled_scores
     from assay.analysis.sweep import sweep
     from assay.analysis.tuning import tune_fusion
     from assay.analysis.validate import validate
@@ -56,7 +58,14 @@ if TYPE_CHECKING:
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
-    from assay.formats.writing import read_result, write_judgments, write_result, write_run, write_verdicts
+    from assay.formats.writing import (
+        read_result,
+        write_judgments,
+        write_pool,
+        write_result,
+        write_run,
+        write_verdicts,
+    )
     from assay.fusion.fuse import fuse
     from assay.measures import Measure, measure, parse
     from assay.measures.lists import overlap, rbo
@@ -83,7 +92,10 @@ _HOMES = {
     "plot": "assay.report.plotting",
     "write_report": "assay.report.writing",
     "write_verdicts": "assay.formats.writing",
-    "pool": "assay.analysis.judging",
+    "pool": "assay.analysis.pools",
+    "pool_judgments": "assay.analysis.pools",
+    "sampled_scores": "assay.analysis.sampled",
+    "write_pool": "assay.formats.writing",
     "estimate_judging": "assay.analysis.judging",
     "judge_pairs": "assay.analysis.judging",
     "explain": "assay.analysis.explain",
@@ -233,6 +245,7 @@ __all__ = [
     "plan_comparison",
     "plot",
     "pool",
+    "pool_judgments",
     "rbo",
     "read_events",
     "read_judgments",
@@ -245,6 +258,7 @@ __all__ = [
     "roi",
     "run_experiment",
     "sample_log",
+    "sampled_scores",
     "show",
     "split_set",
     "sweep",
@@ -254,6 +268,7 @@ __all__ = [
     "write_events",
     "write_judgments",
     "write_lists",
+    "write_pool",
     "write_queries",
     "write_report",
     "write_result",

@@ -104,7 +104,12 @@ def compare(
         descriptions=_descriptions(descriptions, data.names),
         scores=tuple(ordered),
     )
-    return found if listed is None else with_lists(found, listed, judgments=judgments, chunks=chunks, dedupe=dedupe)
+    sampled = any(scores.sampling is not None for scores in ordered)
+    return (
+        found
+        if listed is None or sampled
+        else with_lists(found, listed, judgments=judgments, chunks=chunks, dedupe=dedupe)
+    )
 
 
 def _in_order(systems: Sequence[Scores], runs: Iterable[Any]) -> dict[str, Any]:

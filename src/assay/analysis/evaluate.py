@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from assay.analysis.sampled import score_sample, settle_sampled
 from assay.analysis.settings import Settings, need_subtopics
 from assay.analysis.warnings import find_score_warnings
 from assay.data.folding import fold_run
@@ -153,6 +154,7 @@ def evaluate(
     options: dict[str, Any] = {
         "chunks": chunks, "weights": weights, "clusters": clusters, "dedupe": dedupe, "calibration": calibration,
     }  # fmt: skip
+    settings = settle_sampled(settings, judged, named=measures is not None)
     if not several:
         return evaluate_run(judged, as_run(run), settings, name=name, **options)
     return {name: evaluate_run(judged, one, settings, name=name, **options) for name, one in as_runs(run).items()}
@@ -171,11 +173,14 @@ def evaluate_run(
     name: str | None = None,
 ) -> Scores:
     """Evaluate a run under settings that are already complete."""
-    ranking, notes = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
+    ranking, notes = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe, sampled=True)
     sources = [("judgments", judgments.source), ("run", getattr(run, "source", None))]
     aligned = _weights(ranking, weights, _counted(ranking, settings))
+    inclusion = judgments.inclusion
+    scored = score(ranking, settings, aligned) if inclusion is None else score_sample(
+        ranking, inclusion, settings, aligned)  # fmt: skip
     scores = replace(
-        score(ranking, settings, aligned), judgments=judgments, judge=judgments.judge, calibration=calibration,
+        scored, judgments=judgments, judge=judgments.judge, calibration=calibration,
         clusters=align_clusters(ranking, settings, clusters),
     )  # fmt: skip
     return replace(
@@ -183,7 +188,7 @@ def evaluate_run(
         name=name or str(getattr(run, "name", "run")),
         inputs=tuple((role, source) for role, source in sources if source is not None),
         file=None if sources[1][1] is None else sources[1][1].portable,
-        warnings=find_score_warnings(scores, complete=judgments.complete),
+        warnings=find_score_warnings(scores, complete=judgments.complete or inclusion is not None),
         notes=(*settings.notes, *judgments.notes, *getattr(run, "notes", ()), *notes),
     )
 
@@ -195,8 +200,14 @@ def rank(
     *,
     chunks: Mapping[str, str] | str | None = None,
     dedupe: bool = False,
+    sampled: bool = False,
 ) -> tuple[Ranking, tuple[str, ...]]:
-    """Join judgments and run under a protocol's rules of ties, precision and folding."""
+    """Join judgments and run under a protocol's rules of ties, precision and folding.
+
+    Judgments of a sample are refused unless the caller estimates from them (`sampled`).
+    """
+    if judgments.inclusion is not None and not sampled:
+        raise UsageError(say("sample.not_complete"))
     float32 = protocol.scores == "float32"
     has_chunks = chunks is not None or (isinstance(run, Run) and run.has_chunks)
     if chunks is not None and protocol.fold is None:

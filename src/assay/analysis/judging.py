@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import UsageError
-from assay.formats.conversion import as_judgments, as_runs, as_whole_run
-from assay.formats.documents import read_documents, read_pairs
+from assay.formats.conversion import as_judgments
+from assay.formats.documents import read_documents, read_drawn, read_pairs
 from assay.formats.queries import Queries, read_queries
 from assay.judge import panel, pooling
 from assay.judge.prompting import load_prompt
@@ -16,7 +16,7 @@ from assay.judge.relevance import NEEDED, Pair, Question
 from assay.judge.rubric import load_rubric
 from assay.llm.adapters import as_client
 from assay.messages import say
-from assay.results.judging import Bill, Judging, JudgingPlan
+from assay.results.judging import Bill, DrawnPair, Judging, JudgingPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,35 +30,25 @@ Place = str | os.PathLike[str]
 Texts = Mapping[str, str] | Place
 
 
-def pool(runs: Any, depth: int = 10, *, known: Any = None) -> list[tuple[str, str]]:
-    """List the (query, document) pairs in the first `depth` ranks of any run, each once, less what is `known` already.
-
-    >>> import assay
-    >>> assay.pool([{"q": {"a": 3.0, "b": 2.0}}, {"q": {"c": 1.0}}], depth=1)
-    [('q', 'a'), ('q', 'c')]
-    """
-    if depth < 1:
-        raise UsageError(say("depth {depth}: expected 1 or more", depth=depth))
-    listed = [as_whole_run(run) for run in as_runs(runs).values()]
-    if not listed:
-        raise UsageError(say("there is no run to pool"))
-    found = pooling.pool(listed, depth)
-    judged = None if known is None else as_judgments(known)
-    return [pair for pair in found if judged is None or not pooling.is_judged(judged, *pair)]
-
-
 def choose_pairs(
     pairs: Iterable[Any] | Place, *, queries: Texts | Queries | None = None, documents: Texts | None = None,
     known: Any = None,
 ) -> list[Pair]:  # fmt: skip
     """Collect the pairs to judge with their texts, without those that have a grade already."""
     found = _with_texts(pairs, queries, documents)
+    done = {(one.query_id, one.doc_id) for one in _drawn(pairs) if one.grade is not None}
+    found = [pair for pair in found if (pair.query_id, pair.doc_id) not in done]
     if known is not None:
         judged = as_judgments(known)
         found = [pair for pair in found if not pooling.is_judged(judged, pair.query_id, pair.doc_id)]
     if not found:
         raise UsageError(say("there is nothing to judge"))
     return found
+
+
+def _drawn(pairs: Iterable[Any] | Place) -> tuple[DrawnPair, ...]:
+    """The pairs of a file that is a sample."""
+    return tuple(DrawnPair(*row) for row in read_drawn(pairs)) if isinstance(pairs, (str, os.PathLike)) else ()
 
 
 def _with_texts(pairs: Iterable[Any] | Place, queries: Texts | Queries | None, documents: Texts | None) -> list[Pair]:
@@ -82,6 +72,7 @@ def judge_pairs(
     queries: Texts | Queries | None = None,
     documents: Texts | None = None,
     known: Any = None,
+    sample: Place | None = None,
     scale: str = "0-3",
     text_lang: Lang = "en",
     prompt: str = "relevance",
@@ -96,7 +87,8 @@ def judge_pairs(
 
     `pairs` are those of `pool` (with `queries` and `documents`, their texts by id or files of them), `assay.judge`'s
     `Pair`, or a file. `judge` is a client, a function from messages to text, or several as a list or {name: client}.
-    `known` are judgments whose pairs are not judged again. `scale` is 0-1, 0-2, 0-3, 0-10 or a file with a rubric,
+    `known` are judgments whose pairs are not judged again, `sample` is the list that the pairs were drawn for, if that
+    is another one. `scale` is 0-1, 0-2, 0-3, 0-10 or a file with a rubric,
     `prompt` a file with one of your own. Each judge is asked `repeats` times, and votes are combined by majority
     ("vote") or "mean"; `weighted` grades are means of those that a judge considered. `progress` is called with the name
     of a judge and its progress; `deadline` are seconds for everything.
@@ -130,6 +122,7 @@ def judge_pairs(
         bills={name: _bill(now) for name, now in last.items()},
         max_chars=max_chars,
         cut=sum(len(pair.document) > max_chars for pair in chosen),
+        drawn=_drawn(pairs if sample is None else sample),
     )
 
 

@@ -181,6 +181,7 @@ def _print(
     document = [
         *shown.table(found, brief=brief, notes=[*_notes(systems), *notes]),
         *([] if sliced is None else slices.table(sliced)),
+        *inputs.show_estimates(systems, "table"),
     ]
 
     def as_text(kind: str) -> str:
@@ -217,5 +218,6 @@ def _report(job: Inputs | None, result: Result, place: str) -> None:
 def _result(systems: list[Scores], found: Comparison, sliced: SliceComparison | None) -> Result:
     from assay.results.result import make_result
 
-    warnings, parts = [*found.warnings, *_notes(systems)], [found] if sliced is None else [found, sliced]
+    warnings, parts = [*found.warnings, *_notes(systems)], [found, *inputs.estimates(systems)]
+    parts += [] if sliced is None else [sliced]
     return make_result(parts, systems=systems, command=inputs.command_line(), warnings=warnings, seed=found.rules.seed)

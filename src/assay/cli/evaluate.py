@@ -75,24 +75,26 @@ def _print_scores(
     systems = job.scores()
     shown = systems if measures or not brief else [one.select(one.main_labels) for one in systems]
     said, lang = evaluation.sentences(systems), language.current()
+    estimates = inputs.estimates(systems)
 
     def as_text(kind: str) -> str:
         if kind == "json":
             from assay.formats.results import to_json
             from assay.results.result import make_result
 
-            return to_json(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]))
+            return to_json(make_result(estimates, systems=systems, command=inputs.command_line(), warnings=said[1:]))
         exact = kind == "csv"
         given = systems if kind in {"csv", out.file_format} else shown
         table = evaluation.queries(given, exact=exact) if per_query else evaluation.means(
             given, exact=exact, upright=exact)  # fmt: skip
-        return write([table], kind, lang)
+        return write([table, *inputs.show_estimates(shown, kind)], kind, lang)
 
     out.emit(as_text)
     if out.report is not None:
         from assay.results.result import make_result
 
-        job.report(make_result(systems=systems, command=inputs.command_line(), warnings=said[1:]), out.report)
+        result = make_result(estimates, systems=systems, command=inputs.command_line(), warnings=said[1:])
+        job.report(result, out.report)
     if not out.quiet and out.kind != "json":
         short = out.format_to_print not in {"csv", out.file_format}
         told = evaluation.sentences(shown) + evaluation.tell_hidden(systems, shown) if short else said

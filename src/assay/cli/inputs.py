@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from assay.analysis.settings import Settings
     from assay.cli.options import RuleOptions
     from assay.data.judgments import Judgments
+    from assay.data.record import Record
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.formats.records import Records
     from assay.measures import Measure
+    from assay.report.blocks import Block
     from assay.results.result import Result
 
 
@@ -117,9 +119,14 @@ def prepare(
     overrides = rules.overrides()
     if records is not None and records.unnamed and overrides["ties"] is None:
         overrides["ties"] = "given"
+    settings = Settings.of(read, measures, rules.protocol, **overrides)
+    if read.inclusion is not None:
+        from assay.analysis.sampled import settle_sampled
+
+        settings = settle_sampled(settings, read, named=bool(measures) and not brief)
     return Inputs(
         judgments=read,
-        settings=Settings.of(read, measures, rules.protocol, **overrides),
+        settings=settings,
         places=tuple(_name_runs(runs)),
         records=records,
         chunks=read_chunk_map(rules.chunk_map) if rules.chunk_map else None,
@@ -145,6 +152,22 @@ def _calibration(place: str, judgments: Judgments) -> str:
     if found.poor:
         options.note([say("cli.poor_calibration", place=place, stamp=found.stamp)])
     return "" if found.poor else found.stamp
+
+
+def estimates(systems: Sequence[Scores]) -> list[Record]:
+    """How uncertain scores are that were estimated from a sample; nothing for others."""
+    if any(scores.sampling is None for scores in systems):
+        return []
+    from assay.analysis.sampled import sampled_scores
+
+    return [sampled_scores(systems)]
+
+
+def show_estimates(systems: Sequence[Scores], kind: str) -> list[Block]:
+    """The same as blocks; a file of rows has no place for them."""
+    from assay.report.views import sampled_scores as view
+
+    return [block for one in estimates(systems) for block in view.table(one)] if kind != "csv" else []  # type: ignore[arg-type]
 
 
 def is_result(place: str) -> bool:

@@ -76,6 +76,7 @@ def command(
     import gc
 
     from assay.analysis.judging import estimate_judging, judge_pairs
+    from assay.formats.documents import read_drawn
     from assay.formats.writing import check_place
     from assay.report.views import judging
 
@@ -84,7 +85,8 @@ def command(
         raise UsageError(say("cli.judge_where"))
     pairs = _pairs(runs, what)
     if output is not None:
-        check_place(output, (one for pair in pairs for one in (pair.query_id, pair.doc_id)))
+        ids = (one for pair in pairs for one in (pair.query_id, pair.doc_id))
+        check_place(output, ids, sampled=bool(what.pairs) and bool(read_drawn(what.pairs or "")))
     options.check_folder(details)
     clients = asking.clients(models, ask)
     try:
@@ -94,7 +96,7 @@ def command(
             return
         with progress.calls() as show:
             found = judge_pairs(
-                pairs, judge=clients, **how.settings(), combine=combine,  # type: ignore[arg-type]
+                pairs, judge=clients, sample=what.pairs, **how.settings(), combine=combine,  # type: ignore[arg-type]
                 deadline=ask.deadline, progress=show,
             )  # fmt: skip
     finally:
@@ -109,7 +111,8 @@ def command(
 
 def _pairs(runs: tuple[str, ...], what: PairOptions) -> list[Pair]:
     """Read what to judge from runs with texts, or from a file of pairs."""
-    from assay.analysis.judging import choose_pairs, pool
+    from assay.analysis.judging import choose_pairs
+    from assay.analysis.pools import pool
 
     if bool(runs) == bool(what.pairs):
         raise UsageError(say("cli.judge_what"))

@@ -18,6 +18,7 @@ from assay.messages import Said, say
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from assay.data.segments import Floats
     from assay.data.source import Source
 
 
@@ -33,7 +34,8 @@ class Judgments:
     AND of ORs ("gold"), for which recall counts satisfied groups. `empty` queries were judged and have no document at
     all; `complete` judgments name everything relevant, so that a document they leave out is not a gap. `judge` names
     the language model that made the grades, or the model of clicks (`clicks:coec`), if one did.
-    Without groups they may come as a `Pool`.
+    Without groups they may come as a `Pool`. Judgments of a sample have the probability of `inclusion` of every pair;
+    what was drawn and not judged has a negative grade.
     """
 
     rows: pl.DataFrame | Pool
@@ -43,6 +45,7 @@ class Judgments:
     empty: tuple[str, ...] = ()
     complete: bool = False
     judge: str = ""
+    inclusion: Floats | None = None
 
     @classmethod
     def of(
@@ -59,7 +62,8 @@ class Judgments:
     ) -> Judgments:
         """Check and order a frame with columns query_id, doc_id, grade and, where there are groups, subtopic."""
         keys = ["query_id", "doc_id"] if groups == "none" else ["query_id", "doc_id", "subtopic"]
-        frame = frame.select(*keys, pl.col("grade").cast(pl.Float64))
+        drawn = ["inclusion"] if "inclusion" in frame.columns else []
+        frame = frame.select(*keys, pl.col("grade", *drawn).cast(pl.Float64))
         place = None if source is None else source.label
         if not frame["grade"].is_finite().all():
             odd = frame.filter(~pl.col("grade").is_finite())
@@ -71,7 +75,9 @@ class Judgments:
         if frame.select(repeats.any()).item():
             twice = frame.filter(repeats)
             raise Repeated(twice["query_id"][0], twice["doc_id"][0], "judged", path=place)
-        return cls._check(cls(frame, source, groups, notes, empty, complete, judge))
+        inclusion = frame["inclusion"].to_numpy() if drawn else None
+        rows = frame.drop(drawn)
+        return cls._check(cls(rows, source, groups, notes, empty, complete, judge, inclusion))
 
     @staticmethod
     def _check(found: Judgments) -> Judgments:
@@ -174,7 +180,8 @@ class Judgments:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content, the same for the same judgments in any format and order."""
-        return sha256((self.frame.write_csv() + "\n".join(sorted(self.empty))).encode()).hexdigest()
+        rows = self.frame if self.inclusion is None else self.frame.with_columns(inclusion=pl.Series(self.inclusion))
+        return sha256((rows.write_csv() + "\n".join(sorted(self.empty))).encode()).hexdigest()
 
 
 def warn_of_judge(judge: str) -> Said:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
+    from assay.data.sampling import Sampling
     from assay.data.segments import Bools, Floats
     from assay.data.source import Source
 
@@ -138,6 +139,7 @@ class Scores(Record):
     `calibration` how far it agrees with people, `embedder` is the one behind values found by embeddings,
     `inputs` the files that went in by what they were for, `file` the one that the system itself was read from.
     `clusters` names for each query what it belongs to, where queries of one conversation or passage belong together.
+    With `sampling`, values are estimates from judgments of a sample, and it has their standard errors.
     """
 
     name: str
@@ -158,6 +160,7 @@ class Scores(Record):
     embedder: str = ""
     file: str | None = None
     clusters: tuple[str, ...] | None = None
+    sampling: Sampling | None = None
 
     def __eq__(self, other: object) -> bool:
         """Return whether both have the same values for the same queries, wherever their files are."""
@@ -206,6 +209,7 @@ class Scores(Record):
             values=self.values[:, places],
             status=self.status[:, places],
             counts={label: self.counts[label] for label in labels},
+            sampling=None if self.sampling is None else self.sampling.select(places),
         )
 
     def about(self, measure: object) -> Column:

@@ -69,6 +69,36 @@ def read_pairs(place: str | os.PathLike[str], *, encoding: str | None = None) ->
     return rows
 
 
+def read_drawn(
+    place: str | os.PathLike[str], *, encoding: str | None = None
+) -> list[tuple[str, str, float, int, float | None]]:
+    """Read what a list to judge says of a sample: ids, inclusion probability, round, and the grade if it has one."""
+    source = Input.at(place, encoding)
+    frame = _table(source)
+    if "inclusion" not in frame.columns:
+        return []
+    judged = tables.judgments_of(frame, source.source, subtopics=False, dedupe=False)
+    assert judged.inclusion is not None
+    rounds = read_rounds(place)
+    rows = zip(judged.frame.iter_rows(), judged.inclusion.tolist(), strict=True)
+    return [
+        (query, doc, chance, rounds.get((query, doc), 1), grade if grade >= 0 else None)
+        for (query, doc, grade), chance in rows
+    ]
+
+
+def read_rounds(place: str | os.PathLike[str]) -> dict[tuple[str, str], int]:
+    """The round in which each pair of a list to judge was first listed; nothing for a file without rounds."""
+    source = Input.at(place)
+    if format_of(source, None) not in {"jsonl", "csv", "tsv", "parquet"}:
+        return {}
+    frame = _table(source)
+    if not {"round", "query_id", "doc_id"} <= set(frame.columns):
+        return {}
+    rows = frame.select(pl.col("query_id", "doc_id").cast(pl.String), pl.col("round").cast(pl.Int64, strict=False))
+    return {(query, doc): number for query, doc, number in rows.drop_nulls().iter_rows()}
+
+
 def _table(source: Input) -> pl.DataFrame:
     kind = format_of(source, None)
     if kind == "trec":

@@ -275,12 +275,39 @@ def pick_judgments(
         )
     part = columns.find(names, columns.SUBTOPIC, path=label, needed=say("subtopic measures")) if subtopics else None
     assert query and doc and grade
+    frame = _without_blanks(frame, grade)
     chosen = {"query_id": query, "doc_id": doc, "grade": grade, **({"subtopic": part} if part else {})}
     picked = frame.select(
         *(_text(frame, name, label).alias(field) for field, name in chosen.items() if field != "grade"),
         numbers(frame, grade, label).alias("grade"),
+        *([_inclusion(frame, label)] if "inclusion" in names and not subtopics else []),
     )
     return picked, columns.notes(dict(chosen))
+
+
+def _without_blanks(frame: pl.DataFrame, grade: str) -> pl.DataFrame:
+    """In a list of what to judge, a blank grade means not judged yet: of a sample, such a row still counts as drawn."""
+    if not {"inclusion", "priority"} & set(frame.columns):
+        return frame
+    text = pl.col(grade).cast(pl.String).str.strip_chars()
+    frame = frame.with_columns(pl.when(text != "").then(text).alias(grade))
+    return (
+        frame.with_columns(pl.col(grade).fill_null("-1")) if "inclusion" in frame.columns else frame.drop_nulls(grade)
+    )
+
+
+def _inclusion(frame: pl.DataFrame, label: str) -> pl.Series:
+    """The probability with which each document was drawn."""
+    found = numbers(frame, "inclusion", label)
+    odd = (found <= 0) | (found > 1)
+    if odd.any():
+        row = int(odd.arg_true()[0])
+        raise InputError(
+            say("row {row}: inclusion {value:g} is not a probability", row=row + 1, value=found[row]),
+            path=label,
+            hint=say("expected a number above 0 and at most 1"),
+        )
+    return found.alias("inclusion")
 
 
 def run_of(frame: pl.DataFrame, source: Source | None, name: str) -> Run:

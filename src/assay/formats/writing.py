@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assay.data.run import Run
     from assay.data.scores import Scores
     from assay.results.judging import Judging
+    from assay.results.pool import JudgingPool
 
 _GZIP = ".gz"
 _BY_SUFFIX = {
@@ -46,8 +47,12 @@ _BY_SUFFIX = {
 }
 
 
-def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind: str | None = None) -> None:
+def write_judgments(
+    judgments: Judgments, place: str | os.PathLike[str], *, kind: str | None = None, rounds: Sequence[int] = ()
+) -> None:
     """Write judgments as trec, json, jsonl, csv, tsv or parquet; the suffix decides unless `kind` does.
+
+    Those of a sample have the `rounds` in which they were drawn, if they are given in the order of the pairs.
 
     >>> import assay
     >>> assay.write_judgments(assay.Judgments.from_dict({"q": {"d": 1}}), "judgments.qrels")
@@ -56,6 +61,11 @@ def write_judgments(judgments: Judgments, place: str | os.PathLike[str], *, kind
     """
     kind = _kind(place, kind)
     frame = judgments.frame
+    if judgments.inclusion is not None:
+        if kind in {"trec", "json"}:
+            raise UsageError(say("sample.no_place", path=os.fspath(place)))
+        frame = frame.with_columns(inclusion=pl.Series(judgments.inclusion))
+        frame = frame.with_columns(round=pl.Series(rounds)) if rounds else frame
     if kind == "trec":
         part = pl.col("subtopic") if judgments.groups != "none" else pl.lit("0")
         grade = pl.when(pl.col("grade") == pl.col("grade").round()).then(pl.col("grade").cast(pl.Int64).cast(pl.String))
@@ -94,8 +104,8 @@ def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
     write_atomically(place, "\n".join(lines) + "\n")
 
 
-def check_place(place: str | os.PathLike[str], ids: Iterable[str]) -> None:
-    """Refuse a place that could not hold judgments of a named judge, before anything is paid for them."""
+def check_place(place: str | os.PathLike[str], ids: Iterable[str], *, sampled: bool = False) -> None:
+    """Refuse a place that could not hold judgments of a named judge (or a sample), before anything is paid for them."""
     if not Path(place).parent.is_dir():
         raise UsageError(say("{path}: there is no such folder", path=os.fspath(place)))
     kind = _kind(place, None)
@@ -103,6 +113,8 @@ def check_place(place: str | os.PathLike[str], ids: Iterable[str]) -> None:
         raise UsageError(
             say("a JSON object has no place for the name of the judge: use .qrels, .jsonl, .csv or .parquet")
         )
+    if sampled and kind == "trec":
+        raise UsageError(say("sample.no_place", path=os.fspath(place)))
     blank = next((one for one in ids if len(one.split()) != 1), None) if kind == "trec" else None
     if blank is not None:
         raise UsageError(
@@ -112,6 +124,17 @@ def check_place(place: str | os.PathLike[str], ids: Iterable[str]) -> None:
                 path=os.fspath(place),
             )
         )
+
+
+def write_pool(found: JudgingPool, place: str | os.PathLike[str]) -> None:
+    """Write what to judge as jsonl, csv, tsv or parquet: one row for each document, with a column for its grade."""
+    kind = _kind(place, None)
+    if kind in {"trec", "json"}:
+        raise UsageError(
+            say("{path}: a list of what to judge is .jsonl, .csv, .tsv or .parquet", path=os.fspath(place))
+        )
+    frame = pl.DataFrame(found.to_rows(), infer_schema_length=None)
+    _write(place, _encode(frame.with_columns(pl.col("grade").cast(pl.Float64)), kind, "grade", place))
 
 
 def write_run(run: Run, place: str | os.PathLike[str], *, kind: str | None = None) -> None:

@@ -1,10 +1,8 @@
-"""Which pairs to judge: the top k of several runs, or what a file lists, less what is judged already."""
+"""Pairs to judge with their texts, and which of them have a grade already."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import polars as pl
 
 from assay.errors import InputError, excerpt
 from assay.judge.relevance import Pair
@@ -14,21 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assay.data.judgments import Judgments
-    from assay.data.run import Run
-
-
-def pool(runs: Iterable[Run], depth: int) -> list[tuple[str, str]]:
-    """Pairs within the first `depth` ranks of any run, each once, in the order of ids."""
-    tops = [
-        run.frame.select("query_id", "doc_id", "score")
-        .sort(["query_id", "score", "doc_id"], descending=[False, True, True])
-        .group_by("query_id", maintain_order=True)
-        .head(depth)
-        .select("query_id", "doc_id")
-        for run in runs
-    ]
-    found = pl.concat(tops).unique().sort(["query_id", "doc_id"])
-    return list(found.iter_rows())
 
 
 def pairs_of(ids: Iterable[tuple[str, str]], queries: Mapping[str, str], documents: Mapping[str, str]) -> list[Pair]:

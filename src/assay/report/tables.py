@@ -49,11 +49,14 @@ class Table:
         body = [(header, *(row[i] for row in self.rows)) for i, header in enumerate(self.headers)][1:]
         return Table((say("column.measure"), *(plain(row[0]).text for row in self.rows)), tuple(body), self.caption)
 
-    def add_stamp(self, stamp: str) -> Table:
-        """Add a column that says the same in every row."""
+    def add_stamp(self, stamp: str, header: str = "") -> Table:
+        """Add a column that says the same in every row, of the judge unless it has another header."""
         rows = tuple((*row, stamp) for row in self.rows)
         return replace(
-            self, headers=(*self.headers, say("column.judge")), rows=rows, texts=(*self.texts, len(self.headers))
+            self,
+            headers=(*self.headers, header or say("column.judge")),
+            rows=rows,
+            texts=(*self.texts, len(self.headers)),
         )
 
     def translate(self, lang: Lang) -> Table:

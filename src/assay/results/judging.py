@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assay.data.record import Record, Value
 from assay.errors import UsageError
-from assay.lazy import public
+from assay.lazy import pl, public
 from assay.messages import say, word
 from assay.results.parts import part
 
@@ -64,12 +64,24 @@ class Bill:
     estimated: int
 
 
+@dataclass(frozen=True)
+class DrawnPair:
+    """A pair of a sample: the probability with which it was drawn, in which round, and the grade it had before."""
+
+    query_id: str
+    doc_id: str
+    inclusion: float
+    round: int = 1
+    grade: float | None = None
+
+
 @part("judging")
 @dataclass(frozen=True)
 class Judging(Record):
     """Verdicts on all pairs, and what they took. `cut` documents were longer than `max_chars` and not read to the end.
 
-    `judge` names the judge: what must be the same for its grades to be comparable.
+    `judge` names the judge: what must be the same for its grades to be comparable. Of a sample, `drawn` has all pairs
+    that were drawn, also those that had a grade before.
     """
 
     judge: str
@@ -77,6 +89,7 @@ class Judging(Record):
     bills: Mapping[str, Bill]
     max_chars: int
     cut: int = 0
+    drawn: tuple[DrawnPair, ...] = ()
 
     @property
     def failures(self) -> dict[str, int]:
@@ -107,11 +120,28 @@ class Judging(Record):
 
         if not self.any_graded:
             raise UsageError(self.trouble)
+        if self.drawn:
+            return Judgments.of(pl.DataFrame(self._sample()).drop("round"), judge=self.judge)
         grades: dict[object, dict[object, float]] = {}
         for one in self.verdicts:
             if one.grade is not None:
                 grades.setdefault(one.query_id, {})[one.doc_id] = one.grade
         return replace(Judgments.from_dict(grades), judge=self.judge)
+
+    def _sample(self) -> list[dict[str, Value]]:
+        """All that was drawn, with the grades before and now; -1 where there is none."""
+        found = {(one.query_id, one.doc_id): one.grade for one in self.verdicts}
+        return [
+            {
+                "query_id": one.query_id,
+                "doc_id": one.doc_id,
+                "grade": -1.0 if grade is None else grade,
+                "inclusion": one.inclusion,
+                "round": one.round,
+            }
+            for one in self.drawn
+            for grade in (one.grade if one.grade is not None else found.get((one.query_id, one.doc_id)),)
+        ]
 
     def topic(self) -> str:
         """The judge."""
@@ -137,7 +167,8 @@ class Judging(Record):
         if Path(place).suffix.lower() == ".json":
             super().save(place)
         else:
-            public("write_judgments")(self.to_judgments(), place)
+            rounds = [one.round for one in sorted(self.drawn, key=lambda one: (one.query_id, one.doc_id))]
+            public("write_judgments")(self.to_judgments(), place, rounds=rounds)
 
 
 @dataclass(frozen=True)

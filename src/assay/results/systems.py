@@ -10,12 +10,23 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.data.protocol import Protocol
+from assay.data.sampling import Sampling
 from assay.data.scores import Column, Counts, Scores
 from assay.data.status import SCORED, STATUSES, Status
 from assay.messages import say
 from assay.results.codec import Plain, damage, decode, encode
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StoredSampling:
+    """What is known of estimates from a sample: by label, the standard error of each query's value."""
+
+    judged: int
+    pooled: int
+    errors: Mapping[str, Mapping[str, float]]
+    unpooled: float | None = None
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,7 @@ class StoredSystem:
     embedder: str = ""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    sampling: StoredSampling | None = None
 
 
 @dataclass(frozen=True)
@@ -100,7 +112,16 @@ def _system(scores: Scores) -> Plain:
         "embedder": scores.embedder,
         "warnings": encode(scores.warnings),
         "notes": encode(scores.notes),
+        **({} if scores.sampling is None else {"sampling": _sampling(scores, scores.sampling)}),
     }
+
+
+def _sampling(scores: Scores, of: Sampling) -> Plain:
+    errors = {
+        label: dict(zip(scores.query_ids, of.errors[:, place].tolist(), strict=True))
+        for place, label in enumerate(scores.labels)
+    }
+    return {"judged": of.judged, "pooled": of.pooled, "unpooled": of.unpooled, "errors": errors}
 
 
 def _values(scores: Scores, queries: list[str]) -> dict[str, list[float | None]]:
@@ -177,6 +198,14 @@ def _scores(stored: StoredEvaluation, system: StoredSystem, place: str, path: st
         embedder=system.embedder,
         file=system.file,
         clusters=None if rows.clusters is None else tuple(rows.clusters.get(query, query) for query in ids),
+        sampling=None if system.sampling is None else _read_sampling(system.sampling, ids, labels),
+    )
+
+
+def _read_sampling(stored: StoredSampling, ids: Sequence[str], labels: Sequence[str]) -> Sampling:
+    errors = [[stored.errors.get(label, {}).get(query, 0.0) for label in labels] for query in ids]
+    return Sampling(
+        np.array(errors, dtype=np.float64).reshape(len(ids), len(labels)), stored.judged, stored.pooled, stored.unpooled
     )
 
 

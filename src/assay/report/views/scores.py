@@ -37,9 +37,7 @@ def means(systems: Sequence[Scores], *, exact: bool = False, upright: bool = Fal
         )
         for scores in systems
     ]
-    table = Table((say("column.system"), *labels), tuple(rows))
-    judge = _judge_without_calibration(systems)
-    table = table.add_stamp(stamp_of(judge)) if judge else table
+    table = _stamp(Table((say("column.system"), *labels), tuple(rows)), systems)
     return table.transpose() if len(labels) > _WIDE and not upright else table
 
 
@@ -53,15 +51,26 @@ def queries(systems: Sequence[Scores], *, exact: bool = False) -> Table:
             odd = sorted({STATUSES[code] for code in codes if code})
             rows.append((scores.name, query, *cells, ", ".join(odd)))
     headers = (say("column.system"), say("column.query"), *systems[0].labels, say("column.status"))
-    table = Table(headers, tuple(rows), names=2)
+    return _stamp(Table(headers, tuple(rows), names=2), systems)
+
+
+def _stamp(table: Table, systems: Sequence[Scores]) -> Table:
+    """Add columns that say whose grades these are, and that values are estimates."""
     judge = _judge_without_calibration(systems)
-    return table.add_stamp(stamp_of(judge)) if judge else table
+    table = table.add_stamp(stamp_of(judge)) if judge else table
+    sampled = any(scores.sampling is not None for scores in systems)
+    return table.add_stamp(say("sample.stamp"), say("column.values")) if sampled else table
 
 
 def stamp(systems: Sequence[Scores]) -> str:
     """Return a warning if a language model gave the grades and they were never compared with people's."""
     judge = _judge_without_calibration(systems)
-    return warn_of_judge(judge) if judge else ""
+    told = next((text for scores in systems for text in scores.warnings if _is_of_sample(text)), "")
+    return warn_of_judge(judge) if judge else told
+
+
+def _is_of_sample(text: str) -> bool:
+    return isinstance(text, Said) and text.key == "sample.warning"
 
 
 def _judge_without_calibration(systems: Sequence[Scores]) -> str:
