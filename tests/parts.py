@@ -272,6 +272,23 @@ def replay() -> Record:
         for i in range(800)
     ]
     return assay.replay(rows, lambda rows, items: [0.375, 0.25, 0.25, 0.125], name="new")
+DRAWN = [
+    {"query_id": q, "doc_id": doc, "grade": grade, "inclusion": chance}
+    for q, docs in JUDGED.items()
+    for (doc, grade), chance in zip(docs.items(), (1.0, 0.5, 0.5), strict=True)
+    if doc != "b" or int(q[1:]) % 2
+]
+
+
+def judging_pool():
+    """A sample of which all but the last is judged."""
+    from assay.results.pool import JudgingPool, PoolPair, Stopping
+
+    pairs = (PoolPair("q0", "a", 1, 1, 0.75, grade=1.0), PoolPair("q1", "<b>", 2, 2, 0.5))
+    stop = Stopping(("bm25", "dense"), "ndcg@10", 1, 0.05, 0.025, 0.01, interval(0.0625), "apart")
+    return JudgingPool(
+        "sample", 20, 1, ("bm25", "dense"), pairs, 40, 2, 1, 1, 0, 2, 0, interval(12.0, 4.0), stop
+    )  # fmt: skip
 
 
 SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
@@ -300,6 +317,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging": judging,
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
+    "pool": judging_pool,
     "questions": lambda: assay.make_questions(
         {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
     ),
@@ -316,6 +334,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
         units=6,
         seed=1,
     ),
+    "sampled_scores": lambda: assay.sampled_scores(list(assay.evaluate(DRAWN, RUNS, ["ndcg@5", "recall@5"]).values())),
     "slices": slices,
     "sweep": lambda: assay.sweep(JUDGED, RUNS, [1, 3, 5]),
     "validation": validation,

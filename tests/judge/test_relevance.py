@@ -19,7 +19,7 @@ import assay
 from assay.data.judgments import Judgments
 from assay.formats.documents import read_documents, read_pairs
 from assay.judge.panel import judge, verdict
-from assay.judge.pooling import is_judged, pairs_of, pool
+from assay.judge.pooling import is_judged, pairs_of
 from assay.judge.prompting import load_prompt, read_prompt
 from assay.judge.relevance import NEEDED, Pair, Question, expected_grade, vote_of
 from assay.judge.rubric import load_rubric
@@ -237,10 +237,10 @@ def test_a_grade_can_be_weighted_by_its_probabilities():
 
 
 def test_the_pool_is_the_top_of_every_run():
-    one = assay.Run.from_dict({"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"x": 1.0}})
-    two = assay.Run.from_dict({"q": {"c": 3.0, "b": 3.0, "a": 1.0}})
-    assert pool([one, two], 1) == [("q", "a"), ("q", "c"), ("r", "x")]
-    assert pool([one, two], 2) == [("q", "a"), ("q", "b"), ("q", "c"), ("r", "x")]
+    one = assay.Run.from_dict({"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"x": 1.0}}, "one")
+    two = assay.Run.from_dict({"q": {"c": 3.0, "b": 3.0, "a": 1.0}}, "two")
+    assert assay.pool([one, two], 1) == [("q", "a"), ("q", "c"), ("r", "x")]
+    assert assay.pool([one, two], 2) == [("q", "a"), ("q", "b"), ("q", "c"), ("r", "x")]
 
 
 def test_texts_that_are_missing_are_named():
