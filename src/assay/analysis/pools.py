@@ -13,6 +13,7 @@ from assay.formats.conversion import as_judgments, as_runs, as_whole_run
 from assay.formats.documents import read_documents, read_rounds
 from assay.formats.queries import Queries, read_queries
 from assay.judge import pooling
+from assay.measures.defaults import SINGLE
 from assay.messages import say
 from assay.results.pool import METHODS, JudgingPool, Method, PoolPair, Stopping
 from assay.stats.inputs import check_share
@@ -46,7 +47,7 @@ def pool_judgments(
     depth: int = 20,
     judgments: Any = None,
     between: Sequence[str] | None = None,
-    measure: Any = "ndcg@10",
+    measure: Any = SINGLE,
     smallest_effect: float = 0.01,
     alpha: float = 0.05,
     look: int | None = None,

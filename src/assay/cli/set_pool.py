@@ -28,14 +28,15 @@ class Deciding:
     """Which two systems are to be told apart, and by what."""
 
     between: str | None = option("--between", metavar="A,B", section="decide")
-    measure: str = option("-m", "--measure", default="ndcg@10", show_default=True, metavar="MEASURE", section="decide")
+    measure: str | None = option("-m", "--measure", metavar="MEASURE", section="decide")
     smallest_effect: float = option("--smallest-effect", default=0.01, show_default=True, type=NUMBER, section="decide")
     alpha: float = option("--alpha", default=0.05, show_default=True, type=SHARE, section="decide")
 
     def settings(self) -> dict[str, Any]:
         """The same as the function takes them."""
         names = None if self.between is None else [name.strip() for name in self.between.split(",")]
-        return {**vars(self), "between": names}
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        return {**given, "between": names}
 
 
 @dataclass(frozen=True)

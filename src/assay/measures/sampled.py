@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assay.measures.registry import Measure
 
 _TINY = 1e-12
-_SECOND_ORDER = 2.0  # a linearised error of a ratio is too small by about 1 + this * squared error of the sum below
+_SECOND_ORDER = 8.0  # how far linearised errors of ratios are too small: found by simulation, docs/pools.md
 
 
 class Estimated(NamedTuple):

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from assay.results.sampled import SampledDifference, SampledMean, SampledScores
     from assay.stats.intervals import Interval
 
+_MANY = 100  # judged documents per query, from which on estimates of ratios were unbiased to .005
+
 
 def line(found: SampledScores) -> Verdict:
     """How many documents were judged, of how many, and the first mean."""
     one = found.means[0]
     return Verdict(
         say(
-            "sample.line", judged=found.judged, pooled=found.pooled, system=one.system, measure=one.measure,
+            "sample.estimated_line", judged=found.judged, pooled=found.pooled, system=one.system, measure=one.measure,
             value=number(one.estimate), ends=_ends(one.sampling),
         )
     )  # fmt: skip
@@ -57,7 +59,8 @@ def _notes(found: SampledScores) -> list[Said]:
         for name, share in (found.unpooled or {}).items()
         if share >= 0.05  # noqa: PLR2004 - less is within what the estimate of the share can be wrong by
     ]
-    few = [] if found.judged >= 20 * found.queries else [say("sample.few", n=f"{found.judged / found.queries:.1f}")]
+    each = found.judged / max(found.queries, 1)
+    few = [] if each >= _MANY else [say("sample.few", n=f"{each:.0f}")]
     apart = [say("sample.of_differences", baseline=found.baseline)] if found.differences else []
     return [
         say("sample.intervals", level=percent(found.confidence_level).replace(".0%", "%")), *apart, *few, *lost,
