@@ -272,6 +272,8 @@ def replay() -> Record:
         for i in range(800)
     ]
     return assay.replay(rows, lambda rows, items: [0.375, 0.25, 0.25, 0.125], name="new")
+
+
 DRAWN = [
     {"query_id": q, "doc_id": doc, "grade": grade, "inclusion": chance}
     for q, docs in JUDGED.items()
