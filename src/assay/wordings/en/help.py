@@ -256,6 +256,13 @@ TEXTS = {
     "option.run.depth": "Candidates of a query.",
     "option.run_output": "Write the reranked run.",
     "option.run.output": "Where results go: a folder (NAME-results beside the file); with --candidates, a file.",
+    # applications
+    "help.section.app": "A finished application:",
+    "option.app": "Ask this application: an address, module:callable (its code runs), or a TOML file with app = and its settings.",
+    "option.run.settings": "A parameter of the reranker, or a setting of the application: body, answer, contexts, ids, key_env, concurrency, timeout ...",
+    "option.app.settings": "A setting of the application, such as answer=data.text: body, answer, contexts, ids, key_env, concurrency, timeout ...",
+    "option.fresh": "Ask again, whatever an earlier run kept of applications and search engines.",
+    "option.run.dry_run": "Only say how many requests applications would get.",
     # bench
     "option.target": "MODULE:FUNCTION, rerank:METHOD, an address or cmd:'PROGRAM ...'.",
     "option.bench.runs": "Calls of each load; 100 unless --seconds is given.",

@@ -256,6 +256,13 @@ TEXTS = {
     "option.run.depth": "每个查询的候选数。",
     "option.run_output": "写出重排后的检索结果文件。",
     "option.run.output": "结果写入的文件夹（默认为文件旁的 NAME-results）；与 --candidates 同用时为文件。",
+    # applications
+    "help.section.app": "现成的应用：",
+    "option.app": "向该应用提问：一个地址、module:callable（会运行其代码），或写有 app = 及各项设置的 TOML 文件。",
+    "option.run.settings": "重排序器的参数，或应用的设置：body、answer、contexts、ids、key_env、concurrency、timeout 等。",
+    "option.app.settings": "应用的设置，例如 answer=data.text：body、answer、contexts、ids、key_env、concurrency、timeout 等。",
+    "option.fresh": "重新提问，不用此前运行保留的应用回答与搜索引擎结果。",
+    "option.run.dry_run": "只说明将向应用发送多少个请求。",
     # bench
     "option.target": "MODULE:FUNCTION、rerank:METHOD、网址或 cmd:'PROGRAM ...'。",
     "option.bench.runs": "每种负载的调用次数；未给出 --seconds 时为 100。",
