@@ -59,7 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         found = body.get("question") or body.get("query") or body.get("messages", [{}])[-1].get("content", "")
-        self._handle(found, body)
+        self._handle(found if isinstance(found, str) else json.dumps(found), body)
 
     def _handle(self, question, body):
         server = self.server

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.experiment_runner import conduct
-from assay.data.samples import Samples
+from assay.data.samples import Sample, Samples
 from assay.errors import UsageError, excerpt
+from assay.formats import cells, columns
 from assay.formats.app_settings import find_application
 from assay.formats.queries import read_queries
-from assay.formats.samples import read_samples
 from assay.messages import say
 from assay.pipeline.app_runner import AppPlan, as_samples, ask_all, plan_asking
 from assay.pipeline.applications import make_application
@@ -135,7 +135,7 @@ def ask_application(
 ) -> Samples:
     """Ask an application all questions of a file; gives samples of its answers and contexts, to be judged.
 
-    The file is a table of queries, or of samples, whose references and gold ids are kept.
+    The file is a table of queries; references and gold ids that it has go into the samples.
 
     >>> import assay
     >>> from pathlib import Path
@@ -148,9 +148,7 @@ def ask_application(
     found = ask_all(made, collection.queries, Store(Path(cache or CACHE)), fresh=fresh, tell=tell)
     rows = []
     for one, known in zip(as_samples(found, collection), samples, strict=True):
-        rows.append(
-            replace(one, references=known.references, gold_ids=known.gold_ids, history=known.history, system=None)
-        )
+        rows.append(replace(one, references=known.references, gold_ids=known.gold_ids))
     return Samples(tuple(rows))
 
 
@@ -169,7 +167,7 @@ def plan_application(
 
 def _prepared(
     app: str, queries: str | os.PathLike[str], settings: Mapping[str, Any] | None
-) -> tuple[Application, list[Any], Collection]:
+) -> tuple[Application, list[Sample], Collection]:
     place, told, folder = find_application(app, settings)
     made = make_application(place, told, folder)
     samples = _read_questions(queries)
@@ -177,16 +175,22 @@ def _prepared(
     return made, samples, Collection((), asked, None)
 
 
-def _read_questions(place: str | os.PathLike[str]) -> list[Any]:
-    """The samples of a file that have a question, or the queries of a table."""
-    from assay.data.samples import Sample
-    from assay.errors import AssayError
-
-    try:
-        found = [one for one in read_samples(place) if one.question]
-    except AssayError:
-        found = []
-    found = found or [Sample(name, text) for name, text in read_queries(place).texts().items()]
+def _read_questions(place: str | os.PathLike[str]) -> list[Sample]:
+    """The questions of a file, with the references and the gold ids that it may have."""
+    frame = read_queries(place).frame
+    readers: dict[str, Any] = {"reference": cells.texts, "gold_ids": cells.groups}
+    known = {name: columns.find(frame.columns, columns.SAMPLE[name], path=str(place)) for name in readers}
+    found = []
+    for row in frame.iter_rows(named=True):
+        if not row.get("text"):
+            continue
+        told: dict[str, Any] = {}
+        for name, column in known.items():
+            value = None if column is None else cells.unpack(cells.plain(row[column]))
+            told[name] = None if value is None else readers[name](value, [])
+        found.append(
+            Sample(row["query_id"], row["text"], references=told["reference"] or (), gold_ids=told["gold_ids"])
+        )
     if not found:
         raise UsageError(say("{path} has no question", path=excerpt(str(place))))
     return found

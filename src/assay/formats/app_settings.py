@@ -85,6 +85,8 @@ def find_application(app: str, settings: Mapping[str, Any] | None = None) -> tup
     A file has `app` beside the settings; what is given besides comes first.
     """
     if not app.endswith(".toml"):
+        if ":" not in app:
+            raise UsageError(say("{name} is no application: expected http://... or module:callable", name=excerpt(app)))
         return app, dict(settings or {}), Path()
     told = read_toml(app)
     place = told.pop("app", None)

@@ -113,7 +113,10 @@ def shift(hits: Sequence[Hits], by: int) -> list[Hits]:
 
 def in_order(items: Sequence[Item], k: int) -> tuple[Item, ...]:
     """The first k of some results, each once, in their order; scores that say another order count down instead."""
-    kept = list({item.id: item for item in reversed(items)}.values())[::-1][:k]
+    first: dict[str, Item] = {}
+    for item in items:
+        first.setdefault(item.id, item)
+    kept = list(first.values())[:k]
     scores = [item.score for item in kept]
     if all(first >= second for first, second in pairwise(scores)):
         return tuple(kept)

@@ -105,7 +105,7 @@ class AppTarget:
             said = read_reply(json.loads(body), self.shape)
         except (ValueError, RecursionError):
             raise CallFailed("no answer", say("reply.no_json")) from None
-        if not (said.answer or "").strip() and not said.contexts:
+        if (said.answer is None and not said.contexts) or (said.answer is not None and not said.answer.strip()):
             raise CallFailed("no answer", say("reply.lacks_answer", names=list(said.keys[:8])))
 
     def _streamed(self, parts: Sequence[tuple[bytes, float]], content_type: str, clock: Clock) -> Streamed:
