@@ -18,9 +18,9 @@ KEYS = {
     "post_filter", "collapse", "highlight", "aggs", "retriever", "rank", "explain", "stored_fields", "docvalue_fields",
 }  # fmt: skip
 DOCUMENTS = {
-    "1": {"content": "Sencha wants water of 70 degrees.", "doc": "a"},
-    "2": {"content": "Black tea wants boiling water.", "doc": "b"},
-    "3": {"content": "Trains leave at noon.", "doc": "c"},
+    "1": {"content": "Sencha wants water of 70 degrees.", "doc": "a", "doc_id": "a"},
+    "2": {"content": "Black tea wants boiling water.", "doc": "b", "doc_id": "b"},
+    "3": {"content": "Trains leave at noon.", "doc": "c", "doc_id": "c"},
 }
 
 

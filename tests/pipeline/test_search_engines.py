@@ -83,7 +83,7 @@ def test_the_key_comes_from_the_environment_and_is_in_no_identity(setup, monkeyp
         ({"index": "coffee"}, {}, r"no such index \[coffee\]"),
         ({"body": {"querry": {"match": {"content": "{query}"}}}}, {}, r"unknown key for a START_OBJECT in \[querry\]"),
         ({}, {"key": "other"}, "missing authentication credentials"),
-        ({"id": "nothing"}, {}, "a hit has no field nothing; it has 'content', 'doc'"),
+        ({"id": "nothing"}, {}, "a hit has no field nothing; it has 'content', 'doc', 'doc_id'"),
         ({"body": {"query": {"match_all": {}}}}, {}, r"body needs {query} or {embedding}"),
         ({"body": {"knn": {"query_vector": "{embedding}"}}}, {}, "{embedding} needs an embedder"),
         ({"key_env": "A", "login_env": "B"}, {}, "give the key one way"),
