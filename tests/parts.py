@@ -13,7 +13,7 @@ from assay.formats.queries import Queries
 from assay.messages import say
 from assay.results.bench import Bench, Histogram, Latency, Load
 from assay.results.check import Finding, InputCheck
-from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Reference, Row, StageTime
+from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, QuestionCount, Reference, Row, StageTime
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
 from assay.results.reranker import RerankerEvaluation
@@ -122,6 +122,19 @@ def experiment() -> Findings:
         row("base", 0.65, "", None, pareto=True),
         row("better", 0.78, "better", 0.001, cost_per_query=0.0002, cost_estimated=True, pareto=True),
         row("worse", 0.41, "worse", 0.004, latency_ms={"p95": 210.0}),
+        row(
+            "app",
+            0.5,
+            "inconclusive",
+            0.4,
+            latency_ms={"p95": 90.0, "first_token_p50": 20.0, "first_token_p95": 44.5},
+            outcomes=(
+                QuestionCount("scored", "", 9),
+                QuestionCount("scored", "no_contexts", 1),
+                QuestionCount("abstained", "refused", 2),
+                QuestionCount("failed", "server", 3, "HTTP 500: <b>no more memory</b>"),
+            ),
+        ),
         Row("lost", "failed", "no such model"),
     )
     held = Holdout(12, 28, "ndcg@10", interval(0.75), interval(0.66), interval(0.09), 0.0123, "better")

@@ -74,11 +74,13 @@ _NAMING = {"results/schema1.py"}
 # A format of numbers, statuses of queries, a name in prompts, actions and columns of event logs: ordinary words that are
 # names of measures too.
 _ORDINARY = {"coverage", "g", "judged", "unjudged", "rubric", "clicks", "copy", "dwell", "regenerate", "thumbs"}
-# A click model, a stratum of requests and a column of a table, which have their names in the literature and share them
+# A click model, a stratum of requests, the results in an engine's answer and a column of a table, which have their names in the literature and share them
 # with measures: each is let through in its own module only.
 _NAMESAKES = {
     ("online/click_judgments.py", "ctr"),
     ("online/strata.py", "zero_results"),
+    ("pipeline/elastic.py", "hits"),
+    ("pipeline/web_search.py", "hits"),
     ("report/views/click_judgments.py", "ctr"),
 }
 _MEASURE = re.compile(r"(\w+)(\(.*\))?(@\d*)?", re.DOTALL)

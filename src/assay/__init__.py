@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.analysis.answers import Answers, answer_systems, answers
+    from assay.analysis.applications import ask_application, run_application
     from assay.analysis.bench import bench
     from assay.analysis.calibrate import calibrate
     from assay.analysis.check import check
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from assay.analysis.experiment_runner import run_experiment
     from assay.analysis.explain import explain
     from assay.analysis.gate import gate, gate_result
+    from assay.analysis.gate_application import gate_application
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs
     from assay.analysis.plan_comparison import plan_comparison
@@ -142,6 +144,9 @@ _HOMES = {
     "evaluate": "assay.analysis.evaluate",
     "NotWorse": "assay.analysis.gate_rules",
     "Threshold": "assay.analysis.gate_rules",
+    "ask_application": "assay.analysis.applications",
+    "run_application": "assay.analysis.applications",
+    "gate_application": "assay.analysis.gate_application",
     "gate": "assay.analysis.gate",
     "gate_result": "assay.analysis.gate",
     "fuse": "assay.fusion.fuse",
@@ -209,6 +214,7 @@ __all__ = [
     "ab_test",
     "answer_systems",
     "answers",
+    "ask_application",
     "bench",
     "calibrate",
     "check",
@@ -229,6 +235,7 @@ __all__ = [
     "explain",
     "fuse",
     "gate",
+    "gate_application",
     "gate_result",
     "interleave",
     "interleave_runs",
@@ -256,6 +263,7 @@ __all__ = [
     "read_set",
     "replay",
     "roi",
+    "run_application",
     "run_experiment",
     "sample_log",
     "sampled_scores",

@@ -78,7 +78,7 @@ def answer_rules(
     """
     experiment, collection = data
     place = f"{experiment.path}: evaluate"
-    generators = {one.name: one.choices["generate"].method for one in experiment.combinations}
+    generators = {one.name: one.generator for one in experiment.combinations}
     if set(generators.values()) == {"none"}:
         if asked:
             name = asked[0] if isinstance(asked[0], str) else asked[0].label

@@ -12,8 +12,10 @@ from assay.analysis.pace import find_capacity
 from assay.analysis.protocols import load_protocol
 from assay.analysis.stage_targets import PREFIX, stage_target
 from assay.errors import UsageError
+from assay.formats.app_settings import AppSettings
 from assay.messages import Said, say
 from assay.results.bench import Bench, Load
+from assay.serving.applications import AppTarget, app_target
 from assay.serving.endpoints import Endpoint
 from assay.serving.loops import run
 from assay.serving.records import LoadPlan
@@ -62,6 +64,7 @@ def bench(
     bodies: Sequence[Any] = (),
     headers: Mapping[str, Any] | None = None,
     passing: Passing | None = None,
+    app: Mapping[str, Any] | None = None,
     label: str = "",
     confidence_level: float = 0.95,
     seed: int = 0,
@@ -80,7 +83,8 @@ def bench(
     Every combination of `candidates`, `threads` and `rate` is a load of its own; a `rate` (calls a second) makes an
     open loop; with `ramp`, higher rates are left out after one that it does not keep up with. The text `rerank:METHOD`
     is a reranker of the pipeline. Without `queries` and `documents` the texts of the bundled collection are used. With
-    `stream`, the answers of an address or the items of a generator are timed token by token.
+    `stream`, the answers of an address or the items of a generator are timed token by token. With `app`, the target is
+    an application for questions and these are its settings: a reply without an answer is a failed call.
 
     `limits` has the largest values of numbers of a load (`Load.figures`: p95, first_token_p95 ...), `max_errors` the
     largest share of calls that may fail; `Bench.checks` and `Bench.verdict` have the outcome.
@@ -92,10 +96,15 @@ def bench(
     """
     if isinstance(target, str) and target.startswith(PREFIX):
         label, target = target, stage_target(target)
-    found = target_of(
-        target, label=label, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
-        with_candidates=candidates is not None, stream=stream,
-    )  # fmt: skip
+    if app is not None:
+        settings = AppSettings.of(app)
+        settings = replace(settings, stream=settings.stream or stream)
+        found, stream = app_target(target, settings, timeout=timeout, headers=headers or {}), settings.stream
+    else:
+        found = target_of(
+            target, label=label, method=method, bodies=bodies, headers=headers, passing=passing, timeout=timeout,
+            with_candidates=candidates is not None, stream=stream,
+        )  # fmt: skip
     check_share(confidence_level, "confidence_level")
     check_limits(limits or {}, max_errors, stream=stream)
     if throughput:
@@ -202,7 +211,7 @@ def _sizes(target: LoadTarget, candidates: int | Sequence[int] | None) -> list[i
 def _threads(target: LoadTarget, threads: int | Sequence[int] | None, rate: Any) -> list[int]:
     if threads is not None:
         return _as_list(threads)
-    elsewhere = target.is_async or isinstance(target, Endpoint)
+    elsewhere = target.is_async or isinstance(target, Endpoint | AppTarget)
     return [_AT_ONCE if rate is not None and elsewhere else 1]
 
 

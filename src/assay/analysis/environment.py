@@ -12,7 +12,14 @@ from urllib.parse import urlsplit
 
 from assay.installation import PACKAGE, install_command
 
-EXTRAS = ("text", "report", "pipeline", "onnx", "usearch")  # of what users install; the others are for contributors
+EXTRAS = (
+    "text",
+    "report",
+    "pipeline",
+    "onnx",
+    "usearch",
+    "postgres",
+)  # of what users install; the others are for contributors
 _PATIENCE = 2.0  # seconds for a server to answer
 _KEYS = ("ASSAY_BASE_URL", "ASSAY_MODEL", "ASSAY_JUDGE", "ASSAY_CACHE", "ASSAY_LANG")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -14,13 +15,15 @@ from assay.analysis.agreement import compare_lists
 from assay.analysis.compare import compare
 from assay.analysis.front import FrontPoint, find_front
 from assay.analysis.means import column_mean
+from assay.analysis.unknown_ids import find_unknown
 from assay.errors import UsageError, excerpt
 from assay.messages import say, word
+from assay.pipeline.asked import OUTCOMES
 from assay.pipeline.records import add_output_tokens
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.conclusion import describe_best
-from assay.results.experiment import Findings, Holdout, Quality, Row, StageTime
+from assay.results.experiment import Findings, Holdout, Quality, QuestionCount, Row, StageTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from assay.analysis.experiment_scores import Evaluator
     from assay.data.scores import Scores
+    from assay.pipeline.asked import Asked, Outcome
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.grid import Choice
     from assay.pipeline.runner import Execution, Work
@@ -73,6 +77,7 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
             *_empty(collection),
             *_ambiguous(collection),
             *_warnings(listed, experiment, baseline, found),
+            *find_unknown(listed, collection),
             *evaluator.notes(),
         ),
         reference=experiment.reference,
@@ -96,7 +101,12 @@ def describe_experiment(experiment: Experiment, collection: Collection, outcomes
         baseline,
         "",
         axes=_axes(listed),
-        warnings=(*_empty(collection), *_warnings(listed, experiment, baseline, None), *unused),
+        warnings=(
+            *_empty(collection),
+            *_warnings(listed, experiment, baseline, None),
+            *find_unknown(listed, collection),
+            *unused,
+        ),
         reference=experiment.reference,
         agreements=compare_lists(done, baseline),
     )
@@ -156,23 +166,64 @@ def _row(outcome: Execution, systems: Sequence[Scores], found: Comparison | None
         status="done",
         reason="",
         quality={} if scores is None else {label: _quality(scores, label, found) for label in scores.labels},
-        latency_ms={"mean": float(whole.mean()), **{f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES}},
+        latency_ms={
+            "mean": float(whole.mean()),
+            **{f"p{p}": float(np.percentile(whole, p)) for p in PERCENTILES},
+            **_further_times(outcome.asked),
+        },
         stages=stages,
         index=outcome.index,
         cost_per_query=cost,
         cost_estimated=any(stage.money_estimated for stage in stages),
-        timed=not all(any(one.cached for one in works) for works in zip(*outcome.work.values(), strict=True)),
+        timed=any(map(_is_timed, zip(*outcome.work.values(), strict=True))),
+        outcomes=count_outcomes(outcome.asked),
     )
 
 
+def _is_timed(works: Sequence[Work]) -> bool:
+    """Return whether the time of a query is known: no cache gave it, and it did not fail."""
+    return not any(one.cached or one.reason for one in works)
+
+
+def count_outcomes(asked: Sequence[Asked]) -> tuple[QuestionCount, ...]:
+    """How the questions of an application ended: each is counted once, the answered ones first."""
+    found: dict[tuple[Outcome, str], list[Asked]] = {}
+    for one in asked:
+        found.setdefault((one.status, one.reason), []).append(one)
+    order = sorted(found, key=lambda key: (OUTCOMES.index(key[0]), key[1] != "", -len(found[key])))
+    return tuple(
+        QuestionCount(*key, len(found[key]), next((one.message for one in found[key] if one.message), ""))
+        for key in order
+    )
+
+
+def _further_times(asked: Sequence[Asked]) -> dict[str, float]:
+    """Percentiles of the time to the first text, and of the time that an application names, where they are known."""
+    found: dict[str, float] = {}
+    for name in ("first", "own"):
+        known = [ms for one in asked if one.status != "failed" and (ms := getattr(one, f"{name}_ms")) is not None]
+        title = {"first": "first_token", "own": "own"}[name]
+        found |= {f"{title}_p{p}": float(np.percentile(known, p)) for p in PERCENTILES if known}
+    return found
+
+
 def _stage_settings(choice: Choice) -> dict[str, Any]:
-    """The method and the parameters of a stage, as they were used."""
-    return {"method": choice.method, **choice.params, **({"size": choice.size} if choice.size else {})}
+    """The method and the parameters of a stage, as they were used; of an address, nothing that may be a secret."""
+    params: dict[str, Any] = {}
+    for name, value in choice.params.items():
+        if name == "headers" and isinstance(value, dict):
+            params[name] = ", ".join(sorted(value))
+        elif name == "url":
+            params[name] = str(value).partition("?")[0]
+        else:
+            params[name] = json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+    method = choice.method.partition("?")[0] if "://" in choice.method else choice.method
+    return {"method": method, **params, **({"size": choice.size} if choice.size else {})}
 
 
 def _ms_without_cache(works: Sequence[Sequence[Work]]) -> NDArray[np.float64]:
-    """Milliseconds of each query that no cache served, summed over its stages; of all queries if there is none."""
-    known = [row for row in works if not any(one.cached for one in row)]
+    """Milliseconds of each query whose time is known, summed over its stages; of all queries if there is none."""
+    known = [row for row in works if _is_timed(row)]
     return np.array([sum(one.ms for one in row) for row in known or works])
 
 
@@ -253,7 +304,7 @@ def _front_point(outcome: Execution, scores: Scores, label: str, queries: Sequen
     """Each query's quality, time and money; the time of a query that a cache helped to answer is unknown."""
     values = dict(zip(scores.query_ids, scores.column(label).tolist(), strict=True))
     works = list(zip(*outcome.work.values(), strict=True))
-    ms = np.array([np.nan if any(one.cached for one in row) else sum(one.ms for one in row) for row in works])
+    ms = np.array([sum(one.ms for one in row) if _is_timed(row) else np.nan for row in works])
     priced = all(one.money is not None for row in works for one in row)
     return FrontPoint(
         np.array([values.get(query, np.nan) for query in queries]),

@@ -142,7 +142,8 @@ def _says_the_same(file: Path, now: Result) -> bool:
 def _save_outcome(outcome: Execution, place: Path) -> None:
     """Write the run of a combination, its queries if a stage rewrote them, and its answers."""
     name = f"{file_name(outcome.combination.name)}.jsonl"
-    if outcome.combination.choices["query"].method != "none" and outcome.queries:
+    rewriting = outcome.combination.choices.get("query")
+    if rewriting is not None and rewriting.method != "none" and outcome.queries:
         (place / "queries").mkdir(exist_ok=True)
         asked = ({"query_id": query.id, "text": query.text} for query in outcome.queries)
         write_atomically(place / "queries" / name, _lines(asked))
@@ -163,6 +164,7 @@ def _sample_row(sample: Sample) -> dict[str, Any]:
         "contexts": [{"id": context.id, "text": context.text} for context in sample.contexts or ()],
         **({"reference": sample.references[0]} if sample.references else {}),
         **({"reason": sample.faults["answer"]} if "answer" in sample.faults else {}),
+        **{name: value for name, value in sample.others.items() if name != "reason" or "answer" not in sample.faults},
     }  # fmt: skip
 
 
@@ -194,12 +196,14 @@ def run_experiment(
     cache: str | Path | None = None,
     baseline: str | None = None,
     tell: Callable[[str, int, int], None] = lambda *_: None,
+    fresh: bool = False,
 ) -> FinishedExperiment:
     """Run the experiment of a TOML file; work that an earlier run did is taken from its cache.
 
     `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
     share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
-    are compared with, instead of the one that the file names. `tell` is called with (name, done, total). The
+    are compared with, instead of the one that the file names. `fresh` asks applications and search engines again,
+    whatever earlier runs kept of them. `tell` is called with (name, done, total). The
     returned record has `save` to write it into a folder. Without judgments or gold nothing is scored: the findings
     have times, money and how far the combinations agree.
 
@@ -214,6 +218,20 @@ def run_experiment(
     'bm25'
     """
     experiment = load_experiment(path, only=only)
+    return conduct(experiment, limit=limit, holdout=holdout, cache=cache, baseline=baseline, tell=tell, fresh=fresh)
+
+
+def conduct(
+    experiment: Experiment,
+    *,
+    limit: int | None = None,
+    holdout: float = 0.0,
+    cache: str | Path | None = None,
+    baseline: str | None = None,
+    tell: Callable[[str, int, int], None] = lambda *_: None,
+    fresh: bool = False,
+) -> FinishedExperiment:
+    """Run an experiment that was read or put together, as `run_experiment` does."""
     if cache is not None:
         experiment = replace(experiment, cache=Path(cache))
     if baseline is not None:
@@ -231,7 +249,7 @@ def run_experiment(
         if evaluator is None and holdout:
             raise UsageError(say("holdout needs judgments: name them in [data], or leave it out"))
         made = make_stages(experiment, setup)
-        outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell).outcomes())
+        outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell, fresh=fresh).outcomes())
         findings = (
             describe_experiment(experiment, collection, outcomes)
             if evaluator is None

@@ -208,7 +208,7 @@ def _rehearse(judgments: Judgments, settings: Settings, spans: Mapping[str, Meas
 
 def _check_deciding(label: str, experiment: Experiment, place: str) -> None:
     """Refuse a measure of answers as the one that decides where a combination has no answers."""
-    silent = [one.name for one in experiment.combinations if one.choices["generate"].method == "none"]
+    silent = [one.name for one in experiment.combinations if one.generator == "none"]
     if silent and len(silent) < len(experiment.combinations):
         raise InputError(
             say("{label} decides which combination wins, but {name} generates no answers", label=label, name=silent[0]),

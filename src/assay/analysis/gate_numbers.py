@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from assay.stats.intervals import Interval
 
 _AROUND = re.compile(r"latency_(?=p\d|mean)|cost_(?=per_)|(?<=\d)_ms$|(?<=mean)_ms$")
+_NUMBERS = frozenset({"mean", "p50", "p95", "p99", "per_query", "per_1000", "coverage"})  # of a combination
 _FREE_OF_FAILURES = frozenset({"errors", "error_rate", "coverage"})
 
 
@@ -72,11 +73,17 @@ def find_subjects(given: Scores | Record | Place, *, name: str | None = None) ->
     if result.systems or (bench is None and costs is None):
         systems = list(result.systems) if place is None else read_systems(place, name=name)
         rows = {row.name: row for one in result.every(Findings) for row in one.combinations}
-        return [Subject(s.name, "system", s, _row_numbers(rows.get(s.name)), place=place) for s in systems]
+        return [_system(s, rows.get(s.name), place) for s in systems]
     if bench is not None:
         return [_load(bench, load) for load in bench.loads]
     assert costs is not None
     return [Subject(one.method, "method", None, _cost_numbers(one)) for one in costs.costs]
+
+
+def _system(scores: Scores, row: Row | None, place: str | None) -> Subject:
+    answered = None if row is None else row.answered
+    share = 1.0 if answered is None else answered
+    return Subject(scores.name, "system", scores, _row_numbers(row), share, place)
 
 
 def _whole(record: Record) -> Result:
@@ -108,7 +115,14 @@ def _row_numbers(row: Row | None) -> dict[str, Number]:
     if row is None or not row.done:
         return {}
     times = {name: Number(value if row.timed else None) for name, value in row.latency_ms.items()}
-    return {**times, **_money(row.cost_per_query)}
+    share = {} if row.answered is None else {"coverage": Number(row.answered)}
+    return {**times, **_money(row.cost_per_query), **share}
+
+
+def is_number(name: str) -> bool:
+    """Return whether a rule is about a time, a cost or the share of answers, and not about a measure."""
+    plain = _AROUND.sub("", name)
+    return plain in _NUMBERS or plain.startswith(("first_token_p", "own_p"))
 
 
 def check_number(subject: Subject, rule: Threshold) -> RuleCheck:

@@ -6,7 +6,8 @@ import sys
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from assay.cli import asking, inputs, language, options, progress
+from assay.cli import applications, asking, inputs, language, options, progress
+from assay.cli.applications import AppChoice, AppRound, AppSetting
 from assay.cli.asking import Asking
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
@@ -32,6 +33,7 @@ _EXAMPLES = (
     f"assay answers samples.jsonl --judge qwen-plus --url {_URL} --dry-run",
     f"assay answers samples.jsonl --judge qwen-plus --url {_URL} --max-cost 1 -o result.json",
     f"assay answers samples.jsonl -m tone.md --judge qwen-plus --url {_URL}",
+    "assay answers --app http://127.0.0.1:8000/ask --queries questions.jsonl -m faithfulness -o result.json",
     "assay answers before.jsonl after=new.jsonl -o result.json --report answers.html",
     "assay compare before.json after.json -m faithfulness",
 )
@@ -53,8 +55,10 @@ class JudgingOptions:
 
 
 @make_command("answers", _EXAMPLES)
-@add_argument("samples", nargs=-1, required=True, metavar="[NAME=]SAMPLES...")
-@takes(how=JudgingOptions)
+@add_argument("samples", nargs=-1, metavar="[NAME=]SAMPLES...")
+@takes(how=JudgingOptions, app=AppChoice)
+@add_option("--queries", metavar="FILE", only="app", section="app")
+@takes(setting=AppSetting, again=AppRound)
 @add_option("--map", "columns", multiple=True, metavar="FIELD=COLUMN")
 @add_option("--input-format", metavar="FORMAT")
 @options.encoding
@@ -62,8 +66,9 @@ class JudgingOptions:
 @add_option("--per-sample", type=OUTPUT, metavar="FILE", section="output")
 @takes(out=Output)
 def command(
-    *, samples: tuple[str, ...], how: JudgingOptions, columns: tuple[str, ...], input_format: str | None, ask: Asking,
-    per_sample: str | None, out: Output,
+    *, samples: tuple[str, ...], how: JudgingOptions, app: AppChoice, queries: str | None, setting: AppSetting,
+    again: AppRound, columns: tuple[str, ...], input_format: str | None, ask: Asking, per_sample: str | None,
+    out: Output,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
     import gc
@@ -74,7 +79,21 @@ def command(
     gc.enable()  # a judge makes cycles
     _check_place(per_sample)
     out.check()
-    name, read = _read(samples, columns, input_format)
+    if (app.app is None) == (not samples):
+        raise UsageError(say("cli.samples_or_app") if samples else say("usage.missing_argument", name="SAMPLES"))
+    if app.app is None:
+        name, read = _read(samples, columns, input_format)
+    elif ask.dry_run:
+        from assay.analysis.applications import plan_application
+
+        where, settings = applications.need_queries(queries), applications.read_settings(setting.settings)
+        applications.tell_plan(
+            [plan_application(app.app, where, settings=settings, cache=ask.cache, fresh=again.fresh)]
+        )
+        return
+    else:
+        name = "app"
+        read = applications.ask_samples(app.app, queries, setting.settings, ask.cache, fresh=again.fresh)
     client, embedder = _client(how, ask), _embedder(how, ask)
     last: list[Progress] = []
     try:
@@ -156,7 +175,11 @@ def _file(path: str, asked: dict[str, str], input_format: str | None) -> Samples
 def _client(how: JudgingOptions, ask: Asking) -> Client | None:
     if not how.judge:
         served = "@" in (how.embedder or "")  # an embedder on a server takes all but these three
-        paid = list_typed("max_cost", "dry_run", "url", *(() if served else (one.name for one in fields(ask))))
+        asks = (
+            {"dry_run", "cache"} if list_typed("app") else set()
+        )  # of an application, these say what they say of a judge
+        names = ("max_cost", "dry_run", "url", *(() if served else (one.name for one in fields(ask))))
+        paid = list_typed(*(one for one in names if one not in asks))
         if paid:
             raise UsageError(say("cli.no_judge", option=paid[0]))
         return None

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import language, options, progress
+from assay.cli import applications, language, options, progress
+from assay.cli.applications import AppChoice, AppSetting
 from assay.cli.commands import SpokenCommand
 from assay.cli.options import Output
 from assay.cli.parameters import (
@@ -42,6 +43,7 @@ _EXAMPLES = (
     "assay bench http://127.0.0.1:8000/search --body bodies.jsonl --ramp 5:80x5 --seconds 30",
     "assay bench http://127.0.0.1:8000/search --rate 20 --fail-over p95=300 --max-errors 0.01",
     "assay bench http://127.0.0.1:8000/v1/chat/completions --stream --body chat.json --fail-over first_token_p95=500",
+    "assay bench --app http://127.0.0.1:8000/ask --queries questions.jsonl --threads 1,4 --seconds 30",
     "assay bench --runs 20 -- echo '{query}'",
 )
 
@@ -161,12 +163,13 @@ class RequestOptions:
 
 @click.command(name="bench", cls=_BenchCommand, examples=_EXAMPLES)
 @add_argument("target", required=False, metavar="TARGET")
-@takes(loading=Loading, limits=Limits, request=RequestOptions)
+@takes(app=AppChoice, setting=AppSetting, loading=Loading, limits=Limits, request=RequestOptions)
 @add_option("--reference", is_flag=True)
 @takes(out=Output)
 def command(
-    *, target: str | None, loading: Loading, limits: Limits, request: RequestOptions, reference: bool, out: Output
-) -> None:
+    *, target: str | None, app: AppChoice, setting: AppSetting, loading: Loading, limits: Limits,
+    request: RequestOptions, reference: bool, out: Output,
+) -> None:  # fmt: skip
     """Measure and print; the exit code is 1 when calls failed or a limit is passed."""
     import gc
 
@@ -174,10 +177,16 @@ def command(
 
     gc.enable()  # a target is measured with the pauses that it has in service
     words = click.get_current_context().meta.get("words")
-    if (target is None) == (words is None):
+    if [target, words, app.app].count(None) != 2:  # noqa: PLR2004 - one of three
         raise UsageError(say("cli.one_target"))
     out.check()
     settings = {**loading.settings(), **limits.settings(), **request.settings()}
+    if app.app is not None:
+        from assay.formats.app_settings import find_application
+
+        options.refuse("passing", "method", "body", because="cli.no_effect_with_app")
+        target, told, _ = find_application(app.app, applications.read_settings(setting.settings))
+        settings["app"] = told
     with progress.loads() as watch:
         found = bench(words if target is None else target, watch=watch, **settings)
     if found.interrupted and not any(load.count for load in found.loads):

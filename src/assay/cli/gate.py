@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli import inputs, language, options, places
+from assay.cli import applications, inputs, language, options, places, progress
+from assay.cli.applications import AppChoice, AppSetting
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output, RuleOptions
-from assay.cli.parameters import NUMBER, SHARE, Number, add_argument, option, takes
+from assay.cli.parameters import NUMBER, SHARE, Number, add_argument, list_typed, option, takes
 from assay.cli.places import OUTPUT
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _EXAMPLES = (
     "assay gate qrels.txt new.run --not-worse-than baseline.json --slice lang --queries queries.csv",
     "assay gate qrels.txt old.run new.run --baseline old -m ndcg@10",
     "assay gate result.json bench.json cost.json --rules 'p95_ms<=300' --rules 'cost_per_1000<=0.5'",
+    "assay gate qrels.txt --app http://127.0.0.1:8000/ask --queries q.jsonl --fail-under ndcg@10=0.8",
     "assay gate result.json --rules gate.toml --junit gate.xml --format markdown",
     "assay gate qrels.txt new.run --protocol rerank --targets",
 )
@@ -79,8 +81,11 @@ class Asked:
 @add_argument("judgments", metavar="RESULT|JUDGMENTS")
 @add_argument("runs", nargs=-1, metavar="[NAME=]RUN...")
 @options.encoding
-@takes(asked=Asked, rules=RuleOptions, out=Output)
-def command(*, judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptions, out: Output) -> None:
+@takes(asked=Asked, app=AppChoice, setting=AppSetting, rules=RuleOptions, out=Output)
+def command(
+    *, judgments: str, runs: tuple[str, ...], asked: Asked, app: AppChoice, setting: AppSetting, rules: RuleOptions,
+    out: Output,
+) -> None:  # fmt: skip
     """Decide, print, exit."""
     from assay.cli.reporting import write_fresh
     from assay.formats.results import to_json
@@ -88,7 +93,10 @@ def command(*, judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleO
     from assay.report.views import gate as report
     from assay.report.views.scores import stamp
 
-    gates = _gates(judgments, runs, asked, rules)
+    if app.app is None:
+        gates = _gates(judgments, runs, asked, rules)
+    else:
+        gates = _application(app.app, judgments, asked, setting, rules)
     systems = [scores for one in gates for scores in one.scores]
     judged, lang = stamp(systems) if systems else "", language.current()
     result, blocks = _result(gates, systems, judged), report.table(*gates, strict=asked.strict)
@@ -115,7 +123,7 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
 
     if not asked.not_worse_than:
         options.refuse("take", because="cli.only_with_baseline")
-    if not asked.slices and not asked.rules_file:
+    if not asked.slices and not asked.rules_file and not list_typed("app"):
         options.refuse("queries", because="cli.only_with_slice")
     given, more = asked.rules(), asked.more()
     places_ = [options.split_name(one) for one in (judgments, *runs)]
@@ -132,6 +140,21 @@ def _gates(judgments: str, runs: tuple[str, ...], asked: Asked, rules: RuleOptio
         systems, score = job.scores(), partial(inputs.score_at, job)
     base, held = _baseline(systems, asked)
     return gate_result(held, given, score=score, not_worse_than=base, **more)
+
+
+def _application(app: str, judgments: str, asked: Asked, setting: AppSetting, rules: RuleOptions) -> list[Gate]:
+    """Ask an application anew, evaluate it, and decide on that."""
+    from assay.analysis.gate_application import gate_application
+
+    options.refuse("runs", "baseline", "chunk_map", "dedupe", "cluster", "split", because="cli.no_effect_with_app")
+    overrides = {name: value for name, value in rules.overrides().items() if value is not None}
+    more = {name: value for name, value in asked.more().items() if name != "queries" or asked.slices}
+    with progress.stages() as show:
+        return gate_application(
+            app, applications.need_queries(asked.queries), judgments, asked.rules(),
+            settings=applications.read_settings(setting.settings), protocol=rules.protocol, overrides=overrides,
+            not_worse_than=asked.not_worse_than, tell=show, **more,
+        )  # fmt: skip
 
 
 def _results(named: list[tuple[str | None, str]]) -> list[Scores | str]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import inputs, language, options, places, progress
+from assay.cli import applications, inputs, language, options, places, progress
+from assay.cli.applications import AppChoice, AppRound
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
-from assay.cli.parameters import POSITIVE, SHARE, add_argument, add_option, option, takes
+from assay.cli.parameters import POSITIVE, SHARE, add_argument, add_option, list_typed, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say, tell
@@ -24,6 +25,8 @@ _EXAMPLES = (
     "assay run experiment.toml",
     "assay run experiment.toml --limit 20 --only 'hybrid*'",
     "assay run experiment.toml --holdout 0.3 --baseline bm25 -o results --report report.html",
+    "assay run --app http://127.0.0.1:8000/ask --queries queries.jsonl --dry-run",
+    "assay run qrels.txt --app http://127.0.0.1:8000/ask --queries queries.jsonl -m ndcg@10,faithfulness -o results",
     "assay run qrels.txt --candidates bm25.run --reranker embedding --queries queries.jsonl --documents docs.jsonl",
     "assay run qrels.txt --candidates bm25.run --reranker mymodule:score --queries q.tsv --documents d.tsv --depth 50",
 )
@@ -46,32 +49,83 @@ class Reranking:
     """What is reranked, and how."""
 
     reranker: str | None = option("--reranker", metavar="NAME", only="candidates")
-    queries: str | None = option("--queries", metavar="FILE", only="candidates")
-    documents: str | None = option("--documents", metavar="FILE|DIR", only="candidates")
-    settings: tuple[str, ...] = option("--set", default=(), multiple=True, metavar="NAME=VALUE", only="candidates")
+    queries: str | None = option("--queries", metavar="FILE", only=("candidates", "app"))
+    documents: str | None = option("--documents", metavar="FILE|DIR", only=("candidates", "app"))
+    settings: tuple[str, ...] = option(
+        "--set", default=(), multiple=True, metavar="NAME=VALUE", only=("candidates", "app")
+    )
     depth: int = option("--depth", default=50, show_default=True, type=POSITIVE, only="candidates")
     measures: tuple[str, ...] = option(
-        "-m", "--measure", default=(), multiple=True, metavar="MEASURE", only="candidates"
+        "-m", "--measure", default=(), multiple=True, metavar="MEASURE", only=("candidates", "app")
     )
-    protocol: str = option("--protocol", default="rerank", show_default=True, metavar="NAME|FILE", only="candidates")
+    protocol: str = option(
+        "--protocol", default="rerank", show_default=True, metavar="NAME|FILE", only=("candidates", "app")
+    )
     run_output: str | None = option("--run-output", type=OUTPUT, metavar="FILE", only="candidates")
 
 
 @make_command("run", _EXAMPLES)
-@add_argument("first", metavar="EXPERIMENT.toml|JUDGMENTS")
-@takes(trial=RunOptions)
+@add_argument("first", required=False, metavar="EXPERIMENT.toml|JUDGMENTS")
+@takes(trial=RunOptions, again=AppRound)
+@add_option("--dry-run", is_flag=True, section="app")
+@takes(app=AppChoice)
 @add_option("--candidates", metavar="RUN")
 @takes(reranking=Reranking, out=Output)
-def command(*, first: str, trial: RunOptions, candidates: str | None, reranking: Reranking, out: Output) -> None:
+def command(
+    *, first: str | None, trial: RunOptions, again: AppRound, dry_run: bool, app: AppChoice, candidates: str | None,
+    reranking: Reranking, out: Output,
+) -> None:  # fmt: skip
     """Run, print and write."""
-    if candidates is not None:
+    if app.app is not None:
+        _application(app.app, first, trial, reranking, out, again=again, dry_run=dry_run)
+    elif first is None:
+        raise UsageError(say("usage.missing_argument", name="EXPERIMENT.toml"))
+    elif dry_run:
+        from assay.analysis.applications import plan_file
+
+        applications.tell_plan(plan_file(first, only=trial.only, limit=trial.limit))
+    elif candidates is not None:
         options.refuse(*(one.name for one in fields(RunOptions)), because="cli.no_effect_with_candidates")
         _rerank(first, candidates, reranking, out)
     else:
-        _experiment(first, trial, out)
+        _experiment(first, trial, out, fresh=again.fresh)
 
 
-def _experiment(path: str, trial: RunOptions, out: Output) -> None:
+def _application(
+    app: str, judgments: str | None, trial: RunOptions, asked: Reranking, out: Output, *, again: AppRound, dry_run: bool
+) -> None:
+    """Ask a finished application and evaluate what it gave."""
+    options.refuse("only", "baseline", "candidates", "reranker", "run_output", because="cli.no_effect_with_app")
+    one_thread()
+    from assay.analysis.applications import app_experiment, plan_experiment
+    from assay.analysis.experiment_runner import conduct
+
+    evaluate: dict[str, Any] = {"measures": _measures(asked.measures)} if asked.measures else {}
+    evaluate |= {"protocol": asked.protocol} if list_typed("protocol") else {}
+    experiment = app_experiment(
+        app, applications.need_queries(asked.queries), judgments, settings=applications.read_settings(asked.settings),
+        documents=asked.documents, evaluate=evaluate, output=out.output, cache=trial.cache,
+    )  # fmt: skip
+    if dry_run:
+        applications.tell_plan(plan_experiment(experiment, limit=trial.limit, fresh=again.fresh))
+        return
+    try:
+        with progress.stages() as show:
+            found = conduct(experiment, limit=trial.limit, holdout=trial.holdout, fresh=again.fresh, tell=show)
+    except KeyboardInterrupt:
+        click.echo(tell(say("cli.stopped"), language.current()), err=True)
+        sys.exit(130)
+    _finish(found, trial, out)
+
+
+def _measures(texts: tuple[str, ...]) -> list[str]:
+    """Measures of options, each with one or a list of them."""
+    from assay.measures import split_measures
+
+    return [str(one) for one in split_measures(list(texts))]
+
+
+def _experiment(path: str, trial: RunOptions, out: Output, *, fresh: bool) -> None:
     import gc
 
     one_thread()
@@ -84,11 +138,17 @@ def _experiment(path: str, trial: RunOptions, out: Output) -> None:
         with progress.stages() as show:
             found = run_experiment(
                 path, limit=trial.limit, only=trial.only, holdout=trial.holdout, cache=trial.cache,
-                baseline=trial.baseline, tell=show,
+                baseline=trial.baseline, tell=show, fresh=fresh,
             )  # fmt: skip
     except KeyboardInterrupt:
         click.echo(tell(say("cli.stopped"), language.current()), err=True)
         sys.exit(130)
+    _finish(found, trial, out)
+
+
+def _finish(found: FinishedExperiment, trial: RunOptions, out: Output) -> None:
+    """Write what was found, print it, and say what to do next."""
+    applications.tell_kept(found)
     place = found.save(out.output, command=inputs.command_line())
     _show(found, out, brief=trial.brief)
     if out.report is not None:
@@ -122,7 +182,7 @@ def _show(found: FinishedExperiment, out: Output, *, brief: bool) -> None:
     ]
     if found.damaged:
         options.note([say("experiment.damaged", counts=counts[2])])
-    kind = out.format_to_print
+    kind = out.kind if out.quiet else out.kind or "table"  # the output is a folder, whose name sets no format
     if kind == "json":
         click.echo(to_json(found.to_result(inputs.command_line())), nl=False)
     elif kind is not None:

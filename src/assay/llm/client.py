@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from assay.llm.calls import Call
+    from assay.llm.jobs import Job
     from assay.llm.keys import Key
     from assay.llm.progress import Progress
 
@@ -46,10 +47,10 @@ class Client:
     ...     client.complete(Request.asking("What is 2 + 2?")).text
     '4'
 
-    The key comes from the environment (ASSAY_API_KEY, or the vendor's variable), or as `key`, `key_file`, `key_env`.
-    `budget` is money that is never overshot: the most a call can cost is set aside before it is sent; it holds for this
-    process. Failures are not exceptions: each reply has a status and, if it failed, a reason. Safe to use from several
-    threads, in notebooks and after a fork.
+    The key comes from the environment (ASSAY_API_KEY, or the vendor's variable), or as `key`, `key_file`, `key_env`;
+    with `keyless`, none is looked for. `budget` is money that is never overshot: the most a call can cost is set aside
+    before it is sent; it holds for this process. Failures are not exceptions: each reply has a status and, if it
+    failed, a reason. Safe to use from several threads, in notebooks and after a fork.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Client:
         currency: str = "USD",
         limits: Limits | None = None,
         patience: Patience | None = None,
+        keyless: bool = False,
     ) -> None:
         secret, key = wrap_key(key), None
         if isinstance(secret, UsageError):
@@ -80,7 +82,7 @@ class Client:
         self._settings = Configuration(
             address=address,
             model=model,
-            key=find_key(address, key=secret, file=key_file, env=key_env),
+            key=None if keyless else find_key(address, key=secret, file=key_file, env=key_env),
             headers=_check_headers(headers or {}),
             cache=cache if isinstance(cache, Cache) or cache is None else Cache(cache),
             prices=prices if isinstance(prices, PriceTable) else PriceTable.load(*([] if prices is None else [prices])),
@@ -244,6 +246,10 @@ class Client:
         """Send calls of other kinds, such as reranking; a reply for each, in their order, what was read in `data`."""
         jobs = ((digest({"host": self.host, **call.identity}), call) for call in calls)
         return [reply for _, reply in sorted(self._service.serve(jobs, deadline), key=itemgetter(0))]
+
+    def send(self, jobs: Iterable[tuple[str, Job]], *, deadline: float | None = None) -> Iterator[tuple[int, Reply]]:
+        """Send jobs with their keys; gives (number, reply) as the replies come, exactly one for each."""
+        return self._service.serve(jobs, deadline)
 
     def price_of(self, reply: Reply) -> float | None:
         """Money that the tokens of a reply cost, also when it came from the cache; None when that is not known."""

@@ -231,7 +231,7 @@ class Engine:
             self._traits[model] = replace(known, rung=rung)
 
     def _adapt(self, job: Job, traits: Traits, outcome: _Outcome) -> bool:
-        new = adapt(traits, outcome.complaint or Complaint(), job.body(traits))
+        new = adapt(traits, outcome.complaint or Complaint(), job.body(traits) or {})
         if new is not None:
             self._traits[job.model] = new
         return new is not None
@@ -291,7 +291,9 @@ class Engine:
         flight.started = flight.started or time.monotonic()
         flight.calls += 1
         self.calls += 1
-        exchange = await self._transport.post(job.path, encode(job.body(traits)), timeout=min(patience.timeout, left))
+        body = job.body(traits)
+        content = None if body is None else encode(body)  # without a body, the address says it all
+        exchange = await self._transport.send(job.path, content, timeout=min(patience.timeout, left))
         flight.last_sent, flight.seconds = exchange.sent, exchange.seconds
         flight.first_sent = flight.first_sent or exchange.sent
         outcome = self._understand(job, traits, exchange)
@@ -303,6 +305,9 @@ class Engine:
     def _understand(self, job: Job, traits: Traits, exchange: Exchange) -> _Outcome:
         if exchange.failure is not None:
             return _Outcome(exchange.failure, failure("network", exchange.message))
+        understand = getattr(job, "understand", None)  # a job whose answer is not of OpenAI's protocol
+        if understand is not None and HTTPStatus.OK <= exchange.status < HTTPStatus.MULTIPLE_CHOICES:
+            return _Outcome(*understand(exchange))
         answer = self._json(exchange.body)
         complaint = complaint_of(answer)
         if exchange.status == HTTPStatus.OK and complaint is None:

@@ -47,8 +47,8 @@ class Job(Protocol):
     def bounds(self) -> tuple[int, int] | None:
         """Tokens of prompt and answer that it cannot exceed; None when the answer has no bound."""
 
-    def body(self, traits: Traits) -> dict[str, Any]:
-        """Write what is sent."""
+    def body(self, traits: Traits) -> dict[str, Any] | None:
+        """Write what is sent; None for a request without a body."""
 
     def read(self, answer: Mapping[str, Any], traits: Traits) -> tuple[Kind | None, Reply]:
         """Read the answer: the kind of failure, if it is one, and what is known of the reply."""

@@ -131,7 +131,7 @@ def complaint_of(answer: Any) -> Complaint | None:
             return None
         error = answer
     codes = [str(error[name]).lower() for name in ("code", "type", "status") if error.get(name) is not None]
-    message = error.get("message") or error.get("detail") or ""
+    message = error.get("message") or error.get("detail") or error.get("reason") or ""  # Elasticsearch: reason
     return Complaint(tuple(codes), str(error.get("param") or ""), message if isinstance(message, str) else str(message))
 
 

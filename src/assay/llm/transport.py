@@ -27,7 +27,10 @@ _CONNECTING = 10.0  # seconds
 
 @dataclass(frozen=True)
 class Exchange:
-    """What came back from one call: status, headers and body, or the kind of failure."""
+    """What came back from one call: status, headers and body, or the kind of failure.
+
+    `arrivals` are the pieces in which the body came: how many bytes there were, and how many seconds had passed.
+    """
 
     sent: float
     seconds: float = 0.0
@@ -36,6 +39,7 @@ class Exchange:
     body: bytes = b""
     failure: Kind | None = None
     message: str = ""
+    arrivals: tuple[tuple[int, float], ...] = ()
 
 
 class Transport:
@@ -56,14 +60,14 @@ class Transport:
         self._urls: dict[str, httpx2.URL] = {}
         self._free: list[httpx2.AsyncHTTPTransport] = []
 
-    async def post(self, path: str, body: bytes, *, timeout: float) -> Exchange:  # noqa: ASYNC109 - part of the message
-        """Send a body and read the whole answer within the timeout, or say how that failed."""
+    async def send(self, path: str, body: bytes | None, *, timeout: float) -> Exchange:  # noqa: ASYNC109 - part of the message
+        """Post a body, or get without one, and read the whole answer within the timeout, or say how that failed."""
         lane = self._free.pop() if self._free else self._lane()
         sent = time.monotonic()  # reading certificates for a new lane is not what the server takes
         try:
             async with asyncio.timeout(timeout):
                 response = await lane.handle_async_request(self._request(path, body, timeout))
-                content = await _content(response)
+                content, arrivals = await _content(response, sent)
         except BaseException as error:
             await _close(lane)
             if not isinstance(error, Exception):
@@ -72,13 +76,16 @@ class Transport:
             return Exchange(sent, time.monotonic() - sent, failure=kind, message=message)
         self._free.append(lane)
         seconds = time.monotonic() - sent
-        return Exchange(sent, seconds, response.status_code, response.headers, content)
+        return Exchange(sent, seconds, response.status_code, response.headers, content, arrivals=arrivals)
 
-    def _request(self, path: str, body: bytes, timeout: float) -> httpx2.Request:
+    def _request(self, path: str, body: bytes | None, timeout: float) -> httpx2.Request:
         url = self._urls.get(path)
         if url is None:
             url = self._urls[path] = self._httpx.URL(self._address.url + path)
         waits = {"connect": min(timeout, _CONNECTING), "read": timeout, "write": timeout, "pool": None}
+        if body is None:
+            headers = [pair for pair in self._headers if pair[0] != b"content-type"]
+            return self._httpx.Request("GET", url, headers=headers, extensions={"timeout": waits})
         headers = [*self._headers, (b"content-length", str(len(body)).encode())]
         return self._httpx.Request("POST", url, headers=headers, content=body, extensions={"timeout": waits})
 
@@ -115,16 +122,17 @@ class _TooLarge(Exception):
     """An answer without end."""
 
 
-async def _content(response: httpx2.Response) -> bytes:
-    parts, size = [], 0
+async def _content(response: httpx2.Response, sent: float) -> tuple[bytes, tuple[tuple[int, float], ...]]:
+    parts, arrivals, size = [], [], 0
     stream: Any = response.aiter_bytes() if "content-encoding" in response.headers else response.stream
     async for part in stream:
         size += len(part)
         if size > _LARGEST:
             raise _TooLarge
         parts.append(part)
+        arrivals.append((size, time.monotonic() - sent))
     await response.aclose()
-    return b"".join(parts)
+    return b"".join(parts), tuple(arrivals)
 
 
 async def _close(lane: httpx2.AsyncHTTPTransport) -> None:

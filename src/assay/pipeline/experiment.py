@@ -15,19 +15,23 @@ from assay.formats.reading import read_judgments
 from assay.formats.set_folders import read_manifest
 from assay.messages import say
 from assay.pipeline import (
+    applications,
     bm25,
     chunkers,
+    elastic,
     external,
     generators,
     hybrid,
     language_models,
+    postgres,
     rerankers,
     rewriting,
     vectors,
+    web_search,
 )
 from assay.pipeline.documents import read_collection
 from assay.pipeline.gold import documents_judged, read_gold, read_gold_column
-from assay.pipeline.grid import Choice, Combination, choices_of, choose, combinations, errors_at
+from assay.pipeline.grid import Choice, Combination, app_systems, choices_of, choose, combinations, errors_at
 from assay.pipeline.records import Document, Query
 from assay.pipeline.stages import LLM_KEYS, STAGES, Setup, find, is_plugin
 from assay.pipeline.terms import words
@@ -43,13 +47,16 @@ if TYPE_CHECKING:
     from assay.pipeline.stages import Stage
 
 _BUILT_IN = (  # they register methods
-    bm25, chunkers, external, generators, hybrid, language_models, rerankers, rewriting, vectors,
+    bm25, chunkers, elastic, external, generators, hybrid, language_models, postgres, rerankers, rewriting, vectors,
+    web_search,
 )  # fmt: skip
+ENGINES = frozenset({"elasticsearch", "opensearch", "postgres", "http"})  # retrievers with documents of their own
 _PLUGINS = {
     "query": rewriting.plugin_rewriter,
     "chunk": chunkers.plugin_chunker,
     "retrieve": external.plugin_retriever, "rerank": rerankers.plugin_reranker,
     "generate": generators.plugin_generator,
+    "app": applications.plugin_application,
 }  # fmt: skip
 _TABLES = {
     "": ("name", "baseline", "only", "output", "cache", "seed"),
@@ -89,17 +96,20 @@ class Experiment:
 def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment:
     """Read and check an experiment; `only` keeps combinations by name, with * for anything."""
     place = Path(path)
-    raw = read_toml(str(place))
+    return make_experiment(read_toml(str(place)), place, only=only)
+
+
+def make_experiment(raw: Mapping[str, Any], place: Path, *, only: Sequence[str] = ()) -> Experiment:
+    """Check an experiment that was read from a file, or put together; `place` is where its paths start."""
     for name in raw:
-        _check_key(name, {*_TABLES[""], *(table for table in _TABLES if table), *STAGES, "labels"}, str(place))
+        _check_key(name, {*_TABLES[""], *(table for table in _TABLES if table), *STAGES, "app", "labels"}, str(place))
     for table, known in _TABLES.items():
         part = raw.get(table, {}) if table else {}
         if not isinstance(part, dict):
             raise InputError(say("expected a table [{table}]", table=table), path=f"{place}: {table}")
         for name in part:
             _check_key(name, known, f"{place}: {table}")
-    stages = {stage: choices_of(stage, raw.get(stage), str(place)) for stage in STAGES}
-    grid = combinations(stages, str(place))
+    grid = _systems(raw, str(place))
     baseline = str(raw.get("baseline", ""))
     if baseline and baseline not in [one.name for one in grid]:
         with errors_at(f"{place}: baseline"):
@@ -111,12 +121,21 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     grid = choose(grid, only)
     name = str(raw.get("name") or place.stem)
     return Experiment(
-        path=place, name=name, data=_data(raw, place), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),
+        path=place, name=name, data=_data(raw, place, grid), combinations=tuple(grid), evaluate=raw.get("evaluate", {}),
         llm=raw.get("llm", {}), baseline=baseline, seed=_seed(raw.get("seed", 0), str(place)),
         output=place.parent / str(raw.get("output") or f"{place.stem}-results"),
         cache=place.parent / str(raw.get("cache") or ".assay-cache"), labels=labels,
         reference=_reference(raw["reference"], f"{place}: reference") if "reference" in raw else None,
     )  # fmt: skip
+
+
+def _systems(raw: Mapping[str, Any], place: str) -> list[Combination]:
+    """The grid of pipelines and the applications beside it; where there are only applications, no pipeline."""
+    apps = app_systems(choices_of("app", raw["app"], place), place) if "app" in raw else []
+    if apps and not any(stage in raw for stage in STAGES):
+        return apps
+    stages = {stage: choices_of(stage, raw.get(stage), place) for stage in STAGES}
+    return [*combinations(stages, place), *apps]
 
 
 def _names(asked: Any) -> list[str]:
@@ -170,9 +189,9 @@ def _reference(raw: Mapping[str, Any], place: str) -> Reference:
     return Reference(source, figures)
 
 
-def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
+def _data(raw: Mapping[str, Any], place: Path, grid: Sequence[Combination]) -> dict[str, str]:
     data = _with_set(raw.get("data", {}), place)
-    for name in ("documents", "queries"):
+    for name in ("documents", "queries") if any(map(needs_documents, grid)) else ("queries",):
         if name not in data:
             raise InputError(
                 say("{name} is not given", name=name),
@@ -183,6 +202,12 @@ def _data(raw: Mapping[str, Any], place: Path) -> dict[str, str]:
         if not isinstance(value, str):
             raise InputError(say("{value} is not a path", value=excerpt(value)), path=f"{place}: data.{name}")
     return dict(data)
+
+
+def needs_documents(system: Combination) -> bool:
+    """Return whether a system searches documents of ours: an application and a search engine have their own."""
+    retrieve = system.choices.get("retrieve")
+    return retrieve is not None and retrieve.method not in ENGINES
 
 
 def _with_set(data: Mapping[str, Any], place: Path) -> dict[str, Any]:
@@ -220,7 +245,7 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     """Read documents, queries and gold; where there are judgments only judged queries are asked, at most `limit`."""
     data, folder, place = experiment.data, experiment.folder, experiment.path
     with errors_at(f"{place}: data.documents"):
-        documents = read_collection(folder / data["documents"])
+        documents = read_collection(folder / data["documents"]) if "documents" in data else []
     texts = {document.id: document.text for document in documents}
     with errors_at(f"{place}: data.queries"):
         table = read_queries(folder / data["queries"])
@@ -238,7 +263,7 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     queries, notes = _queries(table.texts(), judgments, f"{place}: data.queries", limit)
     kept = {query.id for query in queries}
     if judgments is not None:
-        notes += _check_documents(judgments, texts, f"{place}: data.judgments")
+        notes += _check_documents(judgments, texts, f"{place}: data.judgments") if "documents" in data else []
         judgments = _only(judgments, kept)
     return Collection(
         tuple(documents), tuple(queries), judgments,

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 # What a stage takes besides the parameters of its method: how many chunks it gives, looks at, or is shown.
 SHARED: dict[Stage, dict[str, int]] = {
     "query": {}, "chunk": {}, "retrieve": {"depth": 100}, "rerank": {"depth": 50}, "generate": {"contexts": 5},
+    "app": {},
 }  # fmt: skip
 _DEFAULT: dict[Stage, str] = {
-    "query": "none", "chunk": "none", "retrieve": "bm25", "rerank": "none", "generate": "none",
+    "query": "none", "chunk": "none", "retrieve": "bm25", "rerank": "none", "generate": "none", "app": "none",
 }  # fmt: skip
 _NONE = {"chunk": "whole", "query": "as given"}  # what "none" means where it is not silent
 _MOST = 1000
@@ -50,6 +51,11 @@ class Combination:
     name: str
     choices: Mapping[Stage, Choice]
     axes: Mapping[Stage, str]
+
+    @property
+    def generator(self) -> str:
+        """The method that answers: that of the generator, or the application as a whole."""
+        return self.choices["app" if "app" in self.choices else "generate"].method
 
 
 def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
@@ -155,6 +161,11 @@ def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combin
         silent = {"rerank", "generate"}
         words = [text for stage, text in axes.items() if not (stage in silent and chosen[stage].method == "none")]
         found.append(Combination(" + ".join(words) or "none", chosen, axes))
+    _refuse_twins(found, path)
+    return found
+
+
+def _refuse_twins(found: Sequence[Combination], path: str) -> None:
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -163,6 +174,21 @@ def combinations(stages: Mapping[Stage, list[Choice]], path: str) -> list[Combin
             path=path,
             hint=say("give each table a name of its own"),
         )
+
+
+def app_systems(choices: list[Choice], path: str) -> list[Combination]:
+    """Applications as systems of their own, named by their tables, else by their addresses."""
+    for choice in choices:
+        if not is_plugin(choice.method):
+            raise InputError(
+                say("{name} is no application: expected http://... or module:callable", name=excerpt(choice.method)),
+                path=choice.place,
+            )
+    found = [
+        Combination(name, {"app": choice}, {"app": name})
+        for name, choice in zip(_labels(choices), choices, strict=True)
+    ]
+    _refuse_twins(found, path)
     return found
 
 
@@ -174,6 +200,8 @@ def _labels(choices: list[Choice]) -> list[str]:
         mine = _values(choice)
         differ = [_label(key, value) for key, value in mine.items() if any(other.get(key) != value for other in like)]
         name = choice.method.rpartition(":")[2] if is_plugin(choice.method) else choice.method
+        if choice.stage == "app" and "://" in choice.method:
+            name = choice.method.partition("://")[2].partition("?")[0]
         name = _NONE.get(choice.stage, name) if name == "none" else name
         found.append(choice.name or " ".join([name, *differ]))
     return found

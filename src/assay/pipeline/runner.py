@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,9 +16,12 @@ from assay.data.samples import Context, Sample, Samples
 from assay.errors import AssayError, InputError
 from assay.messages import say, word
 from assay.pipeline import chunkers
+from assay.pipeline.app_runner import Placement, ask_all, lay_out, refuse_hopeless, start_round
+from assay.pipeline.app_runner import as_samples as app_samples
 from assay.pipeline.measuring import Timed, measure_work, time_work
 from assay.pipeline.ordering import apply_scores, check_answered, descending, fresh_score, reorder
 from assay.pipeline.records import Answered, Chunk, Hits, Query, add_money, add_output_tokens
+from assay.pipeline.search_engines import SearchEngine, need_texts, search_block, shift
 from assay.pipeline.store import Store, key_of
 from assay.results.experiment import IndexTrace
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from assay.pipeline.applications import Application
+    from assay.pipeline.asked import Asked
     from assay.pipeline.experiment import Collection, Experiment
     from assay.pipeline.grid import Choice, Combination
     from assay.pipeline.retrieval import Index, Indexer, Ranked
@@ -64,7 +69,8 @@ class Execution:
     """The outcome of one combination: its run, answers and trace, or the reason why there are none.
 
     `hits` are the ranked chunks of each query, `work` what each stage took for each query, in the order of queries;
-    `queries` have the texts that were searched for.
+    `queries` have the texts that were searched for, `asked` what an application gave for each.
+    With `engine`, an engine with documents of its own was searched.
     """
 
     combination: Combination
@@ -77,6 +83,8 @@ class Execution:
     index: IndexTrace | None = None
     faults: Mapping[str, int] = field(default_factory=dict)
     queries: Sequence[Query] = ()
+    asked: Sequence[Asked] = ()
+    engine: bool = False
 
     @property
     def done(self) -> bool:
@@ -95,8 +103,10 @@ class Runner:
         *,
         store: Store,
         tell: Callable[[str, int, int], None] = lambda *_: None,
+        fresh: bool = False,
     ) -> None:
         self._experiment, self._data, self._made, self._store, self._tell = experiment, collection, made, store, tell
+        self._fresh = fresh
         self._documents_key = key_of([list(document) for document in collection.documents])
         queries = collection.queries
         self._blocks = [queries[start : start + BLOCK] for start in range(0, len(queries), BLOCK)]
@@ -105,6 +115,7 @@ class Runner:
         self._traces: dict[str, IndexTrace] = {}
         self._texts = {document.id: document.text for document in collection.documents}
         self._warm: set[str] = set()
+        self._started: list[SearchEngine] = []
 
     def outcomes(self) -> Iterator[Execution]:
         """Run every combination; one that fails is an outcome with its reason."""
@@ -118,6 +129,10 @@ class Runner:
 
     def _run(self, combination: Combination) -> Execution:
         choices = combination.choices
+        if "app" in choices:
+            return self._ask(combination, self._made[choices["app"].key])
+        if isinstance(engine := self._made[choices["retrieve"].key], SearchEngine):
+            return self._search(combination, engine)
         chunks_key, chunks = self._chunks(choices["chunk"])
         hits: list[Hits] = []
         first: list[Hits] = []
@@ -142,6 +157,56 @@ class Runner:
             samples=self._as_samples(choices["generate"], hits, answers, chunks) if generator is not None else None,
             work=self._work(choices, written, first, hits, answers), queries=asked, faults=_faults(hits, answers),
             index=self._trace(choices["retrieve"], chunks_key, chunks),
+        )  # fmt: skip
+
+    # Systems that are not ours ----------------------------------------------------------------------------------------
+
+    def _ask(self, combination: Combination, app: Application) -> Execution:
+        """Ask an application; what it names as its contexts is its list."""
+        queries = self._data.queries
+        found = ask_all(app, queries, self._store, fresh=self._fresh, tell=partial(self._tell, combination.name))
+        refuse_hopeless(found)
+        chunks, hits = lay_out(found, Placement(self._texts))
+        return Execution(
+            combination, run=self._as_run(combination.name, hits, chunks), chunks=chunks, hits=hits,
+            samples=app_samples(found, self._data), work={"app": list(map(Work.of, hits))}, queries=queries,
+            faults=Counter(one.reason for one in found if one.status == "failed"), asked=found,
+        )  # fmt: skip
+
+    def _search(self, combination: Combination, engine: SearchEngine) -> Execution:
+        """Search in an engine that has its own documents; the other stages work on what it gives."""
+        choices, name = combination.choices, combination.name
+        generator = self._made[choices["generate"].key]
+        number = start_round(self._store, engine.identity, fresh=self._fresh and engine not in self._started)
+        self._started.append(engine)
+        chunks: list[Chunk] = []
+        parts: list[tuple[list[Hits], list[Hits]]] = []
+        asked: list[Query] = []
+        written: list[Answered] = []
+        answers: list[Answered] = []
+        for place, given in enumerate(self._blocks):
+            self._tell(name, place * BLOCK, len(self._data.queries))
+            block, texts = self._rewrite(choices["query"], given)
+            found = search_block(engine, block, choices["retrieve"].size, self._store, number)
+            own, first = found.chunks(self._texts), found.hits()
+            if self._made[choices["rerank"].key] is not None:
+                need_texts(own, "rerank")
+            hits = self._rerank(choices["rerank"], found.key, first, own, block)
+            hits = [replace(one, reason=before.reason) for one, before in zip(hits, first, strict=True)]
+            if generator is not None:
+                need_texts(own, "generate")
+            if generator is not None:
+                answers += self._answer(choices["generate"], hits, own, given)
+            asked, written = [*asked, *block], [*written, *texts]
+            parts.append((shift(first, len(chunks)), shift(hits, len(chunks))))
+            chunks += own
+        self._tell(name, len(self._data.queries), len(self._data.queries))
+        first, hits = [one for part, _ in parts for one in part], [one for _, part in parts for one in part]
+        return Execution(
+            combination, run=self._as_run(name, hits, chunks), chunks=chunks, hits=hits,
+            samples=self._as_samples(choices["generate"], hits, answers, chunks) if generator is not None else None,
+            work=self._work(choices, written, first, hits, answers), queries=asked, faults=_faults(hits, answers),
+            engine=True,
         )  # fmt: skip
 
     # Stages -----------------------------------------------------------------------------------------------------------
@@ -331,7 +396,8 @@ class Runner:
             for number, score in zip(one.chunks, descending(one.scores), strict=True)
         ]
         schema = {"query_id": pl.String, "doc_id": pl.String, "chunk_id": pl.String, "score": pl.Float64}
-        empty = tuple(query.id for query, one in zip(self._data.queries, hits, strict=True) if not one.chunks)
+        pairs = zip(self._data.queries, hits, strict=True)
+        empty = tuple(query.id for query, one in pairs if not one.chunks and not one.reason)  # a failure is missing
         return Run(pl.DataFrame(rows, schema=schema, orient="row"), name, empty=empty)
 
     def _as_samples(
@@ -468,6 +534,7 @@ def _faults(hits: Sequence[Hits], answers: Sequence[Answered]) -> dict[str, int]
     found: Counter[str] = Counter()
     for one in hits:
         found.update(one.faults)
+    found.update(one.reason for one in hits if one.reason)
     found.update(answer.reason for answer in answers if answer.reason)
     return dict(found)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from assay.errors import UnknownName, UsageError, excerpt
 from assay.messages import say
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from assay.llm import Client
     from assay.text.embeddings import Embedder
 
-Stage = Literal["query", "chunk", "retrieve", "rerank", "generate"]
-STAGES: tuple[Stage, ...] = get_args(Stage)
+Stage = Literal["query", "chunk", "retrieve", "rerank", "generate", "app"]
+STAGES: tuple[Stage, ...] = get_args(Stage)[:-1]  # of a pipeline; an application stands for all of them
 _SECRET = {"key_env", "key_file"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "dict": (dict,), "None": (),
@@ -54,17 +54,26 @@ def identity_of(embedder: Embedder) -> Any:
     return dict(embedder.identity) if isinstance(embedder, IdentifiedEmbedder) else embedder.name
 
 
+class Closable(Protocol):
+    """A connection of a stage."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
 @dataclass(frozen=True)
 class Setup:
     """What stages need beyond their parameters: where paths start, and clients of language models.
 
-    `queries` has what is known about every query that has a text: its columns by name.
+    `queries` has what is known about every query that has a text: its columns by name; `others` are connections to
+    search engines, to be closed as well.
     """
 
     folder: Path = Path()
     llm: Mapping[str, Any] = field(default_factory=dict)
     queries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clients: dict[tuple[str, str, str], Client] = field(default_factory=dict)
+    others: list[Closable] = field(default_factory=list)
 
     def path(self, place: str) -> Path:
         """A path of the TOML file."""
@@ -126,7 +135,7 @@ class Setup:
 
     def close(self) -> None:
         """Close all connections."""
-        for client in self.clients.values():
+        for client in (*self.clients.values(), *self.others):
             client.close()
 
 
@@ -194,7 +203,7 @@ class Factory:
         return inspect.getdoc(self.make) or ""
 
 
-REGISTRY: dict[Stage, dict[str, Factory]] = {stage: {} for stage in STAGES}
+REGISTRY: dict[Stage, dict[str, Factory]] = {stage: {} for stage in get_args(Stage)}
 
 
 def method(stage: Stage, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

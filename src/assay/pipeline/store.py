@@ -75,28 +75,44 @@ class Store:
         `read` converts the plain value, and raises ValueError, TypeError or KeyError if it cannot be.
         `check` raises ValueError if a kept value cannot be used; a new one that it refuses is not kept.
         """
-        place = self._place(stage, key).with_suffix(".json")
-        label = f"{stage}/{key}"
-        data = _bytes_at(place)
-        if data is not None:
-            try:
-                plain, sealed = _open(data, label)
-                found = read(plain)
-                check(found)
-            except (*_DAMAGE, AttributeError):
-                self.damaged[stage] += 1
-            else:
-                self.reused[stage] += 1
-                if not sealed:
-                    with suppress(InputError):  # a cache that cannot be written can be read all the same
-                        write_atomically(place, _seal(plain, label))
-                return found
+        kept = self.find(stage, key, read, check)
+        if kept is not None:
+            return kept
         plain, keep = compute()
-        self.done[stage] += 1
         found = read(plain)
-        if keep and _passes(check, found):
-            self._keep(place, _seal(plain, label))
+        self.add(stage, key, plain, keep=keep and _passes(check, found))
         return found
+
+    def find(
+        self,
+        stage: str,
+        key: str,
+        read: Callable[[Any], T] = lambda plain: plain,
+        check: Callable[[T], None] = lambda _: None,
+    ) -> T | None:
+        """Read a kept value; None where there is none that can be used. `read` and `check` as in `values`."""
+        place, label = self._file(stage, key), f"{stage}/{key}"
+        data = _bytes_at(place)
+        if data is None:
+            return None
+        try:
+            plain, sealed = _open(data, label)
+            found = read(plain)
+            check(found)
+        except (*_DAMAGE, AttributeError):
+            self.damaged[stage] += 1
+            return None
+        self.reused[stage] += 1
+        if not sealed:
+            with suppress(InputError):  # a cache that cannot be written can be read all the same
+                write_atomically(place, _seal(plain, label))
+        return found
+
+    def add(self, stage: str, key: str, plain: Any, *, keep: bool = True) -> None:
+        """Count a value that was computed now, and keep it in the place of an earlier one, unless told otherwise."""
+        self.done[stage] += 1
+        if keep:
+            self._keep(self._file(stage, key), _seal(plain, f"{stage}/{key}"))
 
     def load_folder(self, stage: str, key: str, load: Callable[[Path], T], *, only: Sequence[str] = ()) -> T | None:
         """Load a kept folder after checking its files (`only` these, if any are named); None when there is none.
@@ -174,6 +190,9 @@ class Store:
                     )
                 )
             )
+
+    def _file(self, stage: str, key: str) -> Path:
+        return self._place(stage, key).with_suffix(".json")
 
     def _place(self, stage: str, key: str) -> Path:
         return self.folder / stage / key[:2] / key

@@ -61,13 +61,23 @@ class Quality:
 
 
 @dataclass(frozen=True)
+class QuestionCount:
+    """How many questions of an application ended in one status, for one reason; each question is in one of these."""
+
+    status: Literal["scored", "abstained", "failed"]
+    reason: str
+    questions: int
+    example: str = ""
+
+
+@dataclass(frozen=True)
 class Row:
     """One combination: done with all its numbers, or failed with the reason.
 
     `stages_chosen` has the method and the parameters of each stage, as they were used. `timed` is False when a cache
     had a part in every query: its latency is not known, and is never counted in its favour. `cost_estimated` says that
-    the money of some stage is an estimate. `within_noise` says that noise does not distinguish it from another one on
-    the front.
+    the money of some stage is an estimate. `outcomes` say how the questions of an application ended. `within_noise`
+    says that noise does not distinguish it from another one on the front.
     """
 
     name: str
@@ -85,11 +95,19 @@ class Row:
     pareto: bool = False
     timed: bool = True
     within_noise: bool = False
+    outcomes: tuple[QuestionCount, ...] = ()
 
     @property
     def done(self) -> bool:
         """Return whether it ran to its end."""
         return self.status == "done"
+
+    @property
+    def answered(self) -> float | None:
+        """The share of the questions of an application that did not fail; None for a pipeline."""
+        whole = sum(one.questions for one in self.outcomes)
+        failed = sum(one.questions for one in self.outcomes if one.status == "failed")
+        return 1 - failed / whole if whole else None
 
     def price(self, cost: Literal["latency", "money"]) -> float | None:
         """Its P95 latency in milliseconds, or its money for a query."""

@@ -102,7 +102,7 @@ class Endpoint:
     def prepare(self, texts: Sequence[tuple[str, Sequence[str]]]) -> Sequence[httpx2.Request]:
         """Write the request of each call."""
         if self.takes == "nothing":
-            return [self._request(self.url, body) for body in self.bodies or (None,)]
+            return self.plain()
         found = []
         for number, (query, documents) in enumerate(texts):
             body = self.bodies[number % len(self.bodies)] if self.bodies else None
@@ -126,9 +126,19 @@ class Endpoint:
         except (httpx2.InvalidURL, UnicodeEncodeError):
             raise UsageError(say("{label}: the address or a header cannot be sent", label=self.label)) from None
 
+    def plain(self) -> Sequence[httpx2.Request]:
+        """Requests of the bodies as they are, or one without a body."""
+        return [self._request(self.url, body) for body in self.bodies or (None,)]
+
     @contextmanager
     def open(self, clock: Clock = CLOCK) -> Iterator[Callable[[httpx2.Request], Streamed | None]]:
         """Keep one connection for a worker."""
+        with self.connect() as transport:
+            yield lambda request: self._send(transport, request, clock)
+
+    @contextmanager
+    def connect(self) -> Iterator[httpx2.HTTPTransport]:
+        """Open one connection."""
         import httpx2
 
         address = self._address
@@ -136,7 +146,7 @@ class Endpoint:
         proxy = None if address.is_loopback else proxy_for(address)
         one = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
         with httpx2.HTTPTransport(verify=verify, limits=one, proxy=proxy) as transport:
-            yield lambda request: self._send(transport, request, clock)
+            yield transport
 
     def _send(self, transport: httpx2.HTTPTransport, request: httpx2.Request, clock: Clock) -> Streamed | None:
         import httpx2
@@ -146,7 +156,7 @@ class Endpoint:
             response = transport.handle_request(request)
             if response.status_code < _FAILED and self.stream:
                 return self._events(response, end, clock)
-            content = b"".join(_parts(response, end))
+            content = b"".join(read_parts(response, end))
         except httpx2.TimeoutException:
             raise CallFailed("timeout", say("load.not_complete", seconds=self.timeout)) from None
         except httpx2.ConnectError as error:
@@ -154,7 +164,7 @@ class Endpoint:
         except httpx2.HTTPError as error:
             raise CallFailed("broken", say("reply.broken", kind=type(error).__name__)) from None
         if response.status_code >= _FAILED:
-            said = self._hidden(content[:_EXCERPT].decode("utf-8", errors="replace"))
+            said = self.hide(content[:_EXCERPT].decode("utf-8", errors="replace"))
             raise CallFailed(f"status {response.status_code}", said)
         return None
 
@@ -162,21 +172,21 @@ class Endpoint:
         """Read the events of an answer, and note when their tokens came."""
         stream = EventStream()
         try:
-            with closing(_parts(response, end)) as parts:
+            with closing(read_parts(response, end)) as parts:
                 for part in parts:
                     stream.feed(part, clock.now())
             return stream.finish()
         except CallFailed as error:
-            raise CallFailed(error.kind, self._hidden(error.message)) from None
+            raise CallFailed(error.kind, self.hide(error.message)) from None
 
-    def _hidden(self, text: str) -> str:
+    def hide(self, text: str) -> str:
         """Remove keys from what a server says."""
         for value in self.headers.values():
             text = value.key.hide(text) if isinstance(value, Secret) else text
         return text
 
 
-def _parts(response: httpx2.Response, end: float) -> Generator[bytes, None, None]:
+def read_parts(response: httpx2.Response, end: float) -> Generator[bytes, None, None]:
     """Read an answer to its end, as it comes; one that never ends is too late as well."""
     import httpx2
 

@@ -19,7 +19,7 @@ ROOMS = (
 )  # fmt: skip
 # Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
 SAYING = (
-    "data", "hints", "reference", "results", "stats",
+    "data", "hints", "reference", "results", "stats", "systems",
 )  # fmt: skip
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from assay.messages import Said, say
+from assay.errors import excerpt
+from assay.messages import Said, say, word
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Verdict
 from assay.report.intervals import behind, between, interval_column
 from assay.report.marks import FRONT, daggers, mark
@@ -43,6 +44,7 @@ def table(found: Findings, *, brief: bool = False) -> list[Block]:
     blocks += [] if (every := figures(found)) is None else [every]
     blocks.append(Lines(tuple(sentences(found))))
     blocks += [] if (known := reference_figures(found)) is None else [known]
+    blocks += [] if (ended := outcomes(found)) is None else [ended]
     if not brief:
         blocks.append(stages(found))
         blocks += [] if (built := indexes(found)) is None else [built]
@@ -94,6 +96,31 @@ def _times(found: Findings) -> Table:
         return (*label, *(_latency(row, name) for name in LATENCY), _cost(row))
 
     return Table(headers, _rows(found, len(headers), cells), names=2 if described else 1)
+
+
+def outcomes(found: Findings) -> Table | None:
+    """How the questions of applications ended: each question is in one row."""
+    rows = tuple(
+        (
+            row.name, say(f"experiment.question_{one.status}"), word("call", one.reason) if one.reason else "",
+            f"{one.questions:,}", excerpt(one.example) if one.example else "",
+        )
+        for row in found.combinations
+        for one in row.outcomes
+    )  # fmt: skip
+    headers = (
+        say("column.system"), say("column.status"), say("column.reason"), say("column.questions"),
+        say("column.example"),
+    )  # fmt: skip
+    caption = say("experiment.outcomes")
+    told = [
+        say("experiment.first_token", name=row.name, **{p: row.latency_ms[f"first_token_{p}"] for p in ("p50", "p95")})
+        for row in found.combinations
+        if "first_token_p50" in row.latency_ms
+    ]
+    if told:
+        caption = say("text.then", first=caption, second=told)
+    return Table(headers, rows, caption=caption, names=2, texts=(2, 4)) if rows else None
 
 
 def agreements(found: Findings) -> Table | None:

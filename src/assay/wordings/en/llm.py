@@ -36,6 +36,9 @@ TEXTS = {
     "reply.too_large": "the answer is larger than {n} MB",
     "reply.broken": "the connection broke ({kind})",
     # Why a structured answer cannot be used; a model that is asked again reads the English
+    "reply.html": "the answer is a web page (HTML)",
+    "reply.lacks_answer": "the reply has no answer; its keys are {names}",
+    "reply.stream": "the stream of the answer failed: {text}",
     "reply.no_object": "it contains no JSON object",
     "reply.no_seal": 'it lacks the entry "seal"',
     "reply.several": "it contains more than one answer",
@@ -72,5 +75,6 @@ TEXTS = {
     "call.garbage": "garbage",
     "call.cancelled": "cancelled",
     "call.error": "error",
+    "call.no_contexts": "no contexts",
     "call.count": "{reason} {n}",
 }

@@ -159,6 +159,7 @@ TEXTS = {
     "load.no_tokens": "no tokens",
     "load.cut_off": "cut off",
     "load.error_event": "error in the stream",
+    "load.no_answer_in_it": "a reply without an answer",
     "load.status": "status {value}",
     "load.exit": "exit {value}",
     "load.signal": "signal {value}",

@@ -39,6 +39,9 @@ TEXTS = {
     "reply.too_large": "回复超过 {n} MB",
     "reply.broken": "连接中断（{kind}）",
     # Why a structured answer cannot be used; a model that is asked again reads the English
+    "reply.html": "返回的是网页（HTML）",
+    "reply.lacks_answer": "回复中没有答案；它的键有 {names}",
+    "reply.stream": "流式回答出错：{text}",
     "reply.no_object": "其中没有 JSON 对象",
     "reply.no_seal": "缺少 seal 一项",
     "reply.several": "其中有不止一个回复",
@@ -75,6 +78,7 @@ TEXTS = {
     "call.garbage": "响应格式错误",
     "call.cancelled": "已取消",
     "call.error": "函数出错",
+    "call.no_contexts": "没有上下文",
     "call.count": "{reason} {n} 次",
     # Settings
     "{kind} is neither a function nor an object with `complete`": "{kind} 既不是函数，也不是带有 `complete` 方法的对象",

@@ -159,6 +159,7 @@ TEXTS = {
     "load.no_tokens": "没有 token",
     "load.cut_off": "流中途断开",
     "load.error_event": "流中报错",
+    "load.no_answer_in_it": "回复中没有答案",
     "load.status": "状态码 {value}",
     "load.exit": "退出码 {value}",
     "load.signal": "信号 {value}",

@@ -1,0 +1,138 @@
+"""`--app` on the command line: run, answers, bench and gate ask an application that people run already."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from rag_app import answer_to, rag_app, write_questions
+
+
+def assay(folder, *words):
+    command = [sys.executable, "-m", "assay", *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_questions(tmp_path / "q.jsonl", ["how hot is sencha", "black tea"])
+    (tmp_path / "j.qrels").write_text("q1 0 a 1\nq2 0 b 1\n")
+    return tmp_path
+
+
+def test_a_dry_run_counts_requests_and_sends_none(folder):
+    with rag_app() as server:
+        words = ("run", "--app", server.url, "--queries", "q.jsonl")
+        first = assay(folder, *words, "--dry-run")
+        assert not server.asked
+        assert "2 questions, 2 requests to send" in first.stdout
+        assay(folder, *words, "--limit", 1, "-o", "out")
+        second = assay(folder, *words, "--dry-run")
+        assert "2 questions, 1 request to send" in second.stdout
+        assert "answered in an earlier run: 1" in second.stdout
+        assert "2 requests to send" in assay(folder, *words, "--dry-run", "--fresh").stdout
+    assert sum(server.asked.values()) == 1
+
+
+def test_a_run_prints_how_every_question_ended_and_says_what_was_kept(folder):
+    write_questions(folder / "q.jsonl", ["how hot is sencha", "500 error"])
+    with rag_app() as server:
+        words = ("run", "j.qrels", "--app", server.url, "--queries", "q.jsonl", "-m", "reciprocal_rank", "-o", "out")
+        words = (*words, "--set", "backoff=0.001")
+        done = assay(folder, *words)
+        assert done.returncode == 0, done.stderr
+        again = assay(folder, *words)
+    assert "HTTP 500: no more memory" in done.stdout
+    assert "1 of 2 answers were kept from an earlier run" in again.stderr
+    result = json.loads((folder / "out" / "result.json").read_text())
+    assert "reciprocal_rank" in json.dumps(result["systems"])
+
+
+def test_settings_can_stand_in_a_file_beside_the_application(folder):
+    def nested(question):
+        return {"out": {"said": "Hot.", "from": [{"id": "a", "text": "Tea is hot."}]}}
+
+    (folder / "app.toml").write_text(
+        'app = "URL"\nanswer = "out.said"\ncontexts = "out.from"\n[body]\nquery = "{question}"\n'
+    )
+    with rag_app(shape=nested) as server:
+        (folder / "app.toml").write_text((folder / "app.toml").read_text().replace("URL", server.url))
+        done = assay(
+            folder, "answers", "--app", "app.toml", "--queries", "q.jsonl", "-m", "faithfulness", "--format", "json"
+        )
+    assert done.returncode == 0, done.stderr
+    assert server.bodies[0] == {"query": "how hot is sencha"}
+    assert "faithfulness" in json.dumps(json.loads(done.stdout)["systems"])
+
+
+def test_answers_of_an_application_are_judged_beside_the_references_of_its_questions(folder):
+    rows = [{"query_id": "q1", "question": "how hot is sencha", "reference": answer_to("how hot is sencha")["answer"]}]
+    (folder / "s.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with rag_app() as server:
+        words = ("answers", "--app", server.url, "--queries", "s.jsonl", "-m", "exact_match", "--format", "json")
+        dry = assay(folder, *words[:5], "--dry-run")
+        done = assay(folder, *words)
+    assert "1 question, 1 request to send" in dry.stdout
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["systems"][0]["metrics"]["exact_match"] == 1.0
+
+
+def test_a_load_counts_a_reply_without_an_answer_as_a_failed_call(folder):
+    with rag_app() as server:
+        words = ("bench", "--app", server.url, "--queries", "q.jsonl", "--runs", 6, "--warmup", 0, "--format", "json")
+        fine = assay(folder, *words)
+        write_questions(folder / "q.jsonl", ["how hot is sencha", "empty answer"])
+        bad = assay(folder, *words)
+    assert (fine.returncode, bad.returncode) == (0, 1), fine.stderr
+    (load,) = json.loads(bad.stdout)["bench"]["loads"]
+    assert (load["count"], load["errors"]) == (3, {"no answer": 3})
+
+
+def test_a_load_on_a_stream_has_the_time_to_its_first_text(folder):
+    with rag_app(stream="events") as server:
+        words = ("bench", "--app", server.url, "--queries", "q.jsonl", "--runs", 5, "--stream", "--format", "json")
+        done = assay(folder, *words)
+    assert done.returncode == 0, done.stderr
+    assert "first_token" in done.stdout
+
+
+@pytest.mark.parametrize(("least", "code"), [("0.7", 0), ("0.8", 1)])
+def test_a_gate_asks_the_application_and_decides(folder, least, code):
+    with rag_app() as server:
+        words = ("gate", "j.qrels", "--app", server.url, "--queries", "q.jsonl", "--rules", "p95_ms<=60000")
+        for _ in range(2):  # what was answered before never counts
+            done = assay(folder, *words, "--fail-under", f"reciprocal_rank={least}")
+            assert done.returncode == code, done.stderr + done.stdout
+    assert set(server.asked.values()) == {2}
+
+
+def test_a_gate_does_not_trust_the_times_of_an_application_that_failed_in_part(folder):
+    write_questions(folder / "q.jsonl", ["how hot is sencha", "500 error"])
+    with rag_app() as server:
+        words = ("gate", "j.qrels", "--app", server.url, "--queries", "q.jsonl", "--set", "backoff=0.001")
+        done = assay(folder, *words, "--rules", "p95_ms<=60000")
+        assert done.returncode == 1, done.stdout
+        done = assay(folder, *words, "--rules", "coverage>=0.5")
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("run", "--app", "http://127.0.0.1:1/ask"), "--app needs the questions: --queries FILE"),
+        (("run",), "EXPERIMENT.toml is missing"),
+        (("answers",), "SAMPLES is missing"),
+        (("answers", "s.jsonl", "--app", "x:y", "--queries", "q.jsonl"), "give samples or --app, not both"),
+        (("run", "--app", "nowhere", "--queries", "q.jsonl"), "'nowhere' is no application"),
+        (("run", "--app", "http://u:p@h/x", "--queries", "q.jsonl"), "without a user or a password"),
+        (("bench", "--app", "http://127.0.0.1:1/a", "mod:f"), "give one target"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line_with_its_cure(folder, words, expected):
+    done = assay(folder, *words)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
