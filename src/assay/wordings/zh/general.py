@@ -182,7 +182,7 @@ TEXTS = {
     "concern.each_measure_pairs": "{n} 个指标各自检验：请事先指定一个主指标",
     "concern.at_top": "均值已接近指标的上限，这些查询几乎无法显示更高的值：{found}",
     "concern.at_bottom": "均值已接近指标的下限，这些查询几乎无法显示更低的值：{found}",
-    "concern.edge": "{system} 的 {label}（{mean:.4f}，区间 {low:.4f} 至 {high:.4f}；界限为 {bound:g}）",
+    "concern.edge": "{system} 的 {label}（{mean:.4f}，置信区间 {low:.4f} 至 {high:.4f}；界限为 {bound:g}）",
     "concern.small_mean": "{labels}：基线均值低于 {least:g}，相对变化看似很大但意义有限",
     "concern.unjudged": "{label}：{most} 有 {share:.0%} 的文档未标注，{least} 为 {other:.0%}：对 {least} 有利",
     "concern.lengths": "{label}：{short} 每个查询列出 {n:,} 篇文档，{long} 列出 {of:,} 篇：没有截断的指标对较长的列表有利",
