@@ -69,7 +69,7 @@ def _row(one: LogValue, unit: str) -> tuple[str, ...]:
         one.measure,
         number(one.interval.estimate),
         between(one.interval),
-        f"{number(one.numerator, whole=True)}/{number(one.denominator, whole=True)}",
+        "/".join(filter(None, (number(part, whole=True) for part in (one.numerator, one.denominator)))),
         say(f"unit.{unit}"),
         f"{one.interval.n:,}",
         f"{one.queries:,}",
