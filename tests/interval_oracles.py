@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.stats
+from scipy.integrate import quad
 from scipy.optimize import brentq
 
 
@@ -25,6 +26,40 @@ def score_ends(values, level=0.95, low=0.0, high=1.0):
         scipy.stats.beta.ppf(level, mean * trials + 1, (1 - mean) * trials) if mean < 1 else 1.0,
     ]
     return low + (high - low) * min(least, exact[0]), low + (high - low) * max(most, exact[1])
+
+
+def unseen_chance(values, mean, upper=1.0, draws=100_000):
+    """How often values weighed at random, with one more at `upper`, have so large a mean or a larger one."""
+    x = np.asarray(values, dtype=float)
+    weights = np.random.default_rng(len(x)).standard_exponential((draws, len(x) + 1))
+    return float(np.mean(weights @ np.append(x - mean, upper - mean) >= 0))
+
+
+def opposing(values):
+    """Number of equal distances above the mean that are worth as much as those of these values."""
+    away = np.clip(np.asarray(values, dtype=float) - np.mean(values), 0, None)
+    return away.sum() ** 2 / (away**2).sum() if away.any() else 0.0
+
+
+def mean_ends(values, level=0.95):
+    """Ends of `score_ends` of values from 0 to 1, or where unseen values have their risk, by numerical integration."""
+    x = np.asarray(values, dtype=float)
+    low, high = score_ends(x, level)
+    return 1 - _farther(1 - x, 1 - low, (1 - level) / 2), _farther(x, high, (1 - level) / 2)
+
+
+def _farther(x, end, risk):
+    alpha = risk if opposing(x) < 5 else 2 * risk
+
+    def excess(mean):
+        rates = np.append(x - mean, 1 - mean)
+
+        def integrand(u):
+            return np.sin(np.arctan(rates * u).sum()) / u * np.exp(-np.log1p((rates * u) ** 2).sum() / 2)
+
+        return 0.5 + quad(integrand, 0, np.inf, limit=1000)[0] / np.pi - alpha
+
+    return end if end > 1 - 1e-9 or excess(end) <= 1e-9 else brentq(excess, end, 1 - 1e-12)
 
 
 def adjusted_t_ends(values, level=0.95, reach=1.0):

@@ -136,6 +136,13 @@ def test_the_chinese_recipes_have_the_same_commands():
     assert commands[0] == commands[1] != []
 
 
+def test_the_chinese_guide_to_a_decision_has_the_same_commands():
+    names = ("guide-decision.md", "guide-decision.zh.md")
+    english, chinese = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in names)
+    commands = [re.findall(r"^\$ (assay .*?)(?: --lang zh)?$", text, re.MULTILINE) for text in (english, chinese)]
+    assert commands[0] == commands[1] != []
+
+
 def test_the_readmes_screen_is_what_the_demo_prints(demo_run):
     """Numbers of the ladder hang on which of its steps can run here, so that lines without the last are compared."""
     (shown,) = re.findall(r"```console\n\$ assay demo\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)

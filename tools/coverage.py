@@ -23,6 +23,7 @@ from scipy.special import betaincinv, stdtrit
 
 import assay
 from assay.stats import difference_interval, mean_interval, paired_t, relative_interval, sign_flip
+from assay.stats.bounded import extend_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -172,7 +173,14 @@ def mean_ends(rows: Floats, method: str) -> Ends:
     centre = (mean + step / 2) / (1 + step)
     least = np.where(mean > 0, betaincinv(np.maximum(mean * trials, NOTHING), (1 - mean) * trials + 1, 0.05), 0)
     most = np.where(mean < 1, betaincinv(np.maximum((1 - mean) * trials, NOTHING), mean * trials + 1, 0.05), 0)
-    return np.minimum(np.maximum(centre - half, 0), least), np.maximum(np.minimum(centre + half, 1), 1 - most)
+    low, high = np.minimum(np.maximum(centre - half, 0), least), np.maximum(np.minimum(centre + half, 1), 1 - most)
+    return -farther(-rows, -low, 0.0), farther(rows, high, 1.0)
+
+
+def farther(rows: Floats, ends: Floats, upper: float) -> Floats:
+    """Upper ends, at least as far out as the bounds require that count on what was not seen."""
+    extended = (extend_end(row, None, float(end), upper=upper, risk=0.025) for row, end in zip(rows, ends, strict=True))
+    return np.fromiter(extended, np.float64, len(rows))
 
 
 def difference_ends(rows: Floats, method: str) -> Ends:

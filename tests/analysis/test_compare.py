@@ -24,7 +24,7 @@ from assay.data.run import Run
 from assay.report.views import comparison as report
 from assay.results.comparison import Rules
 from commands import run_assay
-from interval_oracles import adjusted_t_ends, score_ends
+from interval_oracles import adjusted_t_ends, mean_ends
 
 
 def lists(seed: int, queries: int = 60, skill: float = 0.5) -> dict[str, dict[str, float]]:
@@ -85,7 +85,7 @@ def test_differences_and_their_tests_are_scipys(systems):
 def test_means_have_intervals_that_stay_within_the_bounds_of_the_measure(systems):
     values = systems[1].column("ndcg@10")
     mean = compare(systems).means["ndcg@10"][1]
-    assert (mean.estimate, mean.low, mean.high) == pytest.approx((values.mean(), *score_ends(values)), rel=1e-9)
+    assert (mean.estimate, mean.low, mean.high) == pytest.approx((values.mean(), *mean_ends(values)), rel=1e-6)
     assert mean.method == "score"
     plain = compare(systems, rules=Rules(interval="t")).means["ndcg@10"][1]
     low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
@@ -571,3 +571,23 @@ def test_lists_that_lost_documents_are_no_rerankers_unless_the_protocol_says_so(
     assert (damaged.from_candidates, damaged.reordered, damaged.reranks) == (1.0, 0.0, False)
     assert [(one.reordered, one.reranks) for one in rerankers] == [(1.0, True), (1.0, True)]
     assert [lifts[0].system for lifts in found.lifted()] == (["damaged"] if lifted else []) + ["reordered", "cut"]
+
+
+def test_means_next_to_a_bound_of_their_measure_are_named_with_their_intervals():
+    judged = {f"q{i}": {"a": 1} for i in range(60)}
+
+    def found(misses):
+        return {query: {"a": 0.5 if i < misses else 2.0, "b": 1.0} for i, query in enumerate(judged)}
+
+    def told(misses):
+        measured = assay.evaluate(judged, {"old": found(20), "new": found(misses)}, ["hit_rate@1"])
+        return [text for text in compare(measured).warnings if "highest possible" in text]
+
+    (told_of_one,) = told(1)
+    assert "hit_rate@1 of new (0.9833, 0.9091 to 0.9991; the end is 1)" in told_of_one  # Wilson's interval of 59/60
+    assert "old" not in told_of_one
+    assert not told(6)
+    worst = assay.evaluate(judged, {"old": found(20), "new": found(60)}, ["hit_rate@1"])
+    assert any(
+        "lowest possible" in text and "hit_rate@1 of new (0.0000, 0.0000 to" in text for text in compare(worst).warnings
+    )

@@ -8,7 +8,7 @@ import assay
 from assay.analysis.sweep import sweep
 from assay.data.judgments import Judgments
 from assay.data.run import Run
-from interval_oracles import score_ends
+from interval_oracles import mean_ends
 
 # The batch of four queries of the specification: 10101 with 4 relevant, 10101 with 3, 01101 with 3, 10101 with 4.
 PATTERNS = {"q1": ("10101", 4), "q2": ("10101", 3), "q3": ("01101", 3), "q4": ("10101", 4)}
@@ -49,7 +49,7 @@ def test_a_sweep_gives_the_worked_example():
 def test_bands_stay_within_the_bounds_of_the_measure():
     judgments, run = batch()
     point = sweep(judgments, [run], [5], protocol="rag").curve("batch", "recall").points[0]
-    assert (point.low, point.high) == pytest.approx(score_ends([0.75, 1, 1, 0.75]), rel=1e-9)
+    assert (point.low, point.high) == pytest.approx(mean_ends([0.75, 1, 1, 0.75]), rel=1e-6)
     assert point.method == "score"
 
 

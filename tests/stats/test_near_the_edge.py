@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 from assay.errors import InputError, UsageError
 from assay.stats import difference_interval, mean_interval, moments
 from assay.stats.moments import NO_SPREAD, ONE_VALUE, ONE_WEIGHT
-from interval_oracles import adjusted_t_ends, score_ends
+from interval_oracles import adjusted_t_ends, opposing, score_ends, unseen_chance
 
 SAMPLES = {
     "anything": np.random.default_rng(1).beta(2, 3, 40),
@@ -25,7 +25,20 @@ SAMPLES = {
     "all wrong": np.zeros(5),
     "all the same": np.full(30, 0.25),
     "two": np.array([0.3, 0.9]),
+    "one failure": np.append(np.full(39, 0.9), 0.0),
 }
+
+
+def check_end(values, end, score, risk):
+    """Check that an upper end is the score interval's, or where unseen values have their risk if that is farther."""
+    alpha = risk if opposing(values) < 5 else 2 * risk
+    error = 5 * math.sqrt(alpha / 100_000)
+    if score < 1 - 1e-9 and unseen_chance(values, score) > alpha + error:
+        assert end > score
+        assert unseen_chance(values, end) == pytest.approx(alpha, abs=error)
+    else:
+        assert end >= score - 1e-9
+        assert end == pytest.approx(score, rel=1e-9, abs=1e-12) or unseen_chance(values, end) >= alpha - error
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.99])
@@ -33,7 +46,9 @@ SAMPLES = {
 def test_the_score_interval_follows_its_definition(name, level):
     values = SAMPLES[name]
     found = mean_interval(values, bounds=(0, 1), confidence_level=level)
-    assert (found.low, found.high) == pytest.approx(score_ends(values, level), rel=1e-9, abs=1e-12)
+    low, high = score_ends(values, level)
+    check_end(values, found.high, high, (1 - level) / 2)
+    check_end(1 - values, 1 - found.low, 1 - low, (1 - level) / 2)
     assert (found.estimate, found.method, found.n, found.reason) == (
         pytest.approx(values.mean()),
         "score",
@@ -43,6 +58,20 @@ def test_the_score_interval_follows_its_definition(name, level):
     assert found == mean_interval(values, bounds=(0, 1), confidence_level=level, method="score")
     wider = mean_interval(3 * values - 1, bounds=(-1, 2), confidence_level=level)
     assert (wider.low, wider.high) == pytest.approx((3 * found.low - 1, 3 * found.high - 1), rel=1e-9, abs=1e-12)
+
+
+def test_with_weights_an_unseen_value_is_worth_one_of_the_effective_number():
+    """Sixty values with weights of 1 and 2 are worth 54; weighed at random, each has a gamma number by its worth."""
+    rng = np.random.default_rng(5)
+    values, weights = np.append(np.full(58, 0.9), [0.0, 0.0]), np.tile([1.0, 2.0], 30)
+    shapes = weights / weights.sum() * weights.sum() ** 2 / (weights**2).sum()
+    assert shapes.sum() == pytest.approx(54)
+    found = mean_interval(values, weights=weights, bounds=(0, 1), confidence_level=0.8)
+    drawn = np.column_stack([rng.gamma(shapes, size=(200_000, 60)), rng.standard_exponential(200_000)])
+    chance = np.mean(drawn @ np.append(found.low - values, found.low) >= 0)
+    assert chance == pytest.approx(0.1, abs=0.004)  # two failures: the risk of the end itself
+    repeated = mean_interval(values, weights=np.full(60, 3.0), bounds=(0, 1))
+    assert repeated == mean_interval(values, bounds=(0, 1))
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 400), (200, 400), (390, 400), (400, 400)])
@@ -59,7 +88,10 @@ def test_one_success_has_the_low_end_of_clopper_and_pearson_at_the_one_sided_lev
     assert found.low < wilson
 
 
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.sampled_from([0.5, 0.9, 0.95, 0.999]), st.booleans())
+NUMBERS = st.floats(0, 1).map(lambda value: round(value, 9))  # 1 - value keeps all of their spread
+
+
+@given(st.lists(NUMBERS, min_size=2, max_size=30), st.sampled_from([0.5, 0.9, 0.95, 0.999]), st.booleans())
 def test_intervals_stay_within_the_bounds_and_hold_the_mean(values, level, weighted):
     weights = np.arange(1.0, len(values) + 1) if weighted else None
     found = mean_interval(values, bounds=(0, 1), weights=weights, confidence_level=level)

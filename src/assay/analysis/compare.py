@@ -98,7 +98,7 @@ def compare(
         contrasts=contrasts,
         pairs=pairs,
         conclusions=conclude(data, rules, contrasts=contrasts, pairs=pairs, named=baseline is not None),
-        warnings=find_comparison_warnings(ordered, data, rules, all_pairs=all_pairs),
+        warnings=find_comparison_warnings(ordered, data, rules, means, all_pairs=all_pairs),
         weight=weight_of(data),
         clusters=None if data.clusters is None else len(np.unique(data.clusters)),
         descriptions=_descriptions(descriptions, data.names),

@@ -16,7 +16,7 @@ import numpy as np
 from assay.errors import InputError, UsageError
 from assay.messages import say
 from assay.stats.inputs import EQUAL, SMALLEST_P, Floats, check_share
-from assay.stats.moments import NO_VALUES, exact_sum, sample
+from assay.stats.moments import NO_VALUES, effective_number, exact_sum, sample
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ _LEAST_INVERTED = 1e-9  # smaller ones would be error; where the number of nodes
 _BLOCK = 1 << 20  # cells of values x nodes that are computed at a time
 _MOST_NODES = 1 << 20
 _HALVINGS = 60
+_FEW = 5.0  # opposing values
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,39 @@ def upper_bound(
     return high
 
 
+def extend_end(x: Floats, shares: Floats | None, end: float, *, upper: float, risk: float) -> float:
+    """Upper end of the interval of a mean, at least as far out as the bounds of Gaffke, for a clean sample (`sample`).
+
+    The bounds have twice the risk that the end is meant to have, as they are sure where it is right on average; where
+    fewer than five values oppose it, they have the risk itself, because rare large values are then what a sample may
+    lack. Values above the mean oppose it, counted by their distances from it (Kish), so that noise does not count. What
+    the bounds add is a value that was not seen: with weights, it is worth one of the effective number of values.
+    """
+    if end >= upper:
+        return end
+    n = float(len(x)) if shares is None else effective_number(shares)
+    rates, at = np.unique(x, return_inverse=True)
+    times = np.bincount(at, weights=None if shares is None else n * shares).astype(np.float64)
+    alpha = risk if _opposing(rates, times) < _FEW else min(2 * risk, 0.5)
+
+    def excess(null: float, beyond: float = 1.0) -> float:
+        return _positive(np.append(rates, upper) - null, np.append(times, 1.0), beyond) - alpha
+
+    if excess(end, alpha) <= 0:
+        return end
+    from scipy.optimize import brentq
+
+    return float(brentq(excess, end, upper, xtol=EQUAL * (upper - float(rates[0]))))
+
+
+def _opposing(values: Floats, times: Floats) -> float:
+    """Number of equally distant values above the mean that would be worth as much as those there are."""
+    mean = exact_sum(values * times) / times.sum()
+    away: Floats = np.maximum(values - mean, 0.0)
+    squares = exact_sum(times * away**2)
+    return exact_sum(times * away) ** 2 / squares if squares > 0 else 0.0
+
+
 def _pvalue(x: Floats, shares: Floats | None, null: float, upper: float, beyond: float = 1.0) -> float:
     if not (math.isfinite(null) and math.isfinite(upper)):
         raise UsageError(say("null and upper must be finite, not {null} and {upper}", null=null, upper=upper))
@@ -135,10 +169,10 @@ def _positive(rates: Floats, times: Floats, beyond: float) -> float:
     """P(sum of r E >= 0), where each rate r has as many standard exponentials E as `times` says.
 
     With a single positive term it is the product of 1/(1 + |r|/top), and with more it can only be larger: that is
-    returned where it is above `beyond`. Otherwise the characteristic function is
-    inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of atan(r u), rho^2 = product of
-    1 + (r u)^2 (Imhof 1961), by the midpoint rule, which is off by no more than the probability beyond the range that
-    its step represents (Davies 1973).
+    returned where it is above `beyond`. A single negative term has 1 less the mirrored product. Otherwise the
+    characteristic function is inverted: P = 1/2 + 1/pi * integral of sin(theta(u)) / (u rho(u)), theta = sum of
+    atan(r u), rho^2 = product of 1 + (r u)^2 (Imhof 1961), by the midpoint rule, which is off by no more than the
+    probability beyond the range that its step represents (Davies 1973).
     """
     top = float(rates.max())
     if top <= 0:
@@ -149,6 +183,8 @@ def _positive(rates: Floats, times: Floats, beyond: float) -> float:
     least = math.exp(-exact_sum(times[held] * np.log1p(-rates[held] / top)))
     if least > beyond or times[~held].sum() == 1:
         return least
+    if times[rates < 0].sum() == 1:
+        return -math.expm1(-exact_sum(times[~held] * np.log1p(rates[~held] / -rates.min())))
     rates = rates / np.abs(rates).max()
     spread = math.sqrt((times * rates**2).sum())
     width = abs((times * rates).sum()) + spread * math.sqrt(2 * _LOG_ERROR) + _LOG_ERROR
@@ -164,7 +200,7 @@ def _positive(rates: Floats, times: Floats, beyond: float) -> float:
 
 def _integrand(rates: Floats, times: Floats, nodes: Floats, step: float) -> Floats:
     """Values at the nodes, which end long before rho could overflow; a product is much faster than logarithms."""
-    often, at = times > 1, nodes[:, None] * step
+    often, at = times != 1, nodes[:, None] * step
     once, many, repeats = at * rates[~often], at * rates[often], times[often]
     theta = np.arctan(once).sum(axis=1) + (np.arctan(many) * repeats).sum(axis=1)
     squares = np.multiply.reduce(1 + once * once, axis=1) * np.exp((np.log1p(many * many) * repeats).sum(axis=1))

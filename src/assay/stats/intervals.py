@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from assay.errors import InputError, UsageError
 from assay.messages import say
 from assay.stats.bootstrap import SAME_RESAMPLES, bca, limits_if_distinct, resampled_means
+from assay.stats.bounded import extend_end
 from assay.stats.inputs import (
     EQUAL,
     Floats,
@@ -22,7 +23,7 @@ from assay.stats.inputs import (
     table,
     vector,
 )
-from assay.stats.moments import NO_SPREAD, NO_VALUES, Moments, cluster_means, exact_sum, moments, moments_of
+from assay.stats.moments import NO_SPREAD, NO_VALUES, Moments, cluster_means, exact_sum, moments, moments_of, sample
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -71,7 +72,9 @@ def mean_interval(
 
     "auto" is "score" for values with `bounds` and Student's "t" for others; "bca" is the bootstrap, which draws values
     with their weights, or whole clusters (Efron 1987). Values of one cluster may depend on each other. An interval of
-    values with bounds never leaves them. `score_interval`, `skew_interval` and `moments` have the formulas.
+    values with bounds never leaves them. `score_interval`, `skew_interval` and `moments` have the formulas; the ends of
+    "score" are at least as far out as the bounds of Gaffke (`assay.stats.bounded.extend_end`), which count on rare
+    values far from the others that the sample may lack.
     """
     return mean_intervals(
         vector(values)[:, None],
@@ -112,7 +115,20 @@ def mean_intervals(
         raise UsageError(say("the score interval needs the bounds of the values: bounds=(0, 1)"))
     if method == "t" or bounds is None:
         return tuple(t_interval(of, confidence_level, bounds=bounds) for of in found)
-    return tuple(score_interval(of, confidence_level, bounds=bounds) for of in found)
+    samples = (sample(column, weights, clusters) for column in columns.T)
+    return tuple(
+        _extend(score_interval(of, confidence_level, bounds=bounds), x, shares, bounds)
+        for of, (x, shares, _) in zip(found, samples, strict=True)
+    )
+
+
+def _extend(of: Interval, x: Floats, shares: Floats | None, bounds: Bounds) -> Interval:
+    """Move the ends of a score interval outwards where the sample may lack rare values far away (`extend_end`)."""
+    if of.low is None or of.high is None:
+        return of
+    risk = (1 - of.confidence_level) / 2
+    low = -extend_end(-x, shares, -of.low, upper=-bounds[0], risk=risk)
+    return replace(of, low=low, high=extend_end(x, shares, of.high, upper=bounds[1], risk=risk))
 
 
 def difference_interval(

@@ -35,7 +35,7 @@ def table(found: ABTest) -> list[Block]:
         lifts(found),
         _users(found),
         *_responses(found),
-        Lines((_level(found), *found.warnings), listed=True),
+        Lines((*_roles(found), _level(found), *found.warnings), listed=True),
     ]
 
 
@@ -54,28 +54,40 @@ def _level(found: ABTest) -> Said:
     return say(key, level=1 - found.rules.alpha, correction=correction)
 
 
+def _roles(found: ABTest) -> list[Said]:
+    """Say which measures are guardrails or secondary, and of which a lower value is better."""
+    said = []
+    for role in ("secondary", "guardrail"):
+        names = list(dict.fromkeys(test.measure for test in found.tests if test.role == role))
+        said += [say(f"ab.role_{role}", measures=names)] if names else []
+    lower = list(dict.fromkeys(test.measure for test in found.tests if test.lower_is_better))
+    return [*said, *([say("ab.lower", measures=lower)] if lower else [])]
+
+
 def lifts(found: ABTest) -> Table:
     """One row per treatment and measure."""
     interval = say("column.interval", level=1 - found.rules.alpha)
+    many = len(found.treatments) > 1
+    names = (*(("treatment",) if many else ()), "measure", "outcome", "control", "treated", "lift")
     headers = (
-        *(say(f"column.{name}") for name in ("treatment", "measure", "outcome", "role", "control", "treated", "lift")),
+        *(say(f"column.{name}") for name in names),
         interval,
         say("column.relative"),
         interval,
         say("column.p"),
         say("column.p_corrected", name=say(f"correction.{found.rules.correction}")),
     )
-    return Table(headers, tuple(_row(test) for test in found.tests), names=4)
+    return Table(
+        headers, tuple(((test.treatment,) if many else ()) + _row(test) for test in found.tests), names=2 + many
+    )
 
 
 def _row(test: MeasureTest) -> tuple[str | Cell, ...]:
     one = test.lift
     shown = test.always or one.absolute
     return (
-        test.treatment,
-        say("ab.lower", measure=test.measure) if test.lower_is_better else test.measure,
+        test.measure,
         Cell(say(f"ab.outcome_{test.outcome}"), tone=tone(test.outcome)),
-        say(f"ab.role_{test.role}"),
         number(one.control),
         number(one.treatment),
         number(one.absolute.estimate, signed=True),

@@ -49,12 +49,11 @@ def values(found: LogMetrics) -> Table:
         say("column.measure"),
         say("column.value"),
         say("column.interval", level=found.confidence_level),
-        *(say(f"log.{name}") for name in ("numerator", "denominator", "unit", "users", "queries", "left_out")),
+        *(say(f"log.{name}") for name in ("fraction", "unit", "users", "queries", "left_out")),
     )
     units = {one.label: one.unit for one in found.measures}
-    lower = {one.label for one in found.measures if one.lower_is_better}
-    rows = tuple((*_group(one), *_row(one, units[one.measure], low=one.measure in lower)) for one in found.values)
-    return Table(heads, rows, names=len(found.by) + 1, texts=(len(found.by) + 5,))
+    rows = tuple((*_group(one), *_row(one, units[one.measure])) for one in found.values)
+    return Table(heads, rows, names=len(found.by) + 1, texts=(len(found.by) + 4,))
 
 
 def _group_heads(found: LogMetrics) -> tuple[str, ...]:
@@ -65,13 +64,12 @@ def _group(one: LogValue) -> tuple[str, ...]:
     return tuple(say("log.none") if part is None else part for part in one.group)
 
 
-def _row(one: LogValue, unit: str, *, low: bool) -> tuple[str, ...]:
+def _row(one: LogValue, unit: str) -> tuple[str, ...]:
     return (
-        say("ab.lower", measure=one.measure) if low else one.measure,
+        one.measure,
         number(one.interval.estimate),
         between(one.interval),
-        number(one.numerator, whole=True),
-        number(one.denominator, whole=True),
+        "/".join(filter(None, (number(part, whole=True) for part in (one.numerator, one.denominator)))),
         say(f"unit.{unit}"),
         f"{one.interval.n:,}",
         f"{one.queries:,}",
@@ -80,7 +78,10 @@ def _row(one: LogValue, unit: str, *, low: bool) -> tuple[str, ...]:
 
 
 def _notes(found: LogMetrics) -> tuple[str, ...]:
-    said: list[Said | str] = [say("log.intervals", level=found.confidence_level)] if found.cluster == "user" else []
+    lower = [one.label for one in found.measures if one.lower_is_better and not one.lacking]
+    said: list[Said | str] = [say("log.lower", measures=lower)] if lower else []
+    if found.cluster == "user":
+        said.append(say("log.intervals", level=found.confidence_level))
     if found.without_cluster:
         said.append(say("log.without_user", n=found.without_cluster))
     if found.unknown_requests:
