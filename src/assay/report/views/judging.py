@@ -77,9 +77,10 @@ def plan(found: JudgingPlan, limit: float | None = None) -> list[Said]:
 
 
 def prices(plans: Sequence[Estimate], limit: float | None) -> list[list[Said]]:
-    """Say what each plan will cost, and which --max-cost suffices for all of them: it is shared out evenly."""
+    """Say what each plan will cost, and which --max-cost suffices for all of them together."""
     known = [one.enough for one in plans if one.enough is not None]
-    enough = math.ceil(max(known) * len(plans) * 10_000) / 10_000 if len(known) == len(plans) else None
+    whole = math.fsum(known) if len(known) == len(plans) else None
+    enough = None if whole is None else math.ceil(whole * 10_000) / 10_000
     found = []
     for one in plans:
         if one.cost is None:
@@ -88,7 +89,7 @@ def prices(plans: Sequence[Estimate], limit: float | None) -> list[list[Said]]:
             lines = [say("judge.price_open", cost=one.cost, currency=one.currency)]
         else:
             lines = [say("judge.price", cost=one.cost, currency=one.currency, enough=f"{enough:.4f}")]
-        if limit is not None and one.enough is not None and one.enough > limit / len(plans):
-            lines.append(say("judge.over", limit=limit / len(plans), currency=one.currency))
         found.append(lines)
+    if limit is not None and whole is not None and whole > limit:
+        found[-1].append(say("judge.over", limit=limit, currency=plans[-1].currency))
     return found
