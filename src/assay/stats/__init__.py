@@ -23,6 +23,7 @@ from assay.stats.arms import (
     user_deviation,
 )
 from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
+from assay.stats.cross_fitting import CrossFitted, cross_fit, cross_fitted_mean
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
@@ -60,6 +61,7 @@ __all__ = [
     "Arm",
     "BoundedEquivalence",
     "Confusion",
+    "CrossFitted",
     "Design",
     "Effect",
     "Equivalence",
@@ -93,6 +95,8 @@ __all__ = [
     "confidence_sequence",
     "confusion_matrix",
     "corrected_level",
+    "cross_fit",
+    "cross_fitted_mean",
     "design",
     "detectable_difference",
     "difference_interval",
