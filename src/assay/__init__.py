@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assay.analysis.gate import gate, gate_result
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs, pool
+    from assay.analysis.panel import assess_panel
     from assay.analysis.plan_comparison import plan_comparison
     from assay.analysis.priced_methods import PricedMethod
     from assay.analysis.protocols import load_protocol
@@ -86,6 +87,7 @@ _HOMES = {
     "pool": "assay.analysis.judging",
     "estimate_judging": "assay.analysis.judging",
     "judge_pairs": "assay.analysis.judging",
+    "assess_panel": "assay.analysis.panel",
     "explain": "assay.analysis.explain",
     "check": "assay.analysis.check",
     "check_files": "assay.analysis.check_files",
@@ -197,6 +199,7 @@ __all__ = [
     "ab_test",
     "answer_systems",
     "answers",
+    "assess_panel",
     "bench",
     "calibrate",
     "check",

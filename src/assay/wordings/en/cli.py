@@ -77,6 +77,8 @@ TEXTS = {
     "cli.per_sample": "--per-sample {place}: expected a file that ends in .jsonl",
     "cli.judge_where": "say where the judgments go: -o judged.qrels (or --dry-run to see the price)",
     "cli.judge_what": "give runs with --queries and --documents, or --pairs",
+    "cli.judge_measures": "measures are computed for runs: give runs, or leave out -m",
+    "cli.judge_labels": "calibrated grades need people's labels: --labels people.qrels",
     "cli.judge_texts": "runs hold ids only: give the texts with --queries and --documents",
     "cli.fuse_where": "say where to write the fused run: -o fused.run",
     "cli.weights_one_way": "give --weight NAME=W for each run, or --weight W,W,... for all of them, not both",

@@ -77,6 +77,8 @@ TEXTS = {
     "cli.per_sample": "--per-sample {place}：文件名应以 .jsonl 结尾",
     "cli.judge_where": "请指定标注的输出文件：-o judged.qrels（或用 --dry-run 查看费用）",
     "cli.judge_what": "请给出检索结果文件及 --queries 和 --documents，或给出 --pairs",
+    "cli.judge_measures": "指标按检索结果计算：请给出检索结果，或去掉 -m",
+    "cli.judge_labels": "校准等级需要人工标注：--labels people.qrels",
     "cli.judge_texts": "检索结果文件只有 ID：请用 --queries 和 --documents 给出文本",
     "cli.fuse_where": "请指定输出文件：-o FILE，例如 -o fused.run",
     "cli.weights_one_way": "请为每个检索结果给出 --weight NAME=W，或用 --weight W,W,... 一次给出全部，不要混用",
