@@ -35,6 +35,11 @@ RUNS = {
     "dense": {q: {"a": 3.0, "b": 2.0, "c": 1.0} if i % 8 else {"c": 1.0} for i, q in enumerate(JUDGED)},
     "broken": {q: {"c": 3.0, "x": 2.0} if i % 3 else {"a": 1.0} for i, q in enumerate(JUDGED)},
 }
+PREFERRED = [
+    {"question_id": f"q{i}", "left": left, "right": right, "preferred": "left" if i % 4 else "right", "rater": "m"}
+    for i in range(16)
+    for left, right in (("alpha", "beta"), ("beta", "alpha"), ("beta", "gamma"), ("alpha", "gamma"))
+]
 SAMPLES = [
     {"id": "1", "question": "When?", "answer": "It opened in 1889. Bananas are yellow.", "contexts": ["It opened in 1889."], "reference": "In 1889."},
     {"id": "2", "question": "Where?", "answer": "I do not know.", "contexts": ["It stands in Paris."], "reference": "In Paris."},
@@ -324,6 +329,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
     "panel": panel,
+    "preferences": lambda: assay.preferences(PREFERRED),
     "questions": lambda: assay.make_questions(
         {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
     ),

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from assay.analysis.judging import estimate_judging, judge_pairs, pool
     from assay.analysis.panel import assess_panel
     from assay.analysis.plan_comparison import plan_comparison
+    from assay.analysis.preferences import preferences
+    from assay.analysis.preferring import ask_preferences, estimate_preferences
     from assay.analysis.priced_methods import PricedMethod
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
@@ -87,6 +89,9 @@ _HOMES = {
     "pool": "assay.analysis.judging",
     "estimate_judging": "assay.analysis.judging",
     "judge_pairs": "assay.analysis.judging",
+    "preferences": "assay.analysis.preferences",
+    "ask_preferences": "assay.analysis.preferring",
+    "estimate_preferences": "assay.analysis.preferring",
     "assess_panel": "assay.analysis.panel",
     "explain": "assay.analysis.explain",
     "check": "assay.analysis.check",
@@ -199,6 +204,7 @@ __all__ = [
     "ab_test",
     "answer_systems",
     "answers",
+    "ask_preferences",
     "assess_panel",
     "bench",
     "calibrate",
@@ -215,6 +221,7 @@ __all__ = [
     "diagnose_result",
     "encode",
     "estimate_judging",
+    "estimate_preferences",
     "evaluate",
     "evaluate_reranker",
     "explain",
@@ -236,6 +243,7 @@ __all__ = [
     "plan_comparison",
     "plot",
     "pool",
+    "preferences",
     "rbo",
     "read_events",
     "read_judgments",

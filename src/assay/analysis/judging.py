@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -210,7 +211,7 @@ def _jurors(
     temperature: float | None, max_chars: int, weighted: bool,
 ) -> dict[str, Juror]:  # fmt: skip
     """Make a judge of every client, prompt and rubric, named after what there are several of."""
-    prompts, scales, clients = _list(prompt), _list(scale), _clients(judge)
+    prompts, scales, clients = _list(prompt), _list(scale), clients_of(judge)
     # Repeating a question at temperature 0 would mostly repeat the answer.
     heat = (0.0 if repeats == 1 else 1.0) if temperature is None else temperature
     found = {}
@@ -232,7 +233,7 @@ def _list(given: str | Sequence[str]) -> list[str]:
     return [given] if isinstance(given, str) else list(given)
 
 
-def _clients(given: Any) -> dict[str, Completes]:
+def clients_of(given: Any) -> dict[str, Completes]:
     """Clients by name: as given, or by their models."""
     if isinstance(given, Mapping):
         return {str(name): as_client(one) for name, one in given.items()}
@@ -278,7 +279,12 @@ class _Whole:
 
     def bill(self, now: Progress) -> Bill:
         """What the replies took in this run, and what they take without the cache."""
-        return Bill(
-            now.calls, now.cached, now.prompt_tokens, now.completion_tokens, now.cost, now.possible_cost, now.currency,
-            now.unpriced, now.estimated, self._tokens or None, self._cost,
-        )  # fmt: skip
+        return replace(bill_of(now), whole_tokens=self._tokens or None, whole_cost=self._cost)
+
+
+def bill_of(now: Progress) -> Bill:
+    """What the replies of a run took."""
+    return Bill(
+        now.calls, now.cached, now.prompt_tokens, now.completion_tokens, now.cost, now.possible_cost, now.currency,
+        now.unpriced, now.estimated,
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from assay.cli import asking, inputs, language, options, progress, reporting
 from assay.cli.asking import Asking
 from assay.cli.commands import command as make_command
 from assay.cli.options import KINDS, Output
-from assay.cli.parameters import POSITIVE, Number, WordChoice, add_argument, add_option, option, takes
+from assay.cli.parameters import POSITIVE, Number, WordChoice, add_argument, add_option, list_typed, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say, tell
@@ -30,14 +30,9 @@ _EXAMPLES = (
     f"assay judge --pairs pairs.jsonl --judge qwen-plus {_URL} --max-cost 1 -o judged.qrels",
     "assay judge --pairs pairs.jsonl --judge qwen3:8b --url http://127.0.0.1:11434/v1 -o judged.qrels",
     "assay judge --pairs pairs.jsonl --judge a --judge b --repeats 3 --combine mean -o judged.jsonl",
-    (
-        "assay judge old.run new.run --queries queries.jsonl --documents docs.jsonl --judge a "
-        "--judge b@http://127.0.0.1:8000/v1 -m ndcg@10 -o panel.qrels"
-    ),
-    (
-        "assay judge --pairs pairs.jsonl --judge a --prompt relevance --prompt strict.md --combine calibrated "
-        "--labels people.qrels -o panel.qrels"
-    ),
+    f"assay judge a.run b.run --queries queries.jsonl --documents docs.jsonl --judge a --judge b {_URL} -o panel.qrels",
+    f"assay judge --pairs pairs.jsonl --judge a --judge b {_URL} --repeats 3 --labels human.qrels -o panel.qrels",
+    f"assay judge --prefer before.jsonl new.jsonl --judge a {_URL} -o preferences.jsonl",
 )
 
 
@@ -50,6 +45,12 @@ class PairOptions:
     depth: int = option("--depth", default=10, show_default=True, type=POSITIVE)
     pairs: str | None = option("--pairs", metavar="FILE")
     known: str | None = option("--known", metavar="FILE")
+
+
+_OF_PAIRS = (
+    "queries", "documents", "depth", "pairs", "known", "scale", "repeats", "temperature", "weighted", "combine",
+    "labels", "measures", "details",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Printing:
 
 @make_command("judge", _EXAMPLES)
 @add_argument("runs", nargs=-1, metavar="[RUN...]")
+@add_option("--prefer", is_flag=True)
 @takes(what=PairOptions)
 @add_option("--judge", "models", multiple=True, envvar=["ASSAY_MODEL", "ASSAY_JUDGE"], metavar="NAME[@URL]",
             former=["--model"])  # fmt: skip
@@ -106,7 +108,7 @@ class Printing:
 @takes(printing=Printing)
 def command(
     *, runs: tuple[str, ...], what: PairOptions, models: tuple[str, ...], how: Prompting, assess: Assessing,
-    ask: Asking, output: str | None, details: str | None, printing: Printing,
+    ask: Asking, output: str | None, details: str | None, printing: Printing, prefer: bool,
 ) -> None:  # fmt: skip
     """Judge, write, and say how far several judges agree."""
     import gc
@@ -116,6 +118,9 @@ def command(
     from assay.report.views import judging
 
     gc.enable()  # a long run makes cycles
+    if prefer:
+        _prefer(runs, models, how, ask=ask, output=output, printing=printing)
+        return
     if output is None and not ask.dry_run:
         raise UsageError(say("cli.judge_where"))
     if assess.measures and not runs:
@@ -146,6 +151,22 @@ def command(
     _print(found, _panel(found, read, what, assess, labels), printing)
     if not found.complete:
         sys.exit(1)
+
+
+def _prefer(
+    places: tuple[str, ...], models: tuple[str, ...], how: Prompting, *, ask: Asking, output: str | None,
+    printing: Printing,
+) -> None:  # fmt: skip
+    """Ask about answers two by two instead of pairs."""
+    from assay.cli.judge_prefer import ask_and_print
+
+    options.refuse(*_OF_PAIRS, because="cli.no_effect_with_prefer")
+    if len(how.prompt) > 1:
+        raise UsageError(say("cli.prefer_one_prompt"))
+    chosen = how.prompt[0] if list_typed("prompt") else "preference"
+    settings = {"text_lang": how.text_lang, "prompt": chosen, "max_chars": how.max_chars}
+    out = Output(kind=printing.kind, report=printing.report, quiet=printing.quiet)
+    ask_and_print(places, models, settings, ask=ask, output=output, out=out)
 
 
 def _labels(assess: Assessing) -> Judgments | None:

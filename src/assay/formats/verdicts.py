@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _MOST = 1e9  # of a grade
-_NEEDED = {"query_id", "doc_id", "judge", "repeat", "grade"}
+_NEEDED = {"query_id", "doc_id", "judge", "grade"}
 
 
 def is_verdict(names: Iterable[str]) -> bool:
     """Return whether a row with these names is one of the details, or one as earlier versions wrote them."""
     known = set(names)
-    return "votes" in known or known >= {*_NEEDED, "panel_grade"}
+    return "votes" in known or known >= {*_NEEDED, "repeat", "panel_grade"}
 
 
 def read_votes(place: str | os.PathLike[str]) -> list[dict[str, Any]]:
