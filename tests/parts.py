@@ -16,6 +16,7 @@ from assay.results.check import Finding, InputCheck
 from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, QuestionCount, Reference, Row, StageTime
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
+from assay.results.panel import JudgePair, Panel, PanelCalibration, PanelJudge, Swap, SystemBand
 from assay.results.reranker import RerankerEvaluation
 from assay.results.sets import PartOfSet, SetSplit
 from assay.results.trust import Bias, Calibration, Corrected, Noise, ScoreAgreement, Validation
@@ -34,6 +35,11 @@ RUNS = {
     "dense": {q: {"a": 3.0, "b": 2.0, "c": 1.0} if i % 8 else {"c": 1.0} for i, q in enumerate(JUDGED)},
     "broken": {q: {"c": 3.0, "x": 2.0} if i % 3 else {"a": 1.0} for i, q in enumerate(JUDGED)},
 }
+PREFERRED = [
+    {"question_id": f"q{i}", "left": left, "right": right, "preferred": "left" if i % 4 else "right", "rater": "m"}
+    for i in range(16)
+    for left, right in (("alpha", "beta"), ("beta", "alpha"), ("beta", "gamma"), ("alpha", "gamma"))
+]
 SAMPLES = [
     {"id": "1", "question": "When?", "answer": "It opened in 1889. Bananas are yellow.", "contexts": ["It opened in 1889."], "reference": "In 1889."},
     {"id": "2", "question": "Where?", "answer": "I do not know.", "contexts": ["It stands in Paris."], "reference": "In Paris."},
@@ -157,6 +163,28 @@ def judging() -> Judging:
     return Judging("m", verdicts, {"m": Bill(2, 1, 900, 80, 0.0125, 0.0, "USD", 0, 1)}, 4000, cut=1)
 
 
+def panel() -> Panel:
+    """Two judges, asked twice: one unsteady, one that failed once; labels of people, and systems that change places."""
+    agreed = Agreement(0.62, "kappa (quadratic)", 60, interval(0.62))
+    judges = (
+        PanelJudge("m", 120, 120, {}, 60, 60, interval(0.25), interval(0.25), agreed, interval(0.125), 9000, 0.0125, "USD"),
+        PanelJudge("n", 120, 118, {"timeout": 2}, 59, 59, interval(0.0), interval(0.0), agreed, None, 9000, None, "USD"),
+    )  # fmt: skip
+    fitted = PanelCalibration(
+        52, 12, 10, 0.25, {"m": 0.5, "n": 0.25}, {"m": 0.75, "n": 0.875}, 0.5, interval(1.25), 1.5
+    )
+    systems = (
+        SystemBand("bm25", "ndcg@10", 0.625, {"m": 0.625, "n": 0.5}),
+        SystemBand("dense", "ndcg@10", 0.5, {"m": 0.5, "n": 0.75}),
+    )
+    swap = Swap("ndcg@10", "bm25", "dense", -0.25, 0.125, ("n",))
+    return Panel(
+        "m + n (p-1, scale 0-3, 2 x vote)", "vote", 2, 60, 12, 60, 59, 3, judges,
+        (JudgePair("m", "n", 59, agreed, 0.75),), agreed, 52, agreed, fitted, systems, (swap,),
+        (say("panel.failing", judge="n", failed=2, asked=120),),
+    )  # fmt: skip
+
+
 def judging_plan() -> JudgingPlan:
     return JudgingPlan(40, {"m": Estimate(40, 8, 32, 12000, 900, 0.0421, 0.0842, "USD")})
 
@@ -175,7 +203,7 @@ def calibration() -> Calibration:
     powered = PredictionPowered(0.71, 0.02, interval(0.71), 0.5, 20.0, 10, 30)
     return Calibration(
         "m", 60, 12, 0.725, agreed, agreed, agreed, Confusion((0.0, 1.0), ((20, 4), (6, 30)), 60), interval(0.05),
-        (Bias(0.0, 24, interval(0.1)), Bias(1.0, 36, interval(-0.05))), (Noise("m", 20, 0.15, 0.25),), agreed,
+        (Bias(0.0, 24, interval(0.1)), Bias(1.0, 36, interval(-0.05))), (Noise("m", 20, 0.15, 0.25, interval(0.15)),), agreed,
         (Corrected("bm25", "ndcg@10", 10, 30, 0.7, 0.75, powered),), (say("calibrate.few", n=60, enough=100),),
         "kappa 0.62", poor=False,
     )  # fmt: skip
@@ -333,6 +361,8 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
     "pool": judging_pool,
+    "panel": panel,
+    "preferences": lambda: assay.preferences(PREFERRED),
     "questions": lambda: assay.make_questions(
         {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
     ),

@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from assay.judge.panel import judge
+from assay.judge.panel import Juror, judge
 from assay.judge.prompting import load_prompt
 from assay.judge.relevance import Pair, Question
 from assay.judge.rubric import load_rubric
@@ -43,7 +43,7 @@ def main() -> None:
     with FakeLLM(port=PORT) as server, Client(server.url, "m", cache=folder / "old.sqlite") as client:
         for pair, said in zip(pairs, script, strict=True):
             server.queue(said)
-            (verdict,) = judge([pair], {"m": client}, question)
+            (verdict,) = judge([pair], {"m": Juror(client, question)})
             assert verdict.grade is not None
     (folder / "old.json").write_text(json.dumps({"port": PORT, "replies": REPLIES}, indent=1) + "\n", encoding="utf-8")
 

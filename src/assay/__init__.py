@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from assay.analysis.gate_application import gate_application
     from assay.analysis.gate_rules import NotWorse, Threshold
     from assay.analysis.judging import estimate_judging, judge_pairs
+    from assay.analysis.panel import assess_panel
     from assay.analysis.plan_comparison import plan_comparison
     from assay.analysis.pools import pool, pool_judgments
+    from assay.analysis.preferences import preferences
+    from assay.analysis.preferring import ask_preferences, estimate_preferences
     from assay.analysis.priced_methods import PricedMethod
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
@@ -100,6 +103,10 @@ _HOMES = {
     "write_pool": "assay.formats.writing",
     "estimate_judging": "assay.analysis.judging",
     "judge_pairs": "assay.analysis.judging",
+    "preferences": "assay.analysis.preferences",
+    "ask_preferences": "assay.analysis.preferring",
+    "estimate_preferences": "assay.analysis.preferring",
+    "assess_panel": "assay.analysis.panel",
     "explain": "assay.analysis.explain",
     "check": "assay.analysis.check",
     "check_files": "assay.analysis.check_files",
@@ -215,6 +222,8 @@ __all__ = [
     "answer_systems",
     "answers",
     "ask_application",
+    "ask_preferences",
+    "assess_panel",
     "bench",
     "calibrate",
     "check",
@@ -230,6 +239,7 @@ __all__ = [
     "diagnose_result",
     "encode",
     "estimate_judging",
+    "estimate_preferences",
     "evaluate",
     "evaluate_reranker",
     "explain",
@@ -253,6 +263,7 @@ __all__ = [
     "plot",
     "pool",
     "pool_judgments",
+    "preferences",
     "rbo",
     "read_events",
     "read_judgments",

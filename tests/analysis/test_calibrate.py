@@ -16,6 +16,7 @@ import assay
 from assay.analysis.calibrate import calibrate
 from assay.data.judgments import Judgments
 from assay.data.run import Run
+from assay.stats.intervals import mean_interval
 from commands import run_assay
 
 
@@ -204,3 +205,16 @@ def test_a_judge_and_people_are_compared_on_the_same_queries():
     assert {row.measure for row in found.systems} == {"recip_rank"}
     with pytest.raises(assay.InputError, match="these grades are not people's"):
         calibrate(human, judge)
+
+
+def test_the_noise_of_a_judge_has_an_interval_whose_units_are_queries():
+    judge, human = graded(queries=10)
+    votes = [
+        {"query_id": f"q{q}", "doc_id": f"d{d}", "judge": "m", "grade": grade}
+        for q in range(12)
+        for d in range(10)
+        for grade in (1, 1 + (q % 2))
+    ]
+    (noise,) = calibrate(judge, human, votes=votes).noise
+    expected = mean_interval([float(q % 2) for q in range(12)], bounds=(0.0, 1.0))  # ten pairs of a query are one
+    assert (noise.interval.low, noise.interval.high) == pytest.approx((expected.low, expected.high))

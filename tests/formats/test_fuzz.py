@@ -28,7 +28,6 @@ from assay.analysis.economics import read_costs
 from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
 from assay.analysis.stored import read_system, read_systems
-from assay.cli.calibrate import _votes as read_votes
 from assay.curation.collection import open_collection
 from assay.data.judgments import Judgments
 from assay.errors import AssayError
@@ -44,6 +43,7 @@ from assay.formats.samples import read_samples
 from assay.formats.set_folders import MANIFEST, hash_of, read_manifest, write_manifest
 from assay.formats.splits import read_training
 from assay.formats.trec.reading import last_tag, read_whole_grades, read_zscores
+from assay.formats.verdicts import read_votes
 from assay.judge import prompting as judging
 from assay.judge.criteria import read_rubric
 from assay.judge.rubric import load_rubric

@@ -18,7 +18,7 @@ import pytest
 import assay
 from assay.data.judgments import Judgments
 from assay.formats.documents import read_documents, read_pairs
-from assay.judge.panel import judge, verdict
+from assay.judge.panel import Juror, judge, verdict
 from assay.judge.pooling import is_judged, pairs_of
 from assay.judge.prompting import load_prompt, read_prompt
 from assay.judge.relevance import NEEDED, Pair, Question, expected_grade, vote_of
@@ -72,7 +72,7 @@ def test_the_judges_own_verdict_counts_when_it_echoes_the_document():
 
     pairs = [Pair("q", f"d{i}", "what is tea", text) for i, text in enumerate(INJECTIONS)]
     with FakeLLM(echo) as server, Client(server.url, "m") as client:
-        found = list(judge(pairs, {"m": client}, question()))
+        found = list(judge(pairs, {"m": Juror(client, question())}))
     assert [(v.grade, v.explanation) for v in found] == [(1.0, "mine")] * 60
 
 
@@ -191,7 +191,7 @@ def test_a_dead_judge_does_not_stop_the_others():
 
     pairs = [Pair("q", f"d{i}", "x", "y") for i in range(5)]
     judges = {"a": as_client(alive), "b": as_client(dead), "c": as_client(alive)}
-    found = list(judge(pairs, judges, question()))
+    found = list(judge(pairs, {name: Juror(client, question()) for name, client in judges.items()}))
     assert [v.grade for v in found] == [2.0] * 5
     assert [v.doc_id for v in found] == [p.doc_id for p in pairs]
     assert {v.status for v in found[0].votes if v.judge == "b"} == {"failed"}
@@ -207,16 +207,18 @@ def test_repeats_are_different_questions():
     class Model:
         complete = staticmethod(model)
 
-    found = next(judge([Pair("q", "d", "x", "y")], {"m": as_client(Model())}, question(), repeats=3, combine="mean"))
+    found = next(
+        judge([Pair("q", "d", "x", "y")], {"m": Juror(as_client(Model()), question())}, repeats=3, combine="mean")
+    )
     assert found.grade == 1.0
     assert asked == {0: 1, 1: 1, 2: 1}
 
 
 def test_judging_one_pair_twice_is_refused():
     with pytest.raises(assay.UsageError, match="'d' is to be judged twice for query 'q'"):
-        list(judge([Pair("q", "d", "", "")] * 2, {"m": as_client(lambda _: "")}, question()))
+        list(judge([Pair("q", "d", "", "")] * 2, {"m": Juror(as_client(lambda _: ""), question())}))
     with pytest.raises(assay.UsageError, match="no judge"):
-        list(judge([Pair("q", "d", "", "")], {}, question()))
+        list(judge([Pair("q", "d", "", "")], {}))
 
 
 def test_a_grade_can_be_weighted_by_its_probabilities():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 
 import pytest
@@ -309,3 +310,31 @@ def test_the_estimate_counts_what_is_not_cached(tmp_path):
     assert (after.calls, after.cached) == (9, 1)
     with Client("http://127.0.0.1:1/v1", "m") as client:
         assert client.estimate(requests).cost is None
+
+
+def test_clients_that_share_a_budget_stay_within_it_together(tmp_path):
+    """Each server charges between 1 and 100 tokens for an answer; alone, either client would spend 0.2 and more."""
+    charged = random.Random(4)
+
+    def answer(_):
+        return Answer("x", usage={"prompt_tokens": 20, "completion_tokens": charged.randrange(1, 101)}, delay=0.002)
+
+    budget = Ledger(0.2, "USD")
+    with FakeLLM(answer) as server:
+        clients = [Client(server.url, "m", prices=fake_prices(tmp_path), budget=budget) for _ in range(2)]
+
+        def ask(client: Client) -> list:
+            return [
+                reply for _, reply in client.complete_many(Request.asking(f"q{i}", max_tokens=100) for i in range(250))
+            ]
+
+        with ThreadPoolExecutor(2) as threads:
+            found = list(threads.map(ask, clients))
+        for client in clients:
+            client.close()
+    paid = [sum(reply.cost.amount for reply in replies) for replies in found]
+    assert min(paid) > 0
+    assert 0.95 * 0.2 < sum(paid) <= 0.2
+    assert sum(paid) == pytest.approx(budget.spent)
+    assert budget.held == 0.0
+    assert {reply.reason for replies in found for reply in replies} == {"", "budget"}

@@ -171,11 +171,13 @@ def _noise(votes: Sequence[Mapping[str, float | str]]) -> tuple[Noise, ...]:
             groups.setdefault(str(vote["judge"]), {}).setdefault(pair, []).append(float(vote["grade"]))
     found = []
     for name, pairs in sorted(groups.items()):
-        repeated = [grades for grades in pairs.values() if len(grades) > 1]
+        repeated = {pair: grades for pair, grades in pairs.items() if len(grades) > 1}
         if repeated:
-            spread = [float(np.var(grades, ddof=1)) for grades in repeated]
-            differing = sum(len(set(grades)) > 1 for grades in repeated) / len(repeated)
-            found.append(Noise(name, len(repeated), differing, math.sqrt(math.fsum(spread) / len(spread))))
+            spread = [float(np.var(grades, ddof=1)) for grades in repeated.values()]
+            differing = [len(set(grades)) > 1 for grades in repeated.values()]
+            share = mean_interval(differing, clusters=[query for query, _ in repeated], bounds=(0.0, 1.0))
+            deviation = math.sqrt(math.fsum(spread) / len(spread))
+            found.append(Noise(name, len(repeated), sum(differing) / len(repeated), deviation, share))
     return tuple(found)
 
 

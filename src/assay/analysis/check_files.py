@@ -22,6 +22,7 @@ from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
 from assay.formats.set_folders import FILE_NAMES, is_set
 from assay.formats.trials import has_sums
+from assay.formats.verdicts import is_verdict, read_votes
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
 
@@ -172,7 +173,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
     told = columns.has_any(known, columns.DOCUMENT_TEXT, columns.QUERY_TEXT, columns.DESCRIPTION)
     rows: tuple[tuple[bool, FileKind], ...] = (
         (_is_sample(known), "samples"),
-        ("votes" in known, "verdicts"),
+        (is_verdict(known), "verdicts"),
         (query and doc and scored, "run"),
         (query and doc and holds["grade"], "judgments"),
         (columns.has_any(known, columns.PAIR_QUERY) and columns.has_any(known, columns.PAIR_DOCUMENT) and doc, "pairs"),
@@ -291,9 +292,12 @@ def _pairs(place: str) -> tuple[str, list[Finding]]:
 
 
 def _verdicts(place: str) -> tuple[str, list[Finding]]:
-    rows = [row for _, row in tables.read_jsonl(Input.at(place))]
-    bare = [f"{row.get('query_id')} {row.get('doc_id')}" for row in rows if not row.get("votes")]
-    return say("check.pairs", n=len(rows)), _some(place, "check.no_vote", "check.no_votes", bare)
+    graded: dict[tuple[str, str], bool] = {}
+    for vote in read_votes(place):
+        pair = str(vote["query_id"]), str(vote["doc_id"])
+        graded[pair] = graded.get(pair, False) or vote["grade"] is not None
+    bare = [" ".join(pair) for pair, has in graded.items() if not has]
+    return say("check.pairs", n=len(graded)), _some(place, "check.no_vote", "check.no_votes", bare)
 
 
 def _trial(place: str) -> tuple[str, list[Finding]]:

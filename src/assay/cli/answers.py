@@ -214,7 +214,7 @@ def _estimate(plan: AnswerPlan, client: Client | None, how: JudgingOptions, ask:
     options.tell_lines([
         say("answers.plan", samples=len(plan.samples), judges=how.judge, calls=found.calls, cached=found.cached),
         say("judge.tokens", prompt=found.prompt_tokens, completion=found.completion_tokens),
-        *prices([found], ask.max_cost)[0],
+        *prices([found], ask.max_cost),
     ])  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from assay.messages import say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.llm import Ledger
     from assay.llm.client import Client
 
 _NO_KEY = "none-for-a-dry-run"
@@ -45,9 +46,9 @@ class Asking:
 
 
 def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
-    """Make a client for every model, NAME or NAME@URL; the money is shared out among them evenly."""
+    """Make a client for every model, NAME or NAME@URL; the money is that of all of them together."""
     from assay.cli.logs import tell_logs
-    from assay.llm import Cache
+    from assay.llm import Cache, Ledger
     from assay.llm.store import cache_file
 
     if asking.no_cache and asking.cache:
@@ -58,7 +59,7 @@ def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
         raise UsageError(say("cli.model_twice"))
     tell_logs()
     cache = None if asking.no_cache else Cache(cache_file(asking.cache) if asking.cache else None)
-    budget = None if asking.max_cost is None else asking.max_cost / len(models)
+    budget = Ledger(asking.max_cost, asking.currency)
     found = {}
     for text in models:
         model, at, url = text.rpartition("@")
@@ -69,7 +70,7 @@ def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
     return found
 
 
-def _client(url: str, model: str, budget: float | None, cache: Any, asking: Asking) -> Client:
+def _client(url: str, model: str, budget: Ledger, cache: Any, asking: Asking) -> Client:
     from assay.llm import Client, Limits, Patience
 
     dry = asking.dry_run

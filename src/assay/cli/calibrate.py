@@ -77,6 +77,7 @@ def command(
 def _of_judgments(judge: str, human: str, asked: OfJudgments, rules: PlainRules, *, seed: int, out: Output) -> None:
     from assay.analysis.calibrate import calibrate
     from assay.formats.reading import read_judgments
+    from assay.formats.verdicts import read_votes
     from assay.report.views.calibration import table
 
     options.read_once([judge, human, *asked.runs])
@@ -84,7 +85,7 @@ def _of_judgments(judge: str, human: str, asked: OfJudgments, rules: PlainRules,
     found = calibrate(
         read_judgments(judge, kind=form, split=rules.split), read_judgments(human, kind=form, split=rules.split),
         runs=inputs.read_runs(asked.runs, form), measures=list(asked.measures) or inputs.headline(rules.protocol),
-        protocol=rules.protocol, votes=_votes(asked.votes), seed=seed, **rules.overrides(),
+        protocol=rules.protocol, votes=read_votes(asked.votes) if asked.votes else [], seed=seed, **rules.overrides(),
     )  # fmt: skip
     _print(found, table(found), seed, out, warnings=found.warnings)
 
@@ -121,18 +122,3 @@ def _print(
 
     out.emit(as_text)
     write_fresh(result, out.report)
-
-
-def _votes(place: str | None) -> list[dict[str, Any]]:
-    """Read the votes in the details that assay judge wrote."""
-    if place is None:
-        return []
-    from assay.errors import InputError
-    from assay.formats.files import Input
-    from assay.formats.tables import read_jsonl
-
-    rows = [row for _, row in read_jsonl(Input.at(place))]
-    try:
-        return [{"query_id": row["query_id"], "doc_id": row["doc_id"], **vote} for row in rows for vote in row["votes"]]
-    except (KeyError, TypeError):
-        raise InputError(say("cli.no_votes"), path=place, hint=say("cli.no_votes_hint")) from None

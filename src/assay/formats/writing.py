@@ -88,7 +88,9 @@ def _stamp(frame: pl.DataFrame, kind: str, judge: str, place: str | os.PathLike[
 
 
 def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
-    """Write a judge's verdict on every pair, with reasons and votes, as JSON lines in a reproducible form.
+    """Write what each judge said each time about every pair, as JSON lines in a reproducible form.
+
+    `panel_grade` is the grade that became of all answers about the pair.
 
     >>> import assay
     >>> from assay.llm import Client
@@ -100,7 +102,14 @@ def write_verdicts(judging: Judging, place: str | os.PathLike[str]) -> None:
     >>> "on the point" in Path("why.jsonl").read_text()
     True
     """
-    lines = (json.dumps(asdict(verdict), ensure_ascii=False) for verdict in judging.verdicts)
+    lines = (
+        json.dumps(
+            {"query_id": one.query_id, "doc_id": one.doc_id, **asdict(vote), "panel_grade": one.grade},
+            ensure_ascii=False,
+        )
+        for one in judging.verdicts
+        for vote in one.votes
+    )
     write_atomically(place, "\n".join(lines) + "\n")
 
 

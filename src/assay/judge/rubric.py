@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnknownName, excerpt
@@ -38,6 +39,13 @@ class Rubric:
     def high(self) -> int:
         """The highest grade."""
         return self.grades[-1]
+
+    @cached_property
+    def version(self) -> str:
+        """Its name, which says all of a built-in scale; that of others has a digest, as their words may change."""
+        if self.meanings in _SCALES.get(self.name, {}).values():
+            return self.name
+        return f"{self.name}+{sha256(self.text.encode()).hexdigest()[:8]}"
 
     @cached_property
     def text(self) -> str:

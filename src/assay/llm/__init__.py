@@ -38,7 +38,7 @@ What was paid for
 from __future__ import annotations
 
 from assay.llm.adapters import Completes, as_client
-from assay.llm.budget import Spending
+from assay.llm.budget import Ledger, Spending
 from assay.llm.cache import Cache
 from assay.llm.client import Client
 from assay.llm.engine import Patience
@@ -59,6 +59,7 @@ __all__ = [
     "Cost",
     "Estimate",
     "Key",
+    "Ledger",
     "Limits",
     "Patience",
     "PriceTable",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 
 
@@ -23,15 +25,16 @@ class Ledger:
     """Sets aside the most a call can cost before it is sent, so that the limit is never overshot.
 
     A call that does not fit while others are under way waits for money they release; one that does not fit when no call
-    is under way is refused.
+    is under way is refused. Several clients may share one: it is then the limit of all of them together.
     """
 
-    def __init__(self, limit: float | None, currency: str) -> None:
+    def __init__(self, limit: float | None, currency: str = "USD") -> None:
         self.limit, self.currency = limit, currency
         self.spent = self.possible = self.held = 0.0
         self.unpriced_calls = 0
         self._holders = 0
         self._waiting: deque[tuple[float, asyncio.Future[bool]]] = deque()
+        self._lock = threading.RLock()  # each client has a loop on a thread of its own
 
     @property
     def spending(self) -> Spending:
@@ -40,25 +43,28 @@ class Ledger:
 
     async def hold(self, amount: float) -> bool:
         """Set an amount aside, waiting for money to come back; False when it will never fit."""
-        if not self._waiting and self._fits(amount):
-            self._set_aside(amount)
-            return True
-        if not self._holders:
-            return False
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append((amount, answer))
+        with self._lock:
+            if not self._waiting and self._fits(amount):
+                self._set_aside(amount)
+                return True
+            if not self._holders:
+                return False
+            answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            self._waiting.append((amount, answer))
         return await answer
 
     def settle(self, held: float, *, spent: float = 0.0, possible: float = 0.0) -> None:
         """Release what was set aside, and add what the call cost."""
-        self._holders -= 1
-        self.held = self.held - held if self._holders else 0.0
-        self.spent += spent
-        self.possible += possible
-        self._serve()
+        with self._lock:
+            self._holders -= 1
+            self.held = self.held - held if self._holders else 0.0
+            self.spent += spent
+            self.possible += possible
+            self._serve()
 
     def forget_calls(self) -> None:
         """Release what was set aside for calls that no longer belong to this process."""
+        self._lock = threading.RLock()  # the parent's may be held
         self.held, self._holders = 0.0, 0
         self._waiting.clear()
 
@@ -77,7 +83,20 @@ class Ledger:
             if not fits and self._holders:
                 return
             self._waiting.popleft()
+            if answer.get_loop().is_closed():
+                continue  # nobody waits any more
             if fits:
                 self._set_aside(amount)
-            if not answer.done():
-                answer.set_result(fits)
+            _answer(answer, fits=fits)
+
+
+def _answer(waiting: asyncio.Future[bool], *, fits: bool) -> None:
+    """Answer a call that waits, on the loop that it waits on."""
+
+    def tell() -> None:
+        if not waiting.done():
+            waiting.set_result(fits)
+
+    loop = waiting.get_loop()
+    with suppress(RuntimeError):  # the loop has ended, and with it who waited
+        loop.call_soon_threadsafe(tell)

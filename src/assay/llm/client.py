@@ -49,8 +49,9 @@ class Client:
 
     The key comes from the environment (ASSAY_API_KEY, or the vendor's variable), or as `key`, `key_file`, `key_env`;
     with `keyless`, none is looked for. `budget` is money that is never overshot: the most a call can cost is set aside
-    before it is sent; it holds for this process. Failures are not exceptions: each reply has a status and, if it
-    failed, a reason. Safe to use from several threads, in notebooks and after a fork.
+    before it is sent; it holds for this process. Several clients share a budget that each of them is given as the same
+    `Ledger`. Failures are not exceptions: each reply has a status and, if it failed, a reason. Safe to use from several
+    threads, in notebooks and after a fork.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         cache: Cache | str | os.PathLike[str] | None = None,
         prices: PriceTable | str | os.PathLike[str] | None = None,
-        budget: float | None = None,
+        budget: float | Ledger | None = None,
         currency: str = "USD",
         limits: Limits | None = None,
         patience: Patience | None = None,
@@ -75,8 +76,9 @@ class Client:
             raise secret
         if not model:
             raise UsageError(say("no model is named"))
-        if budget is not None and not budget > 0:
-            raise UsageError(say("budget = {budget}: expected an amount of money above 0", budget=budget))
+        ledger = budget if isinstance(budget, Ledger) else Ledger(budget, currency)
+        if ledger.limit is not None and not ledger.limit > 0:
+            raise UsageError(say("budget = {budget}: expected an amount of money above 0", budget=ledger.limit))
         address = Address.of(base_url)
         self._own_cache = cache is not None and not isinstance(cache, Cache)
         self._settings = Configuration(
@@ -89,8 +91,8 @@ class Client:
             limits=limits or Limits(),
             patience=patience or Patience(),
         )
-        self._ledger = Ledger(budget, currency)
-        if budget is not None:
+        self._ledger = ledger
+        if ledger.limit is not None:
             self._check_budget()
         self._service = Service(self._settings, self._ledger)
 

@@ -11,6 +11,7 @@ from assay.report.tables import Table
 from assay.stats.agreement import NO_PAIRS, NO_UNITS, ONE_PAIR, UNSTABLE
 from assay.stats.arms import NO_CONTROL, NO_DENOMINATOR, NO_TREATMENT, NO_USERS
 from assay.stats.bootstrap import SAME_RESAMPLES
+from assay.stats.bradley_terry import APART, ONE_SIDED
 from assay.stats.discrimination import ONE_CLASS
 from assay.stats.intervals import TOO_FEW
 from assay.stats.moments import NO_SPREAD, NO_VALUES, ONE_CLUSTER, ONE_VALUE, ONE_WEIGHT
@@ -53,6 +54,8 @@ REASONS = {
     NO_DENOMINATOR: "interval.no_denominator",
     NO_OVERLAP: "interval.no_overlap",
     NO_LISTS: "interval.no_lists",
+    APART: "interval.apart",
+    ONE_SIDED: "interval.one_sided",
 }
 
 

@@ -35,7 +35,10 @@ class Vote:
 
 @dataclass(frozen=True)
 class PairVerdict:
-    """The outcome of a pair: exactly one status, with a reason when it failed."""
+    """The outcome of a pair: exactly one status, with a reason when it failed.
+
+    `tied` says that several grades had equally many votes (or were in the middle), so that a rule chose between them.
+    """
 
     query_id: str
     doc_id: str
@@ -44,13 +47,15 @@ class PairVerdict:
     grade: float | None
     explanation: str
     votes: tuple[Vote, ...]
+    tied: bool = False
 
 
 @dataclass(frozen=True)
 class Bill:
     """What a judge's answers took; `unpriced` and `estimated` count those of unknown price and of estimated tokens.
 
-    `cost` was spent for certain, `possible_cost` perhaps too: calls that broke off may be charged.
+    `cost` was spent for certain, `possible_cost` perhaps too: calls that broke off may be charged. `whole_tokens` and
+    `whole_cost` are what all answers take when none is in the cache; None where a price or the tokens are not known.
     """
 
     calls: int
@@ -62,6 +67,8 @@ class Bill:
     currency: str
     unpriced: int
     estimated: int
+    whole_tokens: int | None = None
+    whole_cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,8 @@ class Judging(Record):
     """Verdicts on all pairs, and what they took. `cut` documents were longer than `max_chars` and not read to the end.
 
     `judge` names the judge: what must be the same for its grades to be comparable. Of a sample, `drawn` has all pairs
-    that were drawn, also those that had a grade before.
+    that were drawn, also those that had a grade before. `combine` is how votes became one grade, `grades` are those of
+    the scale.
     """
 
     judge: str
@@ -90,6 +98,18 @@ class Judging(Record):
     max_chars: int
     cut: int = 0
     drawn: tuple[DrawnPair, ...] = ()
+    combine: Literal["vote", "median", "mean", "calibrated"] = "vote"
+    grades: tuple[int, ...] = ()
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges that were asked, each under its name."""
+        return tuple(dict.fromkeys((*self.bills, *(vote.judge for one in self.verdicts for vote in one.votes))))
+
+    @property
+    def repeats(self) -> int:
+        """How often each judge was asked about a pair."""
+        return max((vote.repeat + 1 for one in self.verdicts for vote in one.votes), default=1)
 
     @property
     def failures(self) -> dict[str, int]:

@@ -24,12 +24,16 @@ class Bias:
 
 @dataclass(frozen=True)
 class Noise:
-    """How much a judge differs from itself: pairs asked several times, the share with different grades, mean spread."""
+    """How much a judge differs from itself: pairs asked several times, the share with different grades, mean spread.
+
+    `interval` is that of the share, with queries as units; results of earlier versions have none.
+    """
 
     judge: str
     pairs: int
     differing: float
     deviation: float
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)

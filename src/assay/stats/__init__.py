@@ -23,6 +23,8 @@ from assay.stats.arms import (
     user_deviation,
 )
 from assay.stats.bounded import BoundedEquivalence, bounded_equivalence, bounded_pvalue, upper_bound
+from assay.stats.bradley_terry import BradleyTerry, bradley_terry
+from assay.stats.cross_fitting import CrossFitted, cross_fit, cross_fitted_mean
 from assay.stats.discrimination import auroc, auroc_difference, balanced_accuracy, best_threshold
 from assay.stats.effects import Effect, WinsTiesLosses, cohen_dz, superiority, wins_ties_losses
 from assay.stats.inputs import paired_differences
@@ -59,7 +61,9 @@ __all__ = [
     "Agreement",
     "Arm",
     "BoundedEquivalence",
+    "BradleyTerry",
     "Confusion",
+    "CrossFitted",
     "Design",
     "Effect",
     "Equivalence",
@@ -88,11 +92,14 @@ __all__ = [
     "bonferroni",
     "bounded_equivalence",
     "bounded_pvalue",
+    "bradley_terry",
     "cohen_dz",
     "compact_letters",
     "confidence_sequence",
     "confusion_matrix",
     "corrected_level",
+    "cross_fit",
+    "cross_fitted_mean",
     "design",
     "detectable_difference",
     "difference_interval",

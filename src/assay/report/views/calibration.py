@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.messages import say
+from assay.messages import ends, say
 from assay.report.blocks import Block, Heading, Lines, Verdict
 from assay.report.intervals import between, interval_column, why
 from assay.report.numbers import number, percent
@@ -13,6 +13,7 @@ from assay.report.tables import Table
 if TYPE_CHECKING:
     from assay.results.trust import Calibration
     from assay.stats.agreement import Agreement
+    from assay.stats.intervals import Interval
 
 
 def line(found: Calibration) -> Verdict:
@@ -29,12 +30,23 @@ def table(found: Calibration) -> list[Block]:
         _biases(found),
     ]
     if found.noise:
-        rows = tuple((n.judge, str(n.pairs), percent(n.differing), f"{n.deviation:.3f}") for n in found.noise)
-        headers = (say("column.judge"), say("column.pairs"), say("column.differing"), say("column.deviation"))
+        rows = tuple(
+            (n.judge, str(n.pairs), percent(n.differing), _shares(n.interval), f"{n.deviation:.3f}")
+            for n in found.noise
+        )
+        interval = interval_column(n.interval for n in found.noise)
+        headers = (
+            say("column.judge"), say("column.pairs"), say("column.differing"), interval, say("column.deviation"),
+        )  # fmt: skip
         blocks.append(Table(headers, rows, caption=say("calibrate.noise")))
     if found.systems:
         blocks += _systems(found)
     return [*blocks, Lines(found.warnings, listed=True)] if found.warnings else blocks
+
+
+def _shares(of: Interval | None) -> str:
+    """The ends of an interval of a share, in per cent, or why there are none."""
+    return "" if of is None else ends(of.low, of.high, ".1%") or why(of.reason)
 
 
 def _agreement(found: Calibration) -> Table:

@@ -64,31 +64,37 @@ def money(now: Bill | Progress) -> Said:
 
 
 def plan(found: JudgingPlan, limit: float | None = None) -> list[Said]:
-    """Say what each judge would take, and whether the money suffices."""
+    """Say what each judge would take, and all of them together, and whether the money suffices."""
     estimates = list(found.estimates.values())
     lines: list[Said] = []
-    for name, one, told in zip(found.estimates, estimates, prices(estimates, limit), strict=True):
+    for name, one in found.estimates.items():
         lines += [
             say("judge.plan", pairs=found.pairs, judges=name, calls=one.calls, cached=one.cached),
             say("judge.tokens", prompt=one.prompt_tokens, completion=one.completion_tokens),
-            *told,
         ]
+        if len(estimates) > 1:
+            lines.append(_about(one))
+    if len(estimates) > 1:
+        lines.append(say("judge.all", n=len(estimates), calls=sum(one.calls for one in estimates)))
+    return lines + prices(estimates, limit)
+
+
+def _about(one: Estimate) -> Said:
+    if one.cost is None:
+        return say("judge.no_price")
+    return say("judge.price_open", cost=one.cost, currency=one.currency)
+
+
+def prices(plans: Sequence[Estimate], limit: float | None) -> list[Said]:
+    """Say what plans will cost together, and which --max-cost suffices for all of them."""
+    if not plans or any(one.cost is None for one in plans):
+        return [say("judge.no_price")] if plans else []
+    cost, currency = math.fsum(one.cost or 0.0 for one in plans), plans[0].currency
+    if any(one.enough is None for one in plans):
+        return [say("judge.price_open", cost=cost, currency=currency)]
+    whole = math.fsum(one.enough or 0.0 for one in plans)
+    enough = math.ceil(whole * 10_000) / 10_000
+    lines = [say("judge.price", cost=cost, currency=currency, enough=f"{enough:.4f}")]
+    if limit is not None and whole > limit:
+        lines.append(say("judge.over", limit=limit, currency=currency))
     return lines
-
-
-def prices(plans: Sequence[Estimate], limit: float | None) -> list[list[Said]]:
-    """Say what each plan will cost, and which --max-cost suffices for all of them: it is shared out evenly."""
-    known = [one.enough for one in plans if one.enough is not None]
-    enough = math.ceil(max(known) * len(plans) * 10_000) / 10_000 if len(known) == len(plans) else None
-    found = []
-    for one in plans:
-        if one.cost is None:
-            lines = [say("judge.no_price")]
-        elif enough is None:
-            lines = [say("judge.price_open", cost=one.cost, currency=one.currency)]
-        else:
-            lines = [say("judge.price", cost=one.cost, currency=one.currency, enough=f"{enough:.4f}")]
-        if limit is not None and one.enough is not None and one.enough > limit / len(plans):
-            lines.append(say("judge.over", limit=limit / len(plans), currency=one.currency))
-        found.append(lines)
-    return found

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 PAGES = {
     "experiment": "experiment", "answers": "answers", "bench": "latency", "cost": "money", "roi": "money",
     "reranker": "reranker", "gates": "gates", "calibration": "calibration", "validation": "validation",
-    "judging": "judging", "judging_plan": "judging", "comparison_plan": "plan",
+    "judging": "judging", "judging_plan": "judging", "panel": "judging",
+    "preferences": "preferences", "comparison_plan": "plan",
     "explanation": "explanation", "check": "findings",
 }  # fmt: skip
 _GROUPED = (Comparison, Sweep, Diagnosis)  # parts that are shown with the systems they are about

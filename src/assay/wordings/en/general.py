@@ -193,6 +193,7 @@ TEXTS = {
     # Judging
     "judge.plan": "{pairs:,} {pairs:pair|pairs} for {judges}: {calls:,} {calls:call|calls}, {cached:,} more are in the cache",
     "judge.tokens": "about {prompt:,} prompt tokens, at most {completion:,} completion tokens",
+    "judge.all": "All {n} judges together: {calls:,} {calls:call|calls}",
     "judge.price": "about {cost:.4f} {currency}; a limit of {enough} is enough unless calls break off (it allows for answers of full length, each asked for twice)",
     "judge.price_open": "about {cost:.4f} {currency}",
     "judge.over": "the limit of {limit:.4f} {currency} may not be enough: running the command again judges the rest",

@@ -165,6 +165,7 @@ TEXTS = {
     "page.ab_plan": "A/B test plan",
     "page.calibration": "Judge against people",
     "page.validation": "Scores against people",
+    "page.preferences": "Preferences",
     "page.judging": "Judging",
     "page.explanation": "Explanation",
     "page.findings": "Checks of the input",

@@ -193,6 +193,7 @@ TEXTS = {
     # Judging
     "judge.plan": "待标注 {pairs:,} 对，评审模型 {judges}：需调用 {calls:,} 次，缓存中已有 {cached:,} 次",
     "judge.tokens": "约 {prompt:,} 个提示词 token，至多 {completion:,} 个生成 token",
+    "judge.all": "{n} 个评审模型合计：需调用 {calls:,} 次",
     "judge.price": "约 {cost:.4f} {currency}；若无调用中断，费用上限设为 {enough} 即够用（按回复均达长度上限、且均需再问一次计）",
     "judge.price_open": "约 {cost:.4f} {currency}",
     "judge.over": "允许的 {limit:.4f} {currency} 可能不够：未标注的部分可再次运行完成",

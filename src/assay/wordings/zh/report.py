@@ -165,6 +165,7 @@ TEXTS = {
     "page.ab_plan": "A/B 实验规划",
     "page.calibration": "评审模型与人工标注",
     "page.validation": "分数与人工标注",
+    "page.preferences": "偏好",
     "page.judging": "评审",
     "page.explanation": "计算过程",
     "page.findings": "输入检查",

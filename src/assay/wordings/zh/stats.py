@@ -55,4 +55,7 @@ TEXTS: dict[str, str] = {
     "a lift of 0 cannot be shown by any number of users": "提升为 0 时，多少用户都无法证明",
     "shares of users lie between 0 and 1, not {old:g} and {new:g}": "用户占比应在 0 到 1 之间，而不是 {old:g} 和 {new:g}",
     "the deviation of users and the ratio of the arms must be above 0": "用户间标准差与两组人数之比都必须大于 0",
+    # Cross-fitting
+    "ratings, labels and groups must have the same length": "ratings、labels 与 groups 的长度必须相同",
+    "labels of one group alone cannot be held against another's": "标注只来自一个组，无法与其他组对照",
 }

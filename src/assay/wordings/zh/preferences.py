@@ -1,0 +1,42 @@
+"""Texts in Chinese: preferences between two answers."""
+
+from __future__ import annotations
+
+TEXTS = {
+    "preferences.better": "{better} 比 {other} 更受偏好：{first} 的胜率为 {rate}。",
+    "preferences.open": "{first} 与 {second} 谁更受偏好尚未得到证实：{first} 的胜率为 {rate}。",
+    "preferences.same": "{first} 与 {second} 受偏好的程度相同：{first} 的胜率为 {rate}。",
+    "preferences.rate": "{rate:.1%} {interval}（{questions:,} 个问题，平局计一半）",
+    "preferences.several": "{systems} 个系统：两两之间的 {n} 个差异中有 {shown} 个得到证实。",
+    "preferences.strengths": "各系统的强度（Bradley-Terry，对数之和为 0）",
+    "preferences.counts": "{questions:,} 个问题上的 {answers:,} 个偏好，来自 {raters} 位评判者。",
+    "preferences.replaced": "其中 {n:,} 个被同一评判者后来的偏好取代。",
+    "preferences.both_orders": "{n:,} 次比较按两种先后各问一次；其中 {by_place:,} 次两次都选了同一位置，按平局计。",
+    "preferences.place": "在分出高下的偏好中，左侧占 {share:.1%} {interval}：没有证据表明位置有影响。",
+    "preferences.place_matters": "在分出高下的偏好中，左侧占 {share:.1%} {interval}：位置有影响。",
+    "preferences.fit_whole": "强度的置信区间以问题为单位。",
+    "preferences.fit_one_sided": "有的系统从未输给其他系统，其强度没有上限：已为每两个系统各加半胜半负，且不给出置信区间。",
+    "preferences.fit_apart": "比较没有把全部系统连在一起：无法给出所有系统的强度。",
+    "preferences.against": "{first} 对 {second}",
+    "preferences.picture": "第一个系统获胜的问题占比",
+    "interval.apart": "比较没有把全部系统连在一起",
+    "interval.one_sided": "有的系统从未输给其他系统",
+    "prefer.done": "{n:,} 次比较，先后各问一次：{failed:,} 次因其中一问失败而略去；另有 {unanswered:,} 个问题缺少回答",
+    "column.preferred_first": "系统",
+    "column.preferred_second": "对手",
+    "column.outcome_counts": "胜/平/负",
+    "column.inconsistent": "由位置决定",
+    "column.win_rate": "胜率",
+    "column.strength": "强度",
+    # Said in English where they occur
+    "there are no preferences": "没有偏好数据",
+    "a preference has no {name}": "偏好数据缺少 {name}",
+    'expected {{"question_id": "q1", "left": "A", "right": "B", "preferred": "left"}}': '应为 {{"question_id": "q1", "left": "A", "right": "B", "preferred": "left"}}',
+    "{system} is compared with itself": "{system} 与自身比较",
+    "preferred is {value}: expected left, right, tie or one of the two systems": "preferred 为 {value}：应为 left、right、tie 或两个系统之一",
+    "preferences need the answers of two systems or more": "比较偏好需要至少两个系统的回答",
+    "question {query} has another text in {left} than in {right}": "问题 {query} 在 {left} 与 {right} 中的文本不同",
+    "the systems have no question in common that both answered": "各系统没有共同回答的问题",
+    "first, second, shares and groups must have the same length": "first、second、shares 与 groups 的长度必须相同",
+    "shares must lie between 0 and 1": "shares 必须在 0 与 1 之间",
+}
