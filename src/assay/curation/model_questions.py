@@ -175,7 +175,7 @@ def make_model_questions(
         batch = [
             Attempt(place, plan.brief(place, category, index), category)
             for category, stream in places.items()
-            for place, _ in zip(stream, range(missing[category]), strict=False)
+            for _, place in zip(range(missing[category]), stream, strict=False)
         ]
         if not batch or (len(attempts) >= _HOPELESS and all(one.fell for one in attempts)):
             break

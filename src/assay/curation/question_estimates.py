@@ -69,7 +69,7 @@ def estimate_model_questions(
 
 def _briefs(plan: Plan, category: str, index: PassageIndex, most: int) -> list[Brief]:
     places = plan.places(category)  # type: ignore[arg-type]
-    found = [plan.brief(place, category, index) for place, _ in zip(places, range(most), strict=False)]  # type: ignore[arg-type]
+    found = [plan.brief(place, category, index) for _, place in zip(range(most), places, strict=False)]  # type: ignore[arg-type]
     return [brief for brief in found if brief is not None]
 
 

@@ -25,11 +25,16 @@ def find_quote(text: str, quote: str) -> Span | None:
 
     One that is too short to mean a certain place is not found.
     """
-    wanted, _ = _fold(quote)
-    wanted = wanted.strip(_AROUND)
-    if len(wanted) < (_LEAST_HAN if has_han(wanted) else _LEAST):
+    whole, _ = _fold(quote)
+    bare = whole.strip(_AROUND)
+    if len(bare) < (_LEAST_HAN if has_han(bare) else _LEAST):
         return None
     folded, places = _fold(text)
+    return _find(text, whole, folded, places) or _find(text, bare, folded, places)
+
+
+def _find(text: str, wanted: str, folded: str, places: Sequence[int]) -> Span | None:
+    """Find a folded text at the edges of words."""
     at = folded.find(wanted)
     while at >= 0:
         last = at + len(wanted) - 1

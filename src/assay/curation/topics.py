@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _FEW = 20  # passages to a topic, at least
 _MOST = 12  # topics
 _WIDTH = 512  # of the vectors of words
+_SHARED = 3  # passages that have a word which says what they have in common
 _NAMED = 3  # words that name a topic
 _CHARACTERS = 2000  # of a passage that are looked at
 
@@ -62,11 +63,13 @@ def _vectors(
 
 
 def _word_vectors(terms: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Unit vectors of rare words, each of which has a place and a sign by its hash."""
+    """Unit vectors of words that some passages share, each of which has a place and a sign by its hash."""
     spread = Counter(term for found in terms for term in found)
     rows = np.zeros((len(terms), _WIDTH))
     for place, found in enumerate(terms):
         for term in found:
+            if spread[term] < _SHARED:
+                continue
             digest = digest_of(term)
             rows[place, digest % _WIDTH] += (1 if digest >> 63 else -1) * math.log(len(terms) / spread[term])
     length = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
@@ -80,7 +83,7 @@ def _name(labels: Sequence[int], written: Sequence[dict[str, str]]) -> dict[int,
     for label in sorted(set(labels)):
         mine = [found for one, found in zip(labels, written, strict=True) if one == label]
         inside = Counter(term for found in mine for term in found)
-        weight = {term: n * math.log((1 + len(labels)) / every[term]) for term, n in inside.items()}
+        weight = {term: n * n / every[term] for term, n in inside.items()}
         best = sorted(weight, key=lambda term: (-weight[term], term))[:_NAMED]
         spelt = {term: text for found in reversed(mine) for term, text in found.items()}
         names[label] = ", ".join(spelt[term] for term in best)

@@ -19,12 +19,12 @@ _PASSAGE = re.compile(r"\[passage (\d+) (\w+)\]\n(.*?)\n\[end of passage \1 \2\]
 
 
 def english(n: int = 40, seed: int = 1) -> dict[str, str]:
-    """Documents of three sentences of made-up names: no two share a fact."""
+    """Documents of three sentences of made-up names, all of which name a harbour: no two share a fact."""
     chance = random.Random(seed)
     found = {}
     for number in range(n):
         words = chance.sample(NAMES, 18)
-        sentences = [" ".join(words[i : i + 6]).capitalize() + "." for i in (0, 6, 12)]
+        sentences = [" ".join(words[i : i + 6]).capitalize() + "." for i in (0, 6, 12)] + ["Harbour."]
         found[f"{'ab'[number % 2]}/{number}.txt"] = " ".join(sentences)
     return found
 
@@ -71,7 +71,7 @@ def write(received: Received) -> dict[str, Any]:
         )
     if re.search("[一-鿿]", quotes[0]):
         return {"question": f"请问{'与'.join(asked)}有何关系？", "reference": "关系密切", "evidence": quotes}
-    return {"question": f"What links {' with '.join(asked)}?", "reference": "a bond", "evidence": quotes}
+    return {"question": f"Which harbour links {' with '.join(asked)}?", "reference": "a bond", "evidence": quotes}
 
 
 def reply(received: Received) -> str:
