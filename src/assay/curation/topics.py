@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from assay.curation.drawing import digest_of
 from assay.curation.known_items import terms_of
 from assay.errors import AssayError
 from assay.text.embeddings import choose_embedder, embed_all, name_fast
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 _FEW = 20  # passages to a topic, at least
 _MOST = 12  # topics
-_WIDTH = 512  # of the vectors of words
+_WIDTH = 1000  # words that are compared
 _SHARED = 3  # passages that have a word which says what they have in common
 _NAMED = 3  # words that name a topic
 _CHARACTERS = 2000  # of a passage that are looked at
@@ -63,15 +62,21 @@ def _vectors(
 
 
 def _word_vectors(terms: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """Unit vectors of words that some passages share, each of which has a place and a sign by its hash."""
+    """What passages have in common by the words that they share (latent semantic analysis)."""
     spread = Counter(term for found in terms for term in found)
-    rows = np.zeros((len(terms), _WIDTH))
-    for place, found in enumerate(terms):
+    shared = sorted((term for term, n in spread.items() if n >= _SHARED), key=lambda term: (-spread[term], term))
+    places = {term: place for place, term in enumerate(shared[:_WIDTH])}
+    rows = np.zeros((len(terms), max(1, len(places))))
+    for row, found in zip(rows, terms, strict=True):
         for term in found:
-            if spread[term] < _SHARED:
-                continue
-            digest = digest_of(term)
-            rows[place, digest % _WIDTH] += (1 if digest >> 63 else -1) * math.log(len(terms) / spread[term])
+            if term in places:
+                row[places[term]] = math.log(len(terms) / spread[term])
+    left, sizes, _ = np.linalg.svd(_scale(rows), full_matrices=False)
+    return _scale(left[:, :_MOST] * sizes[:_MOST])
+
+
+def _scale(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of length 1; those without any word stay as they are."""
     length = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
     return rows / np.where(length > 0, length, 1)
 
