@@ -54,7 +54,7 @@ def passages_in(received: Received) -> list[str]:
 def step_of(received: Received) -> str:
     """Which step of making questions a request belongs to."""
     names = set(received.schema["properties"])
-    known = {"evidence": "write", "answered": "answerable", "answer": "closed_book", "grade": "same"}
+    known = {"evidence": "write", "answered": "answerable", "answer": "closed_book", "right": "same"}
     return next((step for name, step in known.items() if name in names), "others")
 
 
@@ -84,7 +84,7 @@ def reply(received: Received) -> str:
     elif step == "closed_book":
         said = {"answer": ""}
     elif step == "same":
-        said = {"reason": "", "grade": 0}
+        said = {"reason": "", "right": "no"}
     else:
         numbers = [name for name in received.schema["properties"] if name != "seal"]
         said = {number: {"verdict": "no", "quote": ""} for number in numbers}

@@ -89,7 +89,7 @@ CASES = {
     "copied": ({"write": lambda got: {**write(got), "question": f"{first_sentence(got)[:-1]}?"}}, FACTS),
     "not_answered": ({"answerable": lambda _: {"reason": "", "answered": "partly", "reference": "yes"}}, FACTS),
     "reference": ({"answerable": lambda _: {"reason": "", "answered": "yes", "reference": "no"}}, FACTS),
-    "known": ({"closed_book": lambda _: {"answer": "a bond"}, "same": lambda _: {"reason": "", "grade": 2}}, FACTS),
+    "known": ({"closed_book": lambda _: {"answer": "a bond"}, "same": lambda _: {"reason": "", "right": "yes"}}, FACTS),
     "ambiguous": (others("yes"), FACTS),
     "one_passage": (others("yes"), {"multi-passage": 1.0}),
     "answered": (others("partly"), {"unanswerable": 1.0}),
@@ -117,16 +117,17 @@ def test_a_question_that_was_made_already_falls():
 
 
 @pytest.mark.parametrize(
-    ("answer", "grade", "kept"), [("", 2, True), ("I do not know.", 2, True), ("a bond", 1, True), ("a bond", 2, False)]
+    ("answer", "right", "kept"),
+    [("", "yes", True), ("I do not know.", "yes", True), ("a bond", "no", True), ("a bond", "yes", False)],
 )
-def test_only_what_is_right_without_the_passage_is_known(answer, grade, kept):
-    script = careful(closed_book=lambda _: {"answer": answer}, same=lambda _: {"reason": "", "grade": grade})
+def test_only_what_is_right_without_the_passage_is_known(answer, right, kept):
+    script = careful(closed_book=lambda _: {"answer": answer}, same=lambda _: {"reason": "", "right": right})
     found, _ = make(english(12), 1, script, categories=FACTS)
     assert bool(found.questions) == kept
 
 
 def test_known_facts_may_be_allowed_and_are_then_not_asked_about():
-    script = careful(closed_book=lambda _: {"answer": "a bond"}, same=lambda _: {"reason": "", "grade": 2})
+    script = careful(closed_book=lambda _: {"answer": "a bond"}, same=lambda _: {"reason": "", "right": "yes"})
     found, server = make(english(12), 2, script, categories=FACTS, allow_known=True)
     assert len(found.questions) == 2
     assert not {"closed_book", "same"} & {step_of(one) for one in server.requests}
@@ -145,7 +146,7 @@ def test_whatever_the_model_says_counts_add_up_and_gold_stands_in_its_document()
             "write": [CASES[name][0]["write"] for name in ("unsuitable", "format", "mentions", "language", "evidence")],
             "answerable": [CASES["not_answered"][0]["answerable"], CASES["reference"][0]["answerable"]],
             "closed_book": [lambda _: {"answer": "a bond"}],
-            "same": [lambda _: {"reason": "", "grade": 2}],
+            "same": [lambda _: {"reason": "", "right": "yes"}],
             "others": [others("yes")["others"], others("partly")["others"], lambda _: "{}"],
         }[step]
         lie = lies[chance // 3 % len(lies)]
@@ -416,7 +417,7 @@ def test_the_set_names_the_model_its_prompts_and_its_sources(tmp_path):
     file = read.manifest.files["queries.jsonl"]
     assert file.made_by == {"model": 5}
     assert file.models[0].startswith("m (question-en-1+")
-    assert all(name in file.models[0] for name in ("answerable-en", "passages-en", "closed-book-en", "correctness-en"))
+    assert all(name in file.models[0] for name in ("answerable-en", "passages-en", "closed-book-en", "same-answer-en"))
     assert "docs" in file.sources[0]
     assert {row["kind"] for row in read.rows("queries")} == {one.kind for one in found.questions}
     gold = read.rows("gold")

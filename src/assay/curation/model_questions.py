@@ -270,11 +270,9 @@ def _check_closed_book(batch: Sequence[Attempt], work: Work) -> None:
         answer = str(reply.data["answer"]).strip()[:LONGEST_REFERENCE]
         if answer and not is_refusal(answer):
             said.append((one, answer))
-    answers = {id(one): answer for one, answer in said}
     asked = [(one, [one.asker.ask_same(one.text, one.reference, answer)]) for one, answer in said]
     for one, (reply,) in work.ask("same", asked):
-        right = one.asker.read_same(reply, one.text, one.reference, answers[id(one)])
-        one.fell = "format" if right is None else "known" if right else ""
+        one.fell = "known" if reply.data["right"] == "yes" else ""
 
 
 def _check_others(batch: Sequence[Attempt], work: Work, index: PassageIndex) -> None:

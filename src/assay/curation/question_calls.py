@@ -8,9 +8,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from assay.data.samples import Sample
-from assay.judge.criteria import Criterion
-from assay.judge.grading import GradeQuestion
 from assay.judge.prompting import block
 from assay.llm.prompts import mark_for, read_prompt
 from assay.llm.records import Request
@@ -34,8 +31,9 @@ _NEEDED = {
     "answerable": ("question", "reference", "passages", "mark"),
     "passages": ("question", "passages", "count", "numbers", "mark"),
     "closed-book": ("question", "mark"),
+    "same-answer": ("question", "reference", "answer", "mark"),
 }
-_TOKENS = {"question": 500, "answerable": 200, "closed-book": 200}
+_TOKENS = {"question": 500, "answerable": 200, "closed-book": 200, "same-answer": 200}
 _TOKENS_A_PASSAGE = 150
 _TOGETHER, _CHARACTERS = 5, 6000  # passages in one call, and their characters
 _PART = re.compile(r"^# (category|style) ([\w-]+)[ \t]*\n(.*?)(?=^# )", re.MULTILINE | re.DOTALL)
@@ -96,7 +94,7 @@ class Asker:
     @property
     def versions(self) -> tuple[str, ...]:
         """Versions of the prompts, each with a digest of its text."""
-        return (*(load(name, self.lang)[0].version for name in _NEEDED), self._grading.prompt.version)
+        return tuple(load(name, self.lang)[0].version for name in _NEEDED)
 
     def write(self, brief: Brief) -> Request:
         """Ask for a question about passages."""
@@ -161,17 +159,12 @@ class Asker:
         return _request(prompt, values, {"answer": {"type": "string"}}, _TOKENS["closed-book"])
 
     def ask_same(self, question: str, reference: str, answer: str) -> Request:
-        """Ask whether an answer says what the reference says: the question of `correctness`."""
-        return self._grading.request(_sample(question, reference, answer))
-
-    def read_same(self, reply: Reply, question: str, reference: str, answer: str) -> bool | None:
-        """Return whether an answer is right in every part; None if the reply does not say."""
-        grade = self._grading.read_grade(reply, _sample(question, reference, answer)).value
-        return None if grade is None else grade == 1
-
-    @property
-    def _grading(self) -> GradeQuestion:
-        return GradeQuestion.of(Criterion("correctness", "correctness", shows=("question", "reference")), self.lang)
+        """Ask whether an answer says what the reference says."""
+        prompt, _ = load("same-answer", self.lang)
+        mark = mark_for(prompt.version, question, reference, answer)
+        values = {"question": question, "reference": reference, "answer": answer, "mark": mark}
+        shape = {"reason": {"type": "string"}, "right": {"type": "string", "enum": ["yes", "no"]}}
+        return _request(prompt, values, shape, _TOKENS["same-answer"])
 
 
 @cache
@@ -215,10 +208,6 @@ def read_passages(replies: Sequence[Reply], passages: Sequence[Passage]) -> list
         rows = [reply.data[str(number)] for number in range(1, len(group) + 1)]
         found += [PassageVerdict(row["verdict"], row["quote"]) for row in rows]
     return found
-
-
-def _sample(question: str, reference: str, answer: str) -> Sample:
-    return Sample("", question=question, answer=answer, references=(reference,))
 
 
 def _blocks(texts: Sequence[str], mark: str) -> str:
