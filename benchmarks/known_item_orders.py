@@ -3,8 +3,8 @@
 python benchmarks/known_item_orders.py [FOLDER]     # with xquad/ and noveleval/ in it; ../shared/data unless given
 
 Retrievers search whole passages (nDCG@10); chunks are cut from whole articles and searched by words (the share of gold
-spans in the first 5). Each table ends with Kendall's tau of the two orders, and with the pairs of systems that people's
-questions tell apart (paired permutation test with Holm's correction, 5 %): how many of them known items order alike.
+spans in the first chunk). Each table ends with Kendall's tau of the two orders, and with the pairs of systems that
+people's questions tell apart (randomised Tukey HSD, 5 %): how many of them known items order alike.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ size = {sizes}
 method = "bm25"
 depth = 20
 [evaluate]
-measures = ["span_recall@5"]
+measures = ["span_recall@1"]
 """
 KNOWN = 200
 
@@ -140,7 +140,7 @@ def show(collection: Collection, title: str, body: str) -> None:
     alike = sum(simulated[better] > simulated[worse] for better, worse in pairs)
     count = len(list(itertools.combinations(people, 2)))
     print(
-        f"  tau {tau.value:.2f}; people tell {len(pairs)} of {count} pairs apart, "
+        f"  tau {'undefined' if tau.value is None else f'{tau.value:.2f}'}; people tell {len(pairs)} of {count} pairs apart, "
         f"known items order {alike} of them alike",
         flush=True,
     )
