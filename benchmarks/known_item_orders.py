@@ -139,9 +139,9 @@ def show(collection: Collection, title: str, body: str) -> None:
     pairs = list(told_apart(compared, people))
     alike = sum(simulated[better] > simulated[worse] for better, worse in pairs)
     count = len(list(itertools.combinations(people, 2)))
+    told = "undefined" if tau.value is None else f"{tau.value:.2f}"
     print(
-        f"  tau {'undefined' if tau.value is None else f'{tau.value:.2f}'}; people tell {len(pairs)} of {count} pairs apart, "
-        f"known items order {alike} of them alike",
+        f"  tau {told}; people tell {len(pairs)} of {count} pairs apart, known items order {alike} of them alike",
         flush=True,
     )
 
