@@ -17,6 +17,7 @@ from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Que
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
 from assay.results.panel import JudgePair, Panel, PanelCalibration, PanelJudge, Swap, SystemBand
+from assay.results.questions import QuestionPlan, QuestionStep
 from assay.results.reranker import RerankerEvaluation
 from assay.results.sets import PartOfSet, SetSplit
 from assay.results.trust import Bias, Calibration, Corrected, Noise, ScoreAgreement, Validation
@@ -198,6 +199,13 @@ def reranker() -> RerankerEvaluation:
     )  # fmt: skip
 
 
+def questions_plan() -> QuestionPlan:
+    one = Estimate(10, 2, 8, 4100, 5000, 0.0123, 0.0456, "USD")
+    steps = (QuestionStep("write", one), QuestionStep("others", one))
+    both = Estimate(20, 4, 16, 8200, 10000, 0.0246, 0.0912, "USD")
+    return QuestionPlan("m <b> (question-en-1+00000000)", 10, 30, steps, both, both)
+
+
 def calibration() -> Calibration:
     agreed = Agreement(0.62, "kappa", 60, interval(0.62))
     powered = PredictionPowered(0.71, 0.02, interval(0.71), 0.5, 20.0, 10, 30)
@@ -366,6 +374,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "questions": lambda: assay.make_questions(
         {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
     ),
+    "questions_plan": questions_plan,
     "reranker": reranker,
     "replay": replay,
     "roi": lambda: assay.roi(0.2, cost_per_query=0.001, queries_per_day=1000, revenue_per_query=0.01),

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from assay.curation.describe_sets import describe_set
     from assay.curation.exchange import convert_set
     from assay.curation.merge_sets import merge_sets
-    from assay.curation.questions import make_questions
+    from assay.curation.questions import estimate_questions, make_questions
     from assay.curation.sets import EvaluationSet, Provenance, read_set, write_set
     from assay.curation.split_sets import split_set
     from assay.data.events import Events
@@ -140,6 +140,7 @@ _HOMES = {
     "log_metrics": "assay.online.log_metrics",
     "user_table": "assay.online.user_table",
     "make_questions": "assay.curation.questions",
+    "estimate_questions": "assay.curation.questions",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
     "run_experiment": "assay.analysis.experiment_runner",
@@ -240,6 +241,7 @@ __all__ = [
     "encode",
     "estimate_judging",
     "estimate_preferences",
+    "estimate_questions",
     "evaluate",
     "evaluate_reranker",
     "explain",

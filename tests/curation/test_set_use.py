@@ -99,3 +99,28 @@ def test_an_experiment_may_replace_a_part_of_a_set(folder):
     read = read_data(load_experiment(folder / "try.toml"))
     assert read.judgments.to_dict() == {"q1": {"d2": 1.0}}
     assert read.spans == ()
+
+
+def test_compare_warns_where_a_set_mixes_kinds_of_queries(folder):
+    mixed = [QUERIES[0], {**QUERIES[1], "made_by": "model"}]
+    assay.write_set(folder / "mixed", queries=mixed, documents=DOCUMENTS, gold=GOLD)
+    (folder / "other.trec").write_text("q1 Q0 d2 1 2 t\nq2 Q0 d2 1 2 t\n")
+    for command in (["evaluate", "mixed", "mine.trec", "other.trec"], ["compare", "mixed", "mine.trec", "other.trec"]):
+        done = run_assay(*command, "-m", "mrr", cwd=folder)
+        assert "mixes kinds of queries" in " ".join((done.stdout + done.stderr).split()), command
+
+
+@pytest.mark.parametrize("other", ["model", "known_items", "person"])
+def test_an_experiment_says_where_a_file_of_queries_mixes_kinds(folder, other):
+    rows = [QUERIES[0], {**QUERIES[1], "made_by": other}]
+    for name, lines in (
+        ("q", rows),
+        ("d", [{"doc_id": doc, "text": text} for doc, text in DOCUMENTS.items()]),
+        ("g", [{"query_id": row["query_id"], "doc_id": row["doc_id"], "text": row["text"]} for row in GOLD]),
+    ):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
+    (folder / "try.toml").write_text(
+        '[data]\ndocuments = "d.jsonl"\nqueries = "q.jsonl"\ngold = "g.jsonl"\n[[retrieve]]\nmethod = "bm25"\n'
+    )
+    found = assay.run_experiment(folder / "try.toml").to_result()
+    assert any("of several kinds" in text for text in found.warnings) == (other != "person")

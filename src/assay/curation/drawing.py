@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,11 +20,11 @@ from assay.errors import InputError
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from assay.curation.collection import Opener, ProgressCallback
 
-Stratum = tuple[str, str]
+Stratum = tuple[str, ...]
 _SOURCES = 50  # further sources are one stratum
 _OTHERS = "..."
 _VOCABULARY = 2_000_000  # words that are counted at the same time
@@ -62,7 +62,10 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class Survey:
-    """A collection after one pass: its words, the sizes of its strata, and the passages to try, in their order."""
+    """A collection after one pass: its words, the sizes of its strata, and the passages to try, in their order.
+
+    A stratum is a source and a class of length, and a topic where passages were grouped by one.
+    """
 
     documents: int
     frequencies: Frequencies
@@ -99,7 +102,34 @@ def survey(documents: Opener, most: int, seed: int, tell: ProgressCallback) -> S
             say("no passage of the documents has enough words for a question"),
             hint=say("scanned pages have to be turned into text first"),
         )
-    return Survey(read, words, dict(sizes), unfit, tuple(_take_turns(heaps, sizes, most)))
+    drawn = {stratum: heap.ordered() for stratum, heap in heaps.items()}
+    return Survey(read, words, dict(sizes), unfit, tuple(_take_turns(drawn, sizes, most)))
+
+
+def divide_by_topic(found: Survey, topics: Sequence[str]) -> Survey:
+    """Divide the strata of the passages that were drawn by a topic of each, and let the new strata take turns.
+
+    Of strata of which not every passage was drawn, topics have the shares that they have among those that were.
+    """
+    drawn: dict[Stratum, list[tuple[int, Passage]]] = {}
+    for one, topic in zip(found.order, topics, strict=True):
+        drawn.setdefault((*one.stratum, topic), []).append((one.digest, one.passage))
+    sizes = dict[Stratum, int]()
+    for stratum, size in found.sizes.items():
+        within = {name: len(mine) for name, mine in sorted(drawn.items()) if name[:-1] == stratum}
+        sizes |= _share_out(size, within) if within else {(*stratum, ""): size}
+    ordered = {stratum: sorted(mine) for stratum, mine in drawn.items()}
+    return replace(found, sizes=sizes, order=tuple(_take_turns(ordered, sizes, len(found.order))))
+
+
+def _share_out(size: int, counts: Mapping[Stratum, int]) -> dict[Stratum, int]:
+    """Whole numbers that add up to a size, in proportion to counts."""
+    total, reached, given, found = sum(counts.values()), 0, 0, dict[Stratum, int]()
+    for stratum, count in counts.items():
+        reached += count
+        found[stratum] = max(count, size * reached // total - given)
+        given += found[stratum]
+    return found
 
 
 def _source(doc_id: str, known: set[str]) -> str:
@@ -130,12 +160,14 @@ class _Heap:
         return sorted((-negative, passage) for negative, passage in self._heap)
 
 
-def _take_turns(heaps: dict[Stratum, _Heap], sizes: Counter[Stratum], most: int) -> Iterator[Drawn]:
+def _take_turns(
+    drawn: Mapping[Stratum, Sequence[tuple[int, Passage]]], sizes: Mapping[Stratum, int], most: int
+) -> Iterator[Drawn]:
     """Passages of all strata, each stratum evenly spread in proportion to the square root of its size."""
     turns = [
         ((rank + 0.5) / sqrt(sizes[stratum]), digest, passage, stratum)
-        for stratum, heap in heaps.items()
-        for rank, (digest, passage) in enumerate(heap.ordered())
+        for stratum, mine in drawn.items()
+        for rank, (digest, passage) in enumerate(mine)
     ]
     seen: set[int] = set()
     for _, digest, passage, stratum in heapq.nsmallest(most, turns, key=lambda turn: turn[:2]):

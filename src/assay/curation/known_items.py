@@ -248,7 +248,10 @@ def _record(kept: Sequence[Draft], fell: Counter[str], found: Survey, n: int, se
         n=n,
         drawn=len(kept) + fell.total(),
         filters=tuple(QuestionFilter(name, fell[name]) for name in FILTERS),
-        strata=tuple(QuestionStratum(*stratum, size, drawn[stratum]) for stratum, size in sorted(found.sizes.items())),
+        strata=tuple(
+            QuestionStratum(source, length, size, drawn[source, length])
+            for (source, length), size in sorted(found.sizes.items())
+        ),
         documents=found.documents,
         passages=found.frequencies.passages,
         seed=seed,

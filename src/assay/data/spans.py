@@ -31,7 +31,8 @@ class DocumentPart(Protocol):
 class GoldSpan(NamedTuple):
     """A piece of a document that answers a query; `others` are the further places of a text that occurs several times.
 
-    A span counts as found when any of its places is.
+    A span counts as found when any of its places is. Spans of the same `part` of an answer are alternatives; one
+    without a part is a part of its own.
     """
 
     query_id: str
@@ -40,6 +41,7 @@ class GoldSpan(NamedTuple):
     end: int
     grade: float = 1.0
     others: tuple[Span, ...] = ()
+    part: str = ""
 
     @property
     def places(self) -> tuple[Span, ...]:

@@ -123,6 +123,7 @@ GOLD = (
     ColumnName("text", ("文本", "原文", "片段", "答案片段")),
     ColumnName("occurrence", ("第几处",)),
     ColumnName("grade", ("等级", "相关性")),
+    ColumnName("answer_part", ("答案部分",)),
 )
 
 # Documents, queries, and pairs of them.

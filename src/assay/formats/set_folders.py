@@ -88,18 +88,27 @@ class Manifest:
     def kinds(self) -> dict[str, int]:
         """How many queries there are of each kind: real, by a model, known items, unknown."""
         name = self.name_of("queries")
-        found: Counter[str] = Counter()
-        for maker, n in (self.files[name].made_by if name else {}).items():
-            found[KINDS.get(maker, maker)] += n
-        return dict(found)
+        return count_kinds(self.files[name].made_by if name else {})
 
     def warnings(self) -> list[str]:
         """What a mean over all queries of the set would hide: that they are of several kinds."""
-        kinds = self.kinds()
-        if len(kinds) < 2:  # noqa: PLR2004 - one kind is no mixture
-            return []
-        told = [say("set.kind_count", n=n, kind=word("set.kind", kind)) for kind, n in kinds.items()]
-        return [say("set.mixed", kinds=told)]
+        return warn_of_mixture(self.kinds(), "set.mixed")
+
+
+def count_kinds(makers: Mapping[str, int]) -> dict[str, int]:
+    """How many queries there are of each kind, from how many each maker made."""
+    found: Counter[str] = Counter()
+    for maker, n in makers.items():
+        found[KINDS.get(maker, maker)] += n
+    return dict(found)
+
+
+def warn_of_mixture(kinds: Mapping[str, int], key: str) -> list[str]:
+    """Say how many queries of each kind there are, where there are several."""
+    if len(kinds) < 2:  # noqa: PLR2004 - one kind is no mixture
+        return []
+    told = [say("set.kind_count", n=n, kind=word("set.kind", kind)) for kind, n in kinds.items()]
+    return [say(key, kinds=told)]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def span_recall(case: SpanCase, k: int, *, share: float = 0.5) -> float:
     """Share of a query's gold spans that the top k chunks hold.
 
     Definition: spans of which the first k chunks together hold at least a share of the characters / all spans of the
-      query.
+      query. Spans that are alternatives (the same answer_part) count as one, found if any of them is.
     Parameters:
       share: the least share of a span's characters that must be retrieved, above 0 and at most 1.
     Odd cases: characters that several chunks hold count once. A text that occurs several times in its document is found
@@ -31,9 +31,11 @@ def span_recall(case: SpanCase, k: int, *, share: float = 0.5) -> float:
     """
     if not 0 < share <= 1:
         raise UsageError(say("span_recall(share={share:g}): expected a share above 0 and at most 1", share=share))
-    held = zip(case.spans, count_covered(case.spans, case.chunks[:k]), strict=True)
-    found = [size >= share * (span.end - span.start) for span, size in held]
-    return sum(found) / len(found)
+    parts: dict[str | int, bool] = {}
+    for place, (span, size) in enumerate(zip(case.spans, count_covered(case.spans, case.chunks[:k]), strict=True)):
+        name = span.part or place
+        parts[name] = parts.get(name, False) or size >= share * (span.end - span.start)
+    return sum(parts.values()) / len(parts)
 
 
 @measure(cutoff="required", of="spans", ideal_is_one=True)

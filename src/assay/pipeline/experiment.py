@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from assay.formats import columns
 from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
-from assay.formats.set_folders import read_manifest
+from assay.formats.set_folders import MADE_BY, UNKNOWN, count_kinds, read_manifest, warn_of_mixture
 from assay.messages import say
 from assay.pipeline import (
     applications,
@@ -271,8 +272,20 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
         tuple(notes),
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
         _clusters(experiment, table, kept),
-        () if manifest is None else tuple(manifest.warnings()),
+        tuple(manifest.warnings() if manifest is not None else _mixture(table, kept)),
     )  # fmt: skip
+
+
+def _mixture(table: Queries, asked: set[str]) -> list[str]:
+    """What a mean over queries of several kinds would hide, where a file of queries says who made each."""
+    if MADE_BY not in table.frame.columns:
+        return []
+    makers = Counter(
+        UNKNOWN if maker is None else str(maker)
+        for query, maker in table.frame.select("query_id", MADE_BY).iter_rows()
+        if query in asked
+    )
+    return warn_of_mixture(count_kinds(makers), "queries.mixed")
 
 
 def _name_set(judgments: Judgments, folder: Path, manifest: Manifest) -> Judgments:

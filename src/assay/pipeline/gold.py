@@ -28,7 +28,8 @@ def read_gold(place: str | os.PathLike[str], texts: Mapping[str, str]) -> list[G
     """Read spans: rows of query_id, doc_id and start and end, or the text itself, which the document must contain.
 
     A text that occurs several times counts at each of its places, unless start or occurrence (1 for the first) says
-    which one is meant. A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out.
+    which one is meant. A row may have a grade, 1 unless given; one of 0 or less answers nothing and is left out. Rows
+    with the same answer_part are alternatives, one of which is enough.
     """
     source = Input.at(need(place, "gold") if is_set(place) else place)
     frame = _table(source)
@@ -114,7 +115,12 @@ def _span(cells: Mapping[str, Any], row: _Row, texts: Mapping[str, str]) -> Gold
         )
     else:
         places = [(start, end)]
-    return GoldSpan(str(query), doc, *places[0], row.grade(cells.get("grade")), tuple(places[1:]))
+    return GoldSpan(str(query), doc, *places[0], row.grade(cells.get("grade")), tuple(places[1:]), _part(cells))
+
+
+def _part(cells: Mapping[str, Any]) -> str:
+    told = cells.get("answer_part")
+    return "" if told is None else str(told)
 
 
 def _occurrences(whole: str, text: str) -> list[Span]:

@@ -160,7 +160,7 @@ class _Adapted:
 
 
 def embed_all(
-    embedder: Embedder, texts: Sequence[str], *, tell: Callable[[int, int], None] = lambda *_: None
+    embedder: Embedder, texts: Sequence[str], *, tell: Callable[[int, int], object] = lambda *_: None
 ) -> Vectors:
     """Embed texts and scale the rows to unit length; what has no finite vector is a failure with its reason.
 

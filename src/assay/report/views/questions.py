@@ -9,6 +9,7 @@ from assay.messages import Said, say, word
 from assay.report.blocks import Block, Lines, Verdict
 from assay.report.numbers import short
 from assay.report.tables import Table
+from assay.report.views.judging import money
 
 if TYPE_CHECKING:
     from assay.results.questions import QuestionSet
@@ -52,29 +53,32 @@ def page(found: QuestionSet, place: int = 0) -> list[Block]:
 
 
 def _maker(found: QuestionSet) -> Said | str:
-    return say("questions.known_items") if found.simulated else found.model
+    return say("questions.known_items") if found.simulated else found.judge
 
 
 def _counts(found: QuestionSet) -> Table:
     rows = (
-        (say("questions.drawn"), f"{found.drawn:,}"),
+        (say("questions.drawn" if found.simulated else "questions.tried"), f"{found.drawn:,}"),
         *((word("question_filter", one.name), f"-{one.fell:,}" if one.fell else "0") for one in found.filters),
         (say("questions.kept"), f"{len(found.questions):,}"),
     )
-    return Table((say("column.question_step"), say("column.passages")), rows)
+    counted = say("column.passages" if found.simulated else "column.questions")
+    return Table((say("column.question_step"), counted), rows)
 
 
 def _strata(found: QuestionSet, most: int) -> Table:
-    shown = sorted(found.strata, key=lambda one: (-one.passages, one.source, one.length))[:most]
+    shown = sorted(found.strata, key=lambda one: (-one.passages, one.source, one.length, one.topic))[:most]
+    by_topic = any(one.topic for one in found.strata)
     rows = tuple(
-        (one.source or "-", word("question_length", one.length), f"{one.passages:,}", f"{one.questions:,}")
+        (one.source or "-", word("question_length", one.length), *([one.topic or "-"] if by_topic else []),
+         f"{one.passages:,}", f"{one.questions:,}")
         for one in shown
-    )
+    )  # fmt: skip
     caption = (
         say("questions.first_strata", n=len(shown), of=len(found.strata)) if len(shown) < len(found.strata) else ""
     )
-    names = ("source", "question_length", "passages", "questions")
-    return Table(tuple(say(f"column.{name}") for name in names), rows, caption=caption, names=2)
+    names = ("source", "question_length", *(["topic"] if by_topic else []), "passages", "questions")
+    return Table(tuple(say(f"column.{name}") for name in names), rows, caption=caption, names=3 if by_topic else 2)
 
 
 def _questions(found: QuestionSet, most: int) -> Table:
@@ -91,5 +95,13 @@ def _questions(found: QuestionSet, most: int) -> Table:
 def _notes(found: QuestionSet) -> list[Said | str]:
     kinds = Counter(one.kind for one in found.questions)
     listed = [say("questions.of_kind", kind=word("question_kind", kind), n=n) for kind, n in sorted(kinds.items())]
-    notes: list[Said | str] = [found.stamp] if found.simulated else []
-    return [*notes, say("questions.kinds", kinds=listed), *found.warnings]
+    notes: list[Said | str] = [found.stamp, say("questions.kinds", kinds=listed)] if kinds else [found.stamp]
+    if found.topics:
+        notes.append(say("questions.topics_of", name=_topics(found)))
+    if found.bill is not None:
+        notes.append(money(found.bill))
+    return [*notes, *found.warnings]
+
+
+def _topics(found: QuestionSet) -> Said | str:
+    return say("questions.topics_of_words") if found.topics == "words" else found.topics

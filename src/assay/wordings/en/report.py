@@ -159,6 +159,7 @@ TEXTS = {
     "page.click_judgments": "Judgments from clicks",
     "page.log_metrics": "Measures of an event log",
     "page.questions": "Questions",
+    "page.questions_plan": "What making questions would take",
     "page.set": "Evaluation set",
     "page.set_split": "Split of a set",
     "page.log_sample": "Sample of an event log",

@@ -16,6 +16,7 @@ TEXTS = {
     "set.kind.unknown": "of unknown origin",
     "set.kind_count": "{n:,} {kind}",
     "set.mixed": "the set mixes kinds of queries, and so do these means: {kinds}; evaluate each kind alone (assay set split SET --by made_by), or slice by made_by",
+    "queries.mixed": "the queries are of several kinds, and so these means are mixtures: {kinds}; evaluate each kind alone, or slice by made_by",
     "set.judged_by_gold": "the set has no judgments: documents that hold its gold are relevant",
     "column.set": "set",
     "set.line": "{name}, version {version}: {queries:,} {queries:query|queries}, {documents:,} {documents:document|documents}.",

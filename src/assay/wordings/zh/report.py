@@ -159,6 +159,7 @@ TEXTS = {
     "page.click_judgments": "由点击得出的标注",
     "page.log_metrics": "事件日志的指标",
     "page.questions": "问题集",
+    "page.questions_plan": "生成问题的预计用量",
     "page.set": "评测集",
     "page.set_split": "评测集的拆分",
     "page.log_sample": "事件日志抽样",

@@ -16,6 +16,7 @@ TEXTS = {
     "set.kind.unknown": "来源未知",
     "set.kind_count": "{n:,} 个{kind}",
     "set.mixed": "该评测集混合了多种查询，均值也随之混合：{kinds}；请分别评测每一种（assay set split SET --by made_by），或按 made_by 分组",
+    "queries.mixed": "这些查询有多种来历，均值也随之混合：{kinds}；请分别评测每一种，或按 made_by 分组",
     "set.judged_by_gold": "该评测集没有标注：含有标准答案片段的文档视为相关",
     "column.set": "评测集",
     # Folders of sets
