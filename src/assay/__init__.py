@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from assay.analysis.plan_comparison import plan_comparison
     from assay.analysis.pools import pool, pool_judgments
     from assay.analysis.priced_methods import PricedMethod
+    from assay.analysis.proposal import propose_experiment
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -135,6 +136,7 @@ _HOMES = {
     "make_questions": "assay.curation.questions",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
+    "propose_experiment": "assay.analysis.proposal",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
@@ -253,6 +255,7 @@ __all__ = [
     "plot",
     "pool",
     "pool_judgments",
+    "propose_experiment",
     "rbo",
     "read_events",
     "read_judgments",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
-    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
+    "result", "gold", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
     "set",
 ]  # fmt: skip
 _EXAMPLES = 3
@@ -98,7 +98,7 @@ def _unreadable(place: str, error: AssayError) -> Finding:
 def identify(place: str, *, kind: str | None = None, encoding: str | None = None) -> FileKind:
     """Find out what a file is, from its suffix, its columns and its first lines."""
     path = Path(place)
-    if is_there(path) and path.is_dir():
+    if is_there(path) and path.is_dir() and not is_result_file(place):
         if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
             return "set"
         other: FileKind = "events" if is_event_log(place) else "documents"
@@ -174,6 +174,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
         (_is_sample(known), "samples"),
         ("votes" in known, "verdicts"),
         (query and doc and scored, "run"),
+        (query and doc and _places(known), "gold"),
         (query and doc and holds["grade"], "judgments"),
         (columns.has_any(known, columns.PAIR_QUERY) and columns.has_any(known, columns.PAIR_DOCUMENT) and doc, "pairs"),
         (doc, "documents"),
@@ -189,6 +190,12 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
     if found is None:
         raise InputError(say("check.no_kind", names=known[:8]), path=label, hint=say("check.kinds"))
     return found
+
+
+def _places(names: Sequence[str]) -> bool:
+    """Return whether columns say where in a document something is: its start, or its text and nothing of a run."""
+    places = {one.name: columns.has_any(names, one) for one in columns.GOLD}
+    return places["start"] or (places["text"] and not places["grade"])
 
 
 # What is looked at in each kind ---------------------------------------------------------------------------------------
@@ -209,7 +216,7 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
 
     return {
         "judgments": judgments, "run": run, "events": events, "records": _records, "samples": _samples,
-        "queries": _queries,
+        "queries": _queries, "gold": _gold,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,
@@ -266,6 +273,13 @@ def _documents(place: str) -> tuple[str, list[Finding]]:
     read = read_collection(place)
     empty = [one.id for one in read if not one.text.strip()]
     return say("check.documents", n=len(read)), _some(place, "check.no_text", "check.documents_without_text", empty)
+
+
+def _gold(place: str) -> tuple[str, list[Finding]]:
+    names = tables.read_table(Input.at(place), format_of(Input.at(place), None))
+    query = columns.find(names.columns, columns.QUERY_ID, path=place, needed=say("queries"))
+    assert query is not None
+    return say("check.gold", n=len(names), queries=names[query].n_unique()), []
 
 
 def _weights(place: str) -> tuple[str, list[Finding]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,15 +13,18 @@ from assay.cli import applications, inputs, language, options, places, progress
 from assay.cli.applications import AppChoice, AppRound
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
-from assay.cli.parameters import POSITIVE, SHARE, add_argument, add_option, list_typed, option, takes
+from assay.cli.parameters import POSITIVE, SHARE, Number, add_argument, add_option, list_typed, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say, tell
 
 if TYPE_CHECKING:
     from assay.analysis.experiment_runner import FinishedExperiment
+    from assay.results.proposal import Proposal
 
 _EXAMPLES = (
+    "assay run docs",
+    "assay run docs --yes -o docs-results",
     "assay run experiment.toml",
     "assay run experiment.toml --limit 20 --only 'hybrid*'",
     "assay run experiment.toml --holdout 0.3 --baseline bm25 -o results --report report.html",
@@ -64,31 +67,17 @@ class Reranking:
     run_output: str | None = option("--run-output", type=OUTPUT, metavar="FILE", only="candidates")
 
 
-@make_command("run", _EXAMPLES)
-@add_argument("first", required=False, metavar="EXPERIMENT.toml|JUDGMENTS")
-@takes(trial=RunOptions, again=AppRound)
-@add_option("--dry-run", is_flag=True, section="app")
-@takes(app=AppChoice)
-@add_option("--candidates", metavar="RUN")
-@takes(reranking=Reranking, out=Output)
-def command(
-    *, first: str | None, trial: RunOptions, again: AppRound, dry_run: bool, app: AppChoice, candidates: str | None,
-    reranking: Reranking, out: Output,
-) -> None:  # fmt: skip
-    """Run, print and write."""
-    if app.app is not None:
-        _application(app.app, first, trial, reranking, out, again=again, dry_run=dry_run)
-    elif first is None:
-        raise UsageError(say("usage.missing_argument", name="EXPERIMENT.toml"))
-    elif dry_run:
-        from assay.analysis.applications import plan_file
+@dataclass(frozen=True)
+class Proposing:
+    """What is proposed for a folder, and whether it is done."""
 
-        applications.tell_plan(plan_file(first, only=trial.only, limit=trial.limit))
-    elif candidates is not None:
-        options.refuse(*(one.name for one in fields(RunOptions)), because="cli.no_effect_with_candidates")
-        _rerank(first, candidates, reranking, out)
-    else:
-        _experiment(first, trial, out, fresh=again.fresh)
+    yes: bool = option("--yes", default=False, is_flag=True)
+    number: int = option("-n", "--number", default=200, show_default=True, type=POSITIVE)
+    seed: int = option("--seed", default=0, show_default=True, type=Number(whole=True))
+
+
+@make_command("run", _EXAMPLES)
+from assay.cli.parameters import POSITIVE, SHARE, Number, add_argument, add_option, list_typed, option, takes
 
 
 def _application(
