@@ -20,7 +20,7 @@ from assay.formats.encodings import fallback_encoding
 from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
-from assay.formats.set_folders import FILE_NAMES, is_set
+from assay.formats.set_folders import FILE_NAMES, is_set, read_manifest
 from assay.formats.trials import has_sums
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
@@ -73,7 +73,7 @@ def _check(
     named: Sequence[str], kind: str | None, split: str, encoding: str | None, headings: Mapping[str, str] | None
 ) -> InputCheck:
     kinds: list[FileKind] = ["events" if headings else identify(place, kind=kind, encoding=encoding) for place in named]
-    if len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}:
+    if len(named) > 1 and set(kinds[1:]) == {"run"} and _is_judged(named[0], kinds[0]):
         found = check(named[0], named[1:], kind=kind, split=split, encoding=encoding)
         return InputCheck(found.findings, tuple(CheckedFile(*one) for one in zip(named, kinds, strict=True)))
     if set(kinds) == {"events"}:
@@ -113,8 +113,17 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
     return "result" if is_result_file(place) else _by_content(Input.at(place, encoding), kind)
 
 
+def _is_judged(place: str, kind: FileKind) -> bool:
+    """Return whether runs can be checked against this: judgments, or a set with judgments or gold."""
+    if kind != "set" or not is_set(place):
+        return kind == "judgments"
+    return any(one.role in {"judgments", "gold"} for one in read_manifest(place).files.values())
+
+
 def _by_content(source: Input, kind: str | None) -> FileKind:
     form = format_of(source, kind)
+    if form == "parquet":
+        return _by_names(_names(source, form), source.label)
     head = source.text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r").split("\t")
     if form == "trec" and source.suffix == ".tsv" and not any(cell.strip().isdigit() for cell in head):
         form = "tsv"  # with a line of names
@@ -174,7 +183,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
         (_is_sample(known), "samples"),
         ("votes" in known, "verdicts"),
         (query and doc and scored, "run"),
-        (query and doc and _places(known), "gold"),
+        (query and doc and not scored and _places(known), "gold"),
         (query and doc and holds["grade"], "judgments"),
         (columns.has_any(known, columns.PAIR_QUERY) and columns.has_any(known, columns.PAIR_DOCUMENT) and doc, "pairs"),
         (doc, "documents"),
@@ -195,7 +204,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
 def _places(names: Sequence[str]) -> bool:
     """Return whether columns say where in a document something is: its start, or its text and nothing of a run."""
     places = {one.name: columns.has_any(names, one) for one in columns.GOLD}
-    return places["start"] or (places["text"] and not places["grade"])
+    return places["start"] or (places["text"] and not places["grade"] and "query_id" in names)
 
 
 # What is looked at in each kind ---------------------------------------------------------------------------------------

@@ -77,7 +77,80 @@ class Proposing:
 
 
 @make_command("run", _EXAMPLES)
-from assay.cli.parameters import POSITIVE, SHARE, Number, add_argument, add_option, list_typed, option, takes
+@add_argument("first", required=False, metavar="FOLDER|EXPERIMENT.toml|JUDGMENTS")
+@takes(folder=Proposing, trial=RunOptions, again=AppRound)
+@add_option("--dry-run", is_flag=True, section="app")
+@takes(app=AppChoice)
+@add_option("--candidates", metavar="RUN")
+@takes(reranking=Reranking, out=Output)
+def command(
+    *, first: str | None, folder: Proposing, trial: RunOptions,
+    again: AppRound, dry_run: bool, app: AppChoice, candidates: str | None,
+    reranking: Reranking, out: Output,
+) -> None:  # fmt: skip
+    """Run, print and write."""
+    if app.app is not None:
+        _application(app.app, first, trial, reranking, out, again=again, dry_run=dry_run)
+    elif first is None:
+        raise UsageError(say("usage.missing_argument", name="EXPERIMENT.toml"))
+    elif dry_run:
+        from assay.analysis.applications import plan_file
+
+        applications.tell_plan(plan_file(first, only=trial.only, limit=trial.limit))
+    elif candidates is not None:
+        unused = [one.name for kind in (RunOptions, Proposing) for one in fields(kind)]
+        options.refuse(*unused, because="cli.no_effect_with_candidates")
+        _rerank(first, candidates, reranking, out)
+    elif first.lower().endswith(".toml"):
+        options.refuse(*(one.name for one in fields(Proposing)), because="cli.only_for_folders")
+        _experiment(first, trial, out, fresh=again.fresh)
+    else:
+        _propose(first, folder, trial, out)
+
+
+def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> None:
+    """Look at a folder and propose an experiment; with --yes, run it."""
+    from pathlib import Path
+
+    from assay.analysis.proposal import propose_experiment
+    from assay.analysis.proposal_files import carry_out, write_proposal
+
+    one_thread()
+    if not asked.yes:
+        options.refuse(*(one.name for one in fields(RunOptions)), "report", because="cli.no_effect_without_yes")
+    with progress.stages() as show:
+        found = propose_experiment(place, output=out.output, n=asked.number, seed=asked.seed, tell=show)
+    kind = out.format_to_print
+    if not asked.yes:
+        written = write_proposal(found)
+        if kind is not None:
+            click.echo(_as_text(found, kind), nl=False)
+        options.note([say("proposal.written", place=str(written)), say("proposal.go", command=_again())])
+        return
+    if kind == "table":
+        click.echo(_as_text(found, kind))
+    with progress.stages() as show:
+        experiment = carry_out(found, show)
+    report = out.report or str(Path(found.output) / "report.html")
+    _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
+
+
+def _as_text(found: Proposal, kind: str) -> str:
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.report.views import proposal
+    from assay.results.result import make_result
+
+    if kind == "json":
+        return to_json(make_result(found, command=inputs.command_line()))
+    return write(proposal.table(found), kind, language.current())
+
+
+def _again() -> str:
+    """The same command line with --yes."""
+    import shlex
+
+    return shlex.join(["assay", *sys.argv[1:], "--yes"])
 
 
 def _application(
