@@ -16,6 +16,7 @@ from assay.results.check import Finding, InputCheck
 from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, QuestionCount, Reference, Row, StageTime
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
+from assay.results.proposal import FoundFile, Proposal, Unread
 from assay.results.reranker import RerankerEvaluation
 from assay.results.sets import PartOfSet, SetSplit
 from assay.results.trust import Bias, Calibration, Corrected, Noise, ScoreAgreement, Validation
@@ -43,6 +44,15 @@ SAMPLES = [
 
 def interval(estimate: float, half: float = 0.03125) -> Interval:
     return Interval(estimate, estimate - half, estimate + half, 0.95, "t", 40)
+
+
+def proposal():
+    return Proposal(
+        "docs", "docs-results", 'name = "docs"\n', "d1", 2, 90, {"en": 1, "zh": 1}, ("bm25", "hybrid"), 20,
+        known_items=True,
+        files=(FoundFile("q.jsonl", "queries", "20 queries", "queries"),), unread=(Unread("<b>x</b>.pdf", "a scan"),),
+        missing=("no judgments",), more={"reranker": "get it"}, seconds=200.0,
+    )  # fmt: skip
 
 
 def scores(protocol: str = "rag"):
@@ -332,6 +342,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging": judging,
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
+    "proposal": proposal,
     "pool": judging_pool,
     "questions": lambda: assay.make_questions(
         {"a/1": "Granite Harbour Lantern <b>Meadow</b>.", "b/2": "Orchard Compass Thunder Saddle Falcon."}, 3
