@@ -24,6 +24,7 @@ TEXTS = {
     "proposal.more_slow_reranker": "minilm as a reranker would take about {command} minutes here and is left out: to compare it too, add its combination to only in the experiment",
     "proposal.known_items": "{n:,} simulated known {n:item|items} made from the documents",
     "proposal.own_queries": "{n:,} {n:query|queries} of the folder",
+    "page.proposal": "Proposed experiment",
     "proposal.plan": "The plan:",
     "proposal.step": "{number}. {step}",
     "proposal.step_questions": "Questions: {questions}.",

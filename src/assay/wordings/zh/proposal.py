@@ -24,6 +24,7 @@ TEXTS = {
     "proposal.more_slow_reranker": "以 minilm 重排在本机约需 {command} 分钟，因此未列入：如需比较，请把该组合加入实验文件的 only",
     "proposal.known_items": "由文档生成的 {n:,} 个模拟的已知条目查询",
     "proposal.own_queries": "文件夹中的 {n:,} 个查询",
+    "page.proposal": "建议的实验",
     "proposal.plan": "计划：",
     "proposal.step": "{number}. {step}",
     "proposal.step_questions": "查询：{questions}。",
