@@ -17,6 +17,7 @@ from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, Que
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
 from assay.results.panel import JudgePair, Panel, PanelCalibration, PanelJudge, Swap, SystemBand
+from assay.results.proposal import FoundFile, Proposal, Unread
 from assay.results.questions import QuestionPlan, QuestionStep
 from assay.results.reranker import RerankerEvaluation
 from assay.results.sets import PartOfSet, SetSplit
@@ -50,6 +51,15 @@ SAMPLES = [
 
 def interval(estimate: float, half: float = 0.03125) -> Interval:
     return Interval(estimate, estimate - half, estimate + half, 0.95, "t", 40)
+
+
+def proposal():
+    return Proposal(
+        "docs", "docs-results", 'name = "docs"\n', "d1", 2, 90, {"en": 1, "zh": 1}, ("bm25", "hybrid"), 20,
+        known_items=True,
+        files=(FoundFile("q.jsonl", "queries", "20 queries", "queries"),), unread=(Unread("<b>x</b>.pdf", "a scan"),),
+        missing=("no judgments",), more={"reranker": "get it"}, seconds=200.0,
+    )  # fmt: skip
 
 
 def scores(protocol: str = "rag"):
@@ -368,6 +378,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "judging": judging,
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),
+    "proposal": proposal,
     "pool": judging_pool,
     "panel": panel,
     "preferences": lambda: assay.preferences(PREFERRED),

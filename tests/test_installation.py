@@ -95,7 +95,7 @@ def test_no_sentence_names_a_command_that_may_not_fit():
     [
         ("jinja2", "import assay; assay.write_report('r.json', 'r.html')"),
         ("tokenizers", "from assay.text.model_files import load_tokenizer; load_tokenizer('x')"),
-        ("pypdf", "from pathlib import Path; from assay.pipeline.documents import _pdf; _pdf(Path('x.pdf'))"),
+        ("pypdf", "from pathlib import Path; from assay.formats.text_folders import _pdf; _pdf(Path('x.pdf'))"),
         ("bm25s", "from assay.pipeline.bm25 import _package; _package()"),
     ],
 )

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from assay.analysis.preferences import preferences
     from assay.analysis.preferring import ask_preferences, estimate_preferences
     from assay.analysis.priced_methods import PricedMethod
+    from assay.analysis.proposal import propose_experiment
     from assay.analysis.protocols import load_protocol
     from assay.analysis.reranking import evaluate_reranker
     from assay.analysis.roi import roi
@@ -143,6 +144,7 @@ _HOMES = {
     "estimate_questions": "assay.curation.questions",
     "compare": "assay.analysis.compare",
     "compare_slices": "assay.analysis.compare_slices",
+    "propose_experiment": "assay.analysis.proposal",
     "run_experiment": "assay.analysis.experiment_runner",
     "Rules": "assay.results.comparison",
     "diagnose": "assay.analysis.diagnose",
@@ -266,6 +268,7 @@ __all__ = [
     "pool",
     "pool_judgments",
     "preferences",
+    "propose_experiment",
     "rbo",
     "read_events",
     "read_judgments",

@@ -146,9 +146,9 @@ def test_a_document_of_a_folder_that_is_read_is_an_input(tmp_path):
 
 
 def test_all_files_that_are_read_in_folders_are_guarded():
-    from assay.pipeline.documents import _READERS
+    from assay.formats.text_folders import SUFFIXES
 
-    assert set(_READERS) <= FOLDER_SUFFIXES
+    assert set(SUFFIXES) <= FOLDER_SUFFIXES
 
 
 def test_files_named_in_other_files_are_not_written_over(call, tmp_path):

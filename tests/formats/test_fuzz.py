@@ -31,7 +31,7 @@ from assay.analysis.stored import read_system, read_systems
 from assay.curation.collection import open_collection
 from assay.data.judgments import Judgments
 from assay.errors import AssayError
-from assay.formats.documents import read_documents, read_pairs
+from assay.formats.documents import hash_of_text, read_documents, read_pairs
 from assay.formats.events.privacy import read_salt
 from assay.formats.files import Input, read_toml, run_name
 from assay.formats.other_sets import read_other_set
@@ -51,7 +51,7 @@ from assay.llm.keys import _read as read_key
 from assay.llm.prices import PriceTable
 from assay.online.trial_reading import read_trial
 from assay.pipeline import prompting as stages
-from assay.pipeline.documents import hash_of_text, read_collection
+from assay.pipeline.documents import read_collection
 from assay.pipeline.experiment import load_experiment, read_data
 from assay.pipeline.gold import read_gold, read_gold_column
 from assay.results.replay import ReplayRules

@@ -103,12 +103,11 @@ def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
 
 def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
     """Look for duplicates, bad scores, ties, rows out of order and ranks that contradict scores."""
+    ids = ["query_id", "chunk_id" if "chunk_id" in frame.columns else "doc_id"]
     found = [
         *_ids(frame, where),
         *_some(
-            frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).unique(
-                ["query_id", "doc_id"], maintain_order=True
-            ),
+            frame.filter(pl.struct(ids).is_duplicated()).unique(ids, maintain_order=True),
             where,
             "duplicate document",
             "check.duplicate_document",

@@ -20,7 +20,7 @@ from assay.formats.encodings import fallback_encoding
 from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
-from assay.formats.set_folders import FILE_NAMES, is_set
+from assay.formats.set_folders import FILE_NAMES, is_set, read_manifest
 from assay.formats.trials import has_sums
 from assay.formats.verdicts import is_verdict, read_votes
 from assay.messages import say
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
-    "result", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
+    "result", "gold", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
     "set",
 ]  # fmt: skip
 _EXAMPLES = 3
@@ -74,7 +74,7 @@ def _check(
     named: Sequence[str], kind: str | None, split: str, encoding: str | None, headings: Mapping[str, str] | None
 ) -> InputCheck:
     kinds: list[FileKind] = ["events" if headings else identify(place, kind=kind, encoding=encoding) for place in named]
-    if len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}:
+    if len(named) > 1 and set(kinds[1:]) == {"run"} and _is_judged(named[0], kinds[0]):
         found = check(named[0], named[1:], kind=kind, split=split, encoding=encoding)
         return InputCheck(found.findings, tuple(CheckedFile(*one) for one in zip(named, kinds, strict=True)))
     if set(kinds) == {"events"}:
@@ -99,7 +99,7 @@ def _unreadable(place: str, error: AssayError) -> Finding:
 def identify(place: str, *, kind: str | None = None, encoding: str | None = None) -> FileKind:
     """Find out what a file is, from its suffix, its columns and its first lines."""
     path = Path(place)
-    if is_there(path) and path.is_dir():
+    if is_there(path) and path.is_dir() and not is_result_file(place):
         if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
             return "set"
         other: FileKind = "events" if is_event_log(place) else "documents"
@@ -114,8 +114,17 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
     return "result" if is_result_file(place) else _by_content(Input.at(place, encoding), kind)
 
 
+def _is_judged(place: str, kind: FileKind) -> bool:
+    """Return whether runs can be checked against this: judgments, or a set with judgments or gold."""
+    if kind != "set" or not is_set(place):
+        return kind == "judgments"
+    return any(one.role in {"judgments", "gold"} for one in read_manifest(place).files.values())
+
+
 def _by_content(source: Input, kind: str | None) -> FileKind:
     form = format_of(source, kind)
+    if form == "parquet":
+        return _by_names(_names(source, form), source.label)
     head = source.text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r").split("\t")
     if form == "trec" and source.suffix == ".tsv" and not any(cell.strip().isdigit() for cell in head):
         form = "tsv"  # with a line of names
@@ -175,6 +184,7 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
         (_is_sample(known), "samples"),
         (is_verdict(known), "verdicts"),
         (query and doc and scored, "run"),
+        (query and doc and not scored and _places(known), "gold"),
         (query and doc and holds["grade"], "judgments"),
         (columns.has_any(known, columns.PAIR_QUERY) and columns.has_any(known, columns.PAIR_DOCUMENT) and doc, "pairs"),
         (doc, "documents"),
@@ -190,6 +200,12 @@ def _by_names(names: Iterable[str], label: str) -> FileKind:
     if found is None:
         raise InputError(say("check.no_kind", names=known[:8]), path=label, hint=say("check.kinds"))
     return found
+
+
+def _places(names: Sequence[str]) -> bool:
+    """Return whether columns say where in a document something is: its start, or its text and nothing of a run."""
+    places = {one.name: columns.has_any(names, one) for one in columns.GOLD}
+    return places["start"] or (places["text"] and not places["grade"] and "query_id" in names)
 
 
 # What is looked at in each kind ---------------------------------------------------------------------------------------
@@ -210,7 +226,7 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
 
     return {
         "judgments": judgments, "run": run, "events": events, "records": _records, "samples": _samples,
-        "queries": _queries,
+        "queries": _queries, "gold": _gold,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,
@@ -267,6 +283,13 @@ def _documents(place: str) -> tuple[str, list[Finding]]:
     read = read_collection(place)
     empty = [one.id for one in read if not one.text.strip()]
     return say("check.documents", n=len(read)), _some(place, "check.no_text", "check.documents_without_text", empty)
+
+
+def _gold(place: str) -> tuple[str, list[Finding]]:
+    names = tables.read_table(Input.at(place), format_of(Input.at(place), None))
+    query = columns.find(names.columns, columns.QUERY_ID, path=place, needed=say("queries"))
+    assert query is not None
+    return say("check.gold", n=len(names), queries=names[query].n_unique()), []
 
 
 def _weights(place: str) -> tuple[str, list[Finding]]:

@@ -12,7 +12,7 @@ import polars as pl
 from assay.analysis.evaluate import align_clusters, prepare_run, rank, score
 from assay.analysis.explain import rank_list
 from assay.analysis.means import column_mean
-from assay.analysis.settings import Settings
+from assay.analysis.settings import Settings, settings_for
 from assay.analysis.slicing import DISTINCT, group_queries
 from assay.analysis.stored import read_systems
 from assay.analysis.warnings import find_unevenness
@@ -161,7 +161,7 @@ def diagnose(
     (('q1',), ('q2',))
     """
     judgments, run = as_judgments(judgments, dedupe=dedupe), as_whole_run(run)
-    settings = settings or Settings.of(judgments, None, protocol)
+    settings = settings or settings_for([run] if chunks is None else (), judgments, None, protocol)
     check_measured(measured or {}, settings.protocol)
     ranking, _ = rank(judgments, run, settings.protocol, chunks=chunks, dedupe=dedupe)
     scores = replace(score(ranking, settings), clusters=align_clusters(ranking, settings, clusters))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from assay.analysis.sampled import score_sample, settle_sampled
-from assay.analysis.settings import Settings, need_subtopics
+from assay.analysis.settings import Settings, need_subtopics, settings_for
 from assay.analysis.warnings import find_score_warnings
 from assay.data.folding import fold_run
 from assay.data.joining import rank_run
@@ -139,7 +139,9 @@ def evaluate(
     if several and name is not None:
         raise UsageError(say("name={name!r} cannot name several runs: give them as a dict, {{name: run}}", name=name))
     judged = as_judgments(judgments, subtopics=need_subtopics(measures, protocol), dedupe=dedupe)
-    settings = Settings.of(
+    runs = as_runs(run) if several else {"": as_run(run)}
+    settings = settings_for(
+        [one for one in runs.values() if isinstance(one, Run) and chunks is None],
         judged,
         measures,
         protocol,
@@ -156,8 +158,8 @@ def evaluate(
     }  # fmt: skip
     settings = settle_sampled(settings, judged, named=measures is not None)
     if not several:
-        return evaluate_run(judged, as_run(run), settings, name=name, **options)
-    return {name: evaluate_run(judged, one, settings, name=name, **options) for name, one in as_runs(run).items()}
+        return evaluate_run(judged, runs[""], settings, name=name, **options)
+    return {name: evaluate_run(judged, one, settings, name=name, **options) for name, one in runs.items()}
 
 
 def evaluate_run(

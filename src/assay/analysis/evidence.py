@@ -19,12 +19,12 @@ from assay.data.run import Run
 from assay.data.source import Source
 from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
 from assay.formats.conversion import as_judgments, as_whole_run
+from assay.formats.documents import read_documents
 from assay.formats.files import Input, file_name, run_name
 from assay.formats.queries import Queries, read_queries
 from assay.formats.reading import read_judgments, read_run
 from assay.formats.results import load_result
 from assay.messages import say, some
-from assay.pipeline.documents import read_collection
 from assay.results.answers import AnswerDetails
 from assay.results.result import Result, make_result
 
@@ -143,7 +143,7 @@ def find_evidence(
 
 def _texts(documents: Mapping[str, str] | Place | None) -> Mapping[str, str]:
     if isinstance(documents, (str, os.PathLike)):
-        return {one.id: one.text for one in read_collection(os.fspath(documents))}
+        return read_documents(documents)
     return documents or {}
 
 

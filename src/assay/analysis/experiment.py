@@ -12,18 +12,20 @@ import numpy as np
 import polars as pl
 
 from assay.analysis.agreement import compare_lists
+from assay.analysis.axes import decide_axes
 from assay.analysis.compare import compare
 from assay.analysis.front import FrontPoint, find_front
 from assay.analysis.means import column_mean
 from assay.analysis.unknown_ids import find_unknown
 from assay.errors import UsageError, excerpt
+from assay.formats.set_folders import KINDS, MADE_BY, UNKNOWN
 from assay.messages import say, word
 from assay.pipeline.asked import OUTCOMES
 from assay.pipeline.records import add_output_tokens
 from assay.pipeline.runner import total
 from assay.results.comparison import Rules
 from assay.results.conclusion import describe_best
-from assay.results.experiment import Findings, Holdout, Quality, QuestionCount, Row, StageTime
+from assay.results.experiment import AxisDecision, Findings, Holdout, Quality, QuestionCount, Row, StageTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,6 +85,8 @@ def evaluate_experiment(evaluator: Evaluator, outcomes: Iterable[Execution]) -> 
         reference=experiment.reference,
         alpha=rules.alpha,
         concluded=decided,
+        decisions=_decide(done, systems, label, baseline) if _tested(found, label) else (),
+        query_kinds=_kinds(collection),
         scores=tuple(systems),
     )
 
@@ -109,7 +113,25 @@ def describe_experiment(experiment: Experiment, collection: Collection, outcomes
         ),
         reference=experiment.reference,
         agreements=compare_lists(done, baseline),
+        query_kinds=_kinds(collection),
     )
+
+
+def _decide(
+    done: Sequence[Execution], systems: Sequence[Scores], label: str, baseline: str
+) -> tuple[AxisDecision, ...]:
+    return decide_axes([one.combination for one in done], systems, label, baseline)
+
+
+def _tested(found: Comparison | None, label: str) -> bool:
+    """Return whether systems were compared by a measure, which they have on the same queries."""
+    return found is not None and label in found.measures
+
+
+def _kinds(collection: Collection) -> dict[str, int]:
+    """How many queries are of people, of a model, or simulated; nothing where the queries do not say who made them."""
+    makers = [collection.table.get(query.id, {}).get(MADE_BY) for query in collection.queries]
+    return dict(Counter(KINDS.get(str(maker), UNKNOWN) for maker in makers)) if any(makers) else {}
 
 
 def _finished(outcomes: Sequence[Execution]) -> list[Execution]:
@@ -255,7 +277,7 @@ def _conclude(
     systems: Sequence[Scores], label: str, found: Comparison | None, baseline: str, *, named: bool
 ) -> Conclusion:
     """Conclude which system is best; measures that systems have on different queries are not tested."""
-    if found is not None and label in found.measures:
+    if found is not None and _tested(found, label):
         return replace(found.conclusion(label), baseline_named=named)
     means = {scores.name: None if math.isnan(scores[label]) else scores[label] for scores in systems}
     lower = systems[0].about(label).lower_is_better

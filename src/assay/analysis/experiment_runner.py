@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.analysis.experiment import describe_experiment, evaluate_experiment
 from assay.analysis.experiment_scores import Evaluator
+from assay.analysis.proposal_files import carry_out
 from assay.errors import InputError, UnknownName, UsageError, cause
 from assay.formats.files import file_name, write_atomically
 from assay.formats.queries import read_queries
@@ -20,6 +21,7 @@ from assay.messages import Said, say
 from assay.pipeline.experiment import load_experiment, make_setup, make_stages, read_data
 from assay.pipeline.runner import Runner
 from assay.pipeline.store import Store
+from assay.results.proposal import Proposal
 from assay.results.result import make_result
 
 if TYPE_CHECKING:
@@ -188,7 +190,7 @@ def experiment_files(
 
 
 def run_experiment(
-    path: str | Path,
+    path: str | Path | Proposal,
     *,
     limit: int | None = None,
     only: Sequence[str] = (),
@@ -198,7 +200,7 @@ def run_experiment(
     tell: Callable[[str, int, int], None] = lambda *_: None,
     fresh: bool = False,
 ) -> FinishedExperiment:
-    """Run the experiment of a TOML file; work that an earlier run did is taken from its cache.
+    """Run the experiment of a TOML file, or one that is proposed; finished work is taken from its cache.
 
     `limit` asks the first queries only, `only` keeps combinations by name (with * for anything), `holdout` keeps a
     share of the queries out of the choice of the winner and checks it on them. `baseline` is the combination that all
@@ -217,7 +219,7 @@ def run_experiment(
     >>> assay.run_experiment("experiment.toml").findings.winner
     'bm25'
     """
-    experiment = load_experiment(path, only=only)
+    experiment = load_experiment(carry_out(path, tell) if isinstance(path, Proposal) else path, only=only)
     return conduct(experiment, limit=limit, holdout=holdout, cache=cache, baseline=baseline, tell=tell, fresh=fresh)
 
 

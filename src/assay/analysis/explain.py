@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assay.analysis.settings import Settings
+from assay.data.folding import fold_run
 from assay.errors import InputError, UsageError, excerpt
 from assay.formats.conversion import as_judgments, as_whole_run
 from assay.measures import defaults
@@ -69,6 +70,8 @@ def explain(
         ignore_same_id=ignore_same_id,
     )  # fmt: skip
     rule, whole = settings.protocol, as_whole_run(run)
+    if whole.is_of_chunks:
+        whole = fold_run(whole, None, ties=rule.ties)
     rows = whole.frame.filter(pl.col("query_id") == query).select("doc_id", "score").rows()
     if not rows and query in judged.by_query:
         place = whole.source.label if whole.source else None

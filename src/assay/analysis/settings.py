@@ -16,10 +16,11 @@ from assay.measures import expand, is_rubric, parse, split_measures
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
+    from assay.data.run import Run
     from assay.data.scores import Scores, Subject
     from assay.measures import Measure
 
@@ -71,6 +72,20 @@ class Settings:
         primary = next((one.label for one in wanted if one.canonical == settled.primary), None)
         complete = {label: measure.text for label, measure in bound.items()}
         return cls(replace(settled, measures=complete, primary=primary), bound, notes, _labels_by_text(wanted))
+
+
+def settings_for(
+    runs: Iterable[Run], judgments: Judgments, measures: Any, protocol: str | Protocol, **overrides: Any
+) -> Settings:
+    """Apply overrides to a protocol as `Settings.of` does, for certain runs.
+
+    Fold chunks to documents first, where runs say that they list chunks and no rule says how to fold them.
+    """
+    settings = Settings.of(judgments, measures, protocol, **overrides)
+    if settings.protocol.fold is not None or not any(run.is_of_chunks for run in runs):
+        return settings
+    found = Settings.of(judgments, measures, protocol, **{**overrides, "fold": "before"})
+    return replace(found, notes=(*settings.notes, say("evaluate.folded")))
 
 
 def settings_of(scores: Scores) -> Settings:

@@ -12,7 +12,8 @@ from assay.analysis.conclude import conclude
 from assay.analysis.evaluate import evaluate_run
 from assay.analysis.means import column_mean
 from assay.analysis.protocols import load_protocol
-from assay.analysis.settings import Settings, need_subtopics
+from assay.analysis.settings import need_subtopics, settings_for
+from assay.data.run import Run
 from assay.errors import UsageError
 from assay.formats.conversion import as_judgments, as_runs
 from assay.measures import defaults, parse, split_measures
@@ -73,11 +74,13 @@ def sweep(
     asked = {name: [_measure_at(base, name, cut) for cut in cutoffs] for name in names}
     texts = [text for texts in asked.values() for text in texts]
     judged = as_judgments(judgments, subtopics=need_subtopics(texts, base), dedupe=dedupe)
-    settings = Settings.of(judged, texts, base, **overrides)
+    listed = as_runs(runs)
+    chunked = [run for run in listed.values() if isinstance(run, Run) and chunks is None]
+    settings = settings_for(chunked, judged, texts, base, **overrides)
     options: dict[str, Any] = {
         "chunks": chunks, "weights": weights, "clusters": clusters, "dedupe": dedupe, "calibration": calibration,
     }  # fmt: skip
-    found = tuple(evaluate_run(judged, run, settings, name=name, **options) for name, run in as_runs(runs).items())
+    found = tuple(evaluate_run(judged, run, settings, name=name, **options) for name, run in listed.items())
     curves = tuple(
         Curve(scores.name, names[name], cutoffs, _points(scores, texts, 1 - alpha))
         for scores in found

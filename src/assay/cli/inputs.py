@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +37,7 @@ class Inputs:
     judgments: Judgments
     settings: Settings
     places: tuple[tuple[str, str], ...] = ()
+    open_runs: Sequence[Run] = ()
     records: Records | None = None
     chunks: Mapping[str, str] | str | None = None
     weights: Mapping[str, float] | None = None
@@ -46,16 +46,6 @@ class Inputs:
     calibration: str = ""
     input_format: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
-
-    @cached_property
-    def open_runs(self) -> list[Run]:
-        """The runs, opened only once, as a pipe cannot be read twice."""
-        from assay.formats.reading import open_run
-
-        if self.records is not None:
-            return list(self.records.runs)
-        kind = None if self.input_format == "beir" else self.input_format
-        return [open_run(path, kind=kind, name=name) for name, path in self.places]
 
     def runs(self) -> Iterator[Run]:
         """The runs one after the other, showing how far we are."""
@@ -103,7 +93,7 @@ def prepare(
         from assay.formats.trec.pieces import read_ahead
 
         read_ahead(options.split_name(runs[0])[1])
-    from assay.analysis.settings import Settings
+    from assay.analysis.settings import settings_for
     from assay.errors import UsageError
     from assay.formats.queries import read_clusters
     from assay.formats.reading import read_chunk_map, read_weights
@@ -119,7 +109,9 @@ def prepare(
     overrides = rules.overrides()
     if records is not None and records.unnamed and overrides["ties"] is None:
         overrides["ties"] = "given"
-    settings = Settings.of(read, measures, rules.protocol, **overrides)
+    opened = list(records.runs) if records is not None else _open_runs(runs, rules.input_format)
+    chunks = read_chunk_map(rules.chunk_map) if rules.chunk_map else None
+    settings = settings_for(opened if chunks is None else (), read, measures, rules.protocol, **overrides)
     if read.inclusion is not None:
         from assay.analysis.sampled import settle_sampled
 
@@ -127,9 +119,10 @@ def prepare(
     return Inputs(
         judgments=read,
         settings=settings,
+        open_runs=opened,
         places=tuple(_name_runs(runs)),
         records=records,
-        chunks=read_chunk_map(rules.chunk_map) if rules.chunk_map else None,
+        chunks=chunks,
         weights=read_weights(weights) if weights else None,
         clusters=read_clusters(rules.cluster) if rules.cluster else None,
         dedupe=rules.dedupe,
@@ -137,6 +130,14 @@ def prepare(
         input_format=rules.input_format,
         overrides={name: value for name, value in overrides.items() if value is not None},
     )
+
+
+def _open_runs(places: tuple[str, ...], form: str | None) -> list[Run]:
+    """Open every run once, as a pipe cannot be read twice."""
+    from assay.formats.reading import open_run
+
+    kind = None if form == "beir" else form
+    return [open_run(path, kind=kind, name=name) for name, path in _name_runs(places)]
 
 
 def _calibration(place: str, judgments: Judgments) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,15 +13,18 @@ from assay.cli import applications, inputs, language, options, places, progress
 from assay.cli.applications import AppChoice, AppRound
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
-from assay.cli.parameters import POSITIVE, SHARE, add_argument, add_option, list_typed, option, takes
+from assay.cli.parameters import POSITIVE, SHARE, Number, add_argument, add_option, list_typed, option, takes
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
 from assay.messages import say, tell
 
 if TYPE_CHECKING:
     from assay.analysis.experiment_runner import FinishedExperiment
+    from assay.results.proposal import Proposal
 
 _EXAMPLES = (
+    "assay run docs",
+    "assay run docs --yes -o docs-results",
     "assay run experiment.toml",
     "assay run experiment.toml --limit 20 --only 'hybrid*'",
     "assay run experiment.toml --holdout 0.3 --baseline bm25 -o results --report report.html",
@@ -64,15 +67,25 @@ class Reranking:
     run_output: str | None = option("--run-output", type=OUTPUT, metavar="FILE", only="candidates")
 
 
+@dataclass(frozen=True)
+class Proposing:
+    """What is proposed for a folder, and whether it is done."""
+
+    yes: bool = option("--yes", default=False, is_flag=True)
+    number: int = option("-n", "--number", default=200, show_default=True, type=POSITIVE)
+    seed: int = option("--seed", default=0, show_default=True, type=Number(whole=True))
+
+
 @make_command("run", _EXAMPLES)
-@add_argument("first", required=False, metavar="EXPERIMENT.toml|JUDGMENTS")
-@takes(trial=RunOptions, again=AppRound)
+@add_argument("first", required=False, metavar="FOLDER|EXPERIMENT.toml|JUDGMENTS")
+@takes(folder=Proposing, trial=RunOptions, again=AppRound)
 @add_option("--dry-run", is_flag=True, section="app")
 @takes(app=AppChoice)
 @add_option("--candidates", metavar="RUN")
 @takes(reranking=Reranking, out=Output)
 def command(
-    *, first: str | None, trial: RunOptions, again: AppRound, dry_run: bool, app: AppChoice, candidates: str | None,
+    *, first: str | None, folder: Proposing, trial: RunOptions,
+    again: AppRound, dry_run: bool, app: AppChoice, candidates: str | None,
     reranking: Reranking, out: Output,
 ) -> None:  # fmt: skip
     """Run, print and write."""
@@ -85,10 +98,59 @@ def command(
 
         applications.tell_plan(plan_file(first, only=trial.only, limit=trial.limit))
     elif candidates is not None:
-        options.refuse(*(one.name for one in fields(RunOptions)), because="cli.no_effect_with_candidates")
+        unused = [one.name for kind in (RunOptions, Proposing) for one in fields(kind)]
+        options.refuse(*unused, because="cli.no_effect_with_candidates")
         _rerank(first, candidates, reranking, out)
-    else:
+    elif first.lower().endswith(".toml"):
+        options.refuse(*(one.name for one in fields(Proposing)), because="cli.only_for_folders")
         _experiment(first, trial, out, fresh=again.fresh)
+    else:
+        _propose(first, folder, trial, out)
+
+
+def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> None:
+    """Look at a folder and propose an experiment; with --yes, run it."""
+    from pathlib import Path
+
+    from assay.analysis.proposal import propose_experiment
+    from assay.analysis.proposal_files import carry_out, write_proposal
+
+    one_thread()
+    if not asked.yes:
+        options.refuse(*(one.name for one in fields(RunOptions)), "report", because="cli.no_effect_without_yes")
+    with progress.stages() as show:
+        found = propose_experiment(place, output=out.output, n=asked.number, seed=asked.seed, tell=show)
+    kind = out.format_to_print
+    if not asked.yes:
+        written = write_proposal(found)
+        if kind is not None:
+            click.echo(_as_text(found, kind), nl=False)
+        options.note([say("proposal.written", place=str(written)), say("proposal.go", command=_again())])
+        return
+    if kind == "table":
+        click.echo(_as_text(found, kind))
+    with progress.stages() as show:
+        experiment = carry_out(found, show)
+    report = out.report or str(Path(found.output) / "report.html")
+    _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
+
+
+def _as_text(found: Proposal, kind: str) -> str:
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.report.views import proposal
+    from assay.results.result import make_result
+
+    if kind == "json":
+        return to_json(make_result(found, command=inputs.command_line()))
+    return write(proposal.table(found), kind, language.current())
+
+
+def _again() -> str:
+    """The same command line with --yes."""
+    import shlex
+
+    return shlex.join(["assay", *sys.argv[1:], "--yes"])
 
 
 def _application(

@@ -17,6 +17,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import InputError, UnknownName, UsageError, cause, excerpt
+from assay.formats.documents import hash_of_text, read_documents, read_elsewhere, read_hashes
 from assay.formats.files import Input, is_there, sync, write_atomically
 from assay.formats.queries import Queries, read_queries
 from assay.formats.reading import read_judgments
@@ -39,7 +40,6 @@ from assay.formats.set_folders import (
 from assay.formats.tables import read_jsonl
 from assay.formats.writing import write_judgments
 from assay.messages import say
-from assay.pipeline.documents import hash_of_text, read_collection, read_elsewhere, read_hashes
 from assay.pipeline.gold import read_gold
 from assay.results.result import utc_now
 
@@ -103,7 +103,7 @@ class EvaluationSet:
     def documents(self) -> Mapping[str, str]:
         """Documents as {id: text}; those kept elsewhere are read there, and each is compared with its hash."""
         if self.has("documents"):
-            return {one.id: one.text for one in read_collection(self.path("documents"))}
+            return read_documents(self.path("documents"))
         self.path("hashes")
         if not self.manifest.documents_at:
             raise InputError(
@@ -111,8 +111,7 @@ class EvaluationSet:
                 path=str(self.folder),
                 hint=say("give the documents: read_set(folder, documents=PLACE)"),
             )
-        found = read_elsewhere(self.folder / self.manifest.documents_at, self.hashes)
-        return {one.id: one.text for one in found}
+        return read_elsewhere(self.folder / self.manifest.documents_at, self.hashes)
 
     @cached_property
     def hashes(self) -> Mapping[str, str]:

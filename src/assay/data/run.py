@@ -73,6 +73,11 @@ class Run:
         """Return whether rows name a chunk besides its document; only tables can."""
         return not isinstance(self.rows, Pieces) and "chunk_id" in self.rows.columns
 
+    @property
+    def is_of_chunks(self) -> bool:
+        """Return whether some row is a piece of its document, which has to be folded before documents are counted."""
+        return self.has_chunks and bool((self.frame["chunk_id"] != self.frame["doc_id"]).any())
+
     def __len__(self) -> int:
         return len(self.frame)
 

@@ -74,6 +74,28 @@ def count_covered(spans: Sequence[GoldSpan], chunks: Sequence[DocumentPart]) -> 
     return found
 
 
+class Piece(NamedTuple):
+    """The beginning of a chunk, as far as it is read."""
+
+    doc_id: str
+    start: int
+    end: int
+
+
+def cut_after(chunks: Sequence[DocumentPart], characters: int | None) -> Sequence[DocumentPart]:
+    """The first chunks that have so many characters together, the last of them cut there; all of them without it."""
+    if characters is None:
+        return chunks
+    found: list[DocumentPart] = []
+    left = characters
+    for chunk in chunks:
+        if left <= 0:
+            break
+        found.append(Piece(chunk.doc_id, chunk.start, min(chunk.end, chunk.start + left)))
+        left -= chunk.end - chunk.start
+    return found
+
+
 def inside(chunk: DocumentPart, spans: Sequence[GoldSpan]) -> int:
     """How many characters of a chunk lie in some place of some span, each counted once."""
     places = [place for span in spans if span.doc_id == chunk.doc_id for place in span.places]

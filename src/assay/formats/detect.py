@@ -77,9 +77,10 @@ def is_result(source: Input) -> bool:
 
 
 def is_result_file(place: str) -> bool:
-    """Return whether a path is a result file; standard input never is."""
-    from assay.formats.files import Input, is_there
+    """Return whether a path is a result file, or a folder that an experiment wrote; standard input never is."""
+    from assay.formats.files import Input, is_there, result_in
 
+    place = result_in(place)
     return place != "-" and is_there(place) and Path(place).is_file() and is_result(Input.at(place))
 
 

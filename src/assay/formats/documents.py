@@ -1,30 +1,52 @@
-"""Documents with their texts, and pairs of queries and documents."""
+"""Documents with their texts in every form, and pairs of queries and documents."""
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from assay.errors import InputError
+from assay.errors import InputError, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
-from assay.formats.files import Input
+from assay.formats.files import Input, is_there
 from assay.formats.reading import refuse_repeats
-from assay.formats.set_folders import is_set, need
+from assay.formats.set_folders import is_set, locate, need, read_manifest
+from assay.formats.text_folders import documents_in, is_text_file, text_in
+from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
+
+TABLES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 
 
 def read_documents(place: str | os.PathLike[str], *, encoding: str | None = None) -> dict[str, str]:
-    """Read documents as {id: text} from JSON lines, CSV, TSV, Parquet or a BEIR folder; a title comes first."""
+    """Read documents as {id: text} from any form of them.
+
+    A folder of .txt, .md, .html and .pdf files or one such file, a BEIR folder, an evaluation set, JSON lines, CSV, TSV
+    or Parquet, where a title comes first. Files of a folder are named by their path in it.
+    """
     if is_set(place):
-        place = need(place, "documents")
+        return _read_set_documents(place)
+    path = Path(place)
+    if is_there(place) and path.is_dir():
+        table = find_table(path, "corpus", "documents")
+        return documents_in(path) if table is None else _read_table(table, encoding)
+    if is_there(place) and path.is_file() and is_text_file(path):
+        return {path.name: text_in(path)}
+    return _read_table(place, encoding)
+
+
+def find_table(folder: Path, *names: str) -> Path | None:
+    """Find the table of documents or queries in a folder, such as corpus.jsonl of a BEIR folder."""
+    return next((path for name in names for end in TABLES if (path := folder / f"{name}{end}").is_file()), None)
+
+
+def _read_table(place: str | os.PathLike[str], encoding: str | None) -> dict[str, str]:
     source = Input.at(place, encoding)
-    if source.path is not None and source.path.is_dir():
-        source = Input.at(source.path / "corpus.jsonl", encoding)
     frame = _table(source)
     if len(frame.columns) == 2 and not columns.has_any(frame.columns, columns.DOCUMENT_ID, columns.DOCUMENT_TEXT):  # noqa: PLR2004
         frame = tables.read_two_columns(source, "csv" if source.suffix == ".csv" else "tsv", ("doc_id", "text"))
@@ -39,6 +61,54 @@ def read_documents(place: str | os.PathLike[str], *, encoding: str | None = None
         heads = tables.text_column(frame, title, source.label).fill_null("")
         body = pl.Series([f"{head}\n\n{text}" if head else text for head, text in zip(heads, body, strict=True)])
     return dict(zip(refuse_repeats(frame, ids, source.label).to_list(), body.to_list(), strict=True))
+
+
+def _read_set_documents(folder: str | os.PathLike[str]) -> dict[str, str]:
+    """Read the documents of an evaluation set; those kept elsewhere are read there, and compared with their hashes."""
+    path = locate(folder, "documents")
+    if path is not None:
+        return read_documents(path)
+    hashes = read_hashes(need(folder, "hashes"))
+    where = read_manifest(folder).documents_at
+    if not where:
+        raise InputError(
+            say("the set has only hashes of its documents, and does not say where they are"),
+            path=str(folder),
+            hint=say("give the documents themselves"),
+        )
+    return read_elsewhere(Path(folder) / where, hashes)
+
+
+def read_hashes(path: Path) -> dict[str, str]:
+    """Read the hashes of documents, {id: hash}."""
+    return {str(row.get("doc_id")): str(row.get("sha256")) for _, row in tables.read_jsonl(Input.at(path))}
+
+
+def read_elsewhere(place: str | os.PathLike[str], hashes: Mapping[str, str]) -> dict[str, str]:
+    """Read documents that a set has only hashes of; one that is missing or has another text is refused by name."""
+    texts = read_documents(place)
+    lost = [doc for doc in hashes if doc not in texts]
+    other = [doc for doc, known in hashes.items() if doc in texts and hash_of_text(texts[doc]) != known]
+    if lost:
+        what = say(
+            "{n:,} {n:document|documents} of the set {n:is|are} not here, such as {example}",
+            n=len(lost),
+            example=excerpt(lost[0]),
+        )
+        raise InputError(what, path=str(place))
+    if other:
+        what = say(
+            "{n:,} {n:document has|documents have} another text than the set was made with, such as {example}",
+            n=len(other),
+            example=excerpt(other[0]),
+        )
+        raise InputError(what, path=str(place))
+    return {doc: texts[doc] for doc in hashes}
+
+
+def hash_of_text(text: str) -> str:
+    """The hash of a document's text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def read_pairs(place: str | os.PathLike[str], *, encoding: str | None = None) -> list[tuple[str, str, str, str]]:

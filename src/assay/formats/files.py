@@ -21,6 +21,7 @@ from assay.messages import say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+RESULT = "result.json"  # the file of a folder that `assay run` wrote
 _HEAD = 1 << 16
 _FIRST_LINE = 1 << 12  # bytes of a run that are looked at for its tag
 _LONGEST = 120  # bytes of a file name that come from a system's name
@@ -45,6 +46,7 @@ class Input:
         known = None if encoding is None else encodings.codec_of(encoding), encodings.current_fallback()
         if text == "-":
             return _standard_input(*known)
+        text = result_in(text)
         path = Path(text)
         try:
             there = path.exists()
@@ -313,6 +315,12 @@ def is_there(place: str | os.PathLike[str]) -> bool:
         return Path(place).exists()
     except (OSError, ValueError):  # too long, or no text for a path
         return False
+
+
+def result_in(place: str) -> str:
+    """The result file of a folder that `assay run` wrote, where that is what a path names; else the path."""
+    inside = os.path.join(place, RESULT)  # noqa: PTH118 - the path may be too long for one
+    return inside if is_there(place) and Path(place).is_dir() and is_there(inside) else place
 
 
 def _same(one: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assay.errors import InputError, UnknownName, UsageError, excerpt
 from assay.formats import columns, tables
 from assay.formats.detect import format_of
+from assay.formats.documents import find_table
 from assay.formats.files import Input, is_there, write_atomically
 from assay.formats.formulas import guard_texts
 from assay.formats.reading import refuse_repeats
@@ -46,9 +47,14 @@ class Queries:
 
 
 def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) -> Queries:
-    """Read a table of queries: JSON lines, CSV, TSV or Parquet with a query id and any other columns."""
+    """Read a table of queries: JSON lines, CSV, TSV or Parquet with a query id and any other columns.
+
+    A folder, such as BEIR's or an evaluation set, has such a table in it.
+    """
     if is_set(place):
         place = need(place, "queries")
+    elif is_there(place) and Path(place).is_dir():
+        place = _find_in_folder(Path(place))
     source = Input.at(place, encoding)
     kind = format_of(source, None)
     if kind == "trec" and source.suffix in {".tsv", ".txt", ".csv"}:
@@ -73,6 +79,17 @@ def read_queries(place: str | os.PathLike[str], *, encoding: str | None = None) 
     if text:
         frame = frame.with_columns(text=tables.text_column(frame, "text", source.label))
     return Queries(frame, (*notes, *columns.notes({"query_id": query, "text": text})))
+
+
+def _find_in_folder(folder: Path) -> Path:
+    found = find_table(folder, "queries")
+    if found is None:
+        raise InputError(
+            say("this folder has no table of queries"),
+            path=str(folder),
+            hint=say("expected queries.jsonl, queries.csv, queries.tsv or queries.parquet in it"),
+        )
+    return found
 
 
 def read_clusters(place: str) -> dict[str, str]:

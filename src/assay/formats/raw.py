@@ -10,6 +10,7 @@ from assay.formats import tables
 from assay.formats.detect import format_of
 from assay.formats.files import Input
 from assay.formats.reading import read_judgments, read_run
+from assay.formats.set_folders import is_set
 from assay.formats.trec import reading as trec
 from assay.formats.trec import scan
 
@@ -21,6 +22,8 @@ _TABLES = {"csv", "tsv", "jsonl", "parquet"}
 
 def raw_judgments(place: str, *, kind: str | None, split: str, encoding: str | None = None) -> pl.DataFrame:
     """Rows of query_id, doc_id and grade, unchanged from the file."""
+    if is_set(place):
+        return read_judgments(place, encoding=encoding).frame
     source = Input.at(place, encoding)
     kind = format_of(source, kind)
     if kind == "trec":

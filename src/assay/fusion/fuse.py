@@ -168,7 +168,19 @@ def name_runs(runs: Sequence[Any] | Mapping[str, Any]) -> list[Run]:
         )
     if not runs:
         raise UsageError(say("there are no runs to fuse"))
-    return [replace(as_whole_run(run), name=name) for name, run in runs_by_name(runs).items()]
+    return [_to_documents(replace(as_whole_run(run), name=name)) for name, run in runs_by_name(runs).items()]
+
+
+def _to_documents(run: Run) -> Run:
+    """The same run where it lists documents; of chunks, each document with the score of its best one."""
+    if not run.is_of_chunks:
+        return run
+    frame = run.frame.group_by(["query_id", "doc_id"], maintain_order=True).agg(pl.col("score").max())
+    return replace(
+        run,
+        rows=frame,
+        notes=(*run.notes, say("{name} lists chunks: each document has the score of its best one", name=run.name)),
+    )
 
 
 def check_sizes(*, depth: Any, top: Any, ties: str) -> None:

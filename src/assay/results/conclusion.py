@@ -81,6 +81,15 @@ class Conclusion:
         return "not_shown" if self.rivals else "shown"
 
     @property
+    def choice(self) -> str:
+        """The system to take: the best one where it is shown to be better than the baseline, else the baseline."""
+        test = self.against_baseline
+        shown = self.holdout == "confirmed" or (
+            self.holdout == "none" and test is not None and test.decision == "better"
+        )
+        return self.best[0] if len(self.best) == 1 and shown else self.baseline
+
+    @property
     def strength(self) -> Strength:
         """Whether the best one is shown to be better: than all others, or than a baseline that was named."""
         if self.holdout in {"not_confirmed", "denied"}:

@@ -164,6 +164,23 @@ class Agreement:
     unit: Literal["documents", "chunks"] = "documents"
 
 
+@dataclass(frozen=True)
+class AxisDecision:
+    """Which value of one axis to take, all else the same: what is shown about the best of its combinations.
+
+    `values` has the value of each combination on that axis.
+    """
+
+    axis: str
+    values: Mapping[str, str]
+    concluded: Conclusion
+
+    @property
+    def choice(self) -> str:
+        """The value to take: that of the best combination where it is shown to be better than the baseline's."""
+        return self.values[self.concluded.choice]
+
+
 @part("experiment")
 @dataclass(frozen=True)
 class Findings(Record):
@@ -173,7 +190,8 @@ class Findings(Record):
     `concluded` says what is shown about it. `axes` has the values that were tried of each axis, `reference`
     published figures, which are not part of any score. Without judgments there is no measure, no quality and no winner;
     `agreements` say how far the combinations agree. `alpha` is the risk of a wrong verdict. `scores` are those of
-    the combinations that ran.
+    the combinations that ran. `decisions` say which value of each axis to take, where several axes were tried.
+    `query_kinds` counts the queries by kind (real, model, known_items, unknown), where that is known.
     """
 
     combinations: tuple[Row, ...]
@@ -188,6 +206,8 @@ class Findings(Record):
     alpha: float = 0.05
     concluded: Conclusion | None = None
     agreements: tuple[Agreement, ...] = ()
+    decisions: tuple[AxisDecision, ...] = ()
+    query_kinds: Mapping[str, int] = field(default_factory=dict)
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:
@@ -246,12 +266,12 @@ class Findings(Record):
     @property
     def choice(self) -> str:
         """The combination to take: the best one where it is shown to be better than the baseline, else the baseline."""
-        best = self.conclusion
-        test = best.against_baseline
-        shown = best.holdout == "confirmed" or (
-            best.holdout == "none" and test is not None and test.decision == "better"
-        )
-        return best.best[0] if len(best.best) == 1 and shown else self.baseline
+        return replace(self.conclusion, baseline=self.baseline).choice
+
+    @property
+    def stamp(self) -> str:
+        """What simulated queries are fit for, where all are; nothing where people or a model made some."""
+        return say("questions.stamp") if set(self.query_kinds) == {"known_items"} else ""
 
     def edge(self, cost: Literal["latency", "money"]) -> tuple[Row, ...]:
         """Combinations of the front that none of them beats in quality and this cost, the cheapest first."""

@@ -14,7 +14,7 @@ LANGUAGES = ("en", "zh")
 ROOMS = (
     "analysis", "answers", "cli", "errors", "events", "experiment", "formats", "fusion", "gate", "general", "grounding",
     "help", "interleaving", "judge", "llm", "log_grades", "measures", "online", "panels", "pipeline", "pools",
-    "preferences", "questions", "report", "serving", "sets", "text", "validation",
+    "preferences", "proposal", "questions", "report", "serving", "sets", "text", "validation",
 )  # fmt: skip
 # Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
 SAYING = (

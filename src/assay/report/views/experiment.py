@@ -11,7 +11,7 @@ from assay.report.intervals import behind, between, interval_column
 from assay.report.marks import FRONT, daggers, mark
 from assay.report.numbers import about, number, pvalue, three_digits
 from assay.report.tables import Cell, Table
-from assay.report.views import conclusion
+from assay.report.views import axes, conclusion
 from assay.report.views.scores import definitions, name_method, unevenness
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def line(found: Findings) -> Verdict:
     """Say which combination won, and whether that is shown; without judgments, how many ran."""
     failed = len(found.combinations) - len(found.done)
     told = conclusion.line(found.conclusion)
+    if found.stamp:
+        told = Verdict(say("axes.stamped", text=told.text), told.tone)
     if not found.judged:
         told = Verdict(say("experiment.unjudged", n=len(found.done)))
     elif not found.done or found.conclusion.state == "nothing":
@@ -315,7 +317,7 @@ def sentences(found: Findings) -> list[str]:
     rest = [
         say("experiment.row_failed", name=row.name, reason=row.reason) for row in found.combinations if not row.done
     ]
-    return [*said, *outcome(found), *rest]
+    return [*said, *outcome(found), *axes.lines(found), *rest]
 
 
 def basis(found: Findings) -> Said:

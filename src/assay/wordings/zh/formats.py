@@ -60,6 +60,8 @@ TEXTS = {
     "this folder has no qrels folder inside": "该文件夹中没有 qrels 文件夹",
     "give a file or a BEIR folder": "请给出一个文件或 BEIR 文件夹",
     "this is not a BEIR folder": "这不是 BEIR 文件夹",
+    "this folder has no table of queries": "这个文件夹里没有查询表",
+    "expected queries.jsonl, queries.csv, queries.tsv or queries.parquet in it": "其中应有 queries.jsonl、queries.csv、queries.tsv 或 queries.parquet",
     "expected a folder with a qrels folder inside": "应为含有 qrels 文件夹的文件夹",
     "no split {split!r}": "没有名为 {split!r} 的划分",
     "its splits are {splits}": "现有划分：{splits}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
+    "{name} lists chunks: each document has the score of its best one": "{name} 列出的是分块：每篇文档取其最好分块的分数",
     "fuse.idle": "{name} 的权重为 0，未参与融合",
     "fuse.tied": "融合分数中有 {share:.0%} 同分：按文档 ID 排序",
     "fuse.missing": "{name} 缺少 {n:,} 个查询，这些查询由其他检索结果融合而成：{some}",

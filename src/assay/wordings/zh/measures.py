@@ -98,6 +98,7 @@ TEXTS = {
     "{kinds:or}": "{kinds:or}",
     "{written}(beta={beta:g}): beta must be 0 or more": "{written}(beta={beta:g})：beta 不能小于 0",
     "{written}(rel={rel}): {name} counts every grade above 0 and has no threshold; leave out rel, and remove the lower grades from the judgments": "{written}(rel={rel})：{name} 计入所有大于 0 的等级，没有阈值；请去掉 rel，并从相关性标注中删去较低的等级",
+    "span_recall(characters={n}): expected 1 or more": "span_recall(characters={n})：应不小于 1",
     "span_recall(share={share:g}): expected a share above 0 and at most 1": "span_recall(share={share:g})：应为大于 0 且不超过 1 的比例",
     "the persistence p = {p:g} of rbp must lie between 0 and 1": "rbp 的持续概率 p = {p:g} 必须在 0 与 1 之间",
     "rbo needs a persistence p between 0 and 1": "rbo 的持续概率 p 必须在 0 与 1 之间",

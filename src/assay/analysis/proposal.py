@@ -1,0 +1,220 @@
+"""Propose an experiment for a folder: what can be compared with what is in it and with what is installed here."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from assay.analysis.folder_contents import look_into
+from assay.analysis.proposal_files import read_earlier
+from assay.data.toml import decode_toml
+from assay.errors import InputError, MissingPackage
+from assay.formats.files import is_there
+from assay.installation import install_command
+from assay.messages import say
+from assay.pipeline.experiment import make_experiment
+from assay.results.proposal import Proposal
+from assay.stats.inputs import check_whole
+from assay.text.static import wordllama_folder
+from assay.text.weights import find_minilm
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from assay.analysis.folder_contents import Contents
+
+_SIZES = (400, 800, 1600)  # characters of chunks
+_MIDDLE = 800
+_BUDGET = 2000  # characters that a generator reads, over which chunks of different sizes are compared
+_RERANKED = 5  # chunks that a slow reranker puts in order
+_TIMED = 4  # texts that are embedded to find out how long that takes
+_BM25_RATE = 2e6  # characters that are cut and indexed in a second, roughly
+_PATIENCE = 300.0  # seconds beyond which a reranker is named, but not proposed
+_FEW = 50  # queries below which most differences cannot be shown
+
+
+class _Means(NamedTuple):
+    """What is here: a splitter for chunks, fast embeddings, a slower model that reranks, and its seconds in all."""
+
+    splitter: bool
+    vectors: bool
+    reranker: bool
+    reranking: float = 0.0
+
+    @property
+    def quick(self) -> bool:
+        """Return whether the reranker takes no longer than anybody would wait."""
+        return self.reranker and self.reranking <= _PATIENCE
+
+
+def propose_experiment(
+    folder: str | os.PathLike[str],
+    *,
+    output: str | os.PathLike[str] | None = None,
+    n: int = 200,
+    seed: int = 0,
+    tell: Callable[[str, int, int], object] = lambda *_: None,
+) -> Proposal:
+    """Look at a folder, or a file of documents, and propose an experiment for it; nothing is written.
+
+    Where the folder has queries with judgments or gold they are asked, else `n` known items that are made from the
+    documents. `assay.run_experiment` runs what is proposed and keeps everything in `output`, a new folder here that is
+    named after the folder unless given. `tell` is called with (what, done, total).
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> Path("tea").mkdir()
+    >>> _ = Path("tea/green.md").write_text("Green tea is steamed right after picking, which keeps its leaves green.")
+    >>> found = assay.propose_experiment("tea")
+    >>> found.documents, found.known_items, found.output
+    (1, True, 'tea-results')
+    """
+    check_whole(n, "n", least=1)
+    place = Path(folder)
+    if not is_there(folder):
+        raise InputError(say("error.no_file"), path=os.fspath(folder))
+    if find_spec("bm25s") is None:
+        raise MissingPackage(say("an experiment"), "bm25s", "pipeline")
+    to = Path(f"{Path(os.path.abspath(place)).name.split('.')[0]}-results" if output is None else output)  # noqa: PTH100
+    found = look_into(place, tell)
+    questions = _count(found) or n
+    means = _look_around(found, questions)
+    sizes = _sizes_for(found) if means.splitter else []
+    text = _toml(place, to, found, sizes, means)
+    digest = found.digest
+    earlier = read_earlier(to, digest)
+    text, kept = (text, False) if earlier is None else (earlier.toml, earlier.changed)
+    grid = make_experiment(decode_toml(text, "experiment.toml"), to / "experiment.toml").combinations
+    return Proposal(
+        folder=os.fspath(folder), output=to.as_posix(), toml=text, digest=digest, copied=found.copied, kept=kept,
+        documents=sum(bool(one.strip()) for one in found.documents.values()),
+        characters=sum(map(len, found.documents.values())), languages=found.languages,
+        combinations=tuple(one.name for one in grid),
+        questions=questions, known_items=not found.labelled, seed=seed,
+        seconds=_estimate(found, sizes, means), files=found.files, unread=found.unread,
+        missing=tuple(_missing(found)), warnings=tuple(_warnings(found, questions)), more=_more(means),
+    )  # fmt: skip
+
+
+def _look_around(found: Contents, questions: int) -> _Means:
+    splitter = find_spec("semantic_text_splitter") is not None
+    reranker = find_minilm() is not None
+    seconds = (_RERANKED + 1) * questions * _seconds_of("minilm", _sample(found)) if reranker else 0.0
+    return _Means(splitter, wordllama_folder() is not None, reranker, seconds)
+
+
+def _sample(found: Contents) -> list[str]:
+    return [text[:_MIDDLE] for text in found.documents.values() if text.strip()][:_TIMED]
+
+
+def _sizes_for(found: Contents) -> list[int]:
+    """Sizes of chunks that most documents are longer than; none where documents are about as short as chunks."""
+    lengths = sorted(len(text) for text in found.documents.values() if text.strip())
+    typical = lengths[int(0.75 * (len(lengths) - 1))]
+    return [size for size in _SIZES if size < typical] if typical > _MIDDLE else []
+
+
+def _count(found: Contents) -> int:
+    from assay.formats.queries import read_queries
+
+    return len(read_queries(found.roles["queries"]).frame) if found.labelled else 0
+
+
+def _toml(place: Path, to: Path, found: Contents, sizes: list[int], means: _Means) -> str:
+    """The text of the experiment: a ladder at one size of chunks, and the sizes at one retriever."""
+
+    def path(of: Path) -> str:
+        return json.dumps(Path(os.path.relpath(of, to)).as_posix(), ensure_ascii=False)
+
+    data = {"documents": '"documents.jsonl"' if found.copied else path(found.documents_at)}
+    data |= {"queries": '"questions"', "gold": '"questions"'}
+    if found.labelled:
+        data = {"documents": data["documents"]} | {role: path(at) for role, at in found.roles.items()}
+    lines = [
+        "# Proposed by assay run. Change what you like: the same command runs it as it is then.",
+        f"name = {json.dumps(place.resolve().name, ensure_ascii=False)}", 'output = "."', 'cache = "cache"',
+        *_grid(sizes, means), "", "[data]", *(f"{name} = {value}" for name, value in data.items()),
+    ]  # fmt: skip
+    for size in sizes:
+        lines += ["", "[[chunk]]", f'name = "size {size}"', 'method = "recursive"', f"size = {size}"]
+    retrievers = '["bm25", "vectors", "hybrid"]' if means.vectors else '["bm25"]'
+    lines += ["", "[retrieve]", f"method = {retrievers}", *(['embedder = "wordllama"'] if means.vectors else [])]
+    if means.reranker:
+        lines += ["", "[[rerank]]", 'method = "none"', "", "[[rerank]]", 'name = "minilm"', 'method = "embedding"']
+        lines += ['embedder = "minilm"', f"depth = {_RERANKED}"]
+    spans = f'"span_recall(characters={_BUDGET})@100", "span_recall@5", '
+    measures = "" if found.labelled and "gold" not in found.roles else spans
+    lines += ["", "[evaluate]", f'measures = [{measures}"ndcg@10", "recall@10", "reciprocal_rank@10"]']
+    return "\n".join(lines) + "\n"
+
+
+def _grid(sizes: list[int], means: _Means) -> list[str]:
+    """Which combinations run: every retriever at the middle size, the last of them with a reranker, and all sizes."""
+    middle, top = _MIDDLE if sizes else 0, "hybrid" if means.vectors else "bm25"
+
+    def name(size: int, retriever: str, reranker: str = "") -> str:
+        """The name of a combination: its value on every axis that there is."""
+        words = [*([f"size {size}"] if sizes else []), *([retriever] if means.vectors else []), reranker]
+        return " + ".join(filter(None, words)) or ("none" if means.reranker else retriever)
+
+    rungs = [name(middle, one) for one in (("bm25", "vectors", "hybrid") if means.vectors else ("bm25",))]
+    rungs += [name(middle, top, "minilm")] if means.quick else []
+    rungs += [name(size, top) for size in sizes if size != middle]
+    return [f"baseline = {json.dumps(rungs[0])}", f"only = {json.dumps(rungs)}"]
+
+
+def _estimate(found: Contents, sizes: list[int], means: _Means) -> float:
+    """Roughly how many seconds one run takes, from the time that the embedders here need for a few texts."""
+    characters = sum(map(len, found.documents.values()))
+    sample = _sample(found)
+    seconds = (1 + len(sizes)) * characters / _BM25_RATE
+    length = sum(map(len, sample)) / len(sample)
+    if means.vectors:
+        seconds += max(1, len(sizes)) * characters / length * _seconds_of("wordllama", sample)
+    return seconds + (means.reranking if means.quick else 0.0)
+
+
+def _seconds_of(name: str, sample: list[str]) -> float:
+    from assay.text.embeddings import choose_embedder
+
+    embedder = choose_embedder(name, sample).embedder
+    embedder.embed(sample[:1])  # loads the model
+    start = time.perf_counter()
+    embedder.embed(sample)
+    return (time.perf_counter() - start) / len(sample)
+
+
+def _missing(found: Contents) -> list[str]:
+    """What is not in the folder and would make the numbers worth more."""
+    if found.labelled:
+        return []
+    if "queries" in found.roles:
+        return [say("proposal.no_judgments", place=found.roles["queries"].name)]
+    return [say("proposal.no_queries")]
+
+
+def _warnings(found: Contents, questions: int) -> list[str]:
+    texts = [text for text in found.documents.values() if text.strip()]
+    told: list[str] = []
+    if len(texts) == 1:
+        told.append(say("questions.one_document"))
+    if (copies := len(texts) - len(set(texts))) > 0:
+        told.append(say("proposal.copies", n=copies))
+    if (empty := len(found.documents) - len(texts)) > 0:
+        told.append(say("proposal.empty", n=empty))
+    if found.labelled and questions < _FEW:
+        told.append(say("proposal.few", n=questions))
+    return told
+
+
+def _more(means: _Means) -> Mapping[str, str]:
+    """What else could be compared, and how: a command that installs it, or how long it takes."""
+    found = {} if means.splitter else {"chunks": install_command("pipeline")}
+    found |= {} if means.vectors else {"vectors": install_command("text")}
+    if means.reranker and not means.quick:
+        found["slow_reranker"] = f"{means.reranking / 60:.0f}"
+    return found | ({} if means.reranker else {"reranker": "assay env models get minilm"})

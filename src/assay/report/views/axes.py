@@ -1,0 +1,29 @@
+"""Sentences about each axis of an experiment: which chunks, which retrieval, a reranker or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import Said, say
+from assay.report.views import conclusion
+
+if TYPE_CHECKING:
+    from assay.results.experiment import AxisDecision, Findings
+
+_BY_WORDS = {"retrieve", "rerank"}  # axes on which known items, which share words with what they seek, are partial
+
+
+def lines(found: Findings) -> list[Said | str]:
+    """One sentence for each axis, and what simulated queries are fit for."""
+    said: list[Said | str] = [decision(one) for one in found.decisions]
+    partial = found.stamp and any(one.axis in _BY_WORDS for one in found.decisions)
+    return [*said, *([say("axes.by_words")] if partial else []), *([found.stamp] if found.stamp else [])]
+
+
+def decision(found: AxisDecision) -> Said:
+    """Say which value to take, and what is shown about it."""
+    best, value = found.concluded, found.choice
+    changed = best.choice != best.baseline
+    key = "no_reranker" if found.axis == "rerank" and value == "none" else "take" if changed else "keep"
+    why = conclusion.line(best).text
+    return say(f"axes.{key}", question=say(f"axes.which_{found.axis}"), value=value, why=why)

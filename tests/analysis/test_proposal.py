@@ -1,0 +1,138 @@
+"""An experiment that is proposed for a folder: what was found, what is asked, and that nothing is written over."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+import assay
+from assay.errors import InputError
+from commands import call_assay, working_in
+
+pytest.importorskip("bm25s")
+
+PLACES = ("Granite", "Lantern", "Orchard", "Compass", "Thunder", "Saddle", "Falcon", "Meadow")
+
+
+@pytest.fixture(autouse=True)
+def no_models(monkeypatch):
+    monkeypatch.setattr("assay.analysis.proposal.find_minilm", lambda: None)
+    monkeypatch.setattr("assay.analysis.proposal.wordllama_folder", lambda: None)
+
+
+@pytest.fixture
+def docs(tmp_path):
+    """Eight texts with words of their own, long enough to be cut, of three suffixes."""
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for i, place in enumerate(PLACES):
+        parts = [
+            f"The {place.lower()} harbour number {i}{j} stores {place}{j} barrels for winter{j} sailors."
+            for j in range(30)
+        ]
+        body = "\n\n".join(parts)
+        suffix = ("md", "txt", "html")[i % 3]
+        (folder / f"{place}.{suffix}").write_text(f"<p>{body}</p>" if suffix == "html" else body)
+    return folder
+
+
+def test_a_folder_of_texts_gets_known_items_and_sizes_of_chunks(docs, monkeypatch):
+    monkeypatch.chdir(docs.parent)
+    found = assay.propose_experiment("docs", n=5)
+    assert (found.documents, found.known_items, found.questions, found.cost) == (8, True, 5, 0.0)
+    assert found.combinations == ("size 400", "size 800", "size 1600")
+    assert set(found.more) == {"vectors", "reranker"}
+    assert tomllib.loads(found.toml)["data"] == {
+        "documents": "documents.jsonl",
+        "queries": "questions",
+        "gold": "questions",
+    }
+    assert not (docs.parent / "docs-results").exists(), "a proposal writes nothing"
+
+
+def test_a_proposal_is_run_into_one_folder_and_again_from_its_cache(docs, monkeypatch):
+    monkeypatch.chdir(docs.parent)
+    first = assay.run_experiment(assay.propose_experiment("docs", n=5))
+    assert first.findings.measure.startswith("span_recall(characters=2000)")
+    assert first.findings.query_kinds == {"known_items": 5}
+    assert "simulated" in first.findings.stamp
+    before = {path: path.read_bytes() for path in (docs.parent / "docs-results").glob("*.*")}
+    again = assay.run_experiment(assay.propose_experiment("docs", n=5))
+    assert again.done == {}
+    assert all(path.read_bytes() == content for path, content in before.items())
+
+
+def test_an_experiment_that_somebody_changed_is_run_as_it_is(docs, monkeypatch):
+    monkeypatch.chdir(docs.parent)
+    with working_in(docs.parent):
+        assert call_assay(["run", "docs", "-n", "5"])[0] == 0
+        place = docs.parent / "docs-results" / "experiment.toml"
+        place.write_text(place.read_text().replace("size = 1600", "size = 1200"))
+        code, out, err = call_assay(["run", "docs", "-n", "5"])
+    assert code == 0, err
+    assert "it is run as it is" in " ".join(out.split())
+    assert "size = 1200" in place.read_text()
+
+
+def test_documents_that_changed_are_refused_until_another_folder_is_named(docs, monkeypatch):
+    monkeypatch.chdir(docs.parent)
+    with working_in(docs.parent):
+        assert call_assay(["run", "docs", "-n", "5"])[0] == 0
+        (docs / "new.md").write_text("A new document about quite other things.")
+        code, _, err = call_assay(["run", "docs", "-n", "5"])
+        assert (code, len(err.strip().splitlines())) == (2, 1)
+        assert "have changed" in err
+        assert call_assay(["run", "docs", "-n", "5", "-o", "other"])[0] == 0
+
+
+def test_labels_in_the_folder_decide_and_choose_the_folder_of_documents(docs, monkeypatch):
+    monkeypatch.chdir(docs.parent)
+    whole = docs.parent / "project"
+    whole.mkdir()
+    docs.rename(whole / "docs")
+    (whole / "README.md").write_text("About this project.")
+    (whole / "queries.jsonl").write_text(json.dumps({"query_id": "q", "text": "granite barrels"}) + "\n")
+    (whole / "qrels.txt").write_text("q 0 Granite.md 1\n")
+    found = assay.propose_experiment("project")
+    assert (found.known_items, found.documents, found.questions) == (False, 8, 1)
+    assert {one.place: one.used_as for one in found.files} == {"queries.jsonl": "queries", "qrels.txt": "judgments"}
+    assert tomllib.loads(found.toml)["evaluate"]["measures"][0] == "ndcg@10"
+    done = assay.run_experiment(found)
+    assert done.findings.value_of(done.findings.done[0]) == pytest.approx(1.0)
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_used(docs):
+    (docs / "broken.md").write_bytes(b"\xff\xfe\x00\xd8 not text")
+    found = assay.propose_experiment(docs)
+    assert [one.place for one in found.unread] == ["broken.md"]
+    assert found.documents == 8
+
+
+@pytest.mark.parametrize("content", [None, "   \n"])
+def test_a_folder_without_documents_is_refused_in_one_line(tmp_path, content):
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    if content is not None:
+        (folder / "a.md").write_text(content)
+    with pytest.raises(InputError, match=r"no documents in this folder|no document has text"):
+        assay.propose_experiment(folder)
+
+
+def test_one_document_and_copies_are_warned_of(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("Tea is hot and steamed.")
+    assert any("only one document" in text for text in assay.propose_experiment(folder).warnings)
+    (folder / "b.md").write_text("Tea is hot and steamed.")
+    assert any("same text" in text for text in assay.propose_experiment(folder).warnings)
+
+
+def test_span_recall_within_characters_cuts_the_last_chunk():
+    from assay.data.spans import GoldSpan, Piece, SpanCase
+    from assay.measures import parse
+
+    case = SpanCase([GoldSpan("q", "d", 90, 100)], [Piece("e", 0, 50), Piece("d", 0, 200)])
+    values = {n: parse(f"span_recall(characters={n})@10").span_value(case) for n in (144, 145, 400)}
+    assert values == {144: 0.0, 145: 1.0, 400: 1.0}  # five of ten characters of the span are half of it
