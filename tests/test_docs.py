@@ -96,7 +96,7 @@ def test_the_documents_python_works(tmp_path):
     told = {
         "comparing": "passed\n",
         "python": "2 intervals\n",
-        "judging": "3.0 on the point\n",
+        "judging": "1\n3.0 on the point\n",
         "serving": "108.33%\n",
         "answers": "0.5 llm no\n",
         "experiments": "0.5 1.0 ['mean', 'p50', 'p95', 'p99', 'std']\n",

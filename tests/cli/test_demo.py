@@ -128,7 +128,7 @@ def test_the_guide_to_a_decision_runs_as_it_is_written(demo_run, tmp_path):
     shutil.copytree(demo_run.folder, tmp_path / "assay-demo")
     guide = (Path(__file__).parents[2] / "docs" / "guide-decision.md").read_text(encoding="utf-8")
     commands = re.findall(r"^\$ assay (.+)$", guide, re.MULTILINE)
-    assert len(commands) == 7
+    assert len(commands) == 8
     for line in commands:
         done = run_assay(*shlex.split(line), cwd=tmp_path)
         assert done.returncode == 0, (line, done.stderr)

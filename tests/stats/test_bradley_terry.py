@@ -27,10 +27,14 @@ def compared(seed: int, questions: int = 60) -> tuple[list[int], list[int], np.n
     return first, second, np.array(share), group
 
 
+def fit(first, second, share, group):
+    return bradley_terry(first, second, shares=share, groups=group, systems=4)
+
+
 def test_strengths_and_intervals_are_those_of_a_logistic_regression_with_clusters():
     models = pytest.importorskip("statsmodels.api")
     first, second, share, group = compared(0)
-    found = bradley_terry(first, second, share, group, systems=4)
+    found = fit(first, second, share, group)
     design = np.zeros((len(first), 4))
     design[np.arange(len(first)), first] = 1.0
     design[np.arange(len(first)), second] = -1.0
@@ -49,37 +53,37 @@ def test_strengths_and_intervals_are_those_of_a_logistic_regression_with_cluster
 
 def test_two_systems_have_the_log_odds_of_the_win_rate():
     share = [1.0, 1.0, 0.0, 0.5, 1.0]
-    found = bradley_terry([0] * 5, [1] * 5, share, range(5), systems=2)
+    found = bradley_terry([0] * 5, [1] * 5, shares=share, groups=range(5), systems=2)
     rate = sum(share) / 5
     assert found.strengths[0].estimate - found.strengths[1].estimate == pytest.approx(np.log(rate / (1 - rate)))
 
 
 def test_intervals_hold_the_strengths_that_many_questions_give():
     truth = np.mean(
-        [[one.estimate for one in bradley_terry(*compared(900 + i, 3000), systems=4).strengths] for i in range(2)],
+        [[one.estimate for one in fit(*compared(900 + i, 3000)).strengths] for i in range(2)],
         axis=0,
     )
     runs = 1000 if STRESS else 60
     held = np.zeros(4)
     for seed in range(runs):
-        found = bradley_terry(*compared(seed), systems=4).strengths
+        found = fit(*compared(seed)).strengths
         held += [one.low <= value <= one.high for one, value in zip(found, truth, strict=True)]
     assert (held / runs).min() >= (0.925 if STRESS else 0.85)
 
 
 def test_a_system_that_never_lost_has_a_finite_strength_without_an_interval():
-    found = bradley_terry([0, 0, 1, 1], [1, 2, 2, 2], [1.0, 1.0, 0.0, 1.0], range(4), systems=3)
+    found = bradley_terry([0, 0, 1, 1], [1, 2, 2, 2], shares=[1.0, 1.0, 0.0, 1.0], groups=range(4), systems=3)
     assert (found.regularised, found.reason) == (True, ONE_SIDED)
     assert found.strengths[0].estimate > max(one.estimate for one in found.strengths[1:])
     assert all(one.low is None and one.reason == ONE_SIDED for one in found.strengths)
 
 
 def test_systems_that_no_comparison_links_have_no_strengths():
-    found = bradley_terry([0, 2], [1, 3], [0.5, 0.5], [1, 2], systems=4)
+    found = bradley_terry([0, 2], [1, 3], shares=[0.5, 0.5], groups=[1, 2], systems=4)
     assert found.reason == APART
     assert [one.estimate for one in found.strengths] == [None] * 4
 
 
 def test_shares_beyond_0_and_1_are_refused():
     with pytest.raises(assay.InputError, match="between 0 and 1"):
-        bradley_terry([0], [1], [2.0], [1], systems=2)
+        bradley_terry([0], [1], shares=[2.0], groups=[1], systems=2)

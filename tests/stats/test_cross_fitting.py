@@ -32,10 +32,10 @@ def draw(seed: int, groups: int = 60, size: int = 10, labelled: int = 20):
 
 def test_no_label_has_a_part_in_the_predictions_of_its_group():
     ratings, _, labels, codes = draw(1)
-    before = cross_fit(ratings, labels, codes, bounds=BOUNDS).predictions
+    before = cross_fit(ratings, labels, groups=codes, bounds=BOUNDS).predictions
     group = int(codes[~np.isnan(labels)][0])
     turned = np.where((codes == group) & ~np.isnan(labels), 3 - labels, labels)
-    after = cross_fit(ratings, turned, codes, bounds=BOUNDS).predictions
+    after = cross_fit(ratings, turned, groups=codes, bounds=BOUNDS).predictions
     own = codes == group
     assert np.array_equal(before[own], after[own], equal_nan=True)
     assert not np.array_equal(before[~own], after[~own], equal_nan=True)
@@ -44,7 +44,7 @@ def test_no_label_has_a_part_in_the_predictions_of_its_group():
 def test_the_model_of_all_labels_is_least_squares():
     linear = pytest.importorskip("sklearn.linear_model")
     ratings, _, labels, codes = draw(2)
-    found = cross_fit(ratings, labels, codes, bounds=BOUNDS)
+    found = cross_fit(ratings, labels, groups=codes, bounds=BOUNDS)
     rows = ~np.isnan(labels) & ~np.isnan(ratings).any(axis=1)
     other = linear.LinearRegression(positive=True).fit(ratings[rows], labels[rows])
     assert found.weights == pytest.approx(tuple(other.coef_), abs=1e-9)
@@ -54,13 +54,13 @@ def test_the_model_of_all_labels_is_least_squares():
 def test_a_rater_that_turns_the_scale_round_gets_no_weight():
     ratings, people, labels, codes = draw(3)
     ratings[:, 0] = 3 - people
-    assert cross_fit(ratings, labels, codes, bounds=BOUNDS).weights[0] == 0.0
+    assert cross_fit(ratings, labels, groups=codes, bounds=BOUNDS).weights[0] == 0.0
 
 
 def test_rows_without_a_rating_have_no_prediction_and_others_stay_within_the_bounds():
     ratings, _, labels, codes = draw(4)
     ratings[5] = np.nan
-    found = cross_fit(10 * ratings - 9, labels, codes, bounds=BOUNDS).predictions
+    found = cross_fit(10 * ratings - 9, labels, groups=codes, bounds=BOUNDS).predictions
     assert np.isnan(found[5])
     kept = np.delete(found, 5)
     assert kept[~np.isnan(kept)].min() >= 0.0 and kept[~np.isnan(kept)].max() <= 3.0
@@ -69,20 +69,20 @@ def test_rows_without_a_rating_have_no_prediction_and_others_stay_within_the_bou
 def test_with_too_few_rows_for_a_model_the_prediction_is_the_mean_of_the_other_labels():
     ratings = np.array([[0.0, 1.0], [3.0, 0.0], [1.0, 2.0], [2.0, 2.0]])
     labels = np.array([0.0, 3.0, 2.0, np.nan])
-    found = cross_fit(ratings, labels, ["a", "b", "c", "d"], bounds=BOUNDS)
+    found = cross_fit(ratings, labels, groups=["a", "b", "c", "d"], bounds=BOUNDS)
     assert found.predictions == pytest.approx([2.5, 1.0, 1.5, 5 / 3])
     assert (found.folds, found.weights) == (3, (0.0, 0.0))
 
 
 def test_labels_of_one_group_are_refused():
     with pytest.raises(assay.UsageError, match="one group alone"):
-        cross_fit([[1.0], [2.0]], [1.0, 2.0], ["q", "q"], bounds=BOUNDS)
+        cross_fit([[1.0], [2.0]], [1.0, 2.0], groups=["q", "q"], bounds=BOUNDS)
 
 
 def test_the_interval_is_that_of_clustered_least_squares_where_predictions_are_constant():
     models = pytest.importorskip("statsmodels.api")
     _, people, _, codes = draw(5)
-    found = cross_fitted_mean(np.full(len(people), 1.25), people, codes, bounds=BOUNDS)
+    found = cross_fitted_mean(np.full(len(people), 1.25), people, groups=codes, bounds=BOUNDS)
     other = models.OLS(people, np.ones(len(people))).fit(
         cov_type="cluster", cov_kwds={"groups": codes, "df_correction": True}, use_t=True
     )
@@ -93,7 +93,7 @@ def test_the_interval_is_that_of_clustered_least_squares_where_predictions_are_c
 
 def test_labels_that_the_predictions_get_right_leave_the_mean_prediction():
     predictions, labels = [1.0, 2.0, 0.0, 3.0], [1.0, 2.0, np.nan, np.nan]
-    found = cross_fitted_mean(predictions, labels, ["a", "b", "c", "d"], bounds=BOUNDS)
+    found = cross_fitted_mean(predictions, labels, groups=["a", "b", "c", "d"], bounds=BOUNDS)
     assert found.estimate == pytest.approx(1.5)
 
 
@@ -105,8 +105,8 @@ def test_the_calibrated_mean_is_closer_to_the_truth_than_the_raters_and_its_inte
     held, means, raw, errors = 0, [], [], []
     for seed in range(runs):
         ratings, people, labels, codes = draw(seed, labelled=labelled)
-        fitted = cross_fit(ratings, labels, codes, bounds=BOUNDS, rng=seed)
-        found = cross_fitted_mean(fitted.predictions, labels, codes, bounds=BOUNDS)
+        fitted = cross_fit(ratings, labels, groups=codes, bounds=BOUNDS, rng=seed)
+        found = cross_fitted_mean(fitted.predictions, labels, groups=codes, bounds=BOUNDS)
         held += found.low <= truth <= found.high
         means.append(found.estimate)
         raw.append(np.nanmean(ratings))

@@ -396,7 +396,7 @@ def test_every_public_name_of_the_statistics_exists():
 
 def test_records_are_frozen():
     records = [value for name in stats.__all__ if is_dataclass(value := getattr(stats, name))]
-    assert len(records) == 21
+    assert len(records) == 23
     assert all(record.__dataclass_params__.frozen for record in records)
     assert not any(record.__dataclass_params__.eq for record in (stats.SignFlip, stats.Tukey))
 

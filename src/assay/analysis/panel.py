@@ -172,7 +172,7 @@ def _calibration(
         weights=dict(zip(judging.judges, fitted.weights, strict=True)),
         errors={name: _error(grades, people) for name, grades in zip(judging.judges, plain.T, strict=True)},
         error=_error(fitted.predictions, people),
-        mean=cross_fitted_mean(fitted.predictions, people, queries, bounds=bounds_of(judging)),
+        mean=cross_fitted_mean(fitted.predictions, people, groups=queries, bounds=bounds_of(judging)),
         plain=float(np.nanmean(np.nanmean(plain[~np.isnan(plain).all(axis=1)], axis=1))),
     )
 

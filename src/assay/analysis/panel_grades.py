@@ -74,7 +74,7 @@ def fit_panel(judging: Judging, people: Floats, *, seed: int = 0) -> CrossFitted
             hint=say("label more pairs, drawn at random from those that are judged"),
         )
     queries = [one.query_id for one in judging.verdicts]
-    return cross_fit(ratings, people, queries, bounds=bounds_of(judging), rng=seed)
+    return cross_fit(ratings, people, groups=queries, bounds=bounds_of(judging), rng=seed)
 
 
 def calibrate_grades(judging: Judging, labels: Judgments, *, seed: int = 0) -> Judging:

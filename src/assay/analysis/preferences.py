@@ -76,8 +76,8 @@ def preferences(
     fitted = bradley_terry(
         [order[pair[0]] for pair, found in grouped.items() for _ in found],
         [order[pair[1]] for pair, found in grouped.items() for _ in found],
-        [one.share for found in grouped.values() for one in found],
-        [one.question for found in grouped.values() for one in found],
+        shares=[one.share for found in grouped.values() for one in found],
+        groups=[one.question for found in grouped.values() for one in found],
         systems=len(names),
     )
     every = [one for found in grouped.values() for one in found]

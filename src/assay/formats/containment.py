@@ -158,10 +158,16 @@ def _serve(function: str, megabytes: int) -> None:
             try:
                 found, well = _load(function)(question), True
             except BaseException as error:  # noqa: BLE001 - a panic of a library is no Exception
-                is_memory = isinstance(error, OSError) and error.errno == errno.ENOMEM
-                name = MemoryError.__name__ if is_memory else type(error).__name__
+                name = MemoryError.__name__ if _lacks_memory(error) else type(error).__name__
                 found, well = f"{name}: {error}".partition("\n")[0].encode("utf-8", "replace"), False
             _send(told, found, well=well)
+
+
+def _lacks_memory(error: BaseException) -> bool:
+    """Return whether an error comes of a lack of memory, also where there was none left for its exception."""
+    if isinstance(error, SystemError):
+        return "without exception set" in str(error)
+    return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 
 @cache

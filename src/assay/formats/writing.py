@@ -136,7 +136,15 @@ def check_place(place: str | os.PathLike[str], ids: Iterable[str], *, sampled: b
 
 
 def write_pool(found: JudgingPool, place: str | os.PathLike[str]) -> None:
-    """Write what to judge as jsonl, csv, tsv or parquet: one row for each document, with a column for its grade."""
+    """Write what to judge as jsonl, csv, tsv or parquet: one row for each document, with a column for its grade.
+
+    >>> import assay
+    >>> found = assay.pool_judgments({"one": {"q": ["a", "b"]}, "two": {"q": ["b", "c"]}}, depth=2)
+    >>> assay.write_pool(found, "pool.csv")
+    >>> from pathlib import Path
+    >>> Path("pool.csv").read_text().splitlines()[0]
+    'query_id,doc_id,grade,priority,round,method'
+    """
     kind = _kind(place, None)
     if kind in {"trec", "json"}:
         raise UsageError(

@@ -39,7 +39,7 @@ class BradleyTerry:
 
 
 def bradley_terry(
-    first: Sequence[int], second: Sequence[int], shares: ArrayLike, groups: ArrayLike, *, systems: int,
+    first: Sequence[int], second: Sequence[int], *, shares: ArrayLike, groups: ArrayLike, systems: int,
     confidence_level: float = 0.95,
 ) -> BradleyTerry:  # fmt: skip
     """Fit strengths to comparisons: numbers of two systems, and the share of the first (1 won, 0.5 tie, 0 lost).

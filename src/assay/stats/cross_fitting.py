@@ -36,7 +36,7 @@ class CrossFitted:
 
 
 def cross_fit(
-    ratings: ArrayLike, labels: ArrayLike, groups: ArrayLike, *, bounds: Bounds, folds: int = FOLDS, rng: int = 0
+    ratings: ArrayLike, labels: ArrayLike, *, groups: ArrayLike, bounds: Bounds, folds: int = FOLDS, rng: int = 0
 ) -> CrossFitted:
     """Predict labels from ratings: a row per unit, a column per rater, NaN where there is none.
 
@@ -94,7 +94,7 @@ def _fit(x: Floats, y: Floats, train: Bools, raters: Bools) -> tuple[float, Floa
 
 
 def cross_fitted_mean(
-    predictions: ArrayLike, labels: ArrayLike, groups: ArrayLike, *, bounds: Bounds, confidence_level: float = 0.95
+    predictions: ArrayLike, labels: ArrayLike, *, groups: ArrayLike, bounds: Bounds, confidence_level: float = 0.95
 ) -> Interval:
     """Mean label of all rows: the mean prediction plus the mean error of the predictions on the labelled rows.
 

@@ -39,7 +39,7 @@ TEXTS = {
     "questions.step.others": "checking other passages",
     "questions.plan": "{n:,} {n:question|questions} by {judge}: {calls:,} {calls:call|calls}, {cached:,} {cached:answer|answers} from the cache, if every first attempt is kept",
     "questions.plan_cost": "cost: about {cost:.4f} {currency} at most for {n:,} attempts; those after the first step are estimated for questions of usual length",
-    "questions.plan_most": "at most {attempts:,} passages are tried: --max-cost {enough} suffices ({currency}), whatever becomes of the questions",
+    "questions.plan_most": "at most {attempts:,} passages are tried: assay set questions --max-cost {enough} suffices ({currency}), whatever becomes of the questions",
     "question_filter.call": "fell: a call without a reply",
     "question_filter.unsuitable": "fell: the passage allows no such question",
     "question_filter.format": "fell: no readable question or verdict",

@@ -167,6 +167,8 @@ TEXTS = {
     "page.calibration": "Judge against people",
     "page.validation": "Scores against people",
     "page.preferences": "Preferences",
+    "page.pool": "Pairs to judge next",
+    "page.sampled_scores": "Estimates from sampled judgments",
     "page.judging": "Judging",
     "page.explanation": "Explanation",
     "page.findings": "Checks of the input",

@@ -39,7 +39,7 @@ TEXTS = {
     "questions.step.others": "检查其他段落",
     "questions.plan": "由 {judge} 生成 {n:,} 个问题：若首次尝试全部保留，需要 {calls:,} 次调用，另有 {cached:,} 个回复来自缓存",
     "questions.plan_cost": "费用：{n:,} 次尝试最多约 {cost:.4f} {currency}；第一步之后的各步按通常长度的问题估算",
-    "questions.plan_most": "最多尝试 {attempts:,} 个段落：无论问题是否保留，--max-cost {enough}（{currency}）都足够",
+    "questions.plan_most": "最多尝试 {attempts:,} 个段落：无论问题是否保留，assay set questions --max-cost {enough}（{currency}）都足够",
     "question_filter.call": "淘汰：调用没有得到回复",
     "question_filter.unsuitable": "淘汰：段落不适合提出这类问题",
     "question_filter.format": "淘汰：问题或结论无法读取",

@@ -167,6 +167,8 @@ TEXTS = {
     "page.calibration": "评审模型与人工标注",
     "page.validation": "分数与人工标注",
     "page.preferences": "偏好",
+    "page.pool": "接下来标注的文档",
+    "page.sampled_scores": "由抽样标注得出的估计",
     "page.judging": "评审",
     "page.explanation": "计算过程",
     "page.findings": "输入检查",
