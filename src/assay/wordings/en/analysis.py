@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TEXTS = {
     # Notes of evaluations
-    "evaluate.folded": "the runs list chunks: folded to documents before anything is cut (--fold before)",
+    "evaluate.folded": "the runs list chunks: folded to documents before anything is cut (assay evaluate --fold before)",
     "evaluate.no_chunk_map": "there is no chunk map: documents are evaluated as they are listed",
     "evaluate.max_grade": "protocol {protocol}: max_grade = {chosen:g}, because the largest grade in the judgments is {grade:g}",
     "evaluate.training_unjudged": "{n:,} training {n:query has|queries have} no judgments and {n:is|are} not used, for example {query}",

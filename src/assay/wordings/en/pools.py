@@ -33,7 +33,7 @@ TEXTS = {
     "pool.relevant": "{found:,} of {judged:,} judged documents are relevant; how many are left is unknown, as these are not a sample",
     "pool.relevant_in_all": "{found:,} relevant documents are found; the pool has about {n} [{low}, {high}]",
     "pool.unused": "{n:,} judged {n:document is|documents are} not among those drawn so far and {n:is|are} not used in estimates",
-    "pool.needs_two": "name two systems with --between A,B",
+    "pool.needs_two": "name two systems: assay set pool --between A,B",
     "pool.both_texts": "give the texts of both: queries and documents",
     "pool.no_rounds": "the judgments do not say in which round they were drawn, so looks cannot be counted: give the list of set pool itself, filled in (or look=NUMBER in Python)",
     "column.values": "values",

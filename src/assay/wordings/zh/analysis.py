@@ -8,7 +8,7 @@ TEXTS = {
     "currency must be a text such as USD": "currency 应为文本，例如 USD",
     "{name}: threads must be a whole number, not {value}": "{name}：threads 应为整数，而不是 {value}",
     # Notes of evaluations
-    "evaluate.folded": "检索结果列出的是分块：已在截断之前合并为文档（--fold before）",
+    "evaluate.folded": "检索结果列出的是分块：已在截断之前合并为文档（assay evaluate --fold before）",
     "evaluate.no_chunk_map": "没有分块映射：按所列文档原样评测",
     "evaluate.max_grade": "协议 {protocol}：max_grade = {chosen:g}，因为标注中的最高等级为 {grade:g}",
     "evaluate.training_unjudged": "{n:,} 个训练查询没有相关性标注，未使用，例如 {query}",

@@ -33,7 +33,7 @@ TEXTS = {
     "pool.relevant": "已标注的 {judged:,} 个文档中有 {found:,} 个相关；由于不是样本，剩余多少无从得知",
     "pool.relevant_in_all": "已找到 {found:,} 个相关文档；文档池中约有 {n} 个 [{low}, {high}]",
     "pool.unused": "有 {n:,} 个已标注的文档不在目前抽取的样本中，估计时不使用",
-    "pool.needs_two": "请用 --between A,B 指定两个系统",
+    "pool.needs_two": "请指定两个系统：assay set pool --between A,B",
     "pool.both_texts": "请同时给出查询和文档的文本",
     "pool.no_rounds": "标注没有说明各文档是在第几轮抽取的，因此无法计算查看次数：请给出 set pool 写出并填好的列表（或在 Python 中给出 look=次数）",
     "column.values": "数值",
