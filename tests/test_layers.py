@@ -17,7 +17,7 @@ LAYERS = [
     {"data", "stats", "demo"},
     {"results"},
     {"llm", "formats", "text"},
-    {"grounding", "fusion"},
+    {"grounding", "fusion", "engines"},
     {"judge", "pipeline", "serving"},
     {"curation"},
     {"measures"},

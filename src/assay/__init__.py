@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assay.analysis.compare_slices import compare_slices
     from assay.analysis.diagnose import diagnose, diagnose_result
     from assay.analysis.economics import cost
-    from assay.analysis.environment import describe_environment
+    from assay.analysis.environment import describe_engines, describe_environment
     from assay.analysis.evaluate import evaluate
     from assay.analysis.experiment_runner import run_experiment
     from assay.analysis.explain import explain
@@ -111,6 +111,7 @@ _HOMES = {
     "explain": "assay.analysis.explain",
     "check": "assay.analysis.check",
     "check_files": "assay.analysis.check_files",
+    "describe_engines": "assay.analysis.environment",
     "describe_environment": "assay.analysis.environment",
     "Answers": "assay.analysis.answers",
     "answer_systems": "assay.analysis.answers",
@@ -236,6 +237,7 @@ __all__ = [
     "compare_slices",
     "convert_set",
     "cost",
+    "describe_engines",
     "describe_environment",
     "describe_set",
     "diagnose",

@@ -102,6 +102,8 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
     if is_there(path) and path.is_dir() and not is_result_file(place):
         if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
             return "set"
+        if is_result_file(place):
+            return "result"
         other: FileKind = "events" if is_event_log(place) else "documents"
         return "judgments" if (path / "qrels").is_dir() else other
     if path.suffix == ".toml":

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assay.analysis.evaluate import align_clusters, prepare_run, rank, score
+from assay.analysis.evaluate import rank, score
 from assay.analysis.explain import rank_list
+from assay.analysis.joining import prepare_run
 from assay.analysis.means import column_mean
+from assay.analysis.query_units import align_clusters
 from assay.analysis.settings import Settings, settings_for
 from assay.analysis.slicing import DISTINCT, group_queries
 from assay.analysis.stored import read_systems

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import socket
+import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ EXTRAS = (
     "onnx",
     "usearch",
     "postgres",
+    "spark",
 )  # of what users install; the others are for contributors
 _PATIENCE = 2.0  # seconds for a server to answer
 _KEYS = ("ASSAY_BASE_URL", "ASSAY_MODEL", "ASSAY_JUDGE", "ASSAY_CACHE", "ASSAY_LANG")
@@ -119,3 +121,49 @@ def _server(address: str) -> tuple[str, bool]:
             return f"{parts.hostname}:{port}", True
     except OSError:
         return f"{parts.hostname}:{port}", False
+
+
+@dataclass(frozen=True)
+class Engines:
+    """Where queries can be evaluated: the version of Spark that is here, whether it can connect, and which Java.
+
+    `python` is the interpreter that workers on this machine use. `cluster` is a master or a server that was asked for,
+    `problem` what is wrong with it, or with Spark here; empty if nothing is.
+    """
+
+    spark: str
+    connect: bool
+    java: int | None
+    python: str
+    cluster: str = ""
+    problem: str = ""
+
+
+def describe_engines(*, master: str | None = None, remote: str | None = None) -> Engines:
+    """Look for Spark and Java, and at the workers of a cluster if one is named.
+
+    >>> import assay
+    >>> assay.describe_engines().cluster
+    ''
+    """
+    from assay.engines import sessions
+    from assay.engines.spark import SparkEngine
+    from assay.errors import AssayError
+
+    spark = next((distribution(name).version for name in ("pyspark", "pyspark-client") if _is_installed(name)), "")
+    problem = ""
+    try:
+        if master or remote:
+            SparkEngine(master=master, remote=remote)
+        elif spark:
+            sessions.check_java()
+    except AssayError as error:
+        problem = error.message
+    return Engines(
+        spark,
+        _is_installed("grpcio"),
+        sessions.java_version(),
+        os.environ.get("PYSPARK_PYTHON") or sys.executable,
+        master or remote or "",
+        problem,
+    )

@@ -19,6 +19,7 @@ from assay.data.run import Run
 from assay.data.source import Source
 from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
 from assay.formats.conversion import as_judgments, as_whole_run
+from assay.formats.detect import is_result_file
 from assay.formats.documents import read_documents
 from assay.formats.files import Input, file_name, run_name
 from assay.formats.queries import Queries, read_queries
@@ -54,6 +55,8 @@ class LoadedResult:
 def _result_at(path: str) -> Input:
     """Open a result file; the error for any other file says what it is."""
     source = Input.at(path)
+    if source.path is not None and source.path.is_dir() and is_result_file(path):
+        return source
     if source.suffix in {".jsonl", ".ndjson"} or not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
         try:
             kind = identify(path)

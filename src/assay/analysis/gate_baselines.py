@@ -103,7 +103,7 @@ def _find(
     if isinstance(given, Scores):
         return FoundBaseline(given, given.name, rivals=(given,))
     place = os.fspath(given)
-    if is_there(place) and Path(place).is_dir():
+    if is_there(place) and Path(place).is_dir() and not is_result_file(place):
         return _from_folder(place, rule, scores, own)
     if is_result_file(place):
         found = read_system(place, like=scores.name)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.analysis.evaluate import prepare_run, rank, score
+from assay.analysis.evaluate import rank, score
+from assay.analysis.joining import prepare_run
 from assay.analysis.settings import settings_of
 from assay.data.scores import aggregate
 from assay.errors import NotComparable, UsageError

@@ -12,7 +12,7 @@ from assay.analysis.changes import QueryChanges, query_changes
 from assay.analysis.compare import compare
 from assay.analysis.diagnose import choose_measure, diagnose, diagnose_scores
 from assay.analysis.economics import price_goal
-from assay.analysis.evaluate import prepare_run
+from assay.analysis.joining import prepare_run
 from assay.analysis.means import column_mean
 from assay.analysis.settings import settings_of
 from assay.analysis.sweep import sweep

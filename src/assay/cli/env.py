@@ -7,9 +7,10 @@ import click
 from assay.cli import language
 from assay.cli.cache import command as cache
 from assay.cli.commands import group
+from assay.cli.engines import command as engines
 from assay.cli.models import command as models
 
-_EXAMPLES = ("assay env", "assay env models get minilm", "assay env cache stats")
+_EXAMPLES = ("assay env", "assay env models get minilm", "assay env cache stats", "assay env engines")
 
 
 @group("env", _EXAMPLES, invoke_without_command=True)
@@ -27,3 +28,4 @@ def command(ctx: click.Context) -> None:
 
 command.add_command(models)
 command.add_command(cache)
+command.add_command(engines)

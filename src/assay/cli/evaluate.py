@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli import inputs, language, options
+from assay.cli import engines, inputs, language, options
 from assay.cli.commands import command as make_command
+from assay.cli.engines import EngineOptions
 from assay.cli.options import Output, RuleOptions
 from assay.cli.parameters import NUMBER, SHARE, add_argument, add_option, takes
+from assay.cli.reporting import write_fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay.data.scores import Scores
+    from assay.results.result import Result
 
 _EXAMPLES = (
     "assay evaluate qrels.txt bm25.run dense.run -m ndcg@10,recall@100",
@@ -18,6 +28,7 @@ _EXAMPLES = (
     "assay evaluate qrels.txt bm25.run -o bm25.json --report report.html",
     "assay evaluate qrels.txt bm25.run dense.run --sweep 1,3,5,10,20",
     "assay evaluate qrels.txt bm25.run --explain q17 -m ndcg@10",
+    "assay evaluate qrels.txt runs.parquet/ --engine spark --master spark://head:7077 -o scores/",
 )
 
 
@@ -34,13 +45,15 @@ _EXAMPLES = (
 @options.encoding
 @takes(rules=RuleOptions)
 @options.weights
-@takes(out=Output)
+@takes(where=EngineOptions, out=Output)
 def command(
     *, judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], everything: bool, per_query: bool,
     sweep: str | None, explain: str | None, recall_target: float, alpha: float, weights: str | None,
-    rules: RuleOptions, out: Output,
+    rules: RuleOptions, where: EngineOptions, out: Output,
 ) -> None:  # fmt: skip
     """Evaluate and print."""
+    if explain is not None or sweep is not None:
+        options.refuse("engine", because="cli.no_engine")
     if explain is not None:
         from assay.cli.explain import print_steps
 
@@ -55,25 +68,32 @@ def command(
     else:
         if measures:
             options.refuse("everything", because="cli.no_effect_with_measures")
-        _print_scores(judgments, runs, measures, rules, out, weights=weights, per_query=per_query, brief=not everything)
+        # Nothing here multiplies matrices, for which numpy would start a thread on every core.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        brief = not (measures or everything)
+        if where.is_asked_for([judgments, *runs], out.output):
+            folder = out.output if engines.is_folder(out.output) else None
+            systems = engines.evaluate(judgments, runs, measures, rules, where, weights=weights, folder=folder)
+            _print_scores(systems, replace(out, output=None) if folder else out, per_query=per_query, brief=brief)
+            if folder:
+                options.tell_written(folder)
+            return
+        job = inputs.prepare(judgments, runs, list(measures) or None, rules, weights=weights)
+        _print_scores(job.scores(), out, per_query=per_query, brief=brief, report=job.report)
 
 
 def _print_scores(
-    judgments: str, runs: tuple[str, ...], measures: tuple[str, ...], rules: RuleOptions, out: Output, *,
-    weights: str | None, per_query: bool, brief: bool,
+    systems: list[Scores], out: Output, *, per_query: bool, brief: bool,
+    report: Callable[[Result, str | None], None] = write_fresh,
 ) -> None:  # fmt: skip
-    """Evaluate and print; with `brief`, the main measures of the protocol, while files have all of them."""
-    # Nothing here multiplies matrices, for which numpy would start a thread on every core.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    job = inputs.prepare(judgments, runs, list(measures) or None, rules, weights=weights)
+    """Print scores; with `brief`, the main measures of the protocol, while files have all of them."""
     from assay.errors import clean
     from assay.messages import tell
     from assay.report.document import write
     from assay.report.tables import wrap
     from assay.report.views import scores as evaluation
 
-    systems = job.scores()
-    shown = systems if measures or not brief else [one.select(one.main_labels) for one in systems]
+    shown = systems if not brief else [one.select(one.main_labels) for one in systems]
     said, lang = evaluation.sentences(systems), language.current()
     estimates = inputs.estimates(systems)
 
@@ -94,7 +114,7 @@ def _print_scores(
         from assay.results.result import make_result
 
         result = make_result(estimates, systems=systems, command=inputs.command_line(), warnings=said[1:])
-        job.report(result, out.report)
+        report(result, out.report)
     if not out.quiet and out.kind != "json":
         short = out.format_to_print not in {"csv", out.file_format}
         told = evaluation.sentences(shown) + evaluation.tell_hidden(systems, shown) if short else said

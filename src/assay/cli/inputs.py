@@ -94,18 +94,15 @@ def prepare(
 
         read_ahead(options.split_name(runs[0])[1])
     from assay.analysis.settings import settings_for
-    from assay.errors import UsageError
     from assay.formats.queries import read_clusters
     from assay.formats.reading import read_chunk_map, read_weights
 
     places = [judgments, *(options.split_name(run)[1] for run in runs)]
-    for place in places:
-        if is_result(place):
-            raise UsageError(say("cli.result_alone", place=place))
+    refuse_results(places)
     options.read_once(places)
     if brief and measures is None:
         measures = headline(rules.protocol)
-    read, records = _judgments(judgments, runs, measures, rules)
+    read, records = read_judged(judgments, runs, measures, rules)
     overrides = rules.overrides()
     if records is not None and records.unnamed and overrides["ties"] is None:
         overrides["ties"] = "given"
@@ -120,13 +117,13 @@ def prepare(
         judgments=read,
         settings=settings,
         open_runs=opened,
-        places=tuple(_name_runs(runs)),
+        places=tuple(name_runs(runs)),
         records=records,
         chunks=chunks,
         weights=read_weights(weights) if weights else None,
         clusters=read_clusters(rules.cluster) if rules.cluster else None,
         dedupe=rules.dedupe,
-        calibration=_calibration(rules.calibration, read) if rules.calibration else "",
+        calibration=stamp_of(rules.calibration, read) if rules.calibration else "",
         input_format=rules.input_format,
         overrides={name: value for name, value in overrides.items() if value is not None},
     )
@@ -137,10 +134,10 @@ def _open_runs(places: tuple[str, ...], form: str | None) -> list[Run]:
     from assay.formats.reading import open_run
 
     kind = None if form == "beir" else form
-    return [open_run(path, kind=kind, name=name) for name, path in _name_runs(places)]
+    return [open_run(path, kind=kind, name=name) for name, path in name_runs(places)]
 
 
-def _calibration(place: str, judgments: Judgments) -> str:
+def stamp_of(place: str, judgments: Judgments) -> str:
     """Read how far a judge agrees with people; it must be the judge of these judgments."""
     from assay.errors import NotComparable
     from assay.formats.results import read_calibration
@@ -169,6 +166,15 @@ def show_estimates(systems: Sequence[Scores], kind: str) -> list[Block]:
     from assay.report.views import sampled_scores as view
 
     return [block for one in estimates(systems) for block in view.table(one)] if kind != "csv" else []  # type: ignore[arg-type]
+
+
+def refuse_results(places: Sequence[str]) -> None:
+    """Refuse results in the place of judgments and runs."""
+    from assay.errors import UsageError
+
+    for place in places:
+        if is_result(place):
+            raise UsageError(say("cli.result_alone", place=place))
 
 
 def is_result(place: str) -> bool:
@@ -202,7 +208,7 @@ def read_runs(places: tuple[str, ...], kind: str | None = None) -> list[Run]:
     """Read runs, each under a name of its own."""
     from assay.formats.reading import read_run
 
-    return [read_run(path, kind=None if kind == "beir" else kind, name=name) for name, path in _name_runs(places)]
+    return [read_run(path, kind=None if kind == "beir" else kind, name=name) for name, path in name_runs(places)]
 
 
 def score_at(job: Inputs, place: str) -> Scores:
@@ -215,7 +221,7 @@ def score_at(job: Inputs, place: str) -> Scores:
     return job.score(open_run(path, kind=kind, name=name or run_name(path)))
 
 
-def _judgments(
+def read_judged(
     judgments: str, runs: tuple[str, ...], measures: Sequence[str | Measure] | None, rules: RuleOptions
 ) -> tuple[Judgments, Records | None]:
     """Read judgments, or a file of records when no run is given."""
@@ -232,7 +238,7 @@ def _judgments(
     return records.judgments, records
 
 
-def _name_runs(runs: tuple[str, ...]) -> list[tuple[str, str]]:
+def name_runs(runs: tuple[str, ...]) -> list[tuple[str, str]]:
     """Name every run; two of the same name would hide each other."""
     from assay.errors import UsageError
     from assay.formats.files import run_name

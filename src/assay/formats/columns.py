@@ -75,6 +75,7 @@ VARIANT = ColumnName(
 USER = ColumnName("user_id", ("user", "client_id", "uid", "visitor_id", "用户", "用户ID"))
 DAY = ColumnName("day", ("date", "日期", "天"))
 SYSTEM = ColumnName("system", ("variant", "name", "run", "系统", "系统名称", "名称"))
+RUN_NAME = ColumnName("system", ("run", "run_name", "run_id", "系统", "系统名称"))  # of rows of several runs
 DESCRIPTION = ColumnName("description", ("label", "text", "what", "描述", "说明"))
 
 # Event logs: UBI's names, and those of other logs. A query is a text here, as requests have ids of their own.

@@ -11,12 +11,15 @@ from assay.formats.decoding import peek
 from assay.messages import say
 
 if TYPE_CHECKING:
+    from os import PathLike
+
     from assay.formats.files import Input
 
 InputFormat = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet", "beir"]
 FORMATS: tuple[str, ...] = get_args(InputFormat)
 
 _BY_SUFFIX = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+MANIFEST = "assay-result.json"  # makes a folder a result; without the parts that it names, it is none
 _PARQUET = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 
@@ -77,11 +80,18 @@ def is_result(source: Input) -> bool:
 
 
 def is_result_file(place: str) -> bool:
-    """Return whether a path is a result file, or a folder that an experiment wrote; standard input never is."""
+    """Return whether a path is a result: a file, or a folder that an experiment or an engine wrote.
+
+    Standard input never is.
+    """
     from assay.formats.files import Input, is_there, result_in
 
+    if place == "-" or not is_there(place):
+        return False
+    if is_score_folder(place):
+        return True
     place = result_in(place)
-    return place != "-" and is_there(place) and Path(place).is_file() and is_result(Input.at(place))
+    return Path(place).is_file() and is_result(Input.at(place))
 
 
 def is_records(source: Input, kind: str) -> bool:
@@ -100,3 +110,8 @@ def is_records(source: Input, kind: str) -> bool:
     if not isinstance(data, dict):
         return False
     return looks_like_records(set(data)) or are_lists(data)
+
+
+def is_score_folder(place: str | PathLike[str]) -> bool:
+    """Return whether a folder is a result: it has a manifest."""
+    return (Path(place) / MANIFEST).is_file()

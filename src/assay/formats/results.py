@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from assay.data.record import Record
 from assay.errors import InputError
+from assay.formats.detect import MANIFEST, is_score_folder
 from assay.formats.files import Input
 from assay.messages import say
 from assay.results.codec import read_json, write_json
@@ -19,11 +20,22 @@ PartRecord = TypeVar("PartRecord", bound=Record)
 
 
 def load_result(source: Input) -> Result:
-    """Read a result file, of this schema or an earlier one."""
+    """Read a result file, of this schema or an earlier one, or a folder that is a result."""
+    if source.path is not None and (source.path.is_dir() or source.path.name == MANIFEST):
+        from assay.formats.score_folders import read_score_folder
+
+        folder = source.path if source.path.is_dir() else source.path.parent
+        if is_score_folder(folder):
+            return read_score_folder(folder)
     if not source.text.lstrip("\ufeff \t\r\n").startswith("{"):
         hint = say("make one with: assay evaluate --output FILE.json")
         raise InputError(say("this is not a result file"), path=source.label, hint=hint)
-    return decode_result(read_json(source.text, path=source.label), path=source.label)
+    plain = read_json(source.text, path=source.label)
+    if isinstance(plain, dict) and "tables" in plain:
+        raise InputError(
+            say("this is the manifest of a folder"), path=source.label, hint=say("give the folder that it was made in")
+        )
+    return decode_result(plain, path=source.label)
 
 
 def to_json(result: Result) -> str:

@@ -62,7 +62,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 def is_ours(folder: Path) -> bool:
     """Return whether assay wrote a folder: a set, a result, or what `assay run FOLDER` proposed."""
-    return is_set(folder) or (folder / PROPOSAL).is_file() or is_result_file(str(folder / RESULT))
+    return is_set(folder) or (folder / PROPOSAL).is_file() or is_result_file(str(folder))
 
 
 def is_trec(path: Path) -> bool:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 LANGUAGES = ("en", "zh")
 # Texts with keys; modules of parts that also say texts in English have their Chinese beside them.
 ROOMS = (
-    "analysis", "answers", "cli", "errors", "events", "experiment", "formats", "fusion", "gate", "general", "grounding",
-    "help", "interleaving", "judge", "llm", "log_grades", "measures", "online", "panels", "pipeline", "pools",
-    "preferences", "proposal", "questions", "report", "serving", "sets", "text", "validation",
+    "analysis", "answers", "cli", "engines", "errors", "events", "experiment", "formats", "fusion", "gate", "general",
+    "grounding", "help", "interleaving", "judge", "llm", "log_grades", "measures", "online", "panels", "pipeline",
+    "pools", "preferences", "proposal", "questions", "report", "serving", "sets", "text", "validation",
 )  # fmt: skip
 # Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
 SAYING = (

@@ -10,7 +10,7 @@ from assay.report.blocks import Block, Lines
 from assay.report.tables import Table
 
 if TYPE_CHECKING:
-    from assay.analysis.environment import Environment
+    from assay.analysis.environment import Engines, Environment
 
 
 def view(found: Environment) -> list[Block]:
@@ -40,3 +40,22 @@ def _state(missing: tuple[str, ...]) -> Said:
 
 def _fetch(model: str) -> str:
     return "assay env models get minilm" if model == "minilm" else install_command("text")
+
+
+def view_engines(found: Engines) -> list[Block]:
+    """The engines, what Spark needs and what is missing."""
+    here = say("env.here")
+    rows: list[tuple[str, ...]] = [
+        ("local", here, ""),
+        ("spark", found.spark or say("env.absent"), "" if found.spark else install_command("spark")),
+        ("spark connect", here if found.spark and found.connect else say("env.absent"),
+         "" if found.connect else install_command("connect")),
+        ("Java", say("env.absent") if found.java is None else str(found.java), ""),
+    ]  # fmt: skip
+    lines: list[str] = [say("env.worker_python", python=found.python)]
+    if found.cluster and not found.problem:
+        lines.append(say("env.cluster_works", cluster=found.cluster))
+    if found.problem:
+        lines.append(found.problem)
+    headers = tuple(say(f"env.column_{name}") for name in ("name", "state", "command"))
+    return [Table(headers, tuple(rows), names=3), Lines(tuple(lines))]

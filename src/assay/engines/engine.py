@@ -1,0 +1,85 @@
+"""What an engine is: it finds rows, and maps whole queries."""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from assay.engines.headings import Headings
+
+
+class Kernel(Protocol):
+    """Takes all rows of some queries together, and returns rows that no other query has changed."""
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Names and types of the columns that it returns."""
+
+    def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Map the rows of whole queries."""
+
+
+class Rows(ABC):
+    """Rows where an engine found them, under our names of columns."""
+
+    def __init__(self, headings: Headings, label: str) -> None:
+        self.headings, self.label = headings, label
+
+    @property
+    def has_systems(self) -> bool:
+        """Return whether the rows are of several systems, which a column names."""
+        return "system" in self.headings.chosen
+
+    @property
+    def has_chunks(self) -> bool:
+        """Return whether rows name a chunk besides its document."""
+        return "chunk_id" in self.headings.chosen
+
+    @abstractmethod
+    def count(self) -> int:
+        """Count the rows."""
+
+    @abstractmethod
+    def systems(self) -> list[str]:
+        """The names of all systems, in order."""
+
+    @abstractmethod
+    def named(self, system: str) -> Rows:
+        """The same rows with the name of their system."""
+
+    @abstractmethod
+    def beside(self, other: Rows) -> Rows:
+        """These rows and others of the same columns."""
+
+    @abstractmethod
+    def collect(self) -> pl.DataFrame:
+        """Bring all rows to this process."""
+
+    @abstractmethod
+    def digest_input(self) -> str | None:
+        """What changes when the rows may have changed; None where nothing tells."""
+
+    @abstractmethod
+    def map_queries(self, kernel: Kernel, part: int = 0, parts: int = 1, judged: Rows | None = None) -> pl.DataFrame:
+        """Hand all rows of each query of a part to the kernel, together with its judged rows if there are any."""
+
+
+class Engine(ABC):
+    """Where the work is done."""
+
+    name: str
+
+    @abstractmethod
+    def scan(self, data: Any, what: str, *, ordered: bool = False) -> Rows:
+        """Find the rows of a run or of judgments; `ordered` ones keep the order in which they were given."""
+
+
+def part_of(query: str, parts: int) -> int:
+    """The part to which a query belongs, the same with any engine."""
+    return zlib.crc32(query.encode()) % parts

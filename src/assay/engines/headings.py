@@ -1,0 +1,77 @@
+"""Which columns of a table are what, found by their names and refused by their types before anything is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from assay.errors import InputError, excerpt
+from assay.formats import columns
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Kind = Literal["text", "whole", "number", "other"]  # of the values of a column
+
+
+@dataclass(frozen=True)
+class Headings:
+    """Our names of the columns and those of the table; without scores, `ranks` decide."""
+
+    chosen: Mapping[str, str]
+    ranks: bool = False
+
+    def of_systems(self) -> Headings:
+        """The same with a column that names systems."""
+        return replace(self, chosen={**self.chosen, "system": "system"})
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say which columns were read under another name."""
+        return columns.notes(dict(self.chosen))
+
+
+def find_run(kinds: Mapping[str, Kind], label: str) -> Headings:
+    """Find the columns of a run."""
+    names = list(kinds)
+    query = columns.find(names, columns.QUERY, path=label, needed=say("runs"))
+    chunk = columns.find(names, columns.CHUNK, path=label)
+    doc = columns.find(names, columns.DOC, path=label, needed="" if chunk else say("runs"))
+    score, rank = columns.find(names, columns.SCORE, path=label), columns.find(names, columns.RANK, path=label)
+    if score is None and rank is None:
+        columns.find(names, columns.SCORE, path=label, needed=say("runs"))
+    system = columns.find(names, columns.RUN_NAME, path=label)
+    found = {"query_id": query, "doc_id": doc or chunk, "chunk_id": chunk if doc else None, "system": system}
+    _check(kinds, [*found.values()], [score or rank], label)
+    chosen = {name: given for name, given in {**found, "score": score or rank}.items() if given}
+    return Headings(chosen, ranks=score is None)
+
+
+def find_judgments(kinds: Mapping[str, Kind], label: str, *, subtopics: bool) -> Headings:
+    """Find the columns of judgments."""
+    names = list(kinds)
+    found = {
+        "query_id": columns.find(names, columns.QUERY, path=label, needed=say("judgments")),
+        "doc_id": columns.find(names, columns.DOC, path=label, needed=say("judgments")),
+        "subtopic": columns.find(names, columns.SUBTOPIC, path=label, needed=say("subtopic measures"))
+        if subtopics
+        else None,
+    }
+    grade = columns.find(names, columns.GRADE, path=label, needed=say("judgments"))
+    _check(kinds, [*found.values()], [grade], label)
+    return Headings({name: given for name, given in {**found, "grade": grade}.items() if given})
+
+
+def _check(kinds: Mapping[str, Kind], ids: list[str | None], numbers: list[str | None], label: str) -> None:
+    for names, fitting, wanted in (
+        (ids, {"text", "whole"}, say("text or whole numbers")),
+        (numbers, {"whole", "number"}, say("numbers")),
+    ):
+        for name in names:
+            if name is not None and kinds[name] not in fitting:
+                raise InputError(
+                    say("the column {name} does not hold {wanted}", name=excerpt(name), wanted=wanted),
+                    path=label,
+                    hint=say("cast the column before it is read"),
+                )

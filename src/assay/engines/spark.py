@@ -1,0 +1,215 @@
+"""The engine of a Spark cluster: rows are brought together by query and mapped as Arrow batches by the same kernel."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.engines import sessions
+from assay.engines.batches import arrow_schema, map_batches, raise_error, write_lines
+from assay.engines.engine import Engine, Kernel, Rows
+from assay.engines.headings import Headings, Kind, find_judgments, find_run
+from assay.engines.local import SUFFIX, is_parquet_folder
+from assay.engines.sessions import ask
+from assay.errors import InputError
+from assay.lazy import pl
+from assay.messages import say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TABLE = "table:"  # the beginning of the name of a table in the catalogue
+_ORDER = "order"
+
+
+class SparkRows(Rows):
+    """Rows of a frame of Spark, under our names."""
+
+    def __init__(self, frame: Any, headings: Headings, label: str, files: Any = None) -> None:
+        super().__init__(headings, label)
+        self.frame, self.files = frame, files
+
+    def named(self, system: str) -> SparkRows:
+        """The same rows with the name of their system."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        frame = self.frame.withColumn("system", F.lit(system))
+        return SparkRows(frame, self.headings.of_systems(), self.label, self.files)
+
+    def beside(self, other: Rows) -> SparkRows:
+        """These rows and others of the same columns."""
+        assert isinstance(other, SparkRows)
+        known = self.files is not None and other.files is not None
+        files = self.files.union(other.files) if known else None
+        return SparkRows(self.frame.unionByName(other.frame), self.headings, self.label, files)
+
+    def count(self) -> int:
+        """Count the rows."""
+        return int(ask(self.frame.count))
+
+    def systems(self) -> list[str]:
+        """The names of all systems, in order."""
+        rows = ask(self.frame.select("system").distinct().collect)
+        return sorted(str(name) for (name,) in rows if name is not None)
+
+    def collect(self) -> pl.DataFrame:
+        """Bring all rows to this process, in the order of their ids."""
+        ids = [name for name in ("query_id", "doc_id", "subtopic") if name in self.frame.columns]
+        return _polars(ask(self.frame.drop(_ORDER).toArrow)).sort(ids)
+
+    def outline(self) -> pl.DataFrame:
+        """A few rows with the ends of all judgments: grades, the smallest above 0, queries and subtopics."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        grade = F.col("grade")
+        wanted = [F.max(grade), F.min(F.when(grade > 0, grade)), F.min("query_id"), F.max("query_id")]
+        if "subtopic" in self.frame.columns:
+            wanted += [F.min("subtopic"), F.max("subtopic")]
+        top, least, first, last, *topics = ask(lambda: self.frame.agg(*wanted).first())
+        rows = {"query_id": [first, last, first], "doc_id": ["1", "2", "3"], "grade": [top, top, least or top]}
+        return pl.DataFrame({**rows, **({"subtopic": [topics[0], topics[1], topics[0]]} if topics else {})}).unique(
+            ["query_id", "doc_id"], maintain_order=True)  # fmt: skip
+
+    def digest_content(self) -> str:
+        """The hash that `Judgments.digest` gives these judgments, without bringing them here."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        ids = [name for name in ("query_id", "doc_id", "subtopic") if name in self.frame.columns]
+        names = [*ids, "grade"]
+        ordered = self.frame.select(*names).orderBy(*ids).withColumn("place", F.spark_partition_id())
+
+        def write(batches: Iterator[Any]) -> Iterator[Any]:
+            return write_lines(batches, names)
+
+        lines = _polars(ask(ordered.mapInArrow(write, "place int, number long, lines binary").toArrow))
+        found = sha256((",".join(names) + "\n").encode())
+        for text in lines.sort("place", "number")["lines"]:
+            found.update(text)
+        return found.hexdigest()
+
+    def digest_input(self) -> str | None:
+        """A hash of the names, sizes and times of all files, where the rows come from files."""
+        if self.files is None:
+            return None
+        facts = sorted(map(tuple, ask(self.files.collect)))
+        return sha256(repr(facts).encode()).hexdigest()
+
+    def map_queries(self, kernel: Kernel, part: int = 0, parts: int = 1, judged: Rows | None = None) -> pl.DataFrame:
+        """Bring the rows of each query together and map them in the workers."""
+        from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+        frame = self.frame
+        if isinstance(judged, SparkRows):
+            frame = frame.unionByName(judged.frame, allowMissingColumns=True)
+        if parts > 1:
+            mine = (F.crc32(F.col("query_id")) % parts) == part
+            frame = frame.filter(mine | F.col("query_id").isNull())
+        order = ["query_id", *([_ORDER] if _ORDER in frame.columns else [])]
+        frame = frame.repartition("query_id").sortWithinPartitions(*order)
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            return map_batches(batches, kernel)
+
+        return raise_error(_polars(ask(frame.mapInArrow(work, _schema(kernel)).toArrow)))
+
+
+class SparkEngine(Engine):
+    """A session of Spark, in process, on a cluster or behind a Connect server."""
+
+    name = "spark"
+
+    def __init__(self, session: Any = None, *, master: str | None = None, remote: str | None = None) -> None:
+        self.session = session or sessions.start(master=master, remote=remote)
+        sessions.check_workers(self.session)
+
+    def scan(self, data: Any, what: str, *, ordered: bool = False) -> SparkRows:
+        """Find the rows of a frame of Spark, a table of the catalogue, Parquet files, or a frame of this process."""
+        label, frame, files = self._open(data)
+        kinds = {field.name: _kind(field.dataType) for field in ask(lambda: frame.schema)}
+        headings = find_run(kinds, label) if what == "run" else find_judgments(
+            kinds, label, subtopics=what == "subtopics")  # fmt: skip
+        order = self._order(frame, label, is_file=files is not None) if ordered else []
+        return SparkRows(frame.select(*_columns(headings), *order), headings, label, files)
+
+    def _open(self, data: Any) -> tuple[str, Any, Any]:
+        """A name for messages, the frame, and the files behind it if there are any."""
+        if is_spark_frame(data):
+            return say("frame"), data, None
+        if isinstance(data, pl.DataFrame):
+            return say("frame"), self.session.createDataFrame(_utf8(data)), None
+        place = os.fspath(data)
+        if place.startswith(TABLE):
+            name = place.removeprefix(TABLE)
+            return name, ask(lambda: self.session.table(name)), None
+        there = place if "://" in place or not Path(place).exists() else Path(place).resolve().as_uri()
+        frame = ask(lambda: self.session.read.parquet(there))
+        facts = [f"_metadata.{name}" for name in ("file_path", "file_size", "file_modification_time")]
+        return place, frame, frame.select(*facts).distinct()
+
+    @staticmethod
+    def _order(frame: Any, label: str, *, is_file: bool) -> list[Any]:
+        """What says in which order rows were given: their place in files, or their rank."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        if is_file:
+            return [F.struct("_metadata.file_path", "_metadata.row_index").alias(_ORDER)]
+        if "rank" in frame.columns:
+            return [F.struct(F.lit("").alias("file_path"), F.col("rank").alias("row_index")).alias(_ORDER)]
+        raise InputError(
+            say("ties as given: the rows of a Spark frame have no order of their own"),
+            path=label,
+            hint=say('give the frame a column "rank", or use --ties docid'),
+        )
+
+
+def is_spark_frame(data: Any) -> bool:
+    """Return whether this is a frame of Spark, of either kind; nothing of Spark is imported for that."""
+    return type(data).__module__.startswith("pyspark.sql") and hasattr(data, "mapInArrow")
+
+
+def is_lake_place(place: str) -> bool:
+    """Return whether Spark reads a place itself: an address, a table, or Parquet."""
+    return "://" in place or place.startswith(TABLE) or place.lower().endswith(SUFFIX) or is_parquet_folder(place)
+
+
+def _columns(headings: Headings) -> list[Any]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = []
+    for name, given in headings.chosen.items():
+        column = F.col(f"`{given.replace('`', '``')}`").cast("double" if name in {"score", "grade"} else "string")
+        found.append((-column if headings.ranks and name == "score" else column).alias(name))
+    return found
+
+
+def _kind(dtype: Any) -> Kind:
+    name = dtype.simpleString()
+    if name in {"tinyint", "smallint", "int", "bigint"}:
+        return "whole"
+    if name in {"float", "double"} or name.startswith("decimal"):
+        return "number"
+    return "text" if name.startswith(("string", "varchar", "char")) else "other"
+
+
+def _schema(kernel: Kernel) -> Any:
+    """The columns of a kernel as Spark has them; their names may hold any sign."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(arrow_schema(kernel))
+
+
+def _polars(table: Any) -> pl.DataFrame:
+    found = pl.from_arrow(table)
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def _utf8(frame: pl.DataFrame) -> Any:
+    """An Arrow table whose texts are of the type that every version of Spark knows."""
+    import pyarrow as pa
+
+    table = frame.to_arrow()
+    fields = [pa.field(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema]
+    return table.cast(pa.schema(fields))

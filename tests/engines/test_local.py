@@ -1,0 +1,140 @@
+"""The engine of this machine: Parquet folders, whose parts may come in any order."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import assay
+from assay.engines.local import LocalEngine, parquet_files
+from assay.errors import InputError, UsageError
+from lake import SUBTOPICS, random_rows, rows_of_run
+
+
+def same(found, plain):
+    """Every bit, and everything that is said about it."""
+    assert (found.query_ids, found.counts, found.warnings) == (plain.query_ids, plain.counts, plain.warnings)
+    assert found.values.tobytes() == plain.values.tobytes()
+    assert np.array_equal(found.status, plain.status)
+    assert found.mean() == pytest.approx(plain.mean(), abs=0, nan_ok=True)
+
+
+def scatter(rows, folder, parts, rng):
+    """Rows in no order, in several files of several row groups."""
+    rows = rows.sample(fraction=1.0, shuffle=True, seed=rng.randrange(1000))
+    folder.mkdir()
+    size = len(rows) // parts + 1
+    for number in range(parts):
+        rows[number * size : (number + 1) * size].write_parquet(folder / f"part-{number}.parquet", row_group_size=7)
+    return folder
+
+
+@pytest.mark.parametrize("parts", [1, 3, 50])
+def test_a_folder_in_any_order_gives_what_its_run_gives(tmp_path, parts, stress):
+    for seed in range(50 if stress else 3):
+        rng = random.Random(seed)
+        qrels, run = random_rows(rng, 5)
+        folder = scatter(rows_of_run(run), tmp_path / str(seed), 4, rng)
+        same(assay.evaluate(qrels, str(folder), engine="local", parts=parts, name="run"), assay.evaluate(qrels, run))
+
+
+def test_weights_clusters_and_folding_are_those_of_an_evaluation(tmp_path):
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}, "q3": {"d": 1}}
+    run = {"q1": {"b#1": 3.0, "a#2": 2.0, "a#1": 1.0}, "q2": {"x#1": 2.0, "c#9": 1.0}}
+    options = {
+        "fold": "after", "chunks": "{doc}#{chunk}", "weights": {"q1": 2.0, "q2": 1.0, "q3": 0.5},
+        "clusters": {"q1": "A", "q2": "A", "q3": "B"},
+    }  # fmt: skip
+    folder = scatter(rows_of_run(run), tmp_path / "run", 2, random.Random(1))
+    found = assay.evaluate(
+        qrels, str(folder), "ndcg@2,P@1", engine="local", folder=tmp_path / "out", parts=2, **options
+    )
+    plain = assay.evaluate(qrels, run, "ndcg@2,P@1", **options)
+    same(found, plain)
+    (read,) = assay.read_result(tmp_path / "out")
+    same(read, plain)
+    assert (read.clusters, read.weights.tolist()) == (plain.clusters, plain.weights.tolist())
+
+
+def test_subtopics_are_counted_within_their_query(tmp_path):
+    rows = [("q1", "1", "a", 1), ("q1", "2", "a", 1), ("q1", "2", "b", 1), ("q2", "1", "a", 1), ("q2", "7", "c", 0)]
+    judged = pl.DataFrame(rows, schema=["query_id", "subtopic", "doc_id", "grade"], orient="row")
+    judged.write_parquet(tmp_path / "judged.parquet")
+    run = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 2.0, "a": 1.0}}
+    folder = scatter(rows_of_run(run), tmp_path / "run", 3, random.Random(1))
+    found = assay.evaluate(tmp_path / "judged.parquet", str(folder), SUBTOPICS, engine="local", parts=2)
+    same(found, assay.evaluate(tmp_path / "judged.parquet", run, SUBTOPICS))
+
+
+def test_a_column_names_the_runs(tmp_path):
+    qrels, one = random_rows(random.Random(1), 3)
+    other = {query: {doc: -score for doc, score in docs.items()} for query, docs in list(one.items())[1:]}
+    rows = [rows_of_run(run).with_columns(run=pl.lit(name)) for name, run in (("old", one), ("new", other))]
+    folder = scatter(pl.concat(rows), tmp_path / "runs", 3, random.Random(2))
+    found = assay.evaluate(qrels, str(folder), engine="local")
+    assert sorted(found) == ["new", "old"]
+    same(found["old"], assay.evaluate(qrels, one))
+    same(found["new"], assay.evaluate(qrels, other))
+
+
+def test_a_part_without_a_column_is_named(tmp_path):
+    folder = scatter(rows_of_run({"q": {"a": 1.0, "b": 2.0}}), tmp_path / "run", 2, random.Random(1))
+    pl.DataFrame({"query_id": ["q"], "doc_id": ["c"]}).write_parquet(folder / "part-9.parquet")
+    with pytest.raises(InputError, match=r"part-9\.parquet: no column for score"):
+        assay.evaluate({"q": {"a": 1}}, str(folder), engine="local")
+
+
+def test_a_part_that_is_cut_off_is_named(tmp_path):
+    folder = scatter(rows_of_run({"q": {"a": 1.0, "b": 2.0}}), tmp_path / "run", 2, random.Random(1))
+    part = folder / "part-1.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"part-1\.parquet"):
+        assay.evaluate({"q": {"a": 1}}, str(folder), engine="local")
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ({"score": ["high"]}, "score.* does not hold numbers"),
+        ({"doc_id": [1.5], "score": [1.0]}, "doc_id.* does not hold text"),
+        ({"doc_id": [["a"]], "score": [1.0]}, "doc_id.* does not hold text"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_before_it_is_read(column, told):
+    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], **column})
+    with pytest.raises(InputError, match=told):
+        LocalEngine().scan(frame, "run")
+
+
+def test_what_begins_with_a_dot_or_a_low_line_is_no_part(tmp_path):
+    folder = scatter(rows_of_run({"q": {"a": 1.0}}), tmp_path / "run", 1, random.Random(1))
+    (folder / "_temporary").mkdir()
+    for name in (".draft.parquet", "_temporary/part-1.parquet"):
+        (folder / name).write_bytes(b"PAR1")
+    assert [path.name for path in parquet_files(str(folder))] == ["part-0.parquet"]
+
+
+def test_an_output_among_the_parts_that_are_read_is_refused(tmp_path):
+    folder = scatter(rows_of_run({"q": {"a": 1.0}}), tmp_path / "run", 1, random.Random(1))
+    for output in (folder, folder / "scores"):
+        with pytest.raises(UsageError, match="is also an input"):
+            assay.evaluate({"q": {"a": 1}}, str(folder), "map", engine="local", folder=output)
+
+
+def test_plain_evaluation_imports_nothing_of_spark_or_arrow():
+    """Nor does the local engine, nor the package."""
+    program = (
+        "import sys, assay\n"
+        "assay.evaluate({{'q': {{'a': 1}}}}, {{'q': {{'a': 1.0}}}}, 'map')\n"
+        "{}\n"
+        "print(sorted(name for name in sys.modules if name.split('.')[0] in {{'pyspark', 'pyarrow', 'pandas'}} or "
+        "name.startswith('assay.engines')))"
+    )
+    for more, least in (("pass", "[]"), ("import assay.engines.spark, assay.engines.sessions", None)):
+        done = subprocess.run([sys.executable, "-c", program.format(more)], capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == least if least else "pyspark'" not in done.stdout and "pyarrow" not in done.stdout
