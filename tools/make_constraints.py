@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parents[1]
 FILE = HERE / "constraints.txt"
-ALL = ".[dev,docs,onnx,pipeline,report,test,text,usearch]"
+ALL = ".[connect,dev,docs,onnx,pipeline,report,spark,test,text,usearch]"
 CHECKED = "[docs,onnx,pipeline,report,text,usearch]"  # what has wheels for every system
 HEAD = "# Made by `make constraints`: all packages of all extras. Used by the Makefile and .ci/run.\n"
 

@@ -84,7 +84,7 @@ def test_a_terminal_gets_a_bar_that_is_wiped(clock, capsys, monkeypatch):
 
 def test_files_that_are_read_within_a_second_show_nothing(clock, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    for name in progress.each(["a", "b", "c", "d"], say("progress.reading")):
+    for name in progress.each(["a", "b", "c", "d"], say("progress.reading"), 4):
         clock[0] += 0.6
         assert name
     assert shown(capsys.readouterr().err) == [

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from assay.analysis.joining import join
+from assay.analysis.many_runs import map_runs
 from assay.analysis.query_rows import make_rows, scores_of
 from assay.analysis.query_units import align_clusters, align_weights, refuse_strangers
 from assay.analysis.sampled import score_sample, settle_sampled
@@ -178,7 +179,11 @@ def evaluate(
     settings = settle_sampled(settings, judged, named=measures is not None)
     if not several:
         return evaluate_run(judged, runs[""], settings, name=name, **options)
-    return {name: evaluate_run(judged, one, settings, name=name, **options) for name, one in runs.items()}
+
+    def score_run(name: str) -> Scores:
+        return evaluate_run(judged, runs[name], settings, name=name, **options)
+
+    return dict(zip(runs, map_runs(score_run, runs, judged), strict=True))
 
 
 def evaluate_run(

@@ -162,13 +162,16 @@ def _judgments_among(rows: pl.DataFrame, groups: Literal["none", "subtopics", "g
 
 
 def _check(rows: pl.DataFrame) -> None:
-    """Refuse a row without an id or a score."""
-    score = pl.col("score").is_null()
-    if "grade" in rows.columns:
-        score &= pl.col("grade").is_null()
-    ids = [pl.col(name).is_null() | (pl.col(name) == "") for name in ("query_id", "doc_id", "chunk_id", "system")
-           if name in rows.columns]  # fmt: skip
-    odd = rows.filter(pl.any_horizontal(score, *ids))
+    """Refuse a row without an id or a score; one with a grade belongs to no system."""
+    graded = pl.col("grade").is_not_null() if "grade" in rows.columns else pl.lit(value=False)
+
+    def is_blank(name: str) -> pl.Expr:
+        return pl.col(name).is_null() | (pl.col(name) == "")
+
+    lacks = [is_blank(name) for name in ("query_id", "doc_id")]
+    own = [is_blank(name) for name in ("chunk_id", "system") if name in rows.columns]
+    lacks.append(~graded & pl.any_horizontal(pl.col("score").is_null(), *own))
+    odd = rows.filter(pl.any_horizontal(lacks))
     if len(odd):
         row = {name: value for name, value in odd.row(0, named=True).items() if value is not None}
         raise InputError(

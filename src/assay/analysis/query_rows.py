@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from assay.data.segments import Bools, Floats, Ints
     from assay.measures import Measure
 
+_MANY = 2  # one in so many queries
+
 
 @dataclass(frozen=True, eq=False)
 class QueryRows:
@@ -48,11 +50,11 @@ def make_rows(ranking: Ranking, settings: Settings) -> QueryRows:
     values, status = np.empty(size), np.empty(size, dtype=np.uint8)
     tied = np.zeros(size, dtype=bool)
     tied_queries = ranking.tied_queries
-    spread = _orders(ranking, tied_queries)
+    orders, place = _orders(ranking, tied_queries)
     for i, measure in enumerate(settings.measures.values()):
         raw = measure.compute(ranking)
         values[:, i], status[:, i] = _cells(ranking, measure, raw, settings.protocol)
-        tied[tied_queries, i] = _depends_on_ties(measure, raw[tied_queries], spread)
+        tied[tied_queries, i] = _depends_on_ties(measure, raw[tied_queries], orders, place)
     depths = depths_of(settings)
     return QueryRows(
         query_ids=ranking.query_ids,
@@ -77,7 +79,7 @@ def scores_of(rows: QueryRows, settings: Settings, weights: Floats | None = None
     return Scores(
         name="run",
         query_ids=rows.query_ids,
-        columns=tuple(measure.column(label) for label, measure in settings.measures.items()),
+        columns=settings.columns,
         values=rows.values,
         status=rows.status,
         counts={label: _count(rows, i, measure.k) for i, (label, measure) in enumerate(settings.measures.items())},
@@ -125,19 +127,26 @@ def _cells(ranking: Ranking, measure: Measure, raw: Floats, protocol: Protocol) 
     return value, status
 
 
-def _orders(ranking: Ranking, queries: Ints) -> list[Ranking]:
-    """Best and worst order of tied documents of these queries, unless their order is averaged over."""
+def _orders(ranking: Ranking, queries: Ints) -> tuple[list[Ranking], Ints]:
+    """Best and worst order of tied documents of these queries, unless their order is averaged over; and their places.
+
+    Where many queries have ties, all are put in order: what is known of the whole pool need not be found out again.
+    """
     if ranking.expected or not len(queries):
-        return []
+        return [], queries
+    if len(queries) * _MANY >= len(ranking):
+        return [ranking.extreme(best=True), ranking.extreme(best=False)], queries
     tied = ranking.only(queries)
-    return [tied.extreme(best=True), tied.extreme(best=False)]
+    return [tied.extreme(best=True), tied.extreme(best=False)], np.arange(len(queries))
 
 
-def _depends_on_ties(measure: Measure, raw: Floats, spread: list[Ranking]) -> Bools:
+def _depends_on_ties(measure: Measure, raw: Floats, orders: list[Ranking], place: Ints) -> Bools:
     """Mark the queries whose value would differ under another order of tied documents."""
     differs = np.zeros(len(raw), dtype=bool)
-    for other in spread:
-        differs |= ~np.isclose(measure.compute(other), raw, rtol=1e-12, atol=1e-15, equal_nan=True)
+    for other in orders:
+        value = measure.compute(other)[place]
+        some = np.flatnonzero((value != raw) & ~(np.isnan(value) & np.isnan(raw)))
+        differs[some] |= ~np.isclose(value[some], raw[some], rtol=1e-12, atol=1e-15)
     return differs
 
 

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsFloat
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from assay.data.judgments import Judgments
     from assay.data.protocol import Protocol
     from assay.data.run import Run
-    from assay.data.scores import Scores, Subject
+    from assay.data.scores import Column, Scores, Subject
     from assay.measures import Measure
 
 
@@ -36,6 +37,11 @@ class Settings:
     measures: dict[str, Measure]
     notes: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """What the scores know of each measure."""
+        return tuple(measure.column(label) for label, measure in self.measures.items())
 
     @classmethod
     def of(

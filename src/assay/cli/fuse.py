@@ -113,7 +113,7 @@ def command(
     if output is None and tune is None:
         raise UsageError(say("cli.fuse_where"))
     options.read_once([options.split_name(text)[1] for text in [*runs, *([tune] if tune else [])]])
-    read = [_read(text, input_format) for text in progress.each(runs, say("progress.reading"))]
+    read = [_read(text, input_format) for text in progress.each(runs, say("progress.reading"), len(runs))]
     fused = fuse(read, **settings) if tune is None else _tune(tune, read, tuning, settings)
     _write(fused, output)
 

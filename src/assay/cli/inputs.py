@@ -49,7 +49,7 @@ class Inputs:
 
     def runs(self) -> Iterator[Run]:
         """The runs one after the other, showing how far we are."""
-        yield from progress.each(self.open_runs, say("progress.evaluating"))
+        yield from progress.each(self.open_runs, say("progress.evaluating"), len(self.open_runs))
 
     def score(self, run: Run) -> Scores:
         """Evaluate one run."""
@@ -67,8 +67,13 @@ class Inputs:
         )
 
     def scores(self) -> list[Scores]:
-        """Evaluate every run."""
-        return [self.score(run) for run in self.runs()]
+        """Evaluate every run, several at a time."""
+        from assay.analysis.many_runs import map_runs
+
+        if len(self.open_runs) == 1:
+            return [self.score(run) for run in self.runs()]
+        found = map_runs(self.score, self.open_runs, self.judgments)
+        return list(progress.each(found, say("progress.evaluating"), len(self.open_runs)))
 
     def report(self, result: Result, place: str | None) -> None:
         """Write the report of what came out of this job, if a place for it is given."""

@@ -13,7 +13,7 @@ from assay.cli import language, options
 from assay.messages import say, tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from assay.analysis.bench import Step
     from assay.llm.progress import Progress
@@ -117,10 +117,10 @@ def loads() -> Iterator[Callable[[Step], Callable[[int, float], None]]]:
         display.clear()
 
 
-def each(items: Sequence[Item], stage: str) -> Iterator[Item]:
-    """Yield the items; after a second, show the progress."""
+def each(items: Iterable[Item], stage: str, size: int) -> Iterator[Item]:
+    """Yield so many items; after a second, show the progress."""
     display = Display(_PATIENCE)
     for done, item in enumerate(items):
-        display.show(stage, done / len(items), f"{done}/{len(items)}")
+        display.show(stage, done / size, f"{done}/{size}")
         yield item
     display.clear()

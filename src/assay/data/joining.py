@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 17
 _LOOK = 1 << 12
-_SLOT_BITS = 19  # for the rows of a piece, a hundred thousand, four slots each, in memory near the processor
+_LEAST_BITS = 17  # of the table of a piece: with two to four slots for a row, it stays in memory near the processor
 _SHIFT = 11
 _SALT = np.uint64(0xC2B2AE3D27D4EB4F)
 _TABLES = threading.local()
@@ -137,6 +137,11 @@ class _Join:
     def _each(self, loaders: Iterable[Callable[[], Rows]]) -> list[_Part]:
         """Read and join pieces in their order, a few at a time: what is unpacked meanwhile must not pile up."""
         _ = self.judgments.pool.hashes  # made once, before there are threads
+        loaders = iter(loaders)
+        few = list(itertools.islice(loaders, 2))
+        if len(few) < 2:  # noqa: PLR2004 - a single piece needs no other thread
+            return [self._part(load()) for load in few]
+        loaders = itertools.chain(few, loaders)
         threads = min(4, os.cpu_count() or 1)
         found: list[_Part] = []
         waiting: deque[Future[_Part]] = deque()
@@ -226,7 +231,7 @@ def _match(key: Words, needle: Words) -> tuple[Ints, Ints, Ints]:
     number has lost the slot to a key like its own, or by chance: then it tries again with other bits of its key.
     Needles look into the same slots. That takes a sixth of the time of sorting the keys.
     """
-    bits = max(_SLOT_BITS, len(key).bit_length() + 1)
+    bits = max(_LEAST_BITS, len(key).bit_length() + 1)
     table = _table(bits)
     row, own, wanted = np.arange(len(key), dtype=np.int32), key, np.arange(len(needle))
     rows, hits, alike = [], [], []
@@ -255,9 +260,9 @@ def _match(key: Words, needle: Words) -> tuple[Ints, Ints, Ints]:
 def _table(bits: int) -> NDArray[np.int32]:
     """A table with a slot for every number of so many bits; each thread keeps one, with what was in it before."""
     kept: NDArray[np.int32] | None = getattr(_TABLES, "kept", None)
-    if kept is None or len(kept) != 1 << bits:
+    if kept is None or len(kept) < 1 << bits:
         kept = _TABLES.kept = np.zeros(1 << bits, dtype=np.int32)
-    return kept
+    return kept[: 1 << bits]
 
 
 def _slots(key: Words, shift: int, bits: int) -> Ints:

@@ -154,6 +154,17 @@ class Judgments:
         """The queries with judged documents in id order."""
         return self.pool.queries
 
+    def facts_of(self, queries: list[str]) -> dict[Any, Any]:
+        """What follows from the pool alone, shared by all rankings of the same queries, as those of many runs are."""
+        before = self._facts.get("last")
+        if before is None or before[0] != queries:
+            before = self._facts["last"] = (queries, {})
+        return before[1]
+
+    @cached_property
+    def _facts(self) -> dict[str, tuple[list[str], dict[Any, Any]]]:
+        return {}
+
     @cached_property
     def max_grade(self) -> float:
         """The largest grade in all judgments."""

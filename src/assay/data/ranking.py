@@ -7,18 +7,22 @@ lines shrink to some thousands of rows here, and every measure is arithmetic on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from assay.data import segments
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from assay.data.segments import Bools, Floats, Ints
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +40,7 @@ class Ranking:
 
     Hits are ordered by query and rank. `position` is where the cut at k applies: it differs from `rank` only for
     chunks folded after the cut. `tie_first` and `tie_last` bound the ranks that the hit shares with equal scores.
+    `of_pool` keeps what follows from the pool alone; other lists of the same queries under the same judgments share it.
     """
 
     query_ids: list[str]
@@ -55,6 +60,7 @@ class Ranking:
     listed_position: Ints | None = None
     subtopics: Subtopics | None = None
     expected: bool = False
+    of_pool: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -94,25 +100,28 @@ class Ranking:
 
     def num_relevant(self, min_relevance: float) -> Ints:
         """Count all relevant documents of each query, retrieved or not."""
-        if min_relevance not in self._relevant:
-            counted = segments.count(self.pool_query[self.pool_grade >= max(min_relevance, 0.0)], len(self))
-            self._relevant[min_relevance] = counted
-        return self._relevant[min_relevance]
 
-    @cached_property
-    def _relevant(self) -> dict[float, Ints]:
-        """Counts of relevant documents by threshold: most measures ask for the same one."""
-        return {}
+        def count() -> Ints:
+            return segments.count(self.pool_query[self.pool_grade >= max(min_relevance, 0.0)], len(self))
 
-    @cached_property
+        return self.once(("relevant", min_relevance), count)
+
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """What follows from the pool alone, made the first time that any list over it asks for it."""
+        if key not in self.of_pool:
+            self.of_pool[key] = make()
+        found: Made = self.of_pool[key]
+        return found
+
+    @property
     def best_first(self) -> Ints:
         """Order of the pool by query and falling grade; the pool itself is ordered by query."""
-        return np.lexsort((-self.pool_grade, self.pool_query))
+        return self.once("best first", lambda: np.lexsort((-self.pool_grade, self.pool_query)))
 
-    @cached_property
+    @property
     def pool_place(self) -> Ints:
         """Number the documents of each query's pool 1, 2, 3 ..."""
-        return segments.ordinals(self.pool_query)
+        return self.once("place", lambda: segments.ordinals(self.pool_query))
 
     # Other views of the same lists --------------------------------------------------------------------------------
 
@@ -167,6 +176,7 @@ class Ranking:
             listed_query=None if listed is None else number[listed[shown]],
             listed_position=None if self.listed_position is None else self.listed_position[shown],
             subtopics=None if topics is None else Subtopics(row[topics.pool[some]], topics.subtopic[some], topics.gold),
+            of_pool={},
         )
 
     def _keep(self, rows: Bools | Ints) -> Ranking:

@@ -226,7 +226,7 @@ class Scores(Record):
         """SHA-256 of the judgments' content: scores are comparable only when it is the same."""
         return self.judgments if isinstance(self.judgments, str) else self.judgments.digest
 
-    @property
+    @cached_property
     def judged(self) -> int:
         """Number of judged queries, ignoring measures over the run's own queries, which score unjudged ones too."""
         tells = [column.over == "judged" for column in self.columns]

@@ -143,6 +143,10 @@ class Input:
         """Number of bytes, unpacked."""
         return len(self.data) if self.is_packed or self.path is None else self.path.stat().st_size
 
+    def forget_head(self) -> None:
+        """Let go of the first bytes, of which many files would keep much."""
+        self.__dict__.pop("head", None)
+
     def part(self, start: int, end: int) -> bytes:
         """Bytes from `start` up to `end`, unpacked."""
         if self.is_packed or self.path is None:

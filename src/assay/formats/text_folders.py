@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.errors import InputError
 from assay.formats.detect import is_result_file
-from assay.formats.files import RESULT, Input
+from assay.formats.files import Input
 from assay.formats.markup import text_of
 from assay.formats.set_folders import is_set
 from assay.messages import say

@@ -129,8 +129,10 @@ def ndcg(
     Use when: grades and order both matter: the usual choice for reranking.
     Not when: judgments are very incomplete (bpref, or judged_only=true), or people read only one result.
     """
-    pool = gains(ranking.pool_grade, gain, min_relevance)
-    best = ideal_dcg(ranking, pool, k if ideal == "cut" else None)
+    key = (tuple(sorted(gain.items())) if isinstance(gain, Mapping) else gain, min_relevance)
+    depth = k if ideal == "cut" else None
+    pool = ranking.once(("gains", *key), lambda: gains(ranking.pool_grade, gain, min_relevance))
+    best = ranking.once(("ideal", *key, depth), lambda: ideal_dcg(ranking, pool, depth))
     return ratio(dcg_of(ranking, pool[ranking.pool_of_hit], k), best, empty=np.nan)
 
 

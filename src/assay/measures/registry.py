@@ -223,8 +223,9 @@ class Measure:
             raise UsageError(
                 say("the measure {name} must return one number per query ({n} in all)", name=self.name, n=len(ranking))
             )
-        if spec.needs_relevant and self.threshold is not None:
-            values[ranking.num_relevant(self.threshold) == 0] = np.nan
+        threshold = self._threshold_among(arguments) if spec.needs_relevant else None
+        if threshold is not None:
+            values[ranking.num_relevant(threshold) == 0] = np.nan
         return values
 
     def ceiling(self, ranking: Ranking) -> Floats | None:
@@ -236,9 +237,12 @@ class Measure:
     @property
     def threshold(self) -> float | None:
         """The smallest grade that counts as relevant; None if gains do not depend on a threshold."""
-        arguments = self.arguments
+        return self._threshold_among(self.arguments)
+
+    def _threshold_among(self, arguments: Mapping[str, Any]) -> float | None:
         used = "min_relevance" in self.spec.protocol_parameters(arguments) or "min_relevance" in dict(self.params)
-        return arguments.get("min_relevance") if used else None
+        found: float | None = arguments.get("min_relevance") if used else None
+        return found
 
     def column(self, label: str = "") -> Column:
         """What the scores of this measure know about it; its own text is the label unless another is given."""

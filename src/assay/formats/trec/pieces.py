@@ -70,7 +70,9 @@ def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
         return _unpacking(source, separator)
     source.refuse_long_lines()
     end, begun = _started.pop(source.label, (0, []))
-    return [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
+    found = [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
+    source.forget_head()
+    return found
 
 
 def keep_memory() -> None:
@@ -92,7 +94,8 @@ def pool_of(source: Input) -> Pool | None:
 def _loaders(source: Input, separator: str, start: int = 0) -> Iterator[tuple[int, Callable[[], Rows]]]:
     """Functions that read one piece each, and where it ends."""
     head = source.head.rfind(b"\n") + 1 or source.size
-    plain = read_rows(_lines(source, separator, 0, head)) is not None
+    # A single piece shows itself whether it is plain.
+    plain = source.size <= _PIECE or read_rows(_lines(source, separator, 0, head)) is not None
     for begin, end in _ends(source, separator.encode(), start):
         yield end, partial(_load, source, separator, begin, end, plain=plain)
 

@@ -1,0 +1,168 @@
+"""Cases that are evaluated by an engine, in a process of its own: `jobs.py WHERE FOLDER COUNT`.
+
+WHERE is `local`, a master or a Connect server. Each case is written to a folder of its name; where it is not `local`,
+FOLDER must already hold the inputs that `local` made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from typing import TYPE_CHECKING
+
+import assay
+from assay.analysis.evaluate_tables import evaluate_tables
+from assay.demo import collection as bundle
+from assay.engines.local import LocalEngine
+from lake import MEASURES, RULES, SUBTOPICS, random_rows, rows_of_run
+
+if TYPE_CHECKING:
+    from assay.engines.engine import Engine
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "robust03"
+SETTINGS = {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.enabled": "false"}
+FAILING = ("fails_twice", "loses_its_executor")
+
+
+def engine_at(where: str) -> Engine:
+    if where == "local":
+        return LocalEngine()
+    from assay.engines import sessions
+    from assay.engines.spark import SparkEngine
+
+    kind = "remote" if where.startswith("sc:") else "master"
+    return SparkEngine(sessions.start(**{kind: where}, settings=SETTINGS))
+
+
+def make_inputs(folder: Path, count: int) -> None:
+    """Write the rows of all cases, in no order."""
+    runs = {path.stem: assay.read_run(path) for path in bundle().runs}
+    write(folder / "demo", name_systems(runs))
+    if SHARED.is_dir():
+        paths = sorted(SHARED.glob("*.run.gz"))
+        write(folder / "robust03", name_systems({path.name.partition(".")[0]: assay.read_run(path) for path in paths}))
+    for number in range(len(RULES)):
+        qrels, run = random_rows(random.Random(number), count)
+        assay.write_judgments(assay.Judgments.from_dict(qrels), folder / f"random{number}.jsonl")
+        write(folder / f"random{number}", rows_of_run(run).with_row_index("rank", 1))
+        rows = rows_of_run(run).with_row_index("rank", 1)
+        if number == 0:
+            rng = random.Random(0)
+            chunk = pl.Series("chunk_id", [f"{doc}#{rng.randrange(10**6)}" for doc in rows["doc_id"]])
+            write(folder / "chunks", pl.concat([rows.with_columns(chunk), again(rows, rng)]))
+            write(folder / "repeats", pl.concat([rows, rows.with_columns(pl.col("score") - 1)]))
+            topics = assay.Judgments.from_dict(qrels).frame
+            topics = [topics.with_columns(subtopic=pl.lit(str(n))).sample(fraction=0.6, seed=n) for n in range(3)]
+            pl.concat(topics).write_parquet(folder / "topics.parquet")
+
+
+def again(rows: pl.DataFrame, rng: random.Random) -> pl.DataFrame:
+    """A second chunk of each document, with another score."""
+    ids = [f"{doc}#x{rng.randrange(10**6)}" for doc in rows["doc_id"]]
+    return rows.with_columns(pl.Series("chunk_id", ids), pl.Series("score", [rng.gauss(0, 3) for _ in ids]))
+
+
+def name_systems(runs) -> pl.DataFrame:
+    frames = [run.frame.with_columns(system=pl.lit(name)) for name, run in runs.items()]
+    return pl.concat(frames).select("system", "query_id", "doc_id", "score")
+
+
+def write(folder: Path, rows: pl.DataFrame) -> None:
+    rows = rows if "rank" in rows.columns else rows.with_row_index("rank", 1)
+    rows = rows.sample(fraction=1.0, shuffle=True, seed=1) if folder.name != "random1" else rows
+    folder.mkdir()
+    half = len(rows) // 2 + 1
+    for number in range(2):
+        rows[number * half : (number + 1) * half].write_parquet(folder / f"part-{number}.parquet", row_group_size=5000)
+
+
+def cases(folder: Path):
+    """Names, judgments, runs, measures and options."""
+    demo = bundle().judgments
+    yield "demo", demo, folder / "demo", MEASURES["docid"], {"parts": 2, "kept": True}
+    yield "demo_joined", demo, folder / "demo", MEASURES["docid"], {"carried": 0}
+    if (folder / "robust03").is_dir():
+        yield "robust03", SHARED / "qrels.txt.gz", folder / "robust03", MEASURES["docid"], {"kept": True}
+    for number, rules in enumerate(RULES):
+        judged, run = folder / f"random{number}.jsonl", folder / f"random{number}"
+        measures = MEASURES[rules.get("ties", "docid")]
+        yield f"random{number}", judged, run, measures, {"rules": rules}
+        if number in {0, 3}:
+            yield f"random{number}_joined", judged, run, measures, {"rules": rules, "carried": 0}
+    judged, topics = folder / "random0.jsonl", folder / "topics.parquet"
+    fold = ["ndcg@3", "P@2", "map"]
+    for way in ("after", "before"):
+        yield f"fold_{way}", judged, folder / "chunks", fold, {"rules": {"fold": way}}
+    yield "fold_map", judged, folder / "random0", fold, {"rules": {"fold": "after"}, "chunks": "{doc}{chunk}"}
+    yield "dedupe", judged, folder / "repeats", MEASURES["docid"], {"dedupe": True}
+    yield "trec9", judged, folder / "random0", None, {"protocol": "trec9"}
+    yield "subtopics", topics, folder / "random0", SUBTOPICS, {}
+    yield "subtopics_joined", topics, folder / "random0", SUBTOPICS, {"carried": 0}
+
+
+def failing_cases(folder: Path):
+    """A measure that fails as it is told, and counts how often that was, in files."""
+    for name in FAILING:
+        marks = folder / f"marks_{name}"
+
+        def troubled(ranking, k, name=name, marks=str(marks)):
+            import signal
+            from pathlib import Path
+
+            try:
+                from pyspark import TaskContext
+            except ImportError:
+                TaskContext = None  # noqa: N806
+            task = TaskContext.get() if TaskContext else None
+            if (
+                task is not None
+                and task.partitionId() == 1
+                and task.attemptNumber() < (2 if name == "fails_twice" else 1)
+            ):
+                Path(marks).mkdir(exist_ok=True)
+                (Path(marks) / str(task.taskAttemptId())).touch()
+                if name == "fails_twice":
+                    raise RuntimeError("this task is made to fail")
+                daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+                os.kill(int(daemon[1]), signal.SIGKILL)  # the parent of the workers' parent: the executor
+            return ranking.retrieved.astype(float)
+
+        troubled.__name__ = name
+        yield name, folder / "random0.jsonl", folder / "random0", [assay.measure(troubled), "map"], {}
+
+
+def main(where: str, place: str, count: str, *names: str) -> None:
+    folder = Path(place)
+    engine = engine_at(where)
+    if where == "local":
+        make_inputs(folder, int(count))
+    label = {"local": "here", "sc": "connect"}.get(where.partition(":")[0], "cluster")
+    told = {}
+    for each in (failing_cases if names else cases, *([failing_cases] if where == "local" else [])):
+        for name, judged, run, measures, options in each(folder):
+            given = {"rules": {}, "parts": 1, "kept": False, **options}
+            place = folder / f"{label}_{name}" if given.pop("kept") else None
+            found = evaluate_tables(judged, str(run), measures, engine=engine, folder=place, **given)
+            systems = found if isinstance(found, dict) else {"run": found}
+            told[name] = {
+                system: {
+                    "means": {key: value.hex() for key, value in one.mean().items()},
+                    "table": sha256(repr(one.query_ids).encode() + one.values.tobytes() + one.status.tobytes()).hexdigest(),
+                    "counts": repr(one.counts), "warnings": list(one.warnings), "digest": one.judgments_digest,
+                }
+                for system, one in systems.items()
+            }  # fmt: skip
+    (folder / f"{label}{'_failing' if names else ''}.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
