@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 17
 _LOOK = 1 << 12
-_LEAST_BITS = 17  # of the table of a piece: with two to four slots for a row, it stays in memory near the processor
+_SLOT_BITS = 17  # of the table of a piece: with two to four slots for a row, it stays in memory near the processor
 _SHIFT = 11
 _SALT = np.uint64(0xC2B2AE3D27D4EB4F)
 _TABLES = threading.local()
@@ -231,7 +231,7 @@ def _match(key: Words, needle: Words) -> tuple[Ints, Ints, Ints]:
     number has lost the slot to a key like its own, or by chance: then it tries again with other bits of its key.
     Needles look into the same slots. That takes a sixth of the time of sorting the keys.
     """
-    bits = max(_LEAST_BITS, len(key).bit_length() + 1)
+    bits = max(_SLOT_BITS, len(key).bit_length() + 1)
     table = _table(bits)
     row, own, wanted = np.arange(len(key), dtype=np.int32), key, np.arange(len(needle))
     rows, hits, alike = [], [], []

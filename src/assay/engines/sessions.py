@@ -241,8 +241,7 @@ def translate(error: BaseException) -> InputError:
         if re.search(pattern, text):
             place = re.search(r"(?:file|s3a?|gs|hdfs|abfss?):/[^\s'\",\]]+", text)
             return InputError(say(f"spark.{name}"), path=place[0].rstrip(".") if place else None)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    last = next(
-        (line for line in reversed(lines) if re.match(r"[\w.]*(Error|Exception)\b", line)), lines[0] if lines else ""
-    )
-    return InputError(say("Spark could not do it: {reason}", reason=(last or type(error).__name__)[:300]))
+    lines = [line.strip().removeprefix(": ").removeprefix("Caused by: ") for line in text.splitlines()]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
+    reason = (named or [line for line in lines if line] or [type(error).__name__])[-1 if named else 0]
+    return InputError(say("Spark could not do it: {reason}", reason=reason[:300]))
