@@ -99,13 +99,8 @@ def _unreadable(place: str, error: AssayError) -> Finding:
 def identify(place: str, *, kind: str | None = None, encoding: str | None = None) -> FileKind:
     """Find out what a file is, from its suffix, its columns and its first lines."""
     path = Path(place)
-    if is_there(path) and path.is_dir() and not is_result_file(place):
-        if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
-            return "set"
-        if is_result_file(place):
-            return "result"
-        other: FileKind = "events" if is_event_log(place) else "documents"
-        return "judgments" if (path / "qrels").is_dir() else other
+    if is_there(path) and path.is_dir():
+        return _identify_folder(path)
     if path.suffix == ".toml":
         raw = read_toml(place)
         return next((what for name, what in _TOML if name in raw), "protocol")
@@ -114,6 +109,16 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
     if kind is None and is_event_log(place, encoding):  # from its first bytes: a log may be larger than memory
         return "events"
     return "result" if is_result_file(place) else _by_content(Input.at(place, encoding), kind)
+
+
+def _identify_folder(path: Path) -> FileKind:
+    place = str(path)
+    if is_result_file(place):
+        return "result"
+    if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
+        return "set"
+    other: FileKind = "events" if is_event_log(place) else "documents"
+    return "judgments" if (path / "qrels").is_dir() else other
 
 
 def _is_judged(place: str, kind: FileKind) -> bool:
