@@ -28,7 +28,7 @@ _EXAMPLES = (
     "assay evaluate qrels.txt bm25.run -o bm25.json --report report.html",
     "assay evaluate qrels.txt bm25.run dense.run --sweep 1,3,5,10,20",
     "assay evaluate qrels.txt bm25.run --explain q17 -m ndcg@10",
-    "assay evaluate qrels.txt runs.parquet/ --engine spark --master spark://head:7077 -o scores/",
+    "assay evaluate qrels.txt bm25.run --engine local -o scores/",
 )
 
 
