@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.engines.local import LocalEngine, parquet_files
-from assay.errors import InputError, UsageError
+from assay.errors import AssayError, InputError, UsageError
 from lake import SUBTOPICS, random_rows, rows_of_run
 
 
@@ -80,6 +80,40 @@ def test_a_column_names_the_runs(tmp_path):
     assert sorted(found) == ["new", "old"]
     same(found["old"], assay.evaluate(qrels, one))
     same(found["new"], assay.evaluate(qrels, other))
+
+
+def test_chunks_are_folded_where_no_rule_says_how_as_without_an_engine(tmp_path):
+    run = pl.DataFrame(
+        [("q", "a", "a#1", 1.0), ("q", "b", "b#1", 4.0), ("q", "b", "b#2", 3.0), ("q", "a", "a#2", 2.0)],
+        schema=["query_id", "doc_id", "chunk_id", "score"],
+        orient="row",
+    )
+    folder = scatter(run, tmp_path / "run", 2, random.Random(1))
+    found = assay.evaluate({"q": {"a": 1}}, str(folder), "P@2,map", engine="local")
+    assert found.mean() == {"P@2": 0.5, "map": 0.5}  # b before a; of four chunks, a would be third
+    assert found.notes == assay.evaluate({"q": {"a": 1}}, run, "P@2,map").notes != ()
+    whole = run.with_columns(chunk_id=pl.col("doc_id")).unique("doc_id")
+    folder = scatter(whole, tmp_path / "whole", 2, random.Random(1))
+    assert assay.evaluate({"q": {"a": 1}}, str(folder), "P@2", engine="local").protocol.fold is None
+
+
+@pytest.mark.parametrize("form", ["rows", "file", "folder", "subtopics"])
+def test_judgments_of_a_sample_are_refused_in_one_line(tmp_path, form, call):
+    drawn = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "grade": [1], "inclusion": [0.5]})
+    (tmp_path / "judged").mkdir()
+    drawn.with_columns(subtopic=pl.lit("1")).write_parquet(tmp_path / "judged" / "part-0.parquet")
+    drawn.write_ndjson(tmp_path / "judged.jsonl")
+    places = {"rows": drawn.to_dicts(), "file": tmp_path / "judged.jsonl"}
+    folder = scatter(rows_of_run({"q": {"a": 1.0}}), tmp_path / "run", 1, random.Random(1))
+    measures = "alpha_ndcg@2" if form == "subtopics" else "P@1"
+    with pytest.raises(AssayError, match=r"are a sample \(column inclusion\), from which engines do not") as told:
+        assay.evaluate(places.get(form, tmp_path / "judged"), str(folder), measures, engine="local")
+    assert "\n" not in str(told.value)
+    judged = "judged" if form in {"folder", "subtopics"} else "judged.jsonl"
+    code, out, err = call("evaluate", judged, "run/", "-m", measures, "--engine", "local")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "without an engine" in err
+    if form in places:
+        assert assay.evaluate(places[form], {"q": {"a": 1.0}}, measures).sampling is not None
 
 
 def test_a_part_without_a_column_is_named(tmp_path):

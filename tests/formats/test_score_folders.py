@@ -13,10 +13,13 @@ import polars as pl
 import pytest
 
 import assay
+from assay.analysis.check_files import identify
 from assay.analysis.query_kernel import EvaluateQueries
 from assay.engines.local import LocalEngine
 from assay.errors import InputError
 from assay.formats.detect import MANIFEST, is_result_file
+from assay.formats.files import RESULT
+from assay.formats.text_folders import walk
 
 QRELS = {f"q{number}": {"a": number % 3, "b": 1} for number in range(12)}
 RUN = {f"q{number}": {"a": 1.0, "b": number / 7, "c": 0.3} for number in range(1, 14)}
@@ -53,6 +56,21 @@ def test_a_folder_is_read_like_a_result_file(tmp_path, run, call):
     code, out, err = call("report", "one", "-o", "r.html")
     assert code == 0 and (tmp_path / "r.html").read_text(encoding="utf-8").count("ndcg@10"), err
     assert one.mean().keys() == set(other.mean())
+
+
+def test_folders_of_engines_and_of_experiments_are_results_side_by_side(tmp_path, run, call):
+    evaluate(run, tmp_path / "docs" / "engine", name="engine")
+    (tmp_path / "docs" / "experiment").mkdir()
+    scores = assay.evaluate(QRELS, RUN, "map,ndcg@10", name="experiment")
+    assay.write_result(scores, tmp_path / "docs" / "experiment" / RESULT)
+    (tmp_path / "docs" / "tea.txt").write_text("Tea is a drink.\n", encoding="utf-8")
+    for name in ("engine", "experiment"):
+        (read,) = assay.read_result(tmp_path / "docs" / name)
+        assert (read.name, read["map"]) == (name, scores["map"])
+        assert identify(str(tmp_path / "docs" / name)) == "result"
+    code, out, err = call("compare", "docs/engine", "docs/experiment", "--baseline", "engine", "-m", "map")
+    assert code == 0 and "12 queries" in out + err, out + err
+    assert [path.name for path in walk(tmp_path / "docs")] == ["tea.txt"]
 
 
 def test_a_part_that_is_finished_is_not_done_again(tmp_path, run, monkeypatch):

@@ -14,7 +14,7 @@ from uuid import uuid4
 from assay.analysis.query_kernel import EvaluateQueries, rows_of
 from assay.analysis.query_rows import scores_of
 from assay.analysis.query_units import align_clusters, align_weights, refuse_strangers
-from assay.analysis.settings import Settings, need_subtopics
+from assay.analysis.settings import Settings, need_subtopics, settings_for
 from assay.analysis.warnings import find_score_warnings
 from assay.data.judgments import Judgments
 from assay.data.source import Source
@@ -89,10 +89,13 @@ def evaluate_tables(
         raise UsageError(say("an engine needs judgments and a run"))
     subtopics = need_subtopics(measures, protocol)
     judged = _read_judgments(where, judgments, subtopics=subtopics, dedupe=asked.dedupe, carried=carried)
+    if judged.outline.inclusion is not None:
+        raise UsageError(say("sample.no_engine"))
     settings = Settings.of(judged.outline, measures, protocol, **(rules or {}))
     if asked.chunks is not None and settings.protocol.fold is None:
         raise UsageError(say("a chunk map needs --fold after (cut, then fold) or --fold before (fold, then cut)"))
     rows, several = _scan(where, run, name, ordered=settings.protocol.ties == "given")
+    settings = settings_for([rows] if asked.chunks is None else [], judged.outline, measures, protocol, **(rules or {}))
     systems = tuple(rows.systems()) if rows.has_systems else (name or _name_of(run),)
     kernel = EvaluateQueries.of(settings, systems, judged.here, chunks=asked.chunks, dedupe=asked.dedupe)
     if judged.rows is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.data.protocol import Protocol
     from assay.data.run import Run
     from assay.data.scores import Column, Scores, Subject
+    from assay.engines.engine import Rows
     from assay.measures import Measure
 
 
@@ -81,7 +82,7 @@ class Settings:
 
 
 def settings_for(
-    runs: Iterable[Run], judgments: Judgments, measures: Any, protocol: str | Protocol, **overrides: Any
+    runs: Iterable[Run | Rows], judgments: Judgments, measures: Any, protocol: str | Protocol, **overrides: Any
 ) -> Settings:
     """Apply overrides to a protocol as `Settings.of` does, for certain runs.
 

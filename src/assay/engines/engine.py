@@ -41,6 +41,11 @@ class Rows(ABC):
         """Return whether rows name a chunk besides its document."""
         return "chunk_id" in self.headings.chosen
 
+    @property
+    @abstractmethod
+    def is_of_chunks(self) -> bool:
+        """Return whether some row is a piece of its document, which has to be folded before documents are counted."""
+
     @abstractmethod
     def count(self) -> int:
         """Count the rows."""

@@ -49,8 +49,10 @@ def find_run(kinds: Mapping[str, Kind], label: str) -> Headings:
 
 
 def find_judgments(kinds: Mapping[str, Kind], label: str, *, subtopics: bool) -> Headings:
-    """Find the columns of judgments."""
+    """Find the columns of judgments; those of a sample are refused."""
     names = list(kinds)
+    if "inclusion" in names:
+        raise InputError(say("sample.no_engine"), path=label)
     found = {
         "query_id": columns.find(names, columns.QUERY, path=label, needed=say("judgments")),
         "doc_id": columns.find(names, columns.DOC, path=label, needed=say("judgments")),

@@ -44,6 +44,14 @@ class LocalRows(Rows):
         files = [*self.files, *other.files] if self.files and other.files else []
         return LocalRows(frame, self.headings, self.label, files)
 
+    @property
+    def is_of_chunks(self) -> bool:
+        """Return whether some row is a piece of its document."""
+        if not self.has_chunks:
+            return False
+        pieces = self.frame.select((pl.col("chunk_id") != pl.col("doc_id")).any())
+        return bool(pieces.collect(engine="streaming").item())
+
     def count(self) -> int:
         """Count the rows."""
         return int(self.frame.select(pl.len()).collect(engine="streaming").item())

@@ -45,6 +45,14 @@ class SparkRows(Rows):
         files = self.files.union(other.files) if known else None
         return SparkRows(self.frame.unionByName(other.frame), self.headings, self.label, files)
 
+    @property
+    def is_of_chunks(self) -> bool:
+        """Return whether some row is a piece of its document."""
+        if not self.has_chunks:
+            return False
+        pieces = self.frame.where("chunk_id != doc_id").limit(1)
+        return bool(ask(pieces.count))
+
     def count(self) -> int:
         """Count the rows."""
         return int(ask(self.frame.count))

@@ -13,6 +13,7 @@ TEXTS = {
     "cli.only_spark": "没有 --engine spark 时，{option} 不起作用",
     "cli.no_engine": "{option} 与 --sweep、--explain 同用时不起作用：它们在本机计算",
     "cli.no_effect_on_tables": "标注由 Spark 读取时，{option} 不起作用：请给出标注文件",
+    "sample.no_engine": "这些标注是样本（inclusion 列），计算引擎不支持据此估计：请不用引擎进行评测",
     "env.extra_spark": "在 Spark 上评测",
     "env.worker_python": "本机的工作进程使用 {python}",
     "env.cluster_works": "{cluster} 可用，其工作节点上的 Assay 版本一致。",
