@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "robust03"
 SETTINGS = {"spark.sql.shuffle.partitions": "3", "spark.sql.adaptive.enabled": "false"}
 STRESS = os.environ.get("ASSAY_STRESS") == "1"
-CONNECTED = ("demo", "random1", "random3_joined", "fold_map", "subtopics")  # of all cases, those on a Connect server
+SHORT = {  # of all cases, those that run unless ASSAY_STRESS is set
+    "cluster": ("demo", "demo_joined", "random1", "random2", "random3", "random3_joined", "fold_after", "fold_map",
+                "dedupe", "trec9", "subtopics_joined"),
+    "connect": ("demo", "random1", "random3_joined", "fold_map", "subtopics"),
+}  # fmt: skip
 FAILING = ("fails_twice", "loses_its_executor")
 
 
@@ -151,7 +155,7 @@ def main(where: str, place: str, count: str, *names: str) -> None:
     told = {}
     for each in (failing_cases if names else cases, *([failing_cases] if where == "local" else [])):
         for name, judged, run, measures, options in each(folder):
-            if label == "connect" and not STRESS and name not in CONNECTED:
+            if label in SHORT and not STRESS and name not in (*SHORT[label], *FAILING):
                 continue
             given = {"rules": {}, "parts": 1, "kept": False, **options}
             place = folder / f"{label}_{name}" if given.pop("kept") else None
