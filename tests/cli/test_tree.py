@@ -12,6 +12,7 @@ from unittest.mock import patch
 import click
 import pytest
 
+import question_writer
 import workplace
 from assay.cli import COMMANDS, FORMER, app
 from assay.cli.pages import fold, texts_of
@@ -136,9 +137,16 @@ def filled(tmp_path_factory):
     return folder
 
 
+def judge_or_write(received):
+    """A model that judges by the texts, and writes and checks questions."""
+    names = set(received.schema.get("properties", {}))
+    is_of_questions = names & {"evidence", "answered", "answer", "right"} or "[passage 1 " in received.text
+    return question_writer.reply(received) if is_of_questions else judge_by_texts(received)
+
+
 @pytest.fixture(scope="module")
 def servers():
-    with FakeLLM(judge_by_texts) as judge, workplace.web_server() as web:
+    with FakeLLM(judge_or_write) as judge, workplace.web_server() as web:
         yield judge.url, web
 
 
