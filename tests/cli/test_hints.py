@@ -25,6 +25,7 @@ def folder(tmp_path_factory):
         "a.run": "q1 Q0 a 1 2 t\nq2 Q0 b 1 1 t\n",
         "b.run": "q1 Q0 b 1 2 u\nq2 Q0 a 1 1 u\n",
         "s.jsonl": json.dumps(sample) + "\n",
+        "twice.jsonl": 2 * (json.dumps({**sample, "id": "1"}) + "\n"),
         "s.csv": "query_id,question,answer\n1,When?,In 1889.\n",
         "e.toml": '[data]\ndocuments = "d"\n[retrieve]\nmethod = bm25\n',
         "data.json": '{"a": 1}',
@@ -128,6 +129,7 @@ MISTAKES = {
     ("gate", "q", "a.run"): "give a threshold (--fail-under)",
     ("gate", "q", "a.run", "--fail-under", "0.5"): "expected NAME=NUMBER",
     ("evaluate", "q", "a.run", "a.run"): "give them names, as in NAME=FILE",
+    ("judge", "--prefer", "s.jsonl", "twice.jsonl", "--judge", "m", "--url", "http://127.0.0.1:9/v1", "-o", "p.jsonl"): "give each sample its own id",
     ("answers", "s.jsonl", "--judge", "gpt-4o"): "Give its address with --url",
 }
 

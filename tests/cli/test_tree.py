@@ -12,7 +12,6 @@ from unittest.mock import patch
 import click
 import pytest
 
-import question_writer
 import workplace
 from assay.cli import COMMANDS, FORMER, app
 from assay.cli.pages import fold, texts_of
@@ -22,7 +21,8 @@ from assay.report.tables import width
 from assay.testing import FakeLLM
 from assay.text.weights import find_minilm
 from assay.wordings import LANGUAGES, texts
-from net.making import JUDGED, judge_by_texts
+from net.making import JUDGED
+from question_writer import judge_or_write
 
 KEPT = next(JUDGED.glob("*.sqlite"))
 
@@ -135,13 +135,6 @@ def filled(tmp_path_factory):
     folder.mkdir()
     workplace.fill(folder)
     return folder
-
-
-def judge_or_write(received):
-    """A model that judges by the texts, and writes and checks questions."""
-    names = set(received.schema.get("properties", {}))
-    is_of_questions = names & {"evidence", "answered", "answer", "right"} or "[passage 1 " in received.text
-    return question_writer.reply(received) if is_of_questions else judge_by_texts(received)
 
 
 @pytest.fixture(scope="module")

@@ -120,7 +120,7 @@ def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> No
         options.refuse(*(one.name for one in fields(RunOptions)), "report", because="cli.no_effect_without_yes")
     with progress.stages() as show:
         found = propose_experiment(place, output=out.output, n=asked.number, seed=asked.seed, tell=show)
-    kind = out.format_to_print
+    kind = _kind_to_print(out)
     if not asked.yes:
         written = write_proposal(found)
         if kind is not None:
@@ -133,6 +133,11 @@ def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> No
         experiment = carry_out(found, show)
     report = out.report or str(Path(found.output) / "report.html")
     _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
+
+
+def _kind_to_print(out: Output) -> str | None:
+    """What is printed; the output is a folder, whose name sets no format."""
+    return out.kind if out.quiet else out.kind or "table"
 
 
 def _as_text(found: Proposal, kind: str) -> str:
@@ -244,7 +249,7 @@ def _show(found: FinishedExperiment, out: Output, *, brief: bool) -> None:
     ]
     if found.damaged:
         options.note([say("experiment.damaged", counts=counts[2])])
-    kind = out.kind if out.quiet else out.kind or "table"  # the output is a folder, whose name sets no format
+    kind = _kind_to_print(out)
     if kind == "json":
         click.echo(to_json(found.to_result(inputs.command_line())), nl=False)
     elif kind is not None:

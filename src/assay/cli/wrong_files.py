@@ -93,6 +93,8 @@ def _right_kinds(param: click.Parameter, ctx: click.Context) -> frozenset[str]:
     names = re.findall(r"[A-Z]{2,}", param.metavar or "") + (param.spellings if isinstance(param, Option) else [])
     if "EXPERIMENT" in names and not ctx.params.get("candidates"):
         names.remove("JUDGMENTS")  # which have candidates with them
+    if "RUN" in names and ctx.params.get("prefer"):
+        names = ["ANSWERS"]  # whose answers are compared
     known = [_RIGHT[name] for name in names if name in _RIGHT]
     return frozenset().union(*known) if known else frozenset(_USES) - {"users", "arms"} - _TOML
 
