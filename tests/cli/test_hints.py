@@ -129,7 +129,18 @@ MISTAKES = {
     ("gate", "q", "a.run"): "give a threshold (--fail-under)",
     ("gate", "q", "a.run", "--fail-under", "0.5"): "expected NAME=NUMBER",
     ("evaluate", "q", "a.run", "a.run"): "give them names, as in NAME=FILE",
-    ("judge", "--prefer", "s.jsonl", "twice.jsonl", "--judge", "m", "--url", "http://127.0.0.1:9/v1", "-o", "p.jsonl"): "give each sample its own id",
+    (
+        "judge",
+        "--prefer",
+        "s.jsonl",
+        "twice.jsonl",
+        "--judge",
+        "m",
+        "--url",
+        "http://127.0.0.1:9/v1",
+        "-o",
+        "p.jsonl",
+    ): "give each sample its own id",
     ("answers", "s.jsonl", "--judge", "gpt-4o"): "Give its address with --url",
 }
 
