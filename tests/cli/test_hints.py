@@ -170,7 +170,7 @@ PLACES = {
     "gate F --fail-under map=0.1": {"judgments", "records", "result"},
     "gate qrels.txt one.run -m map --not-worse-than F": {"run", "judgments", "result"},
     "gate result.json --rules F": {"gate rules"},
-    "run F": {"experiment"},
+    "run F": {"experiment", "documents", "rubric"},  # a file of text is a document
     "fuse one.run F -o f.run": {"run", "judgments"},
     "answers F": {"samples", "result"},
     "report F -o r.html": {"result"},
@@ -213,7 +213,8 @@ def test_a_file_of_another_kind_is_told_with_the_command_that_reads_it(line, kin
 
 def test_every_kind_of_file_has_a_command_that_reads_it():
     # Any other TOML is called a protocol; a set is a folder, of which every command reads its part.
-    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set"}
+    # Gold spans are named in an experiment, and read by no command themselves.
+    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set", "gold"}
 
 
 def test_hints_are_given_only_where_the_option_exists():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import applications, inputs, language, options, places, progress
+from assay.cli import applications, inputs, language, options, places, progress, wrong_files
 from assay.cli.applications import AppChoice, AppRound
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
@@ -33,6 +33,8 @@ _EXAMPLES = (
     "assay run qrels.txt --candidates bm25.run --reranker embedding --queries queries.jsonl --documents docs.jsonl",
     "assay run qrels.txt --candidates bm25.run --reranker mymodule:score --queries q.tsv --documents d.tsv --depth 50",
 )
+
+_NO_DOCUMENTS = frozenset({"judgments", "weights", "labels"})  # which could be read as texts
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> No
     from assay.analysis.proposal_files import carry_out, write_proposal
 
     one_thread()
+    wrong_files.refuse(place, _NO_DOCUMENTS)
     if not asked.yes:
         options.refuse(*(one.name for one in fields(RunOptions)), "report", because="cli.no_effect_without_yes")
     with progress.stages() as show:

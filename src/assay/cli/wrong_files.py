@@ -73,6 +73,13 @@ def explain_wrong_file(error: AssayError, ctx: click.Context) -> AssayError | No
     return None
 
 
+def refuse(place: str, kinds: frozenset[str]) -> None:
+    """Refuse a file that is surely of one of some kinds, where its reader would take it for something else."""
+    kind = _kind_at(place) if Path(place).is_file() else ""
+    if kind in kinds:
+        raise _explain(place, kind, frozenset())
+
+
 def _is_told(error: AssayError, kind: str, place: str) -> bool:
     """Return whether an error says already what the file is: readers of judgments and runs know each other."""
     return kind in {"judgments", "run"} and say(f"check.kind_{kind}") in error.message.replace(place, "")
