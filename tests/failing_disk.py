@@ -16,10 +16,11 @@ import traceback
 from pathlib import Path
 
 from assay.testing import FakeLLM
-from net.making import judge_by_texts
+from question_writer import judge_or_write
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES)
 FEW = 4  # steps that are tried when not every one is
+MORE = {"run a folder": 9}  # most of its steps are those of the cache, which it can do without
 OLD = "old\n"
 INPUTS = {
     "q": "q1 0 d1 1\nq2 0 d3 1\n",
@@ -29,6 +30,7 @@ INPUTS = {
     "qs.jsonl": '{"query_id": "q1", "text": "tea"}\n{"query_id": "q2", "text": "rain"}\n',
     "ds.jsonl": "".join(json.dumps({"doc_id": f"d{i}", "text": f"Tea and rain {i}."}) + "\n" for i in range(1, 4)),
     "s.jsonl": '{"id": "1", "question": "When?", "answer": "In 1889.", "contexts": ["It opened in 1889."]}\n',
+    "t.jsonl": '{"id": "1", "question": "When?", "answer": "In 1890.", "contexts": ["It opened in 1889."]}\n',
     "labelled.jsonl": "".join(
         json.dumps(
             {
@@ -43,7 +45,8 @@ INPUTS = {
         for i in range(20)
     ),
     "e.toml": '[data]\ndocuments = "ds.jsonl"\nqueries = "qs.jsonl"\njudgments = "q"\n[retrieve]\nmethod = "bm25"\n[evaluate]\nmeasures = ["ndcg@10"]\n',
-    "backwards.py": "def order(query, documents):\n    return list(range(len(documents)))\n",
+    "backwards.py": "def order(query, documents):\n    return list(range(len(documents)))\n\n"
+    "def answer(question):\n    return {'answer': 'Tea.', 'ids': ['d1', 'd3']}\n",
     "c.toml": "[method.a]\nper_query = 0.01\n[method.b]\nper_query = 0.02\n",
     "log.csv": "query_id,user,time,action,text,doc_id,position\n"
     + "".join(
@@ -65,6 +68,8 @@ INPUTS = {
         }
     )
     + "\n",
+    "shelf/tea.txt": "Green tea is steamed right after picking. Black tea oxidises for hours, which darkens the leaves.",
+    "shelf/rain.txt": "Monsoon rain feeds the terraces of Darjeeling. Drought in spring delays the first flush by weeks.",
     "tea/queries.jsonl": '{"query_id": "q1", "text": "tea"}\n{"query_id": "q2", "text": "rain"}\n',
     "tea/judgments.qrels": "q1 0 d1 1\nq2 0 d2 1\n",
     "tea/documents.jsonl": '{"doc_id": "d1", "text": "Tea."}\n{"doc_id": "d2", "text": "Rain."}\n',
@@ -88,9 +93,13 @@ COMMANDS = {
     "compare": (["compare", "q", "a.run", "b.run", "-m", "map", *RESULT, *PAGE], ["out.json", "out.html"]),
     "fuse": (["fuse", "a.run", "b.run", "--by", "weighted", "--tune", "judged", "--write-split", "split.csv", "-o", "out.run"], ["out.run", "split.csv"]),
     "judge": (["judge", "a.run", "--queries", "qs.jsonl", "--documents", "ds.jsonl", *ASKING, "-o", "out.qrels", "--details", "why.jsonl"], ["out.qrels", "why.jsonl"]),
+    "judge with a panel": (["judge", "a.run", "--queries", "qs.jsonl", "--documents", "ds.jsonl", *ASKING, "--repeats", "2", "-o", "out.qrels", *PAGE], ["out.qrels", "out.html"]),
+    "judge --prefer": (["judge", "--prefer", "s.jsonl", "t.jsonl", *ASKING, "-o", "out.jsonl"], ["out.jsonl"]),
     "calibrate": (["calibrate", "labelled.jsonl", "--method", "overlap", "--resamples", "20", *RESULT, *PAGE], ["out.json", "out.html"]),
     "run": (["run", "e.toml", "-o", "results", "--cache", "stages", *PAGE], ["results/result.json", "out.html"]),
     "run --candidates": (["run", "q", "--candidates", "a.run", "--reranker", "backwards:order", "--queries", "qs.jsonl", "--documents", "ds.jsonl", "--run-output", "out.run", *RESULT], ["out.run", "out.json"]),
+    "run --app": (["run", "q", "--app", "backwards:answer", "--queries", "qs.jsonl", "-m", "ndcg@10", "-o", "results", "--cache", "stages", *PAGE], ["results/result.json", "out.html"]),
+    "run a folder": (["run", "shelf", "--yes", "-n", "2", "--only", "bm25", "-o", "made", "-q"], ["made/experiment.toml", "made/result.json"]),
     "bench": (["bench", "json:dumps", "--pass", "query", "--runs", "20", *RESULT, *PAGE], ["out.json", "out.html"]),
     "cost": (["cost", "c.toml", *RESULT, *PAGE], ["out.json", "out.html"]),
     "ab analyse": (["ab", "analyse", "users.csv", "-m", "clicks", "--control", "a", *RESULT, *PAGE], ["out.json", "out.html"]),
@@ -102,12 +111,16 @@ COMMANDS = {
     "log judgments": (["log", "judgments", "log.csv", "-o", "out.qrels", "--queries-out", "texts.jsonl", *PAGE], ["out.qrels", "texts.jsonl", "out.html"]),
     "log sample": (["log", "sample", "log.csv", "-n", "1", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "set questions": (["set", "questions", "texts.jsonl", "-n", "2", *RESULT, *PAGE], ["out.json", "out.html"]),
+    "set questions with a model": (["set", "questions", "texts.jsonl", "-n", "2", *ASKING, *RESULT], ["out.json"]),
+    "set pool": (["set", "pool", "a.run", "b.run", "--method", "sample", "--budget", "3", "-o", "out.jsonl", *PAGE], ["out.jsonl", "out.html"]),
     "set info": (["set", "info", "tea", *RESULT, *PAGE], ["out.json", "out.html"]),
     "set split": (["set", "split", "tea", "--parts", "a=0.5,b=0.5", "--seed", "0", "-o", "out", *PAGE], ["out.html"]),
     "set merge": (["set", "merge", "tea", "tea2", "-o", "out", *PAGE], ["out.html"]),
     "report": (["report", "made.json", "-o", "out.html"], ["out.html"]),
     "convert": (["convert", "run", "a.run", "out.csv"], ["out.csv"]),
 }  # fmt: skip
+
+FRESH = {"made/experiment.toml", "made/result.json"}  # in a folder that must not be there before
 
 
 class Disk:
@@ -167,7 +180,7 @@ def prepare(folder, outputs):
     for name, text in INPUTS.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
-    for name in outputs:
+    for name in set(outputs) - FRESH:
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(OLD)
 
@@ -188,7 +201,7 @@ def main(folder, name, every):
         words, outputs = [word for word in words if word not in PAGE], [one for one in outputs if one not in PAGE]
     disk = Disk(folder)
     disk.watch()
-    with FakeLLM(judge_by_texts) as server:
+    with FakeLLM(judge_or_write) as server:
         words = [server.url if word == "URL" else word for word in words]
 
         def once(fails, error):
@@ -210,7 +223,7 @@ def main(folder, name, every):
         once(0, 0)  # imports
         found = [once(0, 0)]
         steps = disk.count
-        for fails in range(1, steps + 1, 1 if every else max(1, steps // FEW)):
+        for fails in range(1, steps + 1, 1 if every else max(1, steps // MORE.get(name, FEW))):
             found += [once(fails, error) for error in (ERRORS if every else [ERRORS[fails % 3]])]
     sys.stdout.write(json.dumps(found))
 

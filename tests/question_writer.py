@@ -8,6 +8,8 @@ import random
 import re
 from typing import TYPE_CHECKING, Any
 
+from net.making import judge_by_texts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -89,6 +91,13 @@ def reply(received: Received) -> str:
         numbers = [name for name in received.schema["properties"] if name != "seal"]
         said = {number: {"verdict": "no", "quote": ""} for number in numbers}
     return json.dumps(said, ensure_ascii=False)
+
+
+def judge_or_write(received: Received) -> str:
+    """A model that judges by the texts, and writes and checks questions."""
+    names = set(received.schema.get("properties", {}))
+    is_of_questions = names & {"evidence", "answered", "answer", "right"} or "[passage 1 " in received.text
+    return reply(received) if is_of_questions else judge_by_texts(received)
 
 
 def careful(**others: Callable[[Received], Mapping[str, Any] | str | Answer]) -> Callable[[Received], Any]:

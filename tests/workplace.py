@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -154,6 +155,23 @@ def _texts(folder: Path) -> None:
     (folder / "queries.csv").write_text("query_id,lang\n" + "\n".join(rows) + "\n", encoding="utf-8")
     making.lines(folder / "bodies.jsonl", [{"query": "{query}"}, {"query": "tea"}])
     shutil.copy(folder / "records.jsonl", folder / "answers.jsonl")
+    for name in ("q", "questions"):
+        making.lines(folder / f"{name}.jsonl", queries)
+    _pool(folder)
+    (folder / "docs").mkdir()
+    for row in documents[:40]:
+        (folder / "docs" / f"{row['doc_id']}.txt").write_text(f"{row['title']}\n\n{row['text']}", encoding="utf-8")
+
+
+def _pool(folder: Path) -> None:
+    """A list to judge with the texts, whose rows have grades."""
+    place = folder / "pool.jsonl"
+    runs = {name: str(folder / f"{name}.run") for name in ("bm25", "dense")}
+    texts = {"queries": str(folder / "queries.jsonl"), "documents": str(folder / "documents.jsonl")}
+    assay.pool_judgments(runs, 500, method="sample", **texts).save(place)
+    grades = assay.read_judgments(folder / "qrels.txt").to_dict()
+    rows = [json.loads(line) for line in place.read_text(encoding="utf-8").splitlines()]
+    making.lines(place, [{**row, "grade": grades.get(row["query_id"], {}).get(row["doc_id"], 0)} for row in rows])
 
 
 def _sets(folder: Path) -> None:
@@ -249,13 +267,31 @@ _EVENTS = (
 )
 
 
+@cache
+def _texts_and_lists() -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The texts of the collection, and the documents that BM25 finds for the text of each query."""
+    texts, lists = {row["doc_id"]: row["text"] for row in making.read("documents.jsonl")}, making.ranked("bm25.run")
+    return texts, {row["text"]: lists.get(row["query_id"], []) for row in making.read("queries.jsonl")}
+
+
+def _answer(question: str) -> bytes:
+    """The reply of an application for questions."""
+    texts, lists = _texts_and_lists()
+    ids = lists.get(question, [])[:10] or list(texts)[:3]
+    reply = {"answer": texts[ids[0]], "contexts": [texts[one] for one in ids], "ids": ids}
+    return json.dumps(reply, ensure_ascii=False).encode()
+
+
 class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         pass
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
-        self._say(_EVENTS if self.path.endswith("/chat/completions") else b"{}")
+        body = self.rfile.read(int(self.headers["content-length"]))
+        if self.path.endswith("/ask"):
+            self._say(_answer(json.loads(body)["question"]))
+        else:
+            self._say(_EVENTS if self.path.endswith("/chat/completions") else b"{}")
 
     def do_GET(self) -> None:
         self._say(b"{}")
@@ -270,7 +306,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def web_server() -> Iterator[str]:
-    """A server that says {} to everything, and tokens to a chat; gives its address."""
+    """A server that answers the questions of /ask, says tokens to a chat and {} to all else; gives its address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()

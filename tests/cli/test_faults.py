@@ -18,7 +18,7 @@ from assay.cli import COMMANDS as NAMES
 from assay.cli import app
 from assay.cli.places import OUTPUT
 from assay.testing import Answer, FakeLLM
-from failing_disk import COMMANDS, OLD
+from failing_disk import COMMANDS, FRESH, OLD
 from net.making import judge_by_texts
 
 HERE = Path(__file__).parents[1]
@@ -46,6 +46,8 @@ def test_a_disk_that_fails_at_any_operation_leaves_the_old_file_or_the_new_one(t
         assert one["code"] in ({0, 1, 2} if command == "check" else {0, 2}), one  # what cannot be read is a finding
         assert not one["drafts"], one
         for name, text in one["left"].items():
+            if text is None and name in FRESH and one["code"]:
+                continue
             assert text is not None and ((text == OLD and one["code"]) or is_whole(name, text, fine["left"][name])), one
         if one["code"] == 2:
             last = [line for line in one["told"].splitlines() if line.startswith("assay: ")]

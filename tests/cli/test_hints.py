@@ -25,6 +25,7 @@ def folder(tmp_path_factory):
         "a.run": "q1 Q0 a 1 2 t\nq2 Q0 b 1 1 t\n",
         "b.run": "q1 Q0 b 1 2 u\nq2 Q0 a 1 1 u\n",
         "s.jsonl": json.dumps(sample) + "\n",
+        "twice.jsonl": 2 * (json.dumps({**sample, "id": "1"}) + "\n"),
         "s.csv": "query_id,question,answer\n1,When?,In 1889.\n",
         "e.toml": '[data]\ndocuments = "d"\n[retrieve]\nmethod = bm25\n',
         "data.json": '{"a": 1}',
@@ -128,6 +129,18 @@ MISTAKES = {
     ("gate", "q", "a.run"): "give a threshold (--fail-under)",
     ("gate", "q", "a.run", "--fail-under", "0.5"): "expected NAME=NUMBER",
     ("evaluate", "q", "a.run", "a.run"): "give them names, as in NAME=FILE",
+    (
+        "judge",
+        "--prefer",
+        "s.jsonl",
+        "twice.jsonl",
+        "--judge",
+        "m",
+        "--url",
+        "http://127.0.0.1:9/v1",
+        "-o",
+        "p.jsonl",
+    ): "give each sample its own id",
     ("answers", "s.jsonl", "--judge", "gpt-4o"): "Give its address with --url",
 }
 
@@ -157,7 +170,7 @@ PLACES = {
     "gate F --fail-under map=0.1": {"judgments", "records", "result"},
     "gate qrels.txt one.run -m map --not-worse-than F": {"run", "judgments", "result"},
     "gate result.json --rules F": {"gate rules"},
-    "run F": {"experiment"},
+    "run F": {"experiment", "documents", "rubric"},  # a file of text is a document
     "fuse one.run F -o f.run": {"run", "judgments"},
     "answers F": {"samples", "result"},
     "report F -o r.html": {"result"},
@@ -200,7 +213,8 @@ def test_a_file_of_another_kind_is_told_with_the_command_that_reads_it(line, kin
 
 def test_every_kind_of_file_has_a_command_that_reads_it():
     # Any other TOML is called a protocol; a set is a folder, of which every command reads its part.
-    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set"}
+    # Gold spans are named in an experiment, and read by no command themselves.
+    assert set(SORTS) == set(get_args(FileKind)) - {"protocol", "set", "gold"}
 
 
 def test_hints_are_given_only_where_the_option_exists():

@@ -21,7 +21,8 @@ from assay.report.tables import width
 from assay.testing import FakeLLM
 from assay.text.weights import find_minilm
 from assay.wordings import LANGUAGES, texts
-from net.making import JUDGED, judge_by_texts
+from net.making import JUDGED
+from question_writer import judge_or_write
 
 KEPT = next(JUDGED.glob("*.sqlite"))
 
@@ -138,7 +139,7 @@ def filled(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def servers():
-    with FakeLLM(judge_by_texts) as judge, workplace.web_server() as web:
+    with FakeLLM(judge_or_write) as judge, workplace.web_server() as web:
         yield judge.url, web
 
 

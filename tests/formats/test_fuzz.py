@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import gzip
+import json
 import os
 import shutil
 import sys
@@ -23,15 +24,17 @@ import numpy as np
 import pytest
 
 import assay
+import reply_readers as replies
 from assay.analysis.check_files import check_files
 from assay.analysis.economics import read_costs
 from assay.analysis.evidence import load, load_all
 from assay.analysis.gate_rules import read_rules
+from assay.analysis.proposal_files import read_earlier
 from assay.analysis.stored import read_system, read_systems
 from assay.curation.collection import open_collection
 from assay.data.judgments import Judgments
 from assay.errors import AssayError
-from assay.formats.documents import hash_of_text, read_documents, read_pairs
+from assay.formats.documents import hash_of_text, read_documents, read_drawn, read_pairs, read_rounds
 from assay.formats.events.privacy import read_salt
 from assay.formats.files import Input, read_toml, run_name
 from assay.formats.other_sets import read_other_set
@@ -344,6 +347,33 @@ SHOWN = [
 ]  # fmt: skip
 
 
+PREFERENCES = [{"question_id": f"q{i}", "left": "ab"[i % 2], "right": "ba"[i % 2], "preferred": ("left", "right", "tie")[i % 3], "rater": "m"} for i in range(6)]  # fmt: skip
+POOL = [{"query_id": f"q{i // 3}", "doc_id": f"d{i}", "query": "tea", "document": "Tea.", "inclusion": 1 / (1 + i % 3), "round": 1 + i % 2, "grade": i % 3} for i in range(9)]  # fmt: skip
+
+
+def pool(place):
+    """Read a list to judge whose rows have grades, draw again from what it says, and judge by it."""
+    runs = {"a": {f"q{i}": {f"d{3 * i + j}": 3.0 - j for j in range(3)} for i in range(3)}}
+    with contextlib.suppress(AssayError):
+        assay.pool_judgments(runs, 2, method="sample", judgments=str(place))
+    with contextlib.suppress(AssayError):
+        evaluate_by(place)
+    return read_drawn(place), read_rounds(place)
+
+
+def evaluate_by(place):
+    return assay.evaluate(str(place), {"q0": {"d0": 1.0}}, ["ndcg@10"])
+
+
+def earlier(place):
+    """Read what an earlier proposal left in a folder."""
+    folder = place.parent / "made"
+    folder.mkdir(exist_ok=True)
+    shutil.copy(place, folder / "proposal.json")
+    (folder / "experiment.toml").write_text(EXPERIMENT)
+    return read_earlier(folder, "x")
+
+
 def replay(place, policy="uniform"):
     """Replay with rules under which six rows are enough."""
     return assay.replay(place, policy, rules=ReplayRules(least_ess=0.1, largest=1.0, least_weight=0.0))
@@ -417,6 +447,23 @@ READERS = {
     "split.tsv": (b"query_id\tsplit\nq1\ttrain\nq2\ttest\n", [read_training]),
     "clusters.csv": (b"query_id,cluster\nq1,a\nq2,a\n", [lambda place: read_clusters(str(place))]),
     "votes.jsonl": (jsonl(VERDICTS), [lambda place: read_votes(str(place)), check]),
+    "reply.json": (json.dumps(replies.REPLY).encode(), [replies.ask, replies.measure]),
+    "wrapped.json": (json.dumps(replies.WRAPPED).encode(), [replies.ask]),
+    "chat.json": (json.dumps(replies.CHAT).encode(), [replies.ask, replies.measure]),
+    "events.txt": (replies.EVENTS, [replies.ask_streaming, replies.measure]),
+    "pieces.jsonl": (jsonl(replies.PIECES), [replies.ask_streaming, replies.measure]),
+    "hits.json": (json.dumps(replies.HITS).encode(), [replies.search]),
+    "results.json": (json.dumps(replies.RESULTS).encode(), [replies.search]),
+    "app.toml": (replies.APP.encode(), [replies.app_file]),
+    "body.json": (json.dumps(BODIES[0]).encode(), [replies.body_text]),
+    "written.json": (json.dumps(replies.WRITTEN).encode(), [replies.written_question]),
+    "verdicts.json": (json.dumps(replies.VERDICTS).encode(), [replies.passage_verdicts]),
+    "preferences.jsonl": (jsonl(PREFERENCES), [assay.preferences]),
+    "pool.jsonl": (jsonl(POOL), [pool, check]),
+    "pool.csv": (csv(POOL), [pool]),
+    "gold.csv": (csv(GOLD[1:]), [check]),
+    "spans.jsonl": (jsonl(GOLD[1:]), [check]),
+    "proposal.json": (b'{"digest": "x", "questions": 2, "seed": 0, "experiment": "y"}', [earlier]),
     "users.csv": (csv(USERS), [read_trial, ab_test]),
     "arms.jsonl": (jsonl(ARMS), [read_trial, ab_test]),
     "labelled.jsonl": (jsonl(LABELLED), [validate]),
@@ -469,6 +516,14 @@ FOUND = {
     "a query that begins like packed bytes": ("a.run", "x^2 Q0 d1 1 9e-1 t\n", evaluate),
     "a header that begins like packed bytes": ("a.csv", "x^,query_id,doc_id,score\n1,q1,d1,2\n", evaluate),
     "lists as grades of gold": ("set-gold.jsonl", '{"query_id": "q1", "doc_id": "d1", "text": "Tea", "grade": ["1"]}', use_gold_as_judgments),
+    "a cost of four hundred digits in a reply": ("r.json", '{"answer": "Tea.", "cost": 1' + "0" * 400 + "}", replies.ask),
+    "brackets without end in a stream": ("r.txt", "data: " + "[" * 100_000 + "\n\n", replies.measure),
+    "a text among the hits of a search": ("h.json", '{"hits": {"hits": ["a"]}}', replies.search),
+    "a list as the source of a hit": ("h.json", '{"hits": {"hits": [{"_id": "1", "_source": ["a"]}]}}', replies.search),
+    "a score of four hundred digits in a search": ("h.json", '{"results": [{"id": "a", "score": 1' + "0" * 400 + "}]}", replies.search),
+    "objects as grades of a pool": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": {}}\n{"query_id": "q0", "doc_id": "d1", "inclusion": 1, "grade": 1}', pool),
+    "objects as rounds of a pool": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": 1, "round": {}}\n{"query_id": "q0", "doc_id": "d1", "inclusion": 1, "grade": 1, "round": 1}', pool),
+    "an object as judge of a pool": ("p.jsonl", '{"query_id": "q0", "doc_id": "d0", "inclusion": 1, "grade": 1, "judge": {"a": 1}}', pool),
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))
@@ -521,7 +576,7 @@ OPENING = {"Input.at", "read_toml", "read_text", "read_bytes", "memmap"}
 ELSEWHERE = {
     "data of the package": {
         "wordlists.py", "html.py", "reference.py", "demonstration.py", "demo/__init__.py", "installation.py",
-        "prices.py:_own_prices", "judge/prompting.py:_read_builtin", "demo/log.py",
+        "prices.py:_own_prices", "curation/question_calls.py:load", "judge/prompting.py:_read_builtin", "demo/log.py",
     },
     "files of the system": {"claims.py", "measuring.py"},
     "what a checksum guards, tested in tests/pipeline and tests/llm": {"store.py", "runner.py", "bm25.py", "vectors.py"},
@@ -531,7 +586,7 @@ ELSEWHERE = {
     },
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
     "copies files of a set whose hashes were just checked": {"split_sets.py"},
-    "looks again at a file that was read": {"cli/wrong_files.py", "check_files.py:_prices", "cli/ab.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
+    "looks again at a file that was read": {"cli/wrong_files.py", "check_files.py:_prices", "cli/ab.py:_input", "cli/ab_output.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
 }  # fmt: skip
 
 
@@ -586,13 +641,14 @@ def test_every_function_that_opens_a_file_is_fuzzed_or_has_its_reason(tmp_path, 
 READING = ("read_", "load", "open_", "decode", "parse")
 # Public functions that read what is no file of others, with their reason.
 NO_READERS = {
-    "data of the package": {"text.wordlists:read_lists", "text.static:load_wordllama", "judge.prompting:load_graded_prompt"},
+    "data of the package": {"text.wordlists:read_lists", "text.static:load_wordllama", "judge.prompting:load_graded_prompt", "curation.question_calls:load"},
     "reads tensors, configuration and tokenizer, which are here": {"text.minilm:load_minilm"},
     "replies of a server, tested with hostile ones in tests/llm and tests/judge": {
         "llm.wire:read_completion", "llm.store:read_rows", "judge.support:read_verdicts",
     },
     "words of the command line, tested in tests/test_long_texts.py": {"online.guardrails:read_guardrail", "online.click_judgments:read_cuts"},
     "calls readers that are here": {"cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
+    "passes bytes on as they come, tested with broken connections in tests/serving": {"serving.endpoints:read_parts"},
     "runs code by intention": {"pipeline.stages:load"},
     "a verb or a noun of its own": {"analysis.bench:load_name", "cli.options:read_once", "cli.progress:loads", "grounding.answerability:read_answerable"},
 }  # fmt: skip

@@ -38,7 +38,7 @@ def test_a_real_model_judges_over_http(real_model, tmp_path):
     details = [json.loads(line) for line in (tmp_path / "details.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["status"] for row in details] == ["scored"] * 3
     assert all(0 <= row["grade"] <= 2 for row in details)
-    assert any(vote["weighted"] for row in details for vote in row["votes"])
+    assert any(row["weighted"] for row in details)
     assert assay.read_judgments(tmp_path / "judged.qrels").judge.startswith("smollm2 (relevance-en-1+")
     again = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
     assert "0 calls, 3 answers from the cache" in again.stderr

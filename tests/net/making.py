@@ -23,6 +23,9 @@ DEMO_CACHE = Path(__file__).parents[1] / "archive" / "demo-cache"
 ASKED = 20  # samples made of the first queries
 
 
+_BLOCK = re.compile(r"^\[([a-z]+(?: \d+)?) \w{16}\]\n(.*?)\n\[end of \1 ", re.MULTILINE | re.DOTALL)
+
+
 def toss(text: str, sides: int) -> int:
     """A number below `sides` that is the same for the same text everywhere."""
     return zlib.crc32(text.encode()) % sides
@@ -30,9 +33,7 @@ def toss(text: str, sides: int) -> int:
 
 def judge_by_texts(received: Received) -> str:
     """A judge who decides by the texts alone: the same words for the same question, whenever it is asked."""
-    blocks = dict(
-        re.findall(r"^\[([a-z]+(?: \d+)?) \w{16}\]\n(.*?)\n\[end of \1 ", received.text, re.MULTILINE | re.DOTALL)
-    )
+    blocks = dict(_BLOCK.findall(received.text))
     statements = {name.split()[1]: text for name, text in blocks.items() if name.startswith("statement ")}
     if statements:
         contexts = [int(name.split()[1]) for name in blocks if name.startswith("context ")]
@@ -40,7 +41,8 @@ def judge_by_texts(received: Received) -> str:
     if "preferred" in received.schema.get("properties", {}):
         return json.dumps({"reason": "by its letters", "preferred": ("first", "second", "tie")[toss(received.text, 3)]})
     told = "".join(blocks.values())
-    low_and_high = re.search(r"rom (-?\d+) to (-?\d+)|从 ?(-?\d+) ?到 ?(-?\d+)", received.text)
+    asked = re.sub(_BLOCK, "", received.text)  # a document may speak of "from 60 to 70 degrees"
+    low_and_high = re.search(r"rom (-?\d+) to (-?\d+)|从 ?(-?\d+) ?到 ?(-?\d+)", asked)
     high = int(next(filter(None, low_and_high.groups()[1::2]))) if low_and_high else 2
     return json.dumps({"reason": "by its letters", "grade": toss(told, high + 1)})
 

@@ -16,6 +16,8 @@ import pytest
 import assay
 from assay.errors import AssayError
 from assay.formats.app_settings import AppSettings
+from assay.formats.replies import Shape
+from assay.formats.reply_streams import ReplyStream
 from assay.llm.records import Reply, Usage
 from assay.llm.transport import Exchange
 from assay.pipeline.app_runner import Placement, ask_all, lay_out
@@ -411,3 +413,12 @@ def test_a_coroutine_runs_inside_a_running_loop(tmp_path):
         return ask("own_app_3:later", ["how hot"], tmp_path, timeout=20.0)
 
     assert asyncio.run(outer())[0].answer == "Hot."
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+def test_a_byte_that_is_no_letter_costs_a_stream_of_plain_text_none_of_its_words(size):
+    body = "茶 is".encode() + b"\xff" + " hot 热".encode()
+    stream = ReplyStream(Shape(), "text/plain")
+    for at in range(0, len(body), size):
+        stream.feed(body[at : at + size], 0.1)
+    assert stream.finish(0.2).said.answer == "茶 is\N{REPLACEMENT CHARACTER} hot 热"

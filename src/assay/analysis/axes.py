@@ -23,9 +23,12 @@ def decide_axes(
     """
     axes = {one.name: {str(axis): value for axis, value in one.axes.items()} for one in combinations}
     scored = {one.name: one for one in systems if label in one.labels}
-    names = [name for name in axes if name in scored]
-    varied = [axis for axis in next(iter(axes.values()), {}) if len({axes[name][axis] for name in names}) > 1]
-    if len(varied) < 2 or baseline not in axes:  # noqa: PLR2004 - with one axis, the whole experiment is the group
+    if baseline not in axes:
+        return ()
+    # A finished application has none of the axes of a pipeline.
+    names = [name for name in axes if name in scored and axes[name].keys() == axes[baseline].keys()]
+    varied = [axis for axis in axes[baseline] if len({axes[name][axis] for name in names}) > 1]
+    if len(varied) < 2:  # noqa: PLR2004 - with one axis, the whole experiment is the group
         return ()
     found = []
     for axis in varied:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli import applications, inputs, language, options, places, progress
+from assay.cli import applications, inputs, language, options, places, progress, wrong_files
 from assay.cli.applications import AppChoice, AppRound
 from assay.cli.commands import command as make_command
 from assay.cli.options import Output
@@ -33,6 +33,8 @@ _EXAMPLES = (
     "assay run qrels.txt --candidates bm25.run --reranker embedding --queries queries.jsonl --documents docs.jsonl",
     "assay run qrels.txt --candidates bm25.run --reranker mymodule:score --queries q.tsv --documents d.tsv --depth 50",
 )
+
+_NO_DOCUMENTS = frozenset({"judgments", "weights", "labels"})  # which could be read as texts
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,12 @@ def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> No
     from assay.analysis.proposal_files import carry_out, write_proposal
 
     one_thread()
+    wrong_files.refuse(place, _NO_DOCUMENTS)
     if not asked.yes:
         options.refuse(*(one.name for one in fields(RunOptions)), "report", because="cli.no_effect_without_yes")
     with progress.stages() as show:
         found = propose_experiment(place, output=out.output, n=asked.number, seed=asked.seed, tell=show)
-    kind = out.format_to_print
+    kind = _kind_to_print(out)
     if not asked.yes:
         written = write_proposal(found)
         if kind is not None:
@@ -133,6 +136,11 @@ def _propose(place: str, asked: Proposing, trial: RunOptions, out: Output) -> No
         experiment = carry_out(found, show)
     report = out.report or str(Path(found.output) / "report.html")
     _experiment(str(experiment), trial, replace(out, output=found.output, report=report), fresh=False)
+
+
+def _kind_to_print(out: Output) -> str | None:
+    """What is printed; the output is a folder, whose name sets no format."""
+    return out.kind if out.quiet else out.kind or "table"
 
 
 def _as_text(found: Proposal, kind: str) -> str:
@@ -244,7 +252,7 @@ def _show(found: FinishedExperiment, out: Output, *, brief: bool) -> None:
     ]
     if found.damaged:
         options.note([say("experiment.damaged", counts=counts[2])])
-    kind = out.kind if out.quiet else out.kind or "table"  # the output is a folder, whose name sets no format
+    kind = _kind_to_print(out)
     if kind == "json":
         click.echo(to_json(found.to_result(inputs.command_line())), nl=False)
     elif kind is not None:

@@ -73,6 +73,13 @@ def explain_wrong_file(error: AssayError, ctx: click.Context) -> AssayError | No
     return None
 
 
+def refuse(place: str, kinds: frozenset[str]) -> None:
+    """Refuse a file that is surely of one of some kinds, where its reader would take it for something else."""
+    kind = _kind_at(place) if Path(place).is_file() else ""
+    if kind in kinds:
+        raise _explain(place, kind, frozenset())
+
+
 def _is_told(error: AssayError, kind: str, place: str) -> bool:
     """Return whether an error says already what the file is: readers of judgments and runs know each other."""
     return kind in {"judgments", "run"} and say(f"check.kind_{kind}") in error.message.replace(place, "")
@@ -93,6 +100,8 @@ def _right_kinds(param: click.Parameter, ctx: click.Context) -> frozenset[str]:
     names = re.findall(r"[A-Z]{2,}", param.metavar or "") + (param.spellings if isinstance(param, Option) else [])
     if "EXPERIMENT" in names and not ctx.params.get("candidates"):
         names.remove("JUDGMENTS")  # which have candidates with them
+    if "RUN" in names and ctx.params.get("prefer"):
+        names = ["ANSWERS"]  # whose answers are compared
     known = [_RIGHT[name] for name in names if name in _RIGHT]
     return frozenset().union(*known) if known else frozenset(_USES) - {"users", "arms"} - _TOML
 

@@ -165,7 +165,10 @@ def read_rounds(place: str | os.PathLike[str]) -> dict[tuple[str, str], int]:
     frame = _table(source)
     if not {"round", "query_id", "doc_id"} <= set(frame.columns):
         return {}
-    rows = frame.select(pl.col("query_id", "doc_id").cast(pl.String), pl.col("round").cast(pl.Int64, strict=False))
+    if not tables.is_plain(frame["round"]):
+        return {}
+    ids = [tables.text_column(frame, name, source.label) for name in ("query_id", "doc_id")]
+    rows = pl.DataFrame([*ids, frame["round"].cast(pl.Int64, strict=False)])
     return {(query, doc): number for query, doc, number in rows.drop_nulls().iter_rows()}
 
 

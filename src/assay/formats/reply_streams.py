@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from codecs import getincrementaldecoder
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ class ReplyStream:
     def __init__(self, shape: Shape, content_type: str = "") -> None:
         self._shape, self._plain = shape, content_type.startswith("text/plain")
         self._rest, self._text = b"", ""
+        self._letters = getincrementaldecoder("utf-8")("replace")  # a part may end within a letter
         self._said = Said()
         self._contexts: tuple[Context, ...] | None = None
         self._first = self._last = 0.0
@@ -50,12 +52,7 @@ class ReplyStream:
     def feed(self, part: bytes, now: float) -> None:
         """Take what arrived at a moment."""
         if self._plain:
-            self._rest += part
-            try:
-                text, self._rest = self._rest.decode("utf-8"), b""
-            except UnicodeDecodeError as error:  # a letter whose other bytes are still to come
-                text, self._rest = self._rest[: error.start].decode("utf-8"), self._rest[error.start :]
-            self._add(text, now)
+            self._add(self._letters.decode(part), now)
             return
         *lines, self._rest = (self._rest + part).split(b"\n")
         for line in lines:
@@ -63,7 +60,9 @@ class ReplyStream:
 
     def finish(self, now: float) -> Streamed:
         """What the whole stream gave; a stream of a chat without its end was cut off."""
-        if not self._plain:
+        if self._plain:
+            self._add(self._letters.decode(b"", final=True), now)
+        else:
             self._line(self._rest, now)
         if self._chat and not self._ended:
             raise BrokenStream("cut off")

@@ -255,7 +255,9 @@ def judgments_of_gold(frame: pl.DataFrame, source: Source) -> Judgments:
 
 def _judges(frame: pl.DataFrame) -> str:
     """Name the language models that made the grades, where a column `judge` does."""
-    return ", ".join(frame["judge"].drop_nulls().cast(pl.String).unique().sort()) if "judge" in frame.columns else ""
+    if "judge" not in frame.columns or not is_plain(frame["judge"]):
+        return ""
+    return ", ".join(frame["judge"].drop_nulls().cast(pl.String).unique().sort())
 
 
 def pick_judgments(
@@ -287,7 +289,7 @@ def pick_judgments(
 
 def _without_blanks(frame: pl.DataFrame, grade: str) -> pl.DataFrame:
     """In a list of what to judge, a blank grade means not judged yet: of a sample, such a row still counts as drawn."""
-    if not {"inclusion", "priority"} & set(frame.columns):
+    if not {"inclusion", "priority"} & set(frame.columns) or not is_plain(frame[grade]):
         return frame
     text = pl.col(grade).cast(pl.String).str.strip_chars()
     frame = frame.with_columns(pl.when(text != "").then(text).alias(grade))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from assay.errors import UsageError
+from assay.errors import UsageError, excerpt
 from assay.formats.samples import value_at
 from assay.llm.keys import Key
 from assay.messages import say
@@ -109,7 +109,10 @@ def read_hits(field: str, text: str, answer: Any) -> tuple[Kind | None, Any]:
         return "server", say("{n} of its shards failed", n=failed)
     items = []
     for place, row in enumerate(rows):
-        source = row.get("_source") or {}
+        if not isinstance(row, dict):
+            return "garbage", say("a hit is not an object: {row}", row=excerpt(row))
+        source = row.get("_source")
+        source = source if isinstance(source, dict) else {}
         name = row.get("_id") if field == "_id" else value_at(source, field)
         if not isinstance(name, (str, int)):
             return "request", say(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,13 @@ def vectors_for(setup: Setup, embedder: str, *, wanted: bool, mark: str) -> Quer
 
 def as_float(value: Any, default: float) -> float:
     """A score, or the default for anything that is none."""
-    known = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # noqa: PLR0124 - not NaN
-    return float(value) if known else default
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return default
+    try:
+        found = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return default
+    return default if math.isnan(found) else found
 
 
 def names_of(found: Sequence[Any]) -> list[str]:

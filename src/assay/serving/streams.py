@@ -50,7 +50,7 @@ class EventStream:
             return
         try:
             event = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise CallFailed("broken", excerpt(value)) from None
         if isinstance(event, dict):
             self._read(event, now)

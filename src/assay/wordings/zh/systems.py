@@ -28,6 +28,7 @@ TEXTS = {
     "{n} of its shards failed": "有 {n} 个分片失败",
     "a hit has no field {field}; it has {names}": "有一条结果没有字段 {field}；它有 {names}",
     "the answer has no list of results at {path}; its keys are {names}": "回复的 {path} 处没有结果列表；它的键有 {names}",
+    "a hit is not an object: {row}": "有一条命中不是对象：{row}",
     "a result is neither an object nor an id: {row}": "有一条结果既不是对象也不是 ID：{row}",
     "a result has no id; its keys are {names}: name the path, id = ...": "有一条结果没有 ID；它的键有 {names}：请指定路径 id = ...",
     # PostgreSQL
