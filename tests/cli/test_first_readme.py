@@ -34,7 +34,7 @@ LINES = """
 0 1 report result.json -o report.html --queries queries.jsonl --documents docs.jsonl --lang zh
 0 1 plot result.json --chart means-0-ndcg@10 -o means.svg
 0 0 gate qrels.txt new.run --not-worse-than baseline.json -m ndcg@10
-1 4 judge bm25.run --queries queries.jsonl --documents docs.jsonl --url https://dashscope.aliyuncs.com/compatible-mode/v1 --model qwen-plus --max-cost 1 -o judged.qrels
+0 4 judge bm25.run --queries queries.jsonl --documents docs.jsonl --url https://dashscope.aliyuncs.com/compatible-mode/v1 --model qwen-plus --max-cost 1 -o judged.qrels
 0 0 calibrate judged.qrels human.qrels --run bm25.run -m ndcg@10
 0 0 bench mymodule:rerank
 0 0 bench http://127.0.0.1:8000/rerank --candidates 50 --rate 20

@@ -114,6 +114,7 @@ DASHSCOPE, OLLAMA, WEB = (
 SLOW = {
     "embedder=minilm": "embedder=minilm --runs 2 --candidates 3",
     "--seconds 60": "--seconds 0.1",
+    "--threads 1,4 --seconds 30": "--threads 1,2 --seconds 0.1",
     "--ramp 5:80x5 --seconds 30": "--ramp 50:100x2 --seconds 0.2",
     "--rate 20 --fail-over p95=300": "--rate 100 --runs 20 --fail-over p95=300",
     "first_token_p95=500": "first_token_p95=500 --runs 20",

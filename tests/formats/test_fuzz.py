@@ -34,6 +34,7 @@ from assay.analysis.stored import read_system, read_systems
 from assay.curation.collection import open_collection
 from assay.data.judgments import Judgments
 from assay.errors import AssayError
+from assay.formats.detect import MANIFEST as RESULT_OF_FOLDER
 from assay.formats.documents import hash_of_text, read_documents, read_drawn, read_pairs, read_rounds
 from assay.formats.events.privacy import read_salt
 from assay.formats.files import Input, read_toml, run_name
@@ -323,6 +324,35 @@ def manifest_of_set():
 
 CORPUS = [{"_id": "d1", "title": "Tea", "text": "Tea is hot."}, {"_id": "d2", "title": "", "text": "Rain."}]
 ASKED = [{"_id": "q1", "text": "what is tea", "metadata": {"category": "fact"}}]
+
+
+def score_folder(place):
+    """Read a folder of scores, one of whose files is the given one; a part has the hash of the manifest."""
+    folder = Path(place).parent / "scores"
+    shutil.rmtree(folder, ignore_errors=True)
+    assay.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}, "map", name="a", engine="local", folder=folder)
+    if Path(place).name == "folder-manifest.json":
+        (part,) = folder.glob("part-*")
+        was = json.loads((folder / RESULT_OF_FOLDER).read_text())["tables"]["parts"][0]["file"]
+        text = Path(place).read_bytes().replace(b"PART", was.encode()).replace(b"HASH", hash_of(part).encode())
+        (folder / RESULT_OF_FOLDER).write_bytes(text)
+    else:
+        (part,) = folder.glob("part-*")
+        text = (folder / RESULT_OF_FOLDER).read_bytes().replace(hash_of(part).encode(), hash_of(Path(place)).encode())
+        shutil.copy(place, part)
+        (folder / RESULT_OF_FOLDER).write_bytes(text)
+    return read_result(folder)
+
+
+def scores_manifest():
+    with TemporaryDirectory() as tmp:
+        assay.evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 1.0}}, "map", name="a", engine="local", folder=Path(tmp) / "s")
+        (part,) = (Path(tmp) / "s").glob("part-*")
+        text = (Path(tmp) / "s" / RESULT_OF_FOLDER).read_bytes()
+        return text.replace(part.name.encode(), b"PART").replace(hash_of(part).encode(), b"HASH"), part.read_bytes()
+
+
+MANIFEST_OF_SCORES, PART_OF_SCORES = scores_manifest()
 AUTORAG = {
     "qa.parquet": parquet([{"qid": "q1", "query": "what is tea", "retrieval_gt": [["d1"], ["d2", "d3"]], "generation_gt": ["hot"]}], compression="uncompressed"),
     "corpus.parquet": parquet([{"doc_id": "d1", "contents": "Tea is hot.", "metadata": {"path": "a"}}], compression="uncompressed"),
@@ -380,6 +410,8 @@ def replay(place, policy="uniform"):
 
 
 READERS = {
+    "folder-manifest.json": (MANIFEST_OF_SCORES, [score_folder]),
+    "folder-part.parquet": (PART_OF_SCORES, [score_folder]),
     "testset.jsonl": (jsonl(TESTSET), [other_set]),
     "testset.csv": (csv([{"question": "what is tea", "contexts": "['Tea is hot.']", "ground_truth": "hot", "evolution_type": "simple"}]), [other_set]),
     "pairs.json": (PAIRS, [other_set]),
@@ -585,6 +617,9 @@ ELSEWHERE = {
         "roi.py:_read_gain", "ab_history.py:_open",
     },
     "reads what read_bodies reads, which is here": {"cli/bench.py:_bodies"},
+    "what a hash guards, or the same job wrote, tested in tests/formats/test_score_folders.py": {
+        "score_folders.py:_describe", "score_folders.py:_written_by", "score_folders.py:commit", "score_folders.py:read",
+    },
     "copies files of a set whose hashes were just checked": {"split_sets.py"},
     "looks again at a file that was read": {"cli/wrong_files.py", "check_files.py:_prices", "cli/ab.py:_input", "cli/ab_output.py:_input", "trec/reading.py:locate", "trec/pieces.py:read_ahead", "results.py"},
 }  # fmt: skip
@@ -647,7 +682,7 @@ NO_READERS = {
         "llm.wire:read_completion", "llm.store:read_rows", "judge.support:read_verdicts",
     },
     "words of the command line, tested in tests/test_long_texts.py": {"online.guardrails:read_guardrail", "online.click_judgments:read_cuts"},
-    "calls readers that are here": {"cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
+    "calls readers that are here": {"cli.inputs:read_judged", "cli.inputs:read_runs", "cli.reporting:load_named", "formats.trec.pieces:read_ahead"},
     "passes bytes on as they come, tested with broken connections in tests/serving": {"serving.endpoints:read_parts"},
     "runs code by intention": {"pipeline.stages:load"},
     "a verb or a noun of its own": {"analysis.bench:load_name", "cli.options:read_once", "cli.progress:loads", "grounding.answerability:read_answerable"},

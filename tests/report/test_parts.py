@@ -297,7 +297,7 @@ def at_level(value, level: float):
 
 
 # Texts that the command line alone says, which may name an option by itself.
-SAID_BY_COMMANDS = ("cli.", "usage.", "help.", "option.", "error.", "demo.", "app.")
+SAID_BY_COMMANDS = ("cli.", "usage.", "help.", "option.", "error.", "demo.", "app.", "spark.")
 
 
 def test_pages_name_no_option_without_its_command():

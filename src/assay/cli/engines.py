@@ -36,11 +36,11 @@ class EngineOptions:
     def start(self, places: Sequence[str]) -> Engine:
         """Start the engine: Spark where it is named, or where only Spark reads a place."""
         from assay.engines.local import LocalEngine
-        from assay.engines.spark import TABLE, SparkEngine
+        from assay.engines.spark import TABLE, SparkEngine, is_address
 
         if self.engine != "spark":
             options.refuse("master", "remote", because="cli.only_spark")
-        far = any("://" in place or place.startswith(TABLE) for place in places)
+        far = any(is_address(place) or place.startswith(TABLE) for place in places)
         if self.engine == "spark" or (self.engine is None and far):
             return SparkEngine(master=self.master, remote=self.remote)
         return LocalEngine()
@@ -53,9 +53,9 @@ def is_folder(output: str | None) -> bool:
 
 def _is_table(place: str) -> bool:
     from assay.engines.local import is_parquet_folder
-    from assay.engines.spark import TABLE
+    from assay.engines.spark import TABLE, is_address
 
-    return "://" in place or place.startswith(TABLE) or is_parquet_folder(place)
+    return is_address(place) or place.startswith(TABLE) or is_parquet_folder(place)
 
 
 def evaluate(

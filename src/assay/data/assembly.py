@@ -66,8 +66,7 @@ def assemble(
         listed_position=None if listed is None else listed[1],
         subtopics=_subtopics(judgments),
         expected=expected,
-        of_pool=judgments.facts_of(list(index)),
-    )
+    ).sharing(judgments.facts_of(list(index)))
 
 
 def _in_order(hits: JudgedRows) -> Ints | slice:

@@ -60,7 +60,7 @@ class Ranking:
     listed_position: Ints | None = None
     subtopics: Subtopics | None = None
     expected: bool = False
-    of_pool: dict[Any, Any] = field(default_factory=dict, repr=False)
+    of_pool: dict[Any, Any] = field(default_factory=dict, repr=False, init=False)
 
     def __len__(self) -> int:
         return len(self.query_ids)
@@ -105,6 +105,14 @@ class Ranking:
             return segments.count(self.pool_query[self.pool_grade >= max(min_relevance, 0.0)], len(self))
 
         return self.once(("relevant", min_relevance), count)
+
+    def sharing(self, facts: dict[Any, Any]) -> Ranking:
+        """This ranking, which keeps what follows from the pool where other lists over the same pool find it.
+
+        A changed copy (`replace`) never shares: its pool may be another one.
+        """
+        object.__setattr__(self, "of_pool", facts)
+        return self
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """What follows from the pool alone, made the first time that any list over it asks for it."""
@@ -176,12 +184,11 @@ class Ranking:
             listed_query=None if listed is None else number[listed[shown]],
             listed_position=None if self.listed_position is None else self.listed_position[shown],
             subtopics=None if topics is None else Subtopics(row[topics.pool[some]], topics.subtopic[some], topics.gold),
-            of_pool={},
         )
 
     def _keep(self, rows: Bools | Ints) -> Ranking:
         names = ("query", "rank", "position", "grade", "tie_first", "tie_last", "pool_of_hit")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        return replace(self, **{name: getattr(self, name)[rows] for name in names}).sharing(self.of_pool)
 
     @property
     def tied_queries(self) -> Ints:

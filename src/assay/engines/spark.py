@@ -177,9 +177,14 @@ def is_spark_frame(data: Any) -> bool:
     return type(data).__module__.startswith("pyspark.sql") and hasattr(data, "mapInArrow")
 
 
+def is_address(place: str) -> bool:
+    """Return whether a place is an address of a store that Spark reads; it reads no web pages."""
+    return "://" in place and not place.startswith(("http://", "https://"))
+
+
 def is_lake_place(place: str) -> bool:
     """Return whether Spark reads a place itself: an address, a table, or Parquet."""
-    return "://" in place or place.startswith(TABLE) or place.lower().endswith(SUFFIX) or is_parquet_folder(place)
+    return is_address(place) or place.startswith(TABLE) or place.lower().endswith(SUFFIX) or is_parquet_folder(place)
 
 
 def _columns(headings: Headings) -> list[Any]:

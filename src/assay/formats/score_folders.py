@@ -20,7 +20,7 @@ import numpy as np
 
 from assay.errors import InputError, cause
 from assay.formats.detect import MANIFEST
-from assay.formats.files import sync, write_atomically
+from assay.formats.files import Input, sync, write_atomically
 from assay.formats.parquet import read_parquet
 from assay.lazy import pl
 from assay.messages import say
@@ -77,7 +77,7 @@ class ScoreFolder:
             )
 
     def _written_by(self) -> str:
-        plain = read_json(self.manifest.read_text(encoding="utf-8"), path=str(self.manifest))
+        plain = read_json(Input.at(self.manifest).text, path=str(self.manifest))
         return str(plain.get("tables", {}).get("job", "")) if isinstance(plain, dict) else ""
 
     def read(self, part: int) -> pl.DataFrame | None:
@@ -148,7 +148,7 @@ def _without_rows(scores: Scores) -> Scores:
 def read_score_folder(place: Path) -> Result:
     """Read the result in a folder; a part that is missing, damaged or cut off is refused by its name."""
     path = place / MANIFEST
-    plain = read_json(path.read_text(encoding="utf-8"), path=str(path))
+    plain = read_json(Input.at(path).text, path=str(path))
     if not isinstance(plain, dict) or not isinstance(plain.get("tables"), dict) or plain["tables"].get("form") != _FORM:
         raise damage("tables", say("this is not a manifest that this version of assay reads"), str(path))
     result = decode_result({name: value for name, value in plain.items() if name != "tables"}, path=str(path))
