@@ -56,7 +56,7 @@ def test_the_file_of_an_application_says_how_it_is_asked(folder, monkeypatch):
         text = block('app = "http://127.0.0.1:8000/v2/chat"').replace("http://127.0.0.1:8000/v2/chat", server.url)
         (folder / "app.toml").write_text(text)
         samples = assay.ask_application(str(folder / "app.toml"), folder / "questions.jsonl", cache=folder / "cache")
-    assert server.bodies[0] == {"query": "sencha water", "top_k": 5}
+    assert {"query": "sencha water", "top_k": 5} in server.bodies
     assert server.headers[0]["authorization"] == "Bearer sk-1"
     assert [(one.answer, one.context_ids) for one in samples] == [("Hot.", ("a",))] * 2
 
@@ -117,4 +117,4 @@ def test_any_other_search_is_asked_by_its_template(folder):
         (folder / "e.toml").write_text(f'[data]\nqueries = "questions.jsonl"\njudgments = "qrels.txt"\n{text}')
         found = assay.run_experiment(folder / "e.toml")
     assert found.findings.combinations[0].done
-    assert server.bodies[0] == {"q": "sencha water", "query": "sencha water", "limit": 100}
+    assert {"q": "sencha water", "query": "sencha water", "limit": 100} in server.bodies
