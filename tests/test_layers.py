@@ -24,6 +24,7 @@ LAYERS = [
     {"analysis"},
     {"online"},
     {"report"},
+    {"server"},
     {"cli"},
     {"__main__", "testing"},
 ]

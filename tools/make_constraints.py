@@ -18,8 +18,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parents[1]
 FILE = HERE / "constraints.txt"
-ALL = ".[connect,dev,docs,onnx,pipeline,report,spark,test,text,usearch]"
-CHECKED = "[docs,onnx,pipeline,report,text,usearch]"  # what has wheels for every system
+ALL = ".[connect,dev,docs,onnx,pipeline,report,serve,spark,test,text,usearch]"
+CHECKED = "[docs,onnx,pipeline,report,serve,text,usearch]"  # what has wheels for every system
 HEAD = "# Made by `make constraints`: all packages of all extras. Used by the Makefile and .ci/run.\n"
 
 

@@ -14,11 +14,11 @@ LANGUAGES = ("en", "zh")
 ROOMS = (
     "analysis", "answers", "cli", "engines", "errors", "events", "experiment", "formats", "fusion", "gate", "general",
     "grounding", "help", "interleaving", "judge", "llm", "log_grades", "measures", "online", "panels", "pipeline",
-    "pools", "preferences", "proposal", "questions", "report", "serving", "sets", "text", "validation",
+    "pools", "preferences", "proposal", "questions", "report", "serving", "sets", "text", "traces", "validation",
 )  # fmt: skip
 # Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
 SAYING = (
-    "data", "hints", "reference", "results", "stats", "systems",
+    "data", "hints", "reference", "results", "server", "stats", "systems",
 )  # fmt: skip
 
 
