@@ -1,15 +1,18 @@
 """How good judgments of a part of the pool are: a table for docs/pools.md.
 
     python benchmarks/pooling.py RUNS_FOLDER [--samples 1000] [--depth 1000]
+    python benchmarks/pooling.py --made SEED
 
-The folder holds *.run.gz and qrels.txt.gz (TREC). The pool are the documents in the first ranks of any run whose
-judgment is known; the truth is the value under all of them.
+The folder holds *.run.gz and qrels.txt.gz (TREC); `--made` draws a collection of which all is known. The pool are
+the documents in the first ranks of any run whose judgment is known; the truth is the value under all of them.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import itertools
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ from assay.analysis.evaluate import rank
 from assay.analysis.settings import Settings
 from assay.curation import pools
 from assay.measures.sampled import Sample, estimate
-from assay.stats.sampling import inclusion_probabilities, pareto_order, sampling_covariance
+from assay.stats.sampling import inclusion_probabilities, pareto_order, sampling_error, spend
 
 MEASURES = ("P@10", "AP", "ndcg", "ndcg@10")
 SHARES = (0.05, 0.1, 0.2, 0.4)
@@ -79,7 +82,7 @@ class Collection:
 
 
 def sampled(data: Collection, share: float, samples: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Estimated means and their standard errors, by sample, system and measure."""
+    """Estimated means and half the widths of their 95 % intervals, by sample, system and measure."""
     rng, numbers = np.random.default_rng(seed), data.numbers(share)
     chances = [inclusion_probabilities(one.odds, n) for one, n in zip(data.pools, numbers, strict=True)]
     first = np.cumsum([0, *data.sizes])
@@ -93,11 +96,9 @@ def sampled(data: Collection, share: float, samples: int, seed: int = 0) -> tupl
             sample = Sample.of(ranking, np.minimum(np.concatenate(chances), 1.0), judged)
             for j, measure in enumerate(data.measures):
                 found = estimate(measure, sample)
-                variance = sampling_covariance(
-                    found.influence, found.influence, sample.inclusion, sample.query, len(ranking)
-                )
+                variance = sample.variance(found.influence)[data.used]
                 means[s, i, j] = np.nan_to_num(found.values)[data.used].mean()
-                errors[s, i, j] = np.sqrt(variance[data.used].sum()) / data.used.sum()
+                errors[s, i, j] = sampling_error(variance, sample.degrees[data.used], 0.95)[1] / data.used.sum()
     return means, errors
 
 
@@ -132,7 +133,7 @@ def line(name: str, share: float, data: Collection, means: np.ndarray, errors: n
     bias = np.abs(np.atleast_3d(means.T).T.mean(axis=0) - truth).max(axis=0) if errors is not None else np.abs(
         means - truth).max(axis=0)  # fmt: skip
     cells = [f"{name:14} {share:5.0%}"]
-    cover = None if errors is None else (np.abs(means - truth) <= 1.96 * errors).mean(axis=0)
+    cover = None if errors is None else (np.abs(means - truth) <= errors).mean(axis=0)
     for m, label in enumerate(MEASURES):
         tau = stats.kendalltau(np.mean(means, axis=0)[:, m] if errors is not None else means[:, m], truth[:, m])[0]
         told = "" if cover is None else f" cover {cover[:, m].mean():.3f} (least {cover[:, m].min():.3f})"
@@ -148,27 +149,95 @@ def left_out(folder: Path, depth: int, share: float, samples: int) -> None:
         data = Collection(folder, depth, [other for other in names if other != name])
         means, errors = sampled(data, share, samples)
         of_pool = data.truth.mean(axis=2)[i]
-        cover = (np.abs(means[:, i] - of_pool) <= 1.96 * errors[:, i]).mean(axis=0)
+        cover = (np.abs(means[:, i] - of_pool) <= errors[:, i]).mean(axis=0)
         bias = means[:, i].mean(axis=0)
         print(f"left out {name:12} against the pool", (bias - of_pool).round(4), "coverage", cover.round(3), flush=True)
         print("    against all judgments", (bias - whole[i]).round(4), flush=True)
 
 
+def looks(data: Collection, shares: list[float], samples: int, seed: int = 1) -> None:
+    """Print how often a growing sample, looked at again and again, ever excludes the true difference of two systems."""
+    rng, queries = np.random.default_rng(seed), int(data.used.sum())
+    pairs = list(itertools.combinations(range(len(data.runs)), 2))
+    truth = data.truth.mean(axis=2)
+    missed = np.zeros((len(pairs), len(MEASURES)))
+    first = np.cumsum([0, *data.sizes])
+    for _ in range(samples):
+        orders = [pareto_order(one.odds, rng.random(len(one.odds))) for one in data.pools]
+        wrong = np.zeros_like(missed, dtype=bool)
+        for look, share in enumerate(shares, 1):
+            judged, chances = np.zeros(first[-1], dtype=bool), []
+            for one, n, order, start in zip(data.pools, data.numbers(share), orders, first, strict=False):
+                judged[start + order[:n]] = True
+                chances.append(inclusion_probabilities(one.odds, n))
+            chance = np.minimum(np.concatenate(chances), 1.0)
+            drawn = [Sample.of(ranking, chance, judged) for ranking in data.rankings.values()]
+            for m, measure in enumerate(data.measures):
+                found = [estimate(measure, one) for one in drawn]
+                for p, (a, b) in enumerate(pairs):
+                    values = np.nan_to_num(found[b].values - found[a].values)[data.used]
+                    variance = drawn[a].variance(found[b].influence - found[a].influence)[data.used]
+                    _, reach = sampling_error(variance, drawn[a].degrees[data.used], 1 - spend(0.05, look))
+                    wrong[p, m] |= abs(values.mean() - (truth[b, m] - truth[a, m])) > reach / queries
+        missed += wrong
+    told = ", ".join(
+        f"{label} {row.mean():.3f} (most {row.max():.2f})"
+        for label, row in zip(MEASURES, missed.T / samples, strict=True)
+    )
+    print(f"{len(shares)} looks, {samples} samples of {len(pairs)} pairs, truth ever excluded: {told}", flush=True)
+
+
+def make_collection(folder: Path, seed: int, queries: int = 80, documents: int = 1500) -> None:
+    """Write six runs of different quality, and grades; from 3 to some hundred documents of a query are relevant."""
+    rng = np.random.default_rng(seed)
+    skill = rng.uniform(0.6, 2.0, 6)
+    runs: list[list[str]] = [[] for _ in skill]
+    grades = []
+    for q in range(queries):
+        relevant = int(np.clip(rng.lognormal(3.0, 1.0), 3, documents // 4))
+        grade = np.zeros(documents, dtype=int)
+        grade[:relevant] = 1 + (rng.random(relevant) < 0.3)
+        grades += [f"q{q} 0 d{d} {g}\n" for d, g in enumerate(grade)]
+        ease, shared = rng.uniform(0.5, 1.5), rng.normal(size=documents)  # what misleads one system misleads others
+        for lines, strength in zip(runs, skill, strict=True):
+            score = strength * ease * np.minimum(grade, 1.5) + 0.6 * shared + 0.8 * rng.normal(size=documents)
+            lines += [f"q{q} Q0 d{d} {k} {score[d]:.6f} t\n" for k, d in enumerate(np.argsort(-score)[:1000], 1)]
+    for name, text in [("qrels.txt.gz", grades), *((f"s{i}.run.gz", lines) for i, lines in enumerate(runs))]:
+        (folder / name).write_bytes(gzip.compress("".join(text).encode(), 1))
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--made", type=int, metavar="SEED")
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--depth", type=int, default=1000)
     parser.add_argument("--shares", type=float, nargs="*", default=SHARES)
     parser.add_argument("--left-out", type=int, default=0, metavar="SAMPLES")
+    parser.add_argument("--looks", type=int, default=0, metavar="SAMPLES")
     asked = parser.parse_args()
+    if asked.made is None and asked.folder is None:
+        parser.error("name a folder, or --made SEED")
+    if asked.made is None:
+        report(asked)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        asked.folder = Path(folder)
+        make_collection(asked.folder, asked.made)
+        report(asked)
+
+
+def report(asked: argparse.Namespace) -> None:
+    """Print what methods and samples give, by share of the judgments."""
     data = Collection(asked.folder, asked.depth)
     print(f"{sum(data.sizes):,} documents, {len(data.sizes)} queries, {len(data.runs)} runs", flush=True)
     for share in asked.shares:
         for method in ("depth", "move-to-front", "bandit"):
             line(method, share, data, chosen(data, method, share))
         line("sample", share, data, *sampled(data, share, asked.samples))
+    if asked.looks:
+        looks(data, [0.05, 0.1, 0.15, 0.2, 0.3], asked.looks)
     if asked.left_out:
         left_out(asked.folder, asked.depth, 0.2, asked.left_out)
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
 from assay.data.sampling import Influence, Sampling
 from assay.data.scores import Counts, Scores
@@ -18,7 +17,7 @@ from assay.messages import say
 from assay.results.sampled import SampledDifference, SampledMean, SampledScores
 from assay.stats.inputs import check_share
 from assay.stats.intervals import Interval, mean_interval
-from assay.stats.sampling import sampling_covariance
+from assay.stats.sampling import sampling_covariance, sampling_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +74,7 @@ def score_sample(ranking: Ranking, inclusion: Floats, settings: Settings, weight
         pooled=round(float(sample.weight.sum())),
         unpooled=_unpooled(sample, min(cutoffs)) if cutoffs else None,
         influence=influence,
+        degrees=sample.degrees,
     )
     columns = tuple(measure.column(label) for label, measure in settings.measures.items())
     return Scores(
@@ -172,23 +172,23 @@ def _mean(scores: Scores, label: str, level: float) -> SampledMean:
     share = _share(scores, kept)
     if column.aggregate == "sum":
         share = kept.astype(np.float64)
-    error = math.sqrt(math.fsum((share * np.nan_to_num(scores.sampling.errors[:, place])) ** 2))
+    variances = (share * np.nan_to_num(scores.sampling.errors[:, place])) ** 2
+    error, reach = sampling_error(variances, scores.sampling.degrees, level)
     estimate = scores[label]
     both = mean_interval(
         values, weights=scores.weights, clusters=scores.clusters, bounds=column.limits(values), confidence_level=level
     )
     return SampledMean(
-        scores.name, label, estimate, error, _interval(estimate, error, level, int(kept.sum()), column.bounds),
+        scores.name, label, estimate, error, _interval(estimate, reach, level, int(kept.sum()), column.bounds),
         both if column.is_mean else Interval(estimate, None, None, level, "t", int(kept.sum()), say("sample.total")),
     )  # fmt: skip
 
 
 def _interval(
-    estimate: float, error: float, level: float, n: int, bounds: tuple[float | None, float | None] = (None, None)
+    estimate: float, reach: float, level: float, n: int, bounds: tuple[float | None, float | None] = (None, None)
 ) -> Interval:
-    if not error > 0:
+    if not reach > 0:
         return Interval(estimate, None, None, level, "sampling", n, say("sample.no_spread"))
-    reach = float(special.ndtri(0.5 + level / 2)) * error
     low, high = estimate - reach, estimate + reach
     low = low if bounds[0] is None else max(low, bounds[0])
     high = high if bounds[1] is None else min(high, bounds[1])
@@ -203,18 +203,20 @@ def _difference(first: Scores, other: Scores, label: str, level: float) -> Sampl
     if first.about(label).aggregate == "sum":
         share = kept.astype(np.float64)
     estimate = float(math.fsum(share[kept] * change[kept]))
-    error = difference_error(first, other, label, share)
+    error = difference_error(first, other, label, share, level)
     sampling = (
         Interval(estimate, None, None, level, "sampling", int(kept.sum()), say("sample.needs_judgments"))
         if error is None
-        else _interval(estimate, error, level, int(kept.sum()))
+        else _interval(estimate, error[1], level, int(kept.sum()))
     )
     both = mean_interval(change, weights=first.weights, clusters=first.clusters, confidence_level=level)
-    return SampledDifference(other.name, label, estimate, error, sampling, both)
+    return SampledDifference(other.name, label, estimate, error and error[0], sampling, both)
 
 
-def difference_error(first: Scores, other: Scores, label: str, share: Floats) -> float | None:
-    """The standard error of a difference of means from judging a sample; None where it is not known."""
+def difference_error(
+    first: Scores, other: Scores, label: str, share: Floats, level: float
+) -> tuple[float, float] | None:
+    """The error of a difference of means from judging a sample, and how far its interval reaches; None if unknown."""
     mine, theirs = first.sampling, other.sampling
     assert mine is not None and theirs is not None
     a, b = mine.influence, theirs.influence
@@ -222,4 +224,4 @@ def difference_error(first: Scores, other: Scores, label: str, share: Floats) ->
         return None
     change = b.values[:, other.labels.index(label)] - a.values[:, first.labels.index(label)]
     variance = sampling_covariance(change, change, a.inclusion, a.query, len(share))
-    return math.sqrt(math.fsum(share**2 * variance))
+    return sampling_error(share**2 * variance, mine.degrees, level)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy import special
 
 from assay.analysis.evaluate import evaluate
 from assay.analysis.sampled import difference_error
@@ -15,7 +14,7 @@ from assay.curation import pools
 from assay.curation.pools import Place
 from assay.results.pool import Stopping
 from assay.stats.intervals import Interval
-from assay.stats.sampling import sampling_covariance, spend
+from assay.stats.sampling import sampling_covariance, sampling_error, spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,8 +83,9 @@ def number_relevant(so_far: SoFar, taken: Sequence[Place]) -> Interval | None:
     inclusion = np.array(pools.chances(so_far.pools, judged))
     estimate = math.fsum(relevant / inclusion)
     query = np.array([one.query for one in judged])
-    error = math.sqrt(math.fsum(sampling_covariance(relevant, relevant, inclusion, query, len(so_far.pools))))
-    reach = float(special.ndtri(0.5 + _LEVEL / 2)) * error
+    variances = sampling_covariance(relevant, relevant, inclusion, query, len(so_far.pools))
+    degrees = np.maximum(np.bincount(query, weights=relevant, minlength=len(variances)) - 1, 1)
+    _, reach = sampling_error(variances, degrees, _LEVEL)
     low = max(estimate - reach, float(relevant.sum()))
     return Interval(estimate, low, estimate + reach, _LEVEL, "sampling", len(judged))
 
@@ -116,9 +116,9 @@ def stop(
     share = kept / kept.sum()
     estimate = math.fsum(change[kept]) / int(kept.sum())
     level = spend(limits.alpha, look)
-    error = difference_error(first, second, label, share)
-    reach = None if not error else -float(special.ndtri(level / 2)) * error
-    low, high = (None, None) if reach is None else (estimate - reach, estimate + reach)
+    error = difference_error(first, second, label, share, 1 - level)
+    reach = error[1] if error else 0.0
+    low, high = (None, None) if not reach > 0 else (estimate - reach, estimate + reach)
     difference = Interval(estimate, low, high, 1 - level, "sampling", int(kept.sum()))
     return Stopping(
         (one.name, two.name), label, look, limits.alpha, level, limits.smallest_effect, difference,

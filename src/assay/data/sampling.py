@@ -29,7 +29,8 @@ class Sampling:
 
     `judged` documents of a pool of about `pooled` were judged. `unpooled` is the estimated share of the retrieved
     documents, down to the smallest cutoff, that could not be drawn; None where there is no cutoff. Scores of a file
-    have no `influence`, without which the errors of differences are not known.
+    have no `influence`, without which the errors of differences are not known. `degrees` are how many values the errors
+    of each query rest on, less one; None in files that were written without them.
     """
 
     errors: Floats
@@ -37,6 +38,7 @@ class Sampling:
     pooled: int
     unpooled: float | None = None
     influence: Influence | None = None
+    degrees: Floats | None = None
 
     def select(self, places: Sequence[int]) -> Sampling:
         """Keep the columns of these places."""

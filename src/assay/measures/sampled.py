@@ -1,8 +1,8 @@
 """Estimates of measures from judgments of a sample whose inclusion probabilities are known.
 
 Every judged document stands for 1/p documents, p being the probability with which it was drawn (Horvitz & Thompson
-1952). A ratio of two such sums is biased where the sum below is uncertain; Beale's estimator (1962) removes the largest
-part of that. Standard errors are those of linearised values (Deville 1999).
+1952). An estimator below puts these sums into the definition of its measure. What is not linear in them is biased
+then; the jackknife finds out how much, and how uncertain the estimate is, by leaving out documents in turn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.errors import UsageError
 from assay.measures.gains import gains
 from assay.measures.registry import REGISTRY
 from assay.messages import say
-from assay.stats.sampling import sampling_covariance
+from assay.stats.sampling import Jackknife, sampling_covariance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from assay.data.ranking import Ranking
     from assay.data.segments import Bools, Floats
     from assay.measures.registry import Measure
-
-_TINY = 1e-12
-_SECOND_ORDER = 8.0  # how far linearised errors of ratios are too small: found by simulation, docs/pools.md
 
 
 class Estimated(NamedTuple):
@@ -40,6 +37,28 @@ class Estimated(NamedTuple):
 
     values: Floats
     influence: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Judged documents in the order of their queries, each of which stands for `weight` documents of its pool.
+
+    `rank` is infinite where a document is not retrieved; there are `size` queries.
+    """
+
+    query: Any
+    grade: Floats
+    rank: Floats
+    weight: Floats
+    size: int
+
+    def relevant(self, min_relevance: float) -> Bools:
+        """Mark the relevant documents."""
+        return self.grade >= max(min_relevance, 0.0)
+
+    def total(self, values: Floats) -> Floats:
+        """Estimate the sum over the pool of each query."""
+        return segments.total(self.weight * values, self.query, self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,50 +107,39 @@ class Sample:
         found[self.ranking.pool_of_hit] = self.ranking.rank
         return found
 
-    def relevant(self, min_relevance: float) -> Bools:
-        """Mark the relevant documents."""
-        return self.grade >= max(min_relevance, 0.0)
+    @cached_property
+    def degrees(self) -> Floats:
+        """How many values the error of each query rests on, less one: those of documents that are worth something."""
+        worth = segments.count(self.query[self.grade > 0], len(self.ranking))
+        return np.asarray(np.maximum(worth - 1.0, 1.0))
 
     def total(self, values: Floats) -> Floats:
         """Estimate the sum over the pool of each query."""
         return segments.total(self.weight * values, self.query, len(self.ranking))
 
-    def covariance(self, one: Floats, other: Floats) -> Floats:
-        """The estimated covariance of two such sums, for each query."""
-        return sampling_covariance(one, other, self.inclusion, self.query, len(self.ranking))
-
     def variance(self, values: Floats) -> Floats:
         """The estimated variance of such a sum, for each query."""
-        return self.covariance(values, values)
+        return sampling_covariance(values, values, self.inclusion, self.query, len(self.ranking))
+
+    @cached_property
+    def replicates(self) -> tuple[Jackknife, Documents]:
+        """The sample with one document left out in turn; only those above grade 0 can matter to most measures."""
+        return self.leave_out(self.grade > 0)
+
+    def leave_out(self, counting: Bools) -> tuple[Jackknife, Documents]:
+        """The sample with one of the documents that count left out in turn."""
+        drawn = Jackknife.of(self.inclusion, self.query, counting, len(self.ranking))
+        rows = drawn.item
+        return drawn, Documents(drawn.replicate, self.grade[rows], self.rank[rows], drawn.weight, drawn.size)
 
 
-class Sum(NamedTuple):
-    """A sum for each query, and what it would gain if a document stood for one more."""
-
-    value: Floats
-    slope: Floats
+_ESTIMATORS: dict[str, Callable[..., Floats]] = {}
 
 
-def divide(sample: Sample, above: Sum, below: Sum) -> Estimated:
-    """Estimate a ratio of two sums; undefined where the sum below is 0."""
-    known = below.value > 0
-    size = np.where(known, below.value, 1.0)
-    spread = sample.variance(below.slope) / size
-    both = sample.covariance(above.slope, below.slope) / size
-    values = np.where(known, (above.value + both) / (size + spread), np.nan)
-    plain = np.where(known, above.value / size, 0.0)
-    factor = np.sqrt(1 + _SECOND_ORDER * spread / size) / size
-    slope = (above.slope - plain[sample.query] * below.slope) * factor[sample.query]
-    return Estimated(values, np.where(known[sample.query], slope, 0.0))
+def estimator(name: str) -> Callable[[Callable[..., Floats]], Callable[..., Floats]]:
+    """Register the estimator of a measure; it takes documents, a cutoff and the parameters of the measure."""
 
-
-_ESTIMATORS: dict[str, Callable[..., Estimated]] = {}
-
-
-def estimator(name: str) -> Callable[[Callable[..., Estimated]], Callable[..., Estimated]]:
-    """Register the estimator of a measure; it takes a sample, a cutoff and the parameters of the measure."""
-
-    def register(function: Callable[..., Estimated]) -> Callable[..., Estimated]:
+    def register(function: Callable[..., Floats]) -> Callable[..., Floats]:
         assert name in REGISTRY
         _ESTIMATORS[name] = function
         return function
@@ -169,123 +177,89 @@ def estimate(measure: Measure, sample: Sample) -> Estimated:
                 names=estimable(),
             )
         )
-    found = _ESTIMATORS[measure.name](sample, measure.k, **measure.arguments)
-    values = found.values.copy()
+    everything = np.ones(len(sample.grade), dtype=bool)
+    drawn, documents = sample.leave_out(everything) if _values_zero(measure) else sample.replicates
+    values, influence = drawn.combine(_ESTIMATORS[measure.name](documents, measure.k, **measure.arguments))
     if measure.spec.needs_relevant and measure.threshold is not None:
-        number = segments.count(sample.query[sample.relevant(measure.threshold)], len(sample.ranking))
-        values[number == 0] = np.nan
-    return Estimated(values, found.influence)
+        relevant = sample.grade >= max(measure.threshold, 0.0)
+        values[segments.count(sample.query[relevant], len(sample.ranking)) == 0] = np.nan
+    return Estimated(values, influence)
+
+
+def _values_zero(measure: Measure) -> bool:
+    """Return whether documents of grade 0 are worth something, by a threshold of 0 or a table of gains."""
+    if measure.threshold is not None and measure.threshold <= 0:
+        return True
+    gain = measure.arguments.get("gain")
+    return not isinstance(gain, str | None) and bool(gains(np.zeros(1), gain, measure.arguments.get("min_relevance")))
 
 
 @estimator("precision")
-def _precision(sample: Sample, k: int, *, min_relevance: float, **_: Any) -> Estimated:
-    found = (sample.relevant(min_relevance) & (sample.rank <= k)) / k
-    return Estimated(sample.total(found), found)
+def _precision(found: Documents, k: int, *, min_relevance: float, **_: Any) -> Floats:
+    return found.total((found.relevant(min_relevance) & (found.rank <= k)) / k)
 
 
 @estimator("num_rel")
-def _num_rel(sample: Sample, _k: None, *, min_relevance: float) -> Estimated:
-    found = sample.relevant(min_relevance).astype(np.float64)
-    return Estimated(sample.total(found), found)
+def _num_rel(found: Documents, _k: None, *, min_relevance: float) -> Floats:
+    return found.total(found.relevant(min_relevance).astype(np.float64))
 
 
 @estimator("num_rel_ret")
-def _num_rel_ret(sample: Sample, _k: None, *, min_relevance: float, **_: Any) -> Estimated:
-    found = (sample.relevant(min_relevance) & np.isfinite(sample.rank)).astype(np.float64)
-    return Estimated(sample.total(found), found)
+def _num_rel_ret(found: Documents, _k: None, *, min_relevance: float, **_: Any) -> Floats:
+    return found.total((found.relevant(min_relevance) & np.isfinite(found.rank)).astype(np.float64))
 
 
 @estimator("recall")
-def _recall(sample: Sample, k: int, *, min_relevance: float, **_: Any) -> Estimated:
-    relevant = sample.relevant(min_relevance).astype(np.float64)
-    found = relevant * (sample.rank <= k)
-    return divide(sample, Sum(sample.total(found), found), Sum(sample.total(relevant), relevant))
+def _recall(found: Documents, k: int, *, min_relevance: float, **_: Any) -> Floats:
+    relevant = found.relevant(min_relevance).astype(np.float64)
+    return _divide(found.total(relevant * (found.rank <= k)), found.total(relevant))
 
 
 @estimator("average_precision")
-def _average_precision(sample: Sample, k: int | None, *, min_relevance: float, **_: Any) -> Estimated:
+def _average_precision(found: Documents, k: int | None, *, min_relevance: float, **_: Any) -> Floats:
     """Estimate the sum of precisions: the ranks of relevant documents, and of those above them, count 1/p each."""
-    relevant = sample.relevant(min_relevance).astype(np.float64)
-    order = np.lexsort((sample.rank, sample.query))
-    query, rank = sample.query[order], sample.rank[order]
+    relevant = found.relevant(min_relevance).astype(np.float64)
+    order = np.lexsort((found.rank, found.query))
+    query, rank = found.query[order], found.rank[order]
     listed = relevant[order] * (rank <= (np.inf if k is None else k)) * np.isfinite(rank)
-    share = listed * ratio(np.ones(len(rank)), rank)
-    stands, weight = sample.weight[order], sample.weight[order] * share
-    above = _above(stands * listed, query)
-    below = segments.total(weight, query, len(sample.ranking))[query] - _above(weight, query) - weight
-    own = share * (1 + above)
-    slope = np.empty(len(order))
-    slope[order] = own + listed * below
-    value = segments.total(stands * own, query, len(sample.ranking))
-    return divide(sample, Sum(value, slope), Sum(sample.total(relevant), relevant))
-
-
-def _above(values: Floats, query: Any) -> Floats:
-    """The sum of each query's values before each row."""
-    return segments.running(values, query) - values
+    weight = found.weight[order] * listed
+    above = segments.running(weight, query) - weight
+    sums = segments.total(weight * ratio(1 + above, rank), query, found.size)
+    return _divide(sums, found.total(relevant))
 
 
 @estimator("dcg")
-def _dcg(sample: Sample, k: int | None, *, gain: Any, min_relevance: float | None, **_: Any) -> Estimated:
-    found = _discounted(sample, k, gains(sample.grade, gain, min_relevance))
-    return Estimated(sample.total(found), found)
+def _dcg(found: Documents, k: int | None, *, gain: Any, min_relevance: float | None, **_: Any) -> Floats:
+    return _discount(found, k, gains(found.grade, gain, min_relevance))
 
 
 @estimator("ndcg")
-def _ndcg(sample: Sample, k: int | None, *, gain: Any, ideal: str, min_relevance: float | None, **_: Any) -> Estimated:
-    worth = gains(sample.grade, gain, min_relevance)
-    found = _discounted(sample, k, worth)
-    return divide(sample, Sum(sample.total(found), found), _ideal(sample, worth, k if ideal == "cut" else None))
+def _ndcg(found: Documents, k: int | None, *, gain: Any, ideal: str, min_relevance: float | None, **_: Any) -> Floats:
+    worth = gains(found.grade, gain, min_relevance)
+    return _divide(_discount(found, k, worth), _ideal(found, worth, k if ideal == "cut" else None))
 
 
-def _discounted(sample: Sample, k: int | None, worth: Floats) -> Floats:
-    listed = np.isfinite(sample.rank) & (sample.rank <= (np.inf if k is None else k))
-    return np.where(listed, worth / np.log2(np.where(listed, sample.rank, 1.0) + 1), 0.0)
+def _divide(above: Floats, below: Floats) -> Floats:
+    return np.asarray(np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0))
 
 
-def _ideal(sample: Sample, worth: Floats, k: int | None) -> Sum:
-    """The DCG of the best order of what the judged documents stand for; it bends, so its mean is too small."""
-    size = len(sample.ranking)
-    order = np.lexsort((-worth, sample.query))
-    query, gain = sample.query[order], worth[order]
-    counted = sample.weight[order] * (gain > 0)
+def _discount(found: Documents, k: int | None, worth: Floats) -> Floats:
+    listed = np.isfinite(found.rank) & (found.rank <= (np.inf if k is None else k))
+    return found.total(np.where(listed, worth / np.log2(np.where(listed, found.rank, 1.0) + 1), 0.0))
+
+
+def _ideal(found: Documents, worth: Floats, k: int | None) -> Floats:
+    """The DCG of the best order of what the judged documents stand for."""
+    order = np.lexsort((-worth, found.query))
+    query, gain = found.query[order], worth[order]
+    counted = found.weight[order] * (gain > 0)
     end = segments.running(counted, query)
-    start = end - counted
-    ladder = _Ladder.of(float(end.max(initial=1.0)), k)
-    value = segments.total(gain * (ladder.height(end) - ladder.height(start)), query, size)
-    # One more document of this gain pushes those of lower gain down by a place.
-    push = gain * (ladder.step(end) - ladder.step(start))
-    later = segments.total(push, query, size)[query] - _above(push, query) - push
-    slope = np.empty(len(order))
-    slope[order] = np.where(gain > 0, gain * ladder.step(end) + later, 0.0)
-    useful = (worth > 0).astype(np.float64)
-    number, error = sample.total(useful), np.sqrt(sample.variance(useful))
-    height = ladder.height(number)
-    bent = (ladder.height(number + error) + ladder.height(np.maximum(number - error, 0.0))) / 2
-    correction = 1 + ratio(height - bent, height)
-    return Sum(value * correction, slope * correction[sample.query])
-
-
-@dataclass(frozen=True)
-class _Ladder:
-    """The sum of the discounts of the first n ranks, for n that need not be whole."""
-
-    heights: Floats
-    k: float
-
-    @classmethod
-    def of(cls, most: float, k: int | None) -> _Ladder:
-        end = 2 * int(most) + 3 if k is None else min(k, 2 * int(most) + 3)
-        steps = 1 / np.log2(np.arange(1, end + 1) + 1)
-        return cls(np.concatenate([[0.0], np.cumsum(steps)]), float(end))
-
-    def height(self, n: Floats) -> Floats:
-        return np.interp(np.minimum(n, self.k), np.arange(len(self.heights)), self.heights)
-
-    def step(self, n: Floats) -> Floats:
-        place = np.minimum(np.floor(n), self.k).astype(np.int64)
-        steps = np.append(np.diff(self.heights), 0.0)
-        return np.asarray(steps[place])
+    most = 2 + int(end.max(initial=0.0))
+    ranks = np.arange(1, (most if k is None else min(k, most)) + 1)
+    heights = np.concatenate([[0.0], np.cumsum(1 / np.log2(ranks + 1))])  # of the first n ranks; n need not be whole
+    steps = np.interp(end, np.arange(len(heights)), heights)
+    steps -= np.interp(end - counted, np.arange(len(heights)), heights)
+    return segments.total(gain * steps, query, found.size)
 
 
 def pick_estimable(measures: Mapping[str, Measure]) -> dict[str, Measure]:

@@ -27,6 +27,7 @@ class StoredSampling:
     pooled: int
     errors: Mapping[str, Mapping[str, float]]
     unpooled: float | None = None
+    degrees: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,8 @@ def _sampling(scores: Scores, of: Sampling) -> Plain:
         label: dict(zip(scores.query_ids, of.errors[:, place].tolist(), strict=True))
         for place, label in enumerate(scores.labels)
     }
-    return {"judged": of.judged, "pooled": of.pooled, "unpooled": of.unpooled, "errors": errors}
+    known = {} if of.degrees is None else {"degrees": dict(zip(scores.query_ids, of.degrees.tolist(), strict=True))}
+    return {"judged": of.judged, "pooled": of.pooled, "unpooled": of.unpooled, "errors": errors, **known}
 
 
 def _values(scores: Scores, queries: list[str]) -> dict[str, list[float | None]]:
@@ -204,9 +206,9 @@ def _scores(stored: StoredEvaluation, system: StoredSystem, place: str, path: st
 
 def _read_sampling(stored: StoredSampling, ids: Sequence[str], labels: Sequence[str]) -> Sampling:
     errors = [[stored.errors.get(label, {}).get(query, 0.0) for label in labels] for query in ids]
-    return Sampling(
-        np.array(errors, dtype=np.float64).reshape(len(ids), len(labels)), stored.judged, stored.pooled, stored.unpooled
-    )
+    degrees = None if stored.degrees is None else np.array([stored.degrees.get(query, 1.0) for query in ids])
+    table = np.array(errors, dtype=np.float64).reshape(len(ids), len(labels))
+    return Sampling(table, stored.judged, stored.pooled, stored.unpooled, degrees=degrees)
 
 
 def _check(system: StoredSystem, rows: StoredQueries, labels: Sequence[str], place: str, path: str | None) -> None:
