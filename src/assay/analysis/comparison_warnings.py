@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.analysis.edges import NamedMean, warn_of_edges
 from assay.data.judgments import warn_of_judge
 from assay.messages import Said, say
 
@@ -24,8 +25,6 @@ _UNJUDGED = 0.2
 _UNEVEN = 0.1
 _SMALL_MEAN = 0.05
 _SHORT = 0.2
-_NEAR = 0.1  # of an interval's width
-_NAMED = 3
 _ALIKE = 1.5  # lists of which the longest is at most so many times as long as the shortest
 
 
@@ -39,11 +38,16 @@ def find_comparison_warnings(
         *_few(data),
         *_multiple(data, rules, all_pairs=all_pairs),
         *_small(data),
-        *_edges(data, means, top=True),
-        *_edges(data, means, top=False),
+        *warn_of_edges(_named(data, means)),
     ]
     lists = [*_uneven_gaps(systems, data), *_uneven_lengths(systems, data), *_short(systems, data)]
     return (*general, *lists, *_common(systems, data))
+
+
+def _named(data: AlignedScores, means: Means) -> Iterator[NamedMean]:
+    for label in data.labels:
+        for name, mean in zip(data.names, means[label], strict=True):
+            yield NamedMean(label, name, mean)
 
 
 def _common(systems: Sequence[Scores], data: AlignedScores) -> Iterator[Said]:
@@ -90,23 +94,6 @@ def _small(data: AlignedScores) -> Iterator[Said]:
     ]
     if found:
         yield say("concern.small_mean", labels=found, least=_SMALL_MEAN)
-
-
-def _edges(data: AlignedScores, means: Means, *, top: bool) -> Iterator[Said]:
-    """Name means whose interval reaches a bound of their measure, or ends within a tenth of its width from it."""
-    near: list[str] = []
-    for i, column in enumerate(data.columns):
-        limits = column.limits(data.values[:, i])
-        for name, mean in zip(data.names, means[column.label], strict=True):
-            if limits is None or mean.low is None or mean.high is None:
-                continue
-            room = limits[1] - mean.high if top else mean.low - limits[0]
-            if room <= _NEAR * (mean.high - mean.low):
-                values = {"low": mean.low, "high": mean.high, "bound": limits[top]}
-                near.append(say("concern.edge", label=column.label, system=name, mean=mean.estimate, **values))
-    if near:
-        shown = say("text.some" if len(near) > _NAMED else "text.list", parts=near[:_NAMED])
-        yield say("concern.at_top" if top else "concern.at_bottom", found=shown)
 
 
 def _counts(scores: Scores, wanted: Column) -> Counts:

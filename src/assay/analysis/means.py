@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.stats.guarded import guard_mean
-from assay.stats.intervals import mean_interval
+from assay.stats.intervals import mean_interval, note_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +37,11 @@ def column_mean(
     if bounds is not None or found.low is None or found.high is None or found.estimate is None:
         return found
     # A single bound, or bounds that some values exceed, are used only if the mean is within them.
-    return replace(
+    low = None if low is None or found.estimate < low else low
+    high = None if high is None or found.estimate > high else high
+    inside = replace(
         found,
-        low=found.low if low is None or found.estimate < low else max(found.low, low),
-        high=found.high if high is None or found.estimate > high else min(found.high, high),
+        low=found.low if low is None else max(found.low, low),
+        high=found.high if high is None else min(found.high, high),
     )
+    return note_bounds(inside, (low, high))

@@ -16,7 +16,7 @@ from assay.measures import sampled
 from assay.messages import say
 from assay.results.sampled import SampledDifference, SampledMean, SampledScores
 from assay.stats.inputs import check_share
-from assay.stats.intervals import Interval, mean_interval
+from assay.stats.intervals import Interval, mean_interval, note_bounds
 from assay.stats.sampling import sampling_covariance, sampling_error
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _interval(
     low, high = estimate - reach, estimate + reach
     low = low if bounds[0] is None else max(low, bounds[0])
     high = high if bounds[1] is None else min(high, bounds[1])
-    return Interval(estimate, low, high, level, "sampling", n)
+    return note_bounds(Interval(estimate, low, high, level, "sampling", n), bounds)
 
 
 def _difference(first: Scores, other: Scores, label: str, level: float) -> SampledDifference:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.analysis.edges import NamedMean, warn_of_edges
 from assay.messages import Said, ends, say
-from assay.report.blocks import Chart, Point
+from assay.report.blocks import Block, Chart, Lines, Point
 from assay.report.numbers import number
 from assay.report.tables import Table
 from assay.stats.agreement import NO_PAIRS, NO_UNITS, ONE_PAIR, UNSTABLE
@@ -96,6 +97,12 @@ def _form(*, signed: bool, percent: bool) -> str:
 def interval_column(found: Iterable[Interval | None]) -> Said:
     """The header over intervals, with the level that they have; without any, with the usual one."""
     return say("column.interval", level=next((one.confidence_level for one in found if one is not None), USUAL_LEVEL))
+
+
+def near_bounds(means: Iterable[NamedMean]) -> list[Block]:
+    """List the means whose interval ends at a bound of their measure; nothing where there are none."""
+    told = warn_of_edges(means)
+    return [Lines(told, listed=True)] if told else []
 
 
 def picture(name: str, title: str, measure: str, means: Mapping[str, Interval]) -> Chart:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.stats.bounded import bounded_pvalue, upper_bound
 from assay.stats.inputs import EQUAL, vector
-from assay.stats.intervals import Bounds, Interval, difference_interval, mean_interval
+from assay.stats.intervals import Bounds, Interval, difference_interval, mean_interval, note_bounds
 from assay.stats.moments import NO_SPREAD, Moments, effective_number, sample
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def guard_interval(
     high = found.high if above else _reach(x, units, found.high, reach, guard)
     low = found.low if below else -_reach(-x, units, None if found.low is None else -found.low, reach, guard)
     method = "bounded" if found.low is None else f"{found.method}, bounded"
-    return replace(found, low=low, high=high, method=method, reason="")
+    return note_bounds(replace(found, low=low, high=high, method=method, reason=""), (-reach, reach))
 
 
 def has_opposed(differences: ArrayLike, *, weights: ArrayLike | None = None, clusters: ArrayLike | None = None) -> bool:
@@ -87,7 +87,7 @@ def guard_mean(
     risk = (1 - confidence_level) / 2
     high = _reach(x, units, found.high, bounds[1], risk)
     low = _reach(-x, units, -found.low, -bounds[0], risk)
-    return replace(found, low=-low, high=high, method=f"{found.method}, bounded")
+    return note_bounds(replace(found, low=-low, high=high, method=f"{found.method}, bounded"), bounds)
 
 
 def _reach(x: Floats, units: dict[str, Any], end: float | None, upper: float, risk: float) -> float:

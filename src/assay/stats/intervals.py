@@ -32,6 +32,7 @@ Method = Literal["auto", "score", "adjusted t", "t", "bca"]
 Bounds = tuple[float, float]
 
 TOO_FEW = "too few values for both ends"
+_NEAR = 0.1  # of an interval's width
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Interval:
     """A two-sided confidence interval; `low` and `high` are None, with the reason, where it cannot be computed.
 
     Values that do not vary have none, unless their bounds are known and the method is "score": by themselves they do
-    not show how far the mean of other values like them would be from theirs.
+    not show how far the mean of other values like them would be from theirs. `near` has the bounds of the values at
+    which an end lies, or from which it is less than a tenth of the interval's width away (`note_bounds`).
     """
 
     estimate: float | None
@@ -49,12 +51,22 @@ class Interval:
     method: str
     n: int
     reason: str = ""
+    near: tuple[float, ...] = ()
 
     def excludes(self, value: float = 0.0) -> bool:
         """Return whether the value is outside; an interval that is not known excludes nothing."""
         if self.low is None or self.high is None:
             return False
         return value < self.low or value > self.high
+
+
+def note_bounds(of: Interval, bounds: tuple[float | None, float | None] | None) -> Interval:
+    """Note which bounds of the values, if they have any, the ends of an interval reach or nearly reach."""
+    if bounds is None or of.low is None or of.high is None:
+        return replace(of, near=())
+    rooms = zip(bounds, (of.low, of.high), strict=True)
+    near = (bound for bound, end in rooms if bound is not None and abs(bound - end) <= _NEAR * (of.high - of.low))
+    return replace(of, near=tuple(near))
 
 
 def mean_interval(
@@ -105,19 +117,20 @@ def mean_intervals(
     check_choice(method, Method, "method")
     columns = table(values, "values", dimensions=2)
     _check_bounds(columns, bounds)
-    if method == "bca":
-        w, codes = relative_weights(weights, len(columns)), cluster_codes(clusters, len(columns))
-        return _bca_intervals(columns, w, codes, confidence_level, n_resamples=n_resamples, rng=rng, threads=threads)
-    found = [moments(column, weights, clusters=clusters) for column in columns.T]
-    if method == "adjusted t":
-        return tuple(skew_interval(of, confidence_level, bounds=bounds) for of in found)
     if method == "score" and bounds is None:
         raise UsageError(say("the score interval needs the bounds of the values: bounds=(0, 1)"))
+    if method == "bca":
+        w, codes = relative_weights(weights, len(columns)), cluster_codes(clusters, len(columns))
+        drawn = _bca_intervals(columns, w, codes, confidence_level, n_resamples=n_resamples, rng=rng, threads=threads)
+        return tuple(note_bounds(one, bounds) for one in drawn)
+    found = [moments(column, weights, clusters=clusters) for column in columns.T]
+    if method == "adjusted t":
+        return tuple(note_bounds(skew_interval(of, confidence_level, bounds=bounds), bounds) for of in found)
     if method == "t" or bounds is None:
-        return tuple(t_interval(of, confidence_level, bounds=bounds) for of in found)
+        return tuple(note_bounds(t_interval(of, confidence_level, bounds=bounds), bounds) for of in found)
     samples = (sample(column, weights, clusters) for column in columns.T)
     return tuple(
-        _extend(score_interval(of, confidence_level, bounds=bounds), x, shares, bounds)
+        note_bounds(_extend(score_interval(of, confidence_level, bounds=bounds), x, shares, bounds), bounds)
         for of, (x, shares, _) in zip(found, samples, strict=True)
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from assay.analysis.edges import name_means, warn_of_edges
 from assay.analysis.warnings import explain_left_out
 from assay.messages import Said, is_known, say, some, tell, word
 from assay.report.blocks import AnswerSpan, AnswerView, Block, Heading, Lines, Verdict
@@ -86,7 +87,7 @@ def document(scores: Scores, samples: Sequence[JudgedSample], known: Mapping[str
     """Means, stages, the weakest statements, and what a careful reader should know."""
     title = Heading(say("answers.title", system=scores.name, n=len(scores.query_ids)))
     said = [text for text in scores.warnings if getattr(text, "key", "") != "answers.fewer"]  # the table says it
-    told = Lines((*said, *scores.notes), listed=True)
+    told = Lines((*said, *warn_of_edges(name_means({scores.name: known})), *scores.notes), listed=True)
     return [title, means(scores, known), *stages(by_stage(samples)), *weakest(weakest_statements(samples)), told]
 
 

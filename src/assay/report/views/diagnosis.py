@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.analysis.edges import NamedMean
 from assay.messages import say
 from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
-from assay.report.intervals import between, interval_column
+from assay.report.intervals import between, interval_column, near_bounds
 from assay.report.marks import tone
 from assay.report.numbers import cut, number
 from assay.report.tables import Cell, Table
@@ -91,7 +92,9 @@ def targets(found: Sequence[Diagnosis]) -> list[Block]:
         ends.append(say("diagnose.all_reached"))
     texts = (5 + many, 6 + many)
     table = Table(headers, rows, caption=say("diagnose.targets"), names=1 + many, texts=texts)
-    return [table, Lines(tuple(dict.fromkeys(ends)))]
+    means = ((one.system, check.target.measure, check.interval) for one, check in known)
+    near = near_bounds(NamedMean(label, system, mean) for system, label, mean in means if mean is not None)
+    return [table, Lines(tuple(dict.fromkeys(ends))), *near]
 
 
 def _check(check: TargetCheck) -> tuple[str | Cell, ...]:
@@ -138,7 +141,9 @@ def slices(found: Diagnosis) -> list[Block]:
         say("column.attribute"), say("column.value"), say("column.queries"), say("column.mean"),
         interval_column(one.mean for one in found.slices), say("column.failed"),
     )  # fmt: skip
-    return [Table(headers, rows, caption=say("diagnose.slices", measure=found.measure), names=2)]
+    means = (NamedMean(found.measure, f"{one.attribute} = {one.value}", one.mean) for one in found.slices)
+    table = Table(headers, rows, caption=say("diagnose.slices", measure=found.measure), names=2)
+    return [table, *near_bounds(means)]
 
 
 def _number_of(part: Slice) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from assay.analysis.edges import NamedMean, warn_of_edges
 from assay.errors import excerpt
 from assay.messages import Said, say, word
 from assay.report.blocks import Block, Chart, Fold, Lines, Point, Verdict
@@ -52,9 +53,15 @@ def table(found: Findings, *, brief: bool = False) -> list[Block]:
         blocks += [] if (built := indexes(found)) is None else [built]
     if (alike := agreements(found)) is not None:
         blocks.append(alike)
-    if found.warnings:
-        blocks.append(Lines(found.warnings, listed=True))
-    return blocks
+    warned = (*found.warnings, *warn_of_edges(_means(found)))
+    return [*blocks, Lines(warned, listed=True)] if warned else blocks
+
+
+def _means(found: Findings) -> list[NamedMean]:
+    """The means of all combinations, those of the deciding measure first."""
+    labels = sorted(found.measures, key=lambda label: label != found.measure)
+    shown = [(label, row.name, row.quality.get(label)) for label in labels for row in found.done]
+    return [NamedMean(label, name, quality.mean) for label, name, quality in shown if quality is not None]
 
 
 def page(found: Findings, place: int = 0) -> list[Block]:

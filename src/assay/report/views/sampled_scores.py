@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.analysis.edges import NamedMean, warn_of_edges
 from assay.messages import Said, ends, say
 from assay.report.blocks import Block, Heading, Lines, Verdict
 from assay.report.numbers import number, percent
@@ -64,4 +65,5 @@ def _notes(found: SampledScores) -> list[Said]:
     apart = [say("sample.of_differences", baseline=found.baseline)] if found.differences else []
     return [
         say("sample.intervals", level=percent(found.confidence_level).replace(".0%", "%")), *apart, *few, *lost,
+        *warn_of_edges(NamedMean(one.measure, one.system, one.queries) for one in found.means),
     ]  # fmt: skip

@@ -145,13 +145,15 @@ def side_by_side(
     systems: Sequence[Scores], place: int, *, intervals: Mapping[str, Mapping[str, Interval]], primary: str
 ) -> list[Block]:
     """Means with their `intervals`, by system and label, and pictures of them, the `primary` measure first."""
+    from assay.analysis.edges import name_means
     from assay.report.blocks import Lines
+    from assay.report.intervals import near_bounds
 
-    told = Lines(tuple(sentences(systems)))
+    told = [Lines(tuple(sentences(systems))), *near_bounds(name_means(intervals))]
     if len(systems) == 1:
-        return [_single_system(systems[0], intervals.get(systems[0].name, {})), told]
+        return [_single_system(systems[0], intervals.get(systems[0].name, {})), *told]
     labels = sorted(systems[0].labels, key=lambda label: label != primary)[:_PICTURES]
-    return [means(systems), *(_picture(intervals, label, place) for label in labels), told]
+    return [means(systems), *(_picture(intervals, label, place) for label in labels), *told]
 
 
 def _single_system(scores: Scores, means: Mapping[str, Interval]) -> Table:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.analysis.edges import NamedMean
 from assay.measures import defaults
 from assay.messages import Said, say
 from assay.report.blocks import Block, Chart, Fold, Heading, Lines, Point, Verdict
-from assay.report.intervals import describe_interval
+from assay.report.intervals import describe_interval, near_bounds
 from assay.report.numbers import number
 from assay.report.tables import Table
 from assay.report.views.conclusion import describe_test
@@ -40,7 +41,8 @@ def table(found: Sweep, *, protocol: str = "") -> list[Block]:
         ]
         headers = (say("column.system"), *(f"k = {k}" for k in found.k))
         blocks.append(Table(headers, tuple(rows), caption=say("sweep.title", measure=measure)))
-    return [*blocks, behind(found, protocol), Heading(say("sweep.choices")), _advice(found)]
+    blocks += [behind(found, protocol), *near_bounds(_means(found))]
+    return [*blocks, Heading(say("sweep.choices")), _advice(found)]
 
 
 def page(found: Sweep, place: int = 0) -> list[Block]:
@@ -49,7 +51,7 @@ def page(found: Sweep, place: int = 0) -> list[Block]:
     advice = _advice(found)
     choices: list[Block] = [Heading(say("sweep.choices")), advice]
     choices = choices if len(found.systems) <= _OPEN else [Fold(say("sweep.choices"), (advice,))]
-    return [*drawn, behind(found), *choices]
+    return [*drawn, behind(found), *near_bounds(_means(found)), *choices]
 
 
 def behind(found: Sweep, protocol: str = "") -> Lines:
@@ -57,7 +59,18 @@ def behind(found: Sweep, protocol: str = "") -> Lines:
     first = found.scores[0] if found.scores else None
     rules = protocol or ("" if first is None else str(first.protocol))
     said = say("sweep.bands", n=found.queries, level=found.confidence_level, protocol=rules)
-    return Lines((said, *([] if first is None else [*unevenness(first), *definitions(first)])))
+    told = [] if first is None else [*unevenness(first), *definitions(first)]
+    return Lines((said, *told))
+
+
+def _means(found: Sweep) -> list[NamedMean]:
+    """The means that are shown, at every k."""
+    return [
+        NamedMean(f"{measure}@{k}", system, mean)
+        for measure in found.measures
+        for system in found.systems
+        for k, mean in zip(found.k, found.curve(system, measure).points, strict=True)
+    ]
 
 
 def _advice(found: Sweep) -> Lines:
