@@ -49,8 +49,10 @@ $(VENV)/.linted: $(VENV)/.installed
 demo: $(VENV)/.installed
 	@$(BIN)/assay demo
 
+# Hundreds of processes of assay start in the tests, which need not compile it each.
 test: $(VENV)/.tested
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m compileall -q src
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 $(VENV)/.sparked: $(VENV)/.tested
 	$(BIN)/python -m pip install --quiet -c constraints.txt --editable '.[connect,spark,test]'

@@ -159,7 +159,7 @@ def _texts(folder: Path) -> None:
         making.lines(folder / f"{name}.jsonl", queries)
     _pool(folder)
     (folder / "docs").mkdir()
-    for row in documents[:40]:
+    for row in documents[:12]:
         (folder / "docs" / f"{row['doc_id']}.txt").write_text(f"{row['title']}\n\n{row['text']}", encoding="utf-8")
 
 

@@ -219,7 +219,7 @@ def test_the_command_asks_an_embeddings_server(file, tmp_path, monkeypatch):
 def test_a_method_that_fails_on_every_row_ends_in_one_line_with_the_reason_and_exit_code_1(file):
     from assay.testing import Answer, FakeLLM
 
-    with FakeLLM(lambda _: Answer.error(500, "dead")) as server:
+    with FakeLLM(lambda _: Answer.error(500, "dead", headers={"retry-after-ms": "1"})) as server:
         done = run(str(file), "--method", "embedding", "--embedder", f"m@{server.url}", "--positive", "2.5")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "embedding could not judge any of" in done.stderr and "HTTP 500" in done.stderr

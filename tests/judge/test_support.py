@@ -466,12 +466,15 @@ def test_a_second_run_asks_nothing_and_writes_the_same_bytes(tmp_path, monkeypat
     assert one == two
 
 
+AT_ONCE = {"retry-after-ms": "1"}  # what failed may be asked again without the half a second and more of a rest
+
+
 def dying(answered: int):
     """A judge who answers so many calls, then dies."""
     calls = itertools.count()  # calls come from several threads
 
     def judge(received):
-        return Answer(yes(received)) if next(calls) < answered else Answer.error(500, "dead")
+        return Answer(yes(received)) if next(calls) < answered else Answer.error(500, "dead", headers=AT_ONCE)
 
     return judge
 
