@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import random
+import resource
+import time
 import tomllib
 from pathlib import Path
 
@@ -223,6 +225,41 @@ def damage(name, data, rng):
         return gzip.compress(damage(name[:-3], gzip.decompress(data), rng), 1)
     of = {".json": damage_json, ".jsonl": damage_lines, ".toml": damage_toml}.get(Path(name).suffix)
     return of(data, rng) if of is not None and rng.random() < 0.7 else damage_bytes(data, rng)
+
+
+PATIENCE = (
+    8.0  # how many times longer than its processor time a reader may take, as contained processes are not counted
+)
+EVERY = 5.0  # seconds
+
+
+def processor_seconds():
+    """What this process and those that it waited for have computed."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def further_seeds(name, first, seconds, folder):
+    """Seeds for so many seconds of processor time; with a folder, from where an earlier session stopped."""
+    file = None if folder is None else folder / f"{name}.json"
+    kept = json.loads(file.read_text()) if file is not None and file.is_file() else {"next_seed": first, "seconds": 0.0}
+    start, begun, noted, spent = processor_seconds(), time.monotonic(), 0.0, 0.0
+    seed = kept["next_seed"]
+
+    def note():
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"next_seed": seed, "seconds": kept["seconds"] + spent}) + "\n")
+
+    try:
+        while spent < seconds and time.monotonic() - begun < PATIENCE * seconds:
+            yield seed
+            seed, spent = seed + 1, processor_seconds() - start
+            if spent - noted >= EVERY:
+                noted = spent
+                note()
+    finally:
+        note()
 
 
 def case(name, data, seed):

@@ -1,7 +1,9 @@
 """Readers meet damaged files of every format and raise `AssayError` only.
 
-Each reader takes a few dozen copies, always the same ones; with ASSAY_STRESS=1 more for five minutes each
-(ASSAY_FUZZ_SECONDS). What made a reader fail otherwise is kept in `FOUND`.
+Each reader takes two dozen copies, always the same ones; with ASSAY_STRESS=1 others for five minutes of processor time
+each (ASSAY_FUZZ_SECONDS). All readers together take a core more than eight hours then: with ASSAY_FUZZ_FOLDER, a file
+for each reader keeps the next seed and the seconds, so that ASSAY_FUZZ_SECONDS=20 in fifteen sessions is as good as 300
+in one. What made a reader fail otherwise is kept in `FOUND`.
 """
 
 from __future__ import annotations
@@ -95,6 +97,7 @@ from fuzzing import (
     VERDICTS,
     case,
     csv,
+    further_seeds,
     jsonl,
     parquet,
     pdf,
@@ -559,16 +562,14 @@ FOUND = {
     "brackets without end": ("r.txt", "[" * 100_000, check),
 }  # fmt: skip
 SECONDS = float(os.environ.get("ASSAY_FUZZ_SECONDS", "300"))
-COPIES = 40
+FOLDER = os.environ.get("ASSAY_FUZZ_FOLDER", "")
+COPIES = 24
 
 
 def seeds(name):
     yield from range(COPIES)
-    end = time.monotonic() + SECONDS
-    seed = COPIES
-    while STRESS and time.monotonic() < end:
-        seed += 1
-        yield seed
+    if STRESS:
+        yield from further_seeds(name, COPIES, SECONDS, Path(FOLDER) if FOLDER else None)
 
 
 @pytest.mark.filterwarnings("ignore:.*:UserWarning")
@@ -593,6 +594,24 @@ def test_damaged_files_raise_our_own_errors_only(tmp_path, name):
                 where = f"{type(error).__name__} {at.tb_frame.f_code.co_filename.split('/assay/')[-1]}:{at.tb_lineno}"
                 strange.setdefault(where, (seed, getattr(read, "__name__", read), str(error)[:80]))
     assert not strange, "\n".join(f"{where}: {found}" for where, found in strange.items())
+
+
+def test_seeds_go_on_where_an_earlier_session_stopped_and_end_by_processor_time(tmp_path):
+    def burn():
+        end = time.process_time() + 0.01
+        while time.process_time() < end:
+            pass
+
+    first = [seed for seed in further_seeds("a.run", 24, 0.1, tmp_path) if burn() is None]
+    assert first == list(range(24, 24 + len(first)))
+    assert 2 <= len(first) <= 11
+    kept = json.loads((tmp_path / "a.run.json").read_text())
+    assert kept["next_seed"] == 24 + len(first) and kept["seconds"] >= 0.1
+    again = [seed for seed in further_seeds("a.run", 24, 0.1, tmp_path) if burn() is None]
+    assert again[0] == 24 + len(first)
+    assert json.loads((tmp_path / "a.run.json").read_text())["seconds"] >= 0.2
+    waiting = [seed for seed in further_seeds("b.run", 24, 0.02, None) if time.sleep(0.01) is None]
+    assert 1 <= len(waiting) <= 20  # a reader that waits for another process ends, too
 
 
 @pytest.mark.parametrize("name", READERS)
