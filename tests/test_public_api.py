@@ -36,6 +36,19 @@ def test_help_loads_click_only():
     assert run(code + "print(sorted(set(sys.modules) & {'polars', 'scipy', 'numpy'}))").splitlines()[-1] == "[]"
 
 
+def test_evaluating_clean_files_loads_numpy_and_click_only(tmp_path):
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n")
+    (tmp_path / "run").write_text("q Q0 b 1 2.5 t\nq Q0 a 2 1.5 t\n")
+    places = [str(tmp_path / name) for name in ("qrels", "run")]
+    code = (
+        f"import os, sys; sys.argv = ['assay', 'evaluate', *{places}]; os._exit = sys.exit\nbefore = set(sys.modules)\n"
+    )
+    code += "from assay.cli import program\ntry:\n program()\nexcept SystemExit: pass\n"
+    code += "of = {name: getattr(module, '__file__', None) or '' for name, module in sys.modules.items()}\n"
+    code += "print(sorted({name.split('.')[0] for name in of.keys() - before if 'site-packages' in of[name]}))"
+    assert run(code).splitlines()[-1] == "['click', 'numpy']"
+
+
 def test_unknown_names_are_attribute_errors():
     with pytest.raises(AttributeError, match="no attribute 'nothing_like_it'"):
         _ = assay.nothing_like_it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import polars as pl
@@ -78,6 +78,30 @@ def test_values_stay_within_the_declared_bounds(pair):
         if (found < low - 1e-12).any() or (found > high + 1e-12).any():
             beyond.append(f"{measure}: {found} is not within {low} and {high}")
     assert beyond == []
+
+
+def variants(name: str) -> list[Measure]:
+    """A measure with each choice of its parameters that are words, thresholds about 0, and gains from a table."""
+    spec, found = REGISTRY[name], [ready(name)]
+    for parameter, hint in spec.hints.items():
+        words = [word for part in (hint, *get_args(hint)) for word in get_args(part) if isinstance(word, str)]
+        found += [ready(name)(**{parameter: word}).bind({}, **TOP) for word in words]
+        if parameter == "min_relevance":
+            found += [one(min_relevance=grade) for one in found[:] for grade in (0, 0.5, 2)]
+        elif parameter == "gain" and name in {"ndcg", "dcg"}:
+            found += [ready(name)(gain={0: 0.25, 1: 0.5})]
+    return found
+
+
+@MORE
+@given(pair=strategies.judged_lists(strategies.tied_scores()))
+def test_measures_that_ignore_zeros_are_computed_without_them_to_the_last_bit(pair):
+    ranking = rank(*pair)
+    for measure in [one for name in BUILTIN if REGISTRY[name].ignores_zeros for one in variants(name)]:
+        whole = measure.spec.function(ranking, measure.k, **measure.arguments)
+        found = measure.compute(ranking)
+        some = ~np.isnan(found)  # queries without relevant documents are undefined
+        assert found[some].tolist() == whole[some].tolist(), measure
 
 
 @MORE

@@ -11,7 +11,6 @@ from assay.analysis.joining import join
 from assay.analysis.many_runs import map_runs
 from assay.analysis.query_rows import make_rows, scores_of
 from assay.analysis.query_units import align_clusters, align_weights, refuse_strangers
-from assay.analysis.sampled import score_sample, settle_sampled
 from assay.analysis.settings import Settings, need_subtopics, settings_for
 from assay.analysis.warnings import find_score_warnings
 from assay.data.run import Run
@@ -176,7 +175,10 @@ def evaluate(
     options: dict[str, Any] = {
         "chunks": chunks, "weights": weights, "clusters": clusters, "dedupe": dedupe, "calibration": calibration,
     }  # fmt: skip
-    settings = settle_sampled(settings, judged, named=measures is not None)
+    if judged.inclusion is not None:
+        from assay.analysis.sampled import settle_sampled
+
+        settings = settle_sampled(settings, judged, named=measures is not None)
     if not several:
         return evaluate_run(judged, runs[""], settings, name=name, **options)
 
@@ -203,8 +205,12 @@ def evaluate_run(
     sources = [("judgments", judgments.source), ("run", getattr(run, "source", None))]
     aligned = align_weights(ranking, settings, weights)
     inclusion = judgments.inclusion
-    scored = score(ranking, settings, aligned) if inclusion is None else score_sample(
-        ranking, inclusion, settings, aligned)  # fmt: skip
+    if inclusion is None:
+        scored = score(ranking, settings, aligned)
+    else:
+        from assay.analysis.sampled import score_sample
+
+        scored = score_sample(ranking, inclusion, settings, aligned)
     scores = replace(
         scored, judgments=judgments, judge=judgments.judge, calibration=calibration,
         clusters=align_clusters(ranking, settings, clusters),

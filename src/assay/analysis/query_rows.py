@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.measures import Measure
 
 _MANY = 2  # one in so many queries
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +50,12 @@ def make_rows(ranking: Ranking, settings: Settings) -> QueryRows:
     size = len(ranking), len(settings.measures)
     values, status = np.empty(size), np.empty(size, dtype=np.uint8)
     tied = np.zeros(size, dtype=bool)
-    tied_queries = ranking.tied_queries
-    orders, place = _orders(ranking, tied_queries)
+    queries, orders, place = _orders(ranking)
     for i, measure in enumerate(settings.measures.values()):
         raw = measure.compute(ranking)
         values[:, i], status[:, i] = _cells(ranking, measure, raw, settings.protocol)
-        tied[tied_queries, i] = _depends_on_ties(measure, raw[tied_queries], orders, place)
+        if len(queries):
+            tied[queries, i] = _depends_on_ties(measure, raw[queries], orders, place)
     depths = depths_of(settings)
     return QueryRows(
         query_ids=ranking.query_ids,
@@ -65,7 +66,7 @@ def make_rows(ranking: Ranking, settings: Settings) -> QueryRows:
         status=status,
         tied=tied,
         shown={k: ranking.shown(k) for k in depths},
-        known={k: ranking.count(ranking.within(k) & ranking.is_judged) for k in depths},
+        known=dict(zip(depths, ranking.count_judged(depths), strict=True)),
     )
 
 
@@ -127,17 +128,23 @@ def _cells(ranking: Ranking, measure: Measure, raw: Floats, protocol: Protocol) 
     return value, status
 
 
-def _orders(ranking: Ranking, queries: Ints) -> tuple[list[Ranking], Ints]:
-    """Best and worst order of tied documents of these queries, unless their order is averaged over; and their places.
+def _orders(ranking: Ranking) -> tuple[Ints, list[Ranking], Ints]:
+    """Queries in which equal scores matter, rankings that have their best and worst order, and their places there.
 
-    Where many queries have ties, all are put in order: what is known of the whole pool need not be found out again.
+    Nothing where the order of tied documents is averaged over. Where many queries are concerned, all are kept: what is
+    known of the whole pool need not be found out again.
     """
-    if ranking.expected or not len(queries):
-        return [], queries
+    if ranking.expected or not (ranking.tie_last > ranking.tie_first).any():
+        return _NONE, [], _NONE
+    orders = [ranking.extreme(best=True), ranking.extreme(best=False)]
+    moved = [np.flatnonzero((other.rank != ranking.rank) | (other.grade != ranking.grade)) for other in orders]
+    queries = np.unique(ranking.query[np.concatenate(moved)])
     if len(queries) * _MANY >= len(ranking):
-        return [ranking.extreme(best=True), ranking.extreme(best=False)], queries
-    tied = ranking.only(queries)
-    return [tied.extreme(best=True), tied.extreme(best=False)], np.arange(len(queries))
+        return queries, orders, queries
+    if not len(queries):
+        return queries, [], queries
+    best, worst = (other.only(queries) for other in orders)
+    return queries, [best, worst.sharing(best.of_pool)], np.arange(len(queries))
 
 
 def _depends_on_ties(measure: Measure, raw: Floats, orders: list[Ranking], place: Ints) -> Bools:
@@ -146,7 +153,8 @@ def _depends_on_ties(measure: Measure, raw: Floats, orders: list[Ranking], place
     for other in orders:
         value = measure.compute(other)[place]
         some = np.flatnonzero((value != raw) & ~(np.isnan(value) & np.isnan(raw)))
-        differs[some] |= ~np.isclose(value[some], raw[some], rtol=1e-12, atol=1e-15)
+        if len(some):
+            differs[some] |= ~np.isclose(value[some], raw[some], rtol=1e-12, atol=1e-15)
     return differs
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from assay.data.judgments import describe_calibration, warn_of_judge
 from assay.data.status import MISSING, UNDEFINED, UNJUDGED
 from assay.messages import Said, say, some
-from assay.stats.moments import weighing
 
 if TYPE_CHECKING:
     from assay.data.scores import Column, Counts, Scores
@@ -178,8 +177,10 @@ def find_unevenness(scores: Scores) -> tuple[Said, ...]:
     """Say how many equal, independent queries weights and clusters leave, and which of them is the heaviest."""
     weights = np.ones(len(scores.query_ids)) if scores.weights is None else scores.weights
     kept = np.where(np.isnan(scores.values).all(axis=1), 0.0, weights)
-    if not kept.any():
+    if not kept.any() or (scores.weights is None and scores.clusters is None):
         return ()
+    from assay.stats.moments import weighing
+
     told = []
     if scores.weights is not None:
         of = weighing(kept)

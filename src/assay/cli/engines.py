@@ -52,6 +52,8 @@ def is_folder(output: str | None) -> bool:
 
 
 def _is_table(place: str) -> bool:
+    if place == "-" or os.path.isfile(options.split_name(place)[1]):  # noqa: PTH113 - a table's name may be no path
+        return False  # and the engines need not be imported
     from assay.engines.local import is_parquet_folder
     from assay.engines.spark import TABLE, is_address
 

@@ -99,7 +99,6 @@ def prepare(
 
         read_ahead(options.split_name(runs[0])[1])
     from assay.analysis.settings import settings_for
-    from assay.formats.queries import read_clusters
     from assay.formats.reading import read_chunk_map, read_weights
 
     places = [judgments, *(options.split_name(run)[1] for run in runs)]
@@ -118,6 +117,11 @@ def prepare(
         from assay.analysis.sampled import settle_sampled
 
         settings = settle_sampled(settings, read, named=bool(measures) and not brief)
+    clusters = None
+    if rules.cluster:
+        from assay.formats.queries import read_clusters
+
+        clusters = read_clusters(rules.cluster)
     return Inputs(
         judgments=read,
         settings=settings,
@@ -126,7 +130,7 @@ def prepare(
         records=records,
         chunks=chunks,
         weights=read_weights(weights) if weights else None,
-        clusters=read_clusters(rules.cluster) if rules.cluster else None,
+        clusters=clusters,
         dedupe=rules.dedupe,
         calibration=stamp_of(rules.calibration, read) if rules.calibration else "",
         input_format=rules.input_format,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.data import segments
 from assay.data.ranking import Ranking, Subtopics
 from assay.errors import UsageError
 from assay.lazy import pl
@@ -70,10 +71,19 @@ def assemble(
 
 
 def _in_order(hits: JudgedRows) -> Ints | slice:
-    """Order hits by query and rank; most runs come so already."""
-    fresh, higher = np.diff(hits.query), np.diff(hits.rank)
-    ordered = bool(((fresh > 0) | ((fresh == 0) & (higher > 0))).all())
-    return slice(None) if ordered else np.lexsort((hits.rank, hits.query))
+    """Order hits by query and rank; most runs come so already, or query by query in another order of queries."""
+    fresh = segments.changes(hits.query)
+    if not (fresh[1:] | (hits.rank[1:] > hits.rank[:-1])).all():
+        return np.lexsort((hits.rank, hits.query))
+    starts = np.flatnonzero(fresh)
+    queries = hits.query[starts]
+    if (queries[1:] > queries[:-1]).all():
+        return slice(None)
+    order = np.argsort(queries, kind="stable")
+    if not segments.changes(queries[order]).all():  # a query in two places
+        return np.lexsort((hits.rank, hits.query))
+    sizes = np.diff(np.append(starts, len(fresh)))[order]
+    return np.repeat(starts[order] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(fresh))
 
 
 def _subtopics(judgments: Judgments) -> Subtopics | None:

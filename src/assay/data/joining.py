@@ -161,10 +161,17 @@ class _Join:
             found, pool, suspects = self._find_judged(rows)
         if len(suspects):
             found, pool = _by_text(rows, self.judgments.pool)
-        segment = rows.segment(found)
+        blocks = _tie_blocks(_tied(rows), found)
+        rank = found
+        if self.ties != "given" and len(blocks.hits):
+            rank = found.copy()
+            rank[blocks.hits] = _by_docid(rows, found, blocks)
+            order = blocks.hits[np.argsort(rank[blocks.hits])]  # a hit stays among those that it is tied with
+            for values in (rank, found, pool):
+                values[blocks.hits] = values[order]
+        segment = np.repeat(np.arange(len(rows.starts)), _counts(found, rows.starts))
         start = rows.starts[segment]
-        first, last = _tie_bounds(_tied(rows), found)
-        rank = found if self.ties == "given" else _by_docid(rows, found, first, last)
+        first, last = blocks.bounds(rank)
         return _Part(
             queries=rows.names,
             retrieved=rows.sizes,
@@ -196,9 +203,11 @@ class _Join:
         key += np.repeat(salt, rows.sizes)
         found, needle, suspects = _match(key, judged.hashes[wanted] + salt[place])
         pool = wanted[needle]
-        same = rows.docs.take(found).equals(judged.docs.take(pool))  # and so does the query: no two have the same salt
-        order = np.argsort(found[same])
-        return found[same][order], pool[same][order], suspects
+        same = rows.docs.match(found, judged.docs, pool)  # and so does the query: no two have the same salt
+        if not same.all():
+            found, pool = found[same], pool[same]
+        order = np.argsort(found)
+        return found[order], pool[order], suspects
 
     def _without_repeats(self, rows: Rows, suspects: Ints) -> Rows:
         """Keep the first of those that are the same document of the same query, or refuse them."""
@@ -233,25 +242,30 @@ def _match(key: Words, needle: Words) -> tuple[Ints, Ints, Ints]:
     """
     bits = max(_SLOT_BITS, len(key).bit_length() + 1)
     table = _table(bits)
-    row, own, wanted = np.arange(len(key), dtype=np.int32), key, np.arange(len(needle))
+    row, own, wanted, sought = np.arange(len(key), dtype=np.int32), key, np.arange(len(needle)), needle
     rows, hits, alike = [], [], []
     for shift in range(0, 64 - bits, _SHIFT):
         slot = _slots(own, shift, bits)
         table[slot] = row
         winner = table[slot]
-        found = table[_slots(needle[wanted], shift, bits)]
-        found[found >= len(key)] = 0  # left by a larger piece
-        hit = key[found] == needle[wanted]
-        rows.append(found[hit])
-        hits.append(wanted[hit])
-        wanted = wanted[~hit]
+        found = np.minimum(table[_slots(sought, shift, bits)], len(key) - 1)  # a larger piece leaves larger numbers
+        hit = key[found] == sought
+        which = np.flatnonzero(hit)
+        rows.append(found[which])
+        hits.append(wanted[which])
         lost = np.flatnonzero(winner != row)
+        if not len(lost):
+            row = row[lost]
+            break
+        left = np.flatnonzero(~hit)
+        wanted, sought = wanted[left], sought[left]
         row, own, winner = row[lost], own[lost], winner[lost]
         same = own == key[winner]
-        alike += [row[same], winner[same]]
-        row, own = row[~same], own[~same]
-        if not len(row):
-            break
+        if same.any():
+            alike += [row[same], winner[same]]
+            row, own = row[~same], own[~same]
+            if not len(row):
+                break
     # Rows that never found a slot of their own are compared by text, as are those with equal keys.
     suspects = np.concatenate([*alike, row]).astype(np.int64)
     return np.concatenate(rows).astype(np.int64), np.concatenate(hits), suspects
@@ -317,27 +331,51 @@ def _tied(rows: Rows) -> Ints:
     return np.flatnonzero(same)
 
 
-def _tie_bounds(tied: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """First and last row with the same score as each given row; `tied` rows equal the row after them."""
-    if not len(tied):
-        return rows, rows
-    fresh = np.append(True, tied[1:] != tied[:-1] + 1)
-    first = tied[fresh]
-    last = np.append(tied[:-1][fresh[1:]], tied[-1]) + 1
-    block = np.maximum(np.searchsorted(first, rows, side="right") - 1, 0)
-    inside = (rows >= first[block]) & (rows <= last[block])
-    return np.where(inside, first[block], rows), np.where(inside, last[block], rows)
+@dataclass(frozen=True)
+class _TieBlocks:
+    """Ties with judged rows: the first and the last row of each, and the numbers of the hits in it, one after another.
+
+    Hits are numbered in the order of rows; `size` says how many each tie has.
+    """
+
+    first: Ints
+    last: Ints
+    hits: Ints
+    size: Ints
+
+    def bounds(self, rank: Ints) -> tuple[Ints, Ints]:
+        """First and last rank that each hit shares; its own where there is no tie."""
+        if not len(self.hits):
+            return rank, rank
+        first, last = rank.copy(), rank.copy()
+        first[self.hits], last[self.hits] = np.repeat(self.first, self.size), np.repeat(self.last, self.size)
+        return first, last
 
 
-def _by_docid(rows: Rows, found: Ints, first: Ints, last: Ints) -> Ints:
-    """Place each row within its tie by document id, descending by bytes."""
-    if not (last > first).any():
-        return found
-    begin, which = np.unique(first[last > first], return_index=True)
-    size = last[last > first][which] - begin + 1
-    member = np.repeat(begin, size) + segments.ordinals(np.repeat(np.arange(len(begin)), size)) - 1
-    order, _ = rows.docs.take(member).order(np.repeat(begin, size), falling=True)
-    placed = member[np.argsort(order)]
-    place = np.searchsorted(member, found)
-    place[place == len(member)] = 0
-    return np.where(member[place] == found, placed[place], found)
+def _tie_blocks(tied: Ints, found: Ints) -> _TieBlocks:
+    """Find the judged rows in ties; `tied` rows equal the row after them."""
+    fresh = segments.changes(tied - np.arange(len(tied)))
+    first, last = tied[fresh], tied[np.append(fresh[1:], True)[: len(fresh)]] + 1
+    begin, end = np.searchsorted(found, first), np.searchsorted(found, last, side="right")
+    some = np.flatnonzero(end > begin)
+    size = (end - begin)[some]
+    hits = np.repeat(begin[some] - (np.cumsum(size) - size), size) + np.arange(size.sum())
+    return _TieBlocks(first[some], last[some], hits, size)
+
+
+def _by_docid(rows: Rows, found: Ints, blocks: _TieBlocks) -> Ints:
+    """Place each judged row within its tie by document id, descending by bytes."""
+    size = blocks.last - blocks.first + 1
+    which = np.repeat(np.arange(len(size)), size)
+    before = np.cumsum(size) - size
+    member = (blocks.first - before)[which] + np.arange(len(which))
+    order, _ = rows.docs.take(member).order(which, falling=True)
+    placed = np.empty_like(member)
+    placed[order] = member
+    own: Ints = placed[found[blocks.hits] + np.repeat(before - blocks.first, blocks.size)]
+    return own
+
+
+def _counts(rows: Ints, starts: Ints) -> Ints:
+    """How many of some rows, given in their order, follow each start."""
+    return np.diff(np.append(np.searchsorted(rows, starts), len(rows)))

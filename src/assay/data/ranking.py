@@ -16,7 +16,7 @@ import numpy as np
 from assay.data import segments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,11 +88,25 @@ class Ranking:
         """Mark the hits with a real judgment: a negative grade means pooled but not judged."""
         return self.grade >= 0
 
+    @cached_property
+    def positive(self) -> Ranking:
+        """The same lists without their documents of grade 0 or less; ranks stay as they are."""
+        return self._keep(np.flatnonzero(self.grade > 0))
+
     # Sums per query ---------------------------------------------------------------------------------------------
 
     def count(self, mask: Bools) -> Ints:
         """Count the marked hits of each query."""
         return segments.count(self.query[mask], len(self))
+
+    def count_judged(self, depths: Sequence[int | None]) -> list[Ints]:
+        """Count the judged documents of each query down to each depth."""
+        judged = np.append(0, np.cumsum(self.is_judged))
+        width = int(self.position.max(initial=0)) + 1
+        key, first = self.query * width + self.position, np.arange(len(self)) * width  # rising: so hits are ordered
+        start = np.searchsorted(key, first)
+        ends = [np.searchsorted(key, first + min(width if k is None else k + 1, width)) for k in depths]
+        return [judged[end] - judged[start] for end in ends]
 
     def total(self, values: NDArray[Any], mask: Bools) -> Floats:
         """Sum the values of the marked hits of each query."""
@@ -193,29 +207,32 @@ class Ranking:
     @property
     def tied_queries(self) -> Ints:
         """Numbers of the queries in which a hit shares its score with another document."""
-        return np.unique(self.query[self.tie_last > self.tie_first])
+        return np.unique(self.query[np.flatnonzero(self.tie_last > self.tie_first)])
 
     def extreme(self, *, best: bool) -> Ranking:
         """Order tied documents so that the highest grades come first (or, for the worst case, last)."""
-        order = np.lexsort((-self.grade if best else self.grade, self.tie_first, self.query))
-        moved = self._keep(order)
-        group = np.cumsum(segments.changes(moved.query) | segments.changes(moved.tie_first), dtype=np.int64)
+        tied = np.flatnonzero(self.tie_last > self.tie_first)  # those of one tie follow each other, and stay together
+        grade, query, first = self.grade[tied], self.query[tied], self.tie_first[tied]
+        moved = tied[np.lexsort((-grade if best else grade, first, query))]
+        fresh = segments.changes(query) | segments.changes(first)
+        group = np.cumsum(fresh) - 1
         nth = segments.ordinals(group)
         size = np.bincount(group)[group]
         # Unjudged documents of the tie count as grade 0: below relevant hits at best, above them at worst.
-        positive = np.bincount(group, weights=moved.grade > 0)[group].astype(np.int64)
+        positive = np.bincount(group, weights=self.grade[moved] > 0)[group].astype(np.int64)
         above = nth <= positive if best else nth <= size - positive
-        from_top, from_end = moved.tie_first + nth - 1, moved.tie_last - size + nth
-        rank = np.where(above, from_top, from_end)
-        order = np.lexsort((rank, moved.query))
-        position = rank if self.listed_position is None else moved.position
+        rank = np.where(above, first + nth - 1, self.tie_last[tied] - size + nth)
+
+        def place(values: NDArray[Any], fresh: NDArray[Any]) -> NDArray[Any]:
+            values = values.copy()
+            values[tied] = fresh
+            return values
+
+        ranks = place(self.rank, rank)
         return replace(
-            moved,
-            query=moved.query[order],
-            rank=rank[order],
-            position=position[order],
-            grade=moved.grade[order],
-            tie_first=moved.tie_first[order],
-            tie_last=moved.tie_last[order],
-            pool_of_hit=moved.pool_of_hit[order],
-        )
+            self,
+            rank=ranks,
+            position=ranks if self.listed_position is None else place(self.position, self.position[moved]),
+            grade=place(self.grade, self.grade[moved]),
+            pool_of_hit=place(self.pool_of_hit, self.pool_of_hit[moved]),
+        ).sharing(self.of_pool)

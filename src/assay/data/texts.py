@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assay.data.segments import Bools, Ints
 
 WORD = 8  # bytes
+_ROOMY = 128  # bytes for each text; more are not searched for zeros
 _LONG = 256  # bytes; longer texts are taken one by one
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
@@ -91,9 +92,16 @@ class Texts:
         start = self.start[number]
         return self.data[start : start + self.size[number]].tobytes()
 
+    @cached_property
+    def _shortest(self) -> int:
+        return int(self.size.min(initial=_LONG))
+
     def _words(self, at: int, rows: Any = slice(None)) -> Words:
         """Eight bytes of each text from the byte `at` on, which it has; zeros behind its end."""
-        found: Words = words_of(self.data)[self.start[rows] + at] & _KEEP[np.minimum(self.size[rows] - at, WORD)]
+        found: Words = words_of(self.data)[self.start[rows] + at]
+        if self._shortest - at < WORD:
+            uniform = self._shortest == self._longest
+            found &= _KEEP[self._shortest - at] if uniform else _KEEP[np.minimum(self.size[rows] - at, WORD)]
         return found
 
     def _walk(self) -> Iterator[tuple[int, Any]]:
@@ -106,12 +114,26 @@ class Texts:
         found: list[int] = np.flatnonzero(self.size > _LONG).tolist() if self._longest > _LONG else []
         return found
 
+    @cached_property
+    def _few(self) -> list[Words] | None:
+        """All words of texts that have two at most, zeros where one has no more; they are hashed, and then compared."""
+        if self._longest > 2 * WORD:
+            return None
+        found = []
+        for at, rows in self._walk():
+            word = self._words(at, rows)
+            if not isinstance(rows, slice):
+                word, some = np.zeros(len(self), np.uint64), word
+                word[rows] = some
+            found.append(word)
+        return found
+
     def hashes(self) -> Words:
         """Hash each text to 64 bits."""
-        found = self.size.astype(np.uint64) * _MIX
+        found, few = self.size.astype(np.uint64) * _MIX, self._few
         for at, rows in self._walk():
             mixed = found[rows]
-            mixed ^= self._words(at, rows)
+            mixed ^= self._words(at, rows) if few is None else few[at // WORD][rows]
             mixed *= _ODD
             mixed ^= mixed >> np.uint64(32)
             found[rows] = mixed
@@ -124,11 +146,25 @@ class Texts:
     def equals(self, other: Texts) -> Bools:
         """Compare each text with the one of the same number."""
         same: Bools = self.size == other.size
-        for at in range(0, min(self._longest, _LONG), WORD):
+        for at, reach in self._walk():
+            if isinstance(reach, slice) and same.all():
+                same &= self._words(at) == other._words(at)
+                continue
             rows = np.flatnonzero(same & (self.size > at) & (self.size <= _LONG))
-            same[rows] = self._words(at, rows) == other._words(at, rows)
+            if len(rows):
+                same[rows] = self._words(at, rows) == other._words(at, rows)
         for number in self._long():
             same[number] = same[number] and self._bytes(number) == other._bytes(number)
+        return same
+
+    def match(self, rows: Ints, other: Texts, others: Ints) -> Bools:
+        """Compare some texts with some of another column, by their numbers; both were hashed."""
+        mine, theirs = self._few, other._few
+        if mine is None or theirs is None:
+            return self.take(rows).equals(other.take(others))
+        same: Bools = self.size[rows] == other.size[others]
+        for word, wanted in zip(mine, theirs, strict=False):
+            same &= word[rows] == wanted[others]
         return same
 
     def changes(self) -> Bools:
@@ -137,7 +173,9 @@ class Texts:
         if self._longest > WORD:
             found[1:] = ~self.take(slice(1, None)).equals(self.take(slice(None, -1)))
         elif len(self):
-            found = segments.changes(words_of(self.data)[self.start] & _KEEP[self.size]) | segments.changes(self.size)
+            found = segments.changes(self._words(0))
+            if self._shortest < self._longest:
+                found |= segments.changes(self.size)
         return found
 
     def order(self, group: Ints, *, falling: bool = False) -> tuple[Ints, Bools]:
@@ -148,7 +186,8 @@ class Texts:
         """
         # Of texts that differ by zeros at their ends, the shorter is less.
         size = -self.size if falling else self.size
-        found = np.argsort(group, kind="stable") if self.data.all() else segments.order(group, size)
+        alone = len(self.data) < _ROOMY * len(self) and self.data.all()
+        found = np.argsort(group, kind="stable") if alone else segments.order(group, size)
         place, alike, fresh = np.arange(len(self)), group[found], np.ones(len(self), dtype=bool)
         for at in range(0, min(self._longest, _LONG), WORD):
             rows = found[place]

@@ -157,6 +157,7 @@ def open_run(
             say("this is a folder of judgments, not a run"), path=source.label, hint=say("give a run file")
         )
     if kind == "trec":
+        source.forget_head()
         return Run(trec.RunPieces(source), name, source.source)
     if kind == "json":
         frame, empty = _json_frame(source, "score")

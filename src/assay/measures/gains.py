@@ -99,7 +99,7 @@ def _threshold_for_binary(params: Mapping[str, Any]) -> frozenset[str]:
     return frozenset({"min_relevance"} if params["gain"] == "binary" else ())
 
 
-@measure(ideal_is_one=True, inherits=_threshold_for_binary, expected="itself")
+@measure(ideal_is_one=True, inherits=_threshold_for_binary, expected="itself", ignores_zeros=True)
 def ndcg(
     ranking: Ranking,
     k: int | None,
@@ -136,7 +136,7 @@ def ndcg(
     return ratio(dcg_of(ranking, pool[ranking.pool_of_hit], k), best, empty=np.nan)
 
 
-@measure(bounds=(0, np.inf), inherits=_threshold_for_binary)
+@measure(bounds=(0, np.inf), inherits=_threshold_for_binary, ignores_zeros=True)
 def dcg(
     ranking: Ranking,
     k: int | None,
@@ -308,7 +308,7 @@ def _without_grades(ranking: Ranking) -> Bools:
     return lacking
 
 
-@measure(bounds=(0, np.inf), inherits=_scale_parameters)
+@measure(bounds=(0, np.inf), inherits=_scale_parameters, ignores_zeros=True)
 def rbp(
     ranking: Ranking,
     k: int | None,

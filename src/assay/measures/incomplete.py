@@ -36,12 +36,17 @@ def bpref(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     relevant = ranking.relevant(min_relevance)
     wrong = ranking.is_judged & ~relevant
     above = segments.tally(wrong, ranking.query)
-    judged_wrong = (ranking.pool_grade >= 0) & (ranking.pool_grade < min_relevance)
-    all_wrong = segments.count(ranking.pool_query[judged_wrong], len(ranking))
+    all_wrong = ranking.once(("wrong", min_relevance), lambda: _count_wrong(ranking, min_relevance))
     number = ranking.num_relevant(min_relevance)
     limit = np.minimum(all_wrong, number)[ranking.query]
     terms = 1.0 - ratio(np.minimum(above, number[ranking.query]), limit)
     return ratio(ranking.total(terms, relevant), number)
+
+
+def _count_wrong(ranking: Ranking, min_relevance: float) -> Ints:
+    """Count the documents of each query that were judged not relevant, retrieved or not."""
+    wrong = (ranking.pool_grade >= 0) & (ranking.pool_grade < min_relevance)
+    return segments.count(ranking.pool_query[wrong], len(ranking))
 
 
 @measure(cutoff="none", swap_safe=False, bounds=(0, 1.001))

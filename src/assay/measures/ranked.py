@@ -34,7 +34,7 @@ def _reachable_precision(ranking: Ranking, k: int, *, over: str, min_relevance: 
     return np.minimum(ranking.num_relevant(min_relevance), k) / float(k)
 
 
-@measure(cutoff="required", expected=expected.precision, ceiling=_reachable_precision)
+@measure(cutoff="required", expected=expected.precision, ceiling=_reachable_precision, ignores_zeros=True)
 def precision(ranking: Ranking, k: int, *, over: Literal["k", "retrieved"] = "k", min_relevance: float = 1) -> Floats:
     """Share of the top k that is relevant.
 
@@ -62,7 +62,7 @@ def _reachable(ranking: Ranking, k: int | None, *, capped: bool, min_relevance: 
     return ratio(np.minimum(relevant, k), relevant, empty=np.nan)
 
 
-@measure(cutoff="required", expected=expected.recall, ceiling=_reachable)
+@measure(cutoff="required", expected=expected.recall, ceiling=_reachable, ignores_zeros=True)
 def recall(ranking: Ranking, k: int, *, capped: bool = False, min_relevance: float = 1) -> Floats:
     """Share of all relevant documents that the top k holds.
 
@@ -103,7 +103,7 @@ def _groups(ranking: Ranking, k: int, min_relevance: float) -> tuple[Ints, Ints]
     return segments.count(owner[satisfied], len(ranking)), segments.count(owner, len(ranking))
 
 
-@measure(cutoff="required")
+@measure(cutoff="required", ignores_zeros=True)
 def f1(
     ranking: Ranking,
     k: int,
@@ -137,7 +137,7 @@ def f_measure(hits: Ints, retrieved: Ints | Floats, relevant: Ints, beta: float)
     return ratio((1 + weight) * hits, np.where(hits > 0, retrieved + weight * relevant, 0))
 
 
-@measure(cutoff="required", ideal_is_one=True, expected=expected.hit_rate)
+@measure(cutoff="required", ideal_is_one=True, expected=expected.hit_rate, ignores_zeros=True)
 def hit_rate(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     """1 if the top k holds a relevant document, else 0; its mean is the share of answered queries.
 
@@ -151,7 +151,7 @@ def hit_rate(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     return (count_relevant(ranking, k, min_relevance) > 0).astype(np.float64)
 
 
-@measure(ideal_is_one=True, expected=expected.reciprocal_rank)
+@measure(ideal_is_one=True, expected=expected.reciprocal_rank, ignores_zeros=True)
 def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1) -> Floats:
     """1 / rank of the first relevant document, 0 if there is none; the mean is MRR.
 
@@ -172,6 +172,7 @@ def reciprocal_rank(ranking: Ranking, k: int | None, *, min_relevance: float = 1
 
 
 @measure(
+    ignores_zeros=True,
     ideal_is_one=True,
     expected=expected.average_precision,
     inherits=lambda p: frozenset({"min_relevance", "max_grade"} if p["gain"] == "graded" else {"min_relevance"}),
@@ -215,7 +216,14 @@ def average_precision(
     return ratio(ranking.total(terms, mask), divisor, empty=np.nan)
 
 
-@measure(cutoff="required", over="run", needs_relevant=False, ideal_is_one=True, expected=expected.hit_rate)
+@measure(
+    cutoff="required",
+    over="run",
+    needs_relevant=False,
+    ideal_is_one=True,
+    expected=expected.hit_rate,
+    ignores_zeros=True,
+)
 def coverage(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     """Share of the run's queries whose top k holds a relevant document.
 
@@ -230,7 +238,7 @@ def coverage(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     return (count_relevant(ranking, k, min_relevance) > 0).astype(np.float64)
 
 
-@measure(cutoff="required", needs_relevant=True, bounds=(0, np.inf))
+@measure(cutoff="required", needs_relevant=True, bounds=(0, np.inf), ignores_zeros=True)
 def hits(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     """Count the relevant documents in the top k.
 
@@ -243,7 +251,7 @@ def hits(ranking: Ranking, k: int, *, min_relevance: float = 1) -> Floats:
     return count_relevant(ranking, k, min_relevance).astype(np.float64)
 
 
-@measure(cutoff="none", ideal_is_one=True)
+@measure(cutoff="none", ideal_is_one=True, ignores_zeros=True)
 def r_precision(ranking: Ranking, _k: None, *, multiple: float = 1, min_relevance: float = 1) -> Floats:
     """Precision at rank R, the number of relevant documents.
 
@@ -331,7 +339,7 @@ def _interpolate(
     return total / len(points)
 
 
-@measure(cutoff="none", aggregate="geometric", ideal_is_one=True)
+@measure(cutoff="none", aggregate="geometric", ideal_is_one=True, ignores_zeros=True)
 def geometric_average_precision(ranking: Ranking, _k: None, *, min_relevance: float = 1) -> Floats:
     """Average precision, averaged over queries by the geometric mean (GMAP).
 

@@ -55,6 +55,8 @@ class Spec:
     `zero_if_missing`: a sample without an answer counts as 0 where the protocol says so. `ceiling` takes what the
     function of a measure of rankings takes, and gives the highest value that the judgments of each query allow.
     `label` names the parameter that columns are called by. `bounds` and `criterion` may follow from the parameters.
+    One that `ignores_zeros` has the same value without the retrieved documents of grade 0 or less, wherever the others
+    keep their ranks: then it is computed from a few rows.
     A measure of events says which actions and columns of a log it `needs`, and what its `unit` is: what is counted.
     """
 
@@ -75,6 +77,7 @@ class Spec:
     ideal_is_one: bool = False
     swap_safe: bool = True
     order_free: bool = False
+    ignores_zeros: bool = False
     lower_is_better: bool = False
     expected: Function | Literal["itself"] | None = None
     ceiling: Function | None = None
@@ -218,6 +221,8 @@ class Measure:
                 )
             function = spec.function if spec.expected == "itself" else spec.expected
         arguments = self.arguments
+        if spec.ignores_zeros and not ranking.expected and _pays_for_positive_grades(arguments):
+            ranking = ranking.positive
         values = np.array(function(ranking, self.k, **arguments), dtype=np.float64)
         if values.shape != (len(ranking),):
             raise UsageError(
@@ -336,6 +341,7 @@ def measure(
     ideal_is_one: bool = ...,
     swap_safe: bool = ...,
     order_free: bool = ...,
+    ignores_zeros: bool = ...,
     lower_is_better: bool = ...,
     expected: Function | Literal["itself"] | None = ...,
     ceiling: Function | None = ...,
@@ -371,6 +377,12 @@ def measure(function: Function | None = None, **options: Any) -> Measure | Calla
         return Measure(name)
 
     return register if function is None else register(function)
+
+
+def _pays_for_positive_grades(arguments: Mapping[str, Any]) -> bool:
+    """Return whether only grades above 0 can count, under a threshold and gains; a table of gains may pay for 0."""
+    threshold = arguments.get("min_relevance")
+    return (threshold is None or threshold > 0) and not isinstance(arguments.get("gain"), Mapping)
 
 
 def name_subject(subject: Subject) -> str:

@@ -26,6 +26,8 @@ _AHEAD = 3  # fields that are looked for from the start of a line; the others fr
 _NEWLINE, _SPACE, _COMMENT = b"\n #"
 _NEAR = tuple(off for far in range(1, 12) for off in (-far, far))  # bytes
 _FEW = 64  # one line in so many may be split by itself
+_SAMPLE = 1 << 11  # bytes
+_OFTEN = 4  # one field in so many lines; then a search through all bytes is quicker
 _Bytes = NDArray[np.uint8]
 
 
@@ -73,10 +75,27 @@ def _edges(lines: LineRange, text: _Bytes, fields: int) -> list[Ints] | None:
 
     None when a line has more fields or fewer, an empty one, whitespace other than the separator, or what is not UTF-8.
     """
-    body = text[lines.begin : lines.end]
-    newline = np.flatnonzero(body == _NEWLINE) + lines.begin
-    even = np.count_nonzero(body <= _SPACE) == fields * len(newline)
-    if not even or not len(newline) or newline[-1] != lines.end - 1 or not _is_text(lines):
+    is_blank = text[lines.begin : lines.end] <= _SPACE
+    count, odd = divmod(int(np.count_nonzero(is_blank)), fields)
+    if odd or not count or text[lines.end - 1] != _NEWLINE or not _is_text(lines):
+        return None
+    edges = None if _vary(lines, fields) else _guess(lines, text, count, fields)
+    return _search(lines, text, is_blank, fields) if edges is None else edges
+
+
+def _vary(lines: LineRange, fields: int) -> bool:
+    """Return whether the fields of the first lines differ so much in size that a search is quicker than guesses."""
+    some = lines.data[lines.begin : min(lines.begin + _SAMPLE, lines.end)].split(b"\n")[:-1]
+    sizes = [[len(field) for field in line.split(lines.separator)] for line in some]
+    sought = [[*each[:_AHEAD], *each[_AHEAD + 1 :]] for each in sizes if len(each) == fields]
+    missed = sum(size != likely for each in sought for size, likely in zip(each, sought[0], strict=True))
+    return _OFTEN * missed > len(sought)
+
+
+def _guess(lines: LineRange, text: _Bytes, count: int, fields: int) -> list[Ints] | None:
+    """Look for separators where the first line has them, and nearby; None when too many are elsewhere."""
+    newline = np.flatnonzero(text[lines.begin : lines.end] == _NEWLINE) + lines.begin
+    if len(newline) != count:
         return None
     before = np.append(lines.begin - 1, newline[:-1])
     likely = _sizes(lines, before[0], newline[0], fields)
@@ -90,13 +109,11 @@ def _edges(lines: LineRange, text: _Bytes, fields: int) -> list[Ints] | None:
         back.append(_seek(text, back[-1], -size, blank))
     edges = [*ahead, *reversed(back)]
     wrong = np.flatnonzero(~_apart(edges))
-    if len(wrong) > len(newline) // _FEW:
-        return _every_blank(text, before, newline, blank, fields)
-    if len(wrong):
-        bounds = zip(before[wrong].tolist(), newline[wrong].tolist(), strict=True)
-        sizes = [_sizes(lines, *each, fields) or [] for each in bounds]
-        if not all(sizes):
-            return None
+    bounds = zip(before[wrong].tolist(), newline[wrong].tolist(), strict=True)
+    sizes = [_sizes(lines, *each, fields) or [] for each in bounds] if len(wrong) <= count // _FEW else [[]]
+    if not all(sizes):
+        return None
+    if sizes:
         for edge, total in zip(edges[1:-1], np.cumsum(sizes, axis=1).T, strict=False):
             edge[wrong] = before[wrong] + total
     return edges
@@ -136,10 +153,13 @@ def _seek(text: _Bytes, origin: Ints, likely: int, blank: int) -> Ints:
     return found
 
 
-def _every_blank(text: _Bytes, before: Ints, newline: Ints, blank: int, fields: int) -> list[Ints] | None:
-    """Find the separators by a search through all bytes."""
-    begin = before[0] + 1
-    places = np.flatnonzero(text[begin : newline[-1] + 1] <= _SPACE) + begin
-    edges = [before, *np.ascontiguousarray(places.reshape(-1, fields).T)]
-    even = all((text[edge] == blank).all() for edge in edges[1:-1])  # so all line ends are in the last column
-    return edges if even and _apart(edges).all() else None
+def _search(lines: LineRange, text: _Bytes, is_blank: Bools, fields: int) -> list[Ints] | None:
+    """Find all separators by a search through all bytes; None when they are not those of clean lines."""
+    if is_blank[0] or (is_blank[1:] & is_blank[:-1]).any():
+        return None
+    places = np.flatnonzero(is_blank)
+    *inner, newline = edges = [places[field::fields] + lines.begin for field in range(fields)]
+    within = np.count_nonzero(text[lines.begin : lines.end] == lines.separator[0])
+    if within != len(inner) * len(newline) or not (text[newline] == _NEWLINE).all():
+        return None
+    return [np.append(lines.begin - 1, newline[:-1]), *edges]
