@@ -627,7 +627,7 @@ OPENING = {"Input.at", "read_toml", "read_text", "read_bytes", "memmap"}
 ELSEWHERE = {
     "data of the package": {
         "wordlists.py", "html.py", "reference.py", "demonstration.py", "demo/__init__.py", "installation.py",
-        "prices.py:_own_prices", "curation/question_calls.py:load", "judge/prompting.py:_read_builtin", "demo/log.py",
+        "prices.py:_own_prices", "curation/question_calls.py:load", "judge/prompting.py:_read_builtin", "demo/log.py", "server/app.py:_load",
     },
     "files of the system": {"claims.py", "measuring.py"},
     "what a checksum guards, tested in tests/pipeline and tests/llm": {"store.py", "runner.py", "bm25.py", "vectors.py"},
