@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from assay.analysis.validate import validate
     from assay.curation.describe_sets import describe_set
     from assay.curation.exchange import convert_set
+    from assay.curation.labelling import label_agreement
+    from assay.curation.labels import LabelStore
     from assay.curation.merge_sets import merge_sets
     from assay.curation.questions import estimate_questions, make_questions
     from assay.curation.sets import EvaluationSet, Provenance, read_set, write_set
@@ -98,6 +100,8 @@ _HOMES = {
     "plot": "assay.report.plotting",
     "write_report": "assay.report.writing",
     "write_verdicts": "assay.formats.writing",
+    "LabelStore": "assay.curation.labels",
+    "label_agreement": "assay.curation.labelling",
     "pool": "assay.analysis.pools",
     "pool_judgments": "assay.analysis.pools",
     "sampled_scores": "assay.analysis.sampled",
@@ -207,6 +211,7 @@ __all__ = [
     "Gain",
     "InputError",
     "Judgments",
+    "LabelStore",
     "Measure",
     "NotComparable",
     "NotWorse",
@@ -257,6 +262,7 @@ __all__ = [
     "interleave_runs",
     "interleaving_test",
     "judge_pairs",
+    "label_agreement",
     "load_protocol",
     "log_metrics",
     "make_questions",

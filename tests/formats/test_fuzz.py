@@ -40,6 +40,7 @@ from assay.formats.detect import MANIFEST as RESULT_OF_FOLDER
 from assay.formats.documents import hash_of_text, read_documents, read_drawn, read_pairs, read_rounds
 from assay.formats.events.privacy import read_salt
 from assay.formats.files import Input, read_toml, run_name
+from assay.formats.label_log import read_label_log
 from assay.formats.other_sets import read_other_set
 from assay.formats.other_sets_writing import write_other_set
 from assay.formats.queries import read_clusters, read_queries
@@ -412,7 +413,30 @@ def replay(place, policy="uniform"):
     return assay.replay(place, policy, rules=ReplayRules(least_ess=0.1, largest=1.0, least_weight=0.0))
 
 
+def labels_log():
+    """A log of three labels and an undoing."""
+    with TemporaryDirectory() as tmp, assay.LabelStore(tmp) as store:
+        store.add("pool", "relevance", ("q1", "d1"), 2, by="Ann", note="good")
+        store.add("pairs", "preference", ("q1", "a", "b"), "tie", by="Bo", shown="a")
+        store.add("pool", "relevance", ("q1", "d2"), "cannot_tell", by="Ann")
+        store.undo("pool", by="Ann")
+        return store.log.read_bytes()
+
+
+def labels(place):
+    """Read a log of labels, and open it as the workbench does."""
+    folder = place.parent / "labels"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shutil.copy(place, folder / "labels.jsonl")
+    with assay.LabelStore(folder) as store:
+        for task in store.counts():
+            assert all(one.undoes is None for one in store.current(task))
+    return read_label_log(place)
+
+
 READERS = {
+    "labels.jsonl": (labels_log(), [labels]),
     "folder-manifest.json": (MANIFEST_OF_SCORES, [score_folder]),
     "folder-part.parquet": (PART_OF_SCORES, [score_folder]),
     "testset.jsonl": (jsonl(TESTSET), [other_set]),

@@ -18,7 +18,7 @@ ROOMS = (
 )  # fmt: skip
 # Texts said in English where they occur, which are their own keys, in modules named after the part that says them.
 SAYING = (
-    "data", "hints", "reference", "results", "server", "stats", "systems",
+    "data", "hints", "labels", "reference", "results", "server", "stats", "systems",
 )  # fmt: skip
 
 
