@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from assay.analysis.bench import bench
 from assay.errors import UsageError
-from assay.serving.records import CallFailed, Clock, Streamed
+from assay.formats.app_settings import AppSettings
+from assay.llm.transport import LARGEST
+from assay.serving.applications import app_target
+from assay.serving.endpoints import read_parts
+from assay.serving.records import CLOCK, CallFailed, Clock, Streamed
 from assay.serving.streams import EventStream
 from assay.testing import Answer, FakeLLM
 
@@ -146,3 +153,41 @@ def test_an_endpoint_whose_stream_fails_says_how(answer, kind):
 def test_what_answers_at_once_is_no_stream(target):
     with pytest.raises(UsageError, match="stream"):
         bench(target, runs=2, stream=True)
+
+
+class Response:
+    """An answer of a server that comes in parts of a kilobyte."""
+
+    status_code, headers = 200, {"content-type": "text/event-stream"}
+
+    def __init__(self, parts):
+        self.parts, self.closed = parts, False
+
+    def iter_raw(self):
+        for number in range(self.parts):
+            yield b'data: {"n": 1%06d, "thoughts": ["' % number + b"x" * 990 + b'"]}\n\n'
+        yield b'data: {"answer": "Hot."}\n\n'
+
+    def close(self):
+        self.closed = True
+
+
+def test_of_a_long_stream_no_more_is_kept_than_the_answer():
+    app = app_target("http://127.0.0.1:1/ask", AppSettings.of({"stream": True}), timeout=60, headers={})
+    response = Response(2000)
+    app._read(Response(1), read_parts(Response(1), time.monotonic() + 60), CLOCK)  # what is loaded once
+    tracemalloc.start()
+    found = app._read(response, read_parts(response, time.monotonic() + 60), CLOCK)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.tokens == 1
+    assert response.closed
+    assert peak < 1 << 20
+
+
+def test_a_stream_without_end_is_a_failed_call():
+    response = Response(2 * LARGEST // 1024)
+    with pytest.raises(CallFailed) as caught:
+        for _ in read_parts(response, time.monotonic() + 60):
+            pass
+    assert (caught.value.kind, response.closed) == ("too large", True)

@@ -41,7 +41,9 @@ class ReplyStream:
 
     def __init__(self, shape: Shape, content_type: str = "") -> None:
         self._shape, self._plain = shape, content_type.startswith("text/plain")
-        self._rest, self._text = b"", ""
+        self._rest = b""
+        self._texts: list[str] = []  # that make up the answer
+        self._length = 0
         self._letters = getincrementaldecoder("utf-8")("replace")  # a part may end within a letter
         self._said = Said()
         self._contexts: tuple[Context, ...] | None = None
@@ -66,7 +68,9 @@ class ReplyStream:
             self._line(self._rest, now)
         if self._chat and not self._ended:
             raise BrokenStream("cut off")
-        said = replace(self._said, contexts=self._contexts, answer=self._text if self._pieces else self._said.answer)
+        said = replace(
+            self._said, contexts=self._contexts, answer="".join(self._texts) if self._pieces else self._said.answer
+        )
         if not self._pieces:
             return Streamed(said)
         return Streamed(said, self._first, self._last, self._pieces)
@@ -130,7 +134,11 @@ class ReplyStream:
         if not text:
             return
         self._first = self._first if self._pieces else now
-        repeats = len(self._text) >= _REPEATED and text.startswith(self._text)
-        if not (repeats and text == self._text):
+        so_far = "".join(self._texts) if len(text) >= self._length >= _REPEATED else None
+        repeats = so_far is not None and text.startswith(so_far)
+        if not (repeats and text == so_far):
             self._last, self._pieces = now, self._pieces + 1
-        self._text = text if repeats else self._text + text
+        if repeats:
+            self._texts, self._length = [], 0
+        self._texts.append(text)
+        self._length += len(text)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.llm.keys import Key
     from assay.llm.policy import Kind
 
-_LARGEST = 32 << 20  # bytes of an answer
+LARGEST = 32 << 20  # bytes of an answer
 _CONNECTING = 10.0  # seconds
 
 
@@ -109,7 +109,7 @@ class Transport:
             return "slow", say("reply.slow")
         if isinstance(error, (httpx.DecodingError, _TooLarge)):
             packed = isinstance(error, httpx.DecodingError)
-            return "garbage", say("reply.packed") if packed else say("reply.too_large", n=_LARGEST >> 20)
+            return "garbage", say("reply.packed") if packed else say("reply.too_large", n=LARGEST >> 20)
         return "broken", say("reply.broken", kind=type(error).__name__)
 
     async def close(self) -> None:
@@ -127,7 +127,7 @@ async def _content(response: httpx2.Response, sent: float) -> tuple[bytes, tuple
     stream: Any = response.aiter_bytes() if "content-encoding" in response.headers else response.stream
     async for part in stream:
         size += len(part)
-        if size > _LARGEST:
+        if size > LARGEST:
             raise _TooLarge
         parts.append(part)
         arrivals.append((size, time.monotonic() - sent))

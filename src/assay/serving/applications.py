@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -78,23 +78,25 @@ class AppTarget:
         end = time.monotonic() + self.endpoint.timeout
         try:
             response = transport.handle_request(request)
-            parts = [(part, clock.now()) for part in read_parts(response, end)]
+            with closing(read_parts(response, end)) as parts:
+                return self._read(response, parts, clock)
         except httpx2.TimeoutException:
             raise CallFailed("timeout", say("load.not_complete", seconds=self.endpoint.timeout)) from None
         except httpx2.ConnectError as error:
             raise CallFailed("no connection", cause(error)) from None
         except httpx2.HTTPError as error:
             raise CallFailed("broken", say("reply.broken", kind=type(error).__name__)) from None
-        body = b"".join(part for part, _ in parts)
-        if response.status_code >= _FAILED:
-            raise CallFailed(
-                f"status {response.status_code}", self.endpoint.hide(excerpt(body.decode("utf-8", "replace")))
-            )
+
+    def _read(self, response: httpx2.Response, parts: Iterator[bytes], clock: Clock) -> Streamed | None:
+        """Read what came back; of a stream no more is kept than its answer."""
         content_type = str(response.headers.get("content-type", "")).lower()
+        if response.status_code >= _FAILED:
+            body = b"".join(parts).decode("utf-8", "replace")
+            raise CallFailed(f"status {response.status_code}", self.endpoint.hide(excerpt(body)))
         if self.endpoint.stream:
             return self._streamed(parts, content_type, clock)
         if "json" in content_type and "x-ndjson" not in content_type:
-            self._check(body)
+            self._check(b"".join(parts))
         else:
             self._streamed(parts, content_type, clock)
         return None
@@ -108,13 +110,13 @@ class AppTarget:
         if (said.answer is None and not said.contexts) or (said.answer is not None and not said.answer.strip()):
             raise CallFailed("no answer", say("reply.lacks_answer", names=list(said.keys[:8])))
 
-    def _streamed(self, parts: Sequence[tuple[bytes, float]], content_type: str, clock: Clock) -> Streamed:
+    def _streamed(self, parts: Iterator[bytes], content_type: str, clock: Clock) -> Streamed:
         if content_type.startswith("text/html"):
             raise CallFailed("no answer", say("reply.html"))
         stream = ReplyStream(self.shape, content_type)
         try:
-            for part, now in parts:
-                stream.feed(part, now)
+            for part in parts:
+                stream.feed(part, clock.now())
             found = stream.finish(clock.now())
         except BrokenStream as error:
             cut = str(error) == "cut off"

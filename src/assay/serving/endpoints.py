@@ -14,7 +14,7 @@ from assay.errors import InputError, UsageError, cause
 from assay.formats.decoding import peek, refusal
 from assay.llm.hosts import Address
 from assay.llm.keys import Key
-from assay.llm.transport import proxy_for
+from assay.llm.transport import LARGEST, proxy_for
 from assay.messages import say
 from assay.serving.records import CLOCK, CallFailed, Clock, Passing, Streamed
 from assay.serving.streams import EventStream
@@ -187,11 +187,15 @@ class Endpoint:
 
 
 def read_parts(response: httpx2.Response, end: float) -> Generator[bytes, None, None]:
-    """Read an answer to its end, as it comes; one that never ends is too late as well."""
+    """Read an answer to its end, as it comes; one that never ends is too late or too large."""
     import httpx2
 
+    size = 0
     try:
         for part in response.iter_raw():
+            size += len(part)
+            if size > LARGEST:
+                raise CallFailed("too large", say("reply.too_large", n=LARGEST >> 20))
             yield part
             if time.monotonic() > end:
                 raise httpx2.ReadTimeout("too late")

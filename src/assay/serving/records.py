@@ -27,7 +27,7 @@ _MESSAGE = 160
 _KINDS = {
     "timeout": "timeout", "broken": "broken", "no connection": "no_connection", "not started": "not_started",
     "no stream": "no_stream", "no tokens": "no_tokens", "cut off": "cut_off", "error event": "error_event",
-    "no answer": "no_answer_in_it",
+    "too large": "too_large", "no answer": "no_answer_in_it",
 }  # fmt: skip
 
 

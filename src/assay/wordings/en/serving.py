@@ -157,6 +157,7 @@ TEXTS = {
     "load.not_started": "not started",
     "load.no_stream": "not a stream",
     "load.no_tokens": "no tokens",
+    "load.too_large": "too large",
     "load.cut_off": "cut off",
     "load.error_event": "error in the stream",
     "load.no_answer_in_it": "a reply without an answer",

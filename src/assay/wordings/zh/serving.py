@@ -157,6 +157,7 @@ TEXTS = {
     "load.not_started": "未能启动",
     "load.no_stream": "不是流式响应",
     "load.no_tokens": "没有 token",
+    "load.too_large": "回复过大",
     "load.cut_off": "流中途断开",
     "load.error_event": "流中报错",
     "load.no_answer_in_it": "回复中没有答案",
