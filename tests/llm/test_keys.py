@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay.cli.asking import Asking, clients
 from assay.errors import UsageError
 from assay.llm import Cache, Client, Key, Limits, Patience, Request
 from assay.llm.hosts import Address
@@ -249,3 +250,44 @@ def test_a_request_does_not_change_with_what_it_was_made_of():
     before = request.fingerprint("h", "m")
     message["content"] = "y"
     assert request.fingerprint("h", "m") == before
+
+
+def test_the_general_key_of_another_server_is_not_taken(monkeypatch):
+    monkeypatch.setenv("ASSAY_API_KEY", "for-one")
+    assert find_key(ELSEWHERE, general=False) is None
+    with pytest.raises(UsageError, match=r"DASHSCOPE_API_KEY, or name"):
+        find_key(DASHSCOPE, general=False)
+    monkeypatch.setenv("DASHSCOPE_API_KEY", "for-dashscope")
+    assert find_key(DASHSCOPE, general=False).reveal() == "for-dashscope"
+
+
+def keys_of(models, **told):
+    """Which key the client of each model sends."""
+    found = clients(models, Asking(no_cache=True, **told))
+    return {name: key and key.reveal() for name, one in found.items() for key in (one._settings.key,)}
+
+
+def test_judges_on_several_servers_share_no_key(monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_API_KEY", "general")
+    monkeypatch.setenv("MINE", "mine")
+    one, other = "a@https://one.example.org/v1", "b@https://other.example.org/v1"
+    home = "https://one.example.org/v1"
+    assert keys_of([one, "c@https://one.example.org/v2"]) == dict.fromkeys(
+        (one, "c@https://one.example.org/v2"), "general"
+    )
+    assert keys_of([one, other]) == {one: None, other: None}
+    assert keys_of([one, other], url=home) == {one: "general", other: None}
+    assert keys_of([one, other], url=home, key_env="MINE") == {one: "mine", other: None}
+    (tmp_path / "key").write_text("from-file")
+    assert keys_of(["a", other], url=home, key_file=str(tmp_path / "key")) == {"a": "from-file", other: None}
+    for told in ({}, {"url": "https://third.example.org/v1"}):
+        with pytest.raises(UsageError, match="not clear for which server"):
+            keys_of([one, other], key_env="MINE", **told)
+
+
+def test_an_embedder_beside_a_judge_does_not_get_the_judges_key(monkeypatch):
+    monkeypatch.setenv("ASSAY_API_KEY", "general")
+    judge, embedder = "a@https://one.example.org/v1", "e@https://other.example.org/v1"
+    for model, beside in ((judge, embedder), (embedder, judge)):
+        (found,) = clients([model], Asking(no_cache=True), beside=[beside]).values()
+        assert found._settings.key is None

@@ -30,7 +30,7 @@ from assay.pipeline.hybrid import Hybrid
 from assay.pipeline.ordering import descending, reorder
 from assay.pipeline.records import Answered, Chunk, Document, Hits, Query, Scored
 from assay.pipeline.retrieval import top_places
-from assay.pipeline.stages import Setup
+from assay.pipeline.stages import Setup, load
 from assay.pipeline.store import Store, key_of
 from assay.pipeline.terms import words
 from assay.pipeline.vectors import Exact, VectorIndexer
@@ -465,3 +465,58 @@ def test_why_an_extract_is_empty_is_told_in_chinese_also_from_a_cache():
         read = Answered.from_json({**kept, "reason": reason})
         assert tell(read.reason, "zh") == "分块中没有问题中的任何词语"
     assert Answered.from_json({**kept, "reason": "timeout"}).reason == "timeout"
+
+
+# Keys of servers, modules of users --------------------------------------------------------------------------------
+
+
+HOME, AWAY = "https://home.example.org/v1", "https://away.example.org/v1"
+
+
+def key_of_client(client):
+    return None if client._settings.key is None else client._settings.key.reveal()
+
+
+def test_a_users_endpoint_gets_no_key_but_the_one_that_its_table_names(monkeypatch):
+    monkeypatch.setenv("ASSAY_API_KEY", "general")
+    monkeypatch.setenv("MINE", "mine")
+    for setup in (Setup(), Setup(llm={"url": HOME, "model": "m"})):
+        client, sent = setup.endpoint(AWAY, "retriever", {"top": 3})
+        assert (key_of_client(client), sent) == (None, {"top": 3})
+        client, sent = setup.endpoint(AWAY, "reranker", {"top": 3, "key_env": "MINE"})
+        assert (key_of_client(client), sent) == ("mine", {"top": 3})
+        setup.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [("query", {}), ("chunk", {}), ("retrieve", {}), ("rerank", {}), ("generate", {})],
+)  # fmt: skip
+def test_no_kind_of_endpoint_is_sent_the_general_key(monkeypatch, name, raw):
+    monkeypatch.setenv("ASSAY_API_KEY", "general")
+    made = []
+    monkeypatch.setattr(Setup, "client", lambda self, *asked, **told: made.append(told["keyless"]))
+    stage(name, {"method": AWAY, **raw})
+    assert made == [True]
+
+
+def test_the_general_key_goes_to_one_server_of_an_experiment(monkeypatch):
+    monkeypatch.setenv("ASSAY_API_KEY", "general")
+    named = Setup(llm={"url": HOME, "model": "m"})
+    assert key_of_client(named.client(AWAY, "n")) is None
+    assert key_of_client(named.client()) == "general"
+    free = Setup()
+    free.endpoint(AWAY, "retriever", {})  # asks for none, so the key is not its
+    assert [key_of_client(free.client(url, "n")) for url in (HOME, AWAY, HOME)] == ["general", None, "general"]
+    named.close(), free.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["def f(:", "raise ValueError('a\\nb')", "import sys; sys.exit(3)", "1 / 0", "f = 1", "import no_such_one"]
+)
+def test_a_module_that_fails_when_it_is_imported_is_one_line(tmp_path, text):
+    name = f"broken_{abs(hash(text))}"
+    (tmp_path / f"{name}.py").write_text(text + "\n")
+    with pytest.raises(UsageError, match="cannot be imported") as caught:
+        load(f"{name}:g", tmp_path)
+    assert "\n" not in caught.value.message

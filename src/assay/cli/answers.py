@@ -183,14 +183,21 @@ def _client(how: JudgingOptions, ask: Asking) -> Client | None:
         if paid:
             raise UsageError(say("cli.no_judge", option=paid[0]))
         return None
-    return next(iter(asking.clients([how.judge], ask).values()))
+    return next(
+        iter(asking.clients([how.judge], ask, beside=[how.embedder] if _is_served(how.embedder) else []).values())
+    )
 
 
 def _embedder(how: JudgingOptions, ask: Asking) -> Client | str:
     """A model on a server, or the name of one on this machine."""
-    if "@" not in how.embedder or "://" not in how.embedder:
+    if not _is_served(how.embedder):
         return how.embedder
-    return next(iter(asking.clients([how.embedder], ask.unpaid()).values()))
+    beside = [how.judge] if how.judge else []
+    return next(iter(asking.clients([how.embedder], ask.unpaid(), beside=beside).values()))
+
+
+def _is_served(embedder: str) -> bool:
+    return "@" in embedder and "://" in embedder
 
 
 def _tracker(name: str | None, last: list[Progress], show: Callable[[str, Progress], None]) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from assay.cli.parameters import NUMBER, POSITIVE, option
 from assay.cli.places import OUTPUT
 from assay.errors import UsageError
+from assay.llm.hosts import is_same_server
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ class Asking:
         return replace(self, max_cost=None)
 
 
-def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
-    """Make a client for every model, NAME or NAME@URL; the money is that of all of them together."""
+def clients(models: Sequence[str], asking: Asking, *, beside: Sequence[str] = ()) -> dict[str, Client]:
+    """Make a client for every model, NAME or NAME@URL; the money is that of all of them together.
+
+    A key goes to one server: that of --url, or the only one that these models and those `beside` them are on.
+    """
     from assay.cli.logs import tell_logs
     from assay.llm import Cache, Ledger
     from assay.llm.store import cache_file
@@ -60,23 +64,46 @@ def clients(models: Sequence[str], asking: Asking) -> dict[str, Client]:
     tell_logs()
     cache = None if asking.no_cache else Cache(cache_file(asking.cache) if asking.cache else None)
     budget = Ledger(asking.max_cost, asking.currency)
+    places = [_place(text, asking.url or "") for text in models]
+    home = _home([url for _, url in (*places, *(_place(text, asking.url or "") for text in beside))], asking)
     found = {}
-    for text in models:
-        model, at, url = text.rpartition("@")
-        model, url = (model, url) if at and "://" in url else (text, asking.url or "")
-        if not url:
-            raise UsageError(say("cli.where_is_the_model", model=model))
-        found[text if at and "://" in text else model] = _client(url, model, budget, cache, asking)
+    for text, (model, url) in zip(models, places, strict=True):
+        at_home = is_same_server(url, home)
+        asked = asking if at_home else replace(asking, key_env="", key_file=None)
+        found[text] = _client(url, model, budget, cache, asked, general_key=at_home)
     return found
 
 
-def _client(url: str, model: str, budget: Ledger, cache: Any, asking: Asking) -> Client:
+def _place(text: str, url: str) -> tuple[str, str]:
+    """The name and the address of a model that is NAME, at the address of all, or NAME@URL."""
+    model, at, own = text.rpartition("@")
+    model, url = (model, own) if at and "://" in own else (text, url)
+    if not url:
+        raise UsageError(say("cli.where_is_the_model", model=model))
+    return model, url
+
+
+def _home(urls: Sequence[str], asking: Asking) -> str:
+    """The server that the key is for: that of --url, or the only one."""
+    home = only_server(urls) if asking.url is None else asking.url
+    named = "--key-env" if asking.key_env else "--key-file"
+    if (asking.key_env or asking.key_file) and not any(is_same_server(url, home) for url in urls):
+        raise UsageError(say("cli.whose_key", option=named))
+    return home
+
+
+def only_server(urls: Sequence[str]) -> str:
+    """The first of some addresses if all are of one server, else none."""
+    return urls[0] if all(is_same_server(urls[0], url) for url in urls) else ""
+
+
+def _client(url: str, model: str, budget: Ledger, cache: Any, asking: Asking, *, general_key: bool) -> Client:
     from assay.llm import Client, Limits, Patience
 
     dry = asking.dry_run
     limits = Limits(concurrency=asking.jobs, requests_per_minute=asking.rpm, tokens_per_minute=asking.tpm)
     return Client(
         url, model, key=_NO_KEY if dry else None, key_file=None if dry else asking.key_file,
-        key_env="" if dry else asking.key_env, cache=cache, prices=asking.prices,
+        key_env="" if dry else asking.key_env, cache=cache, prices=asking.prices, general_key=general_key,
         budget=budget, currency=asking.currency, limits=limits, patience=Patience(timeout=asking.timeout),
     )  # fmt: skip

@@ -92,7 +92,7 @@ def _of_judgments(judge: str, human: str, asked: OfJudgments, rules: PlainRules,
 
 def _of_answers(place: str, asked: OfAnswers, form: str | None, seed: int, out: Output) -> None:
     from assay.analysis.validate import validate
-    from assay.cli.embedders import embedder_of
+    from assay.cli.embedders import embedders_of
     from assay.formats.samples import read_samples
     from assay.report.views.validation import table
 
@@ -102,7 +102,7 @@ def _of_answers(place: str, asked: OfAnswers, form: str | None, seed: int, out: 
     found = validate(
         read_samples(place, kind=form, columns=columns), asked.methods or None,  # type: ignore[arg-type]
         human=asked.human, positive=asked.positive, scores=asked.scores or None, threshold=asked.threshold,
-        embedder=list(map(embedder_of, asked.embedders)), n_resamples=asked.resamples, seed=seed,
+        embedder=embedders_of(asked.embedders), n_resamples=asked.resamples, seed=seed,
     )  # fmt: skip
     _print(found, table(found), seed, out)
 

@@ -48,10 +48,10 @@ class Client:
     '4'
 
     The key comes from the environment (ASSAY_API_KEY, or the vendor's variable), or as `key`, `key_file`, `key_env`;
-    with `keyless`, none is looked for. `budget` is money that is never overshot: the most a call can cost is set aside
-    before it is sent; it holds for this process. Several clients share a budget that each of them is given as the same
-    `Ledger`. Failures are not exceptions: each reply has a status and, if it failed, a reason. Safe to use from several
-    threads, in notebooks and after a fork.
+    with `keyless`, none is looked for; without `general_key`, ASSAY_API_KEY is for another server. `budget` is money
+    that is never overshot: the most a call can cost is set aside before it is sent; it holds for this process. Several
+    clients share a budget that each of them is given as the same `Ledger`. Failures are not exceptions: each reply has
+    a status and, if it failed, a reason. Safe to use from several threads, in notebooks and after a fork.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class Client:
         limits: Limits | None = None,
         patience: Patience | None = None,
         keyless: bool = False,
+        general_key: bool = True,
     ) -> None:
         secret, key = wrap_key(key), None
         if isinstance(secret, UsageError):
@@ -84,7 +85,7 @@ class Client:
         self._settings = Configuration(
             address=address,
             model=model,
-            key=None if keyless else find_key(address, key=secret, file=key_file, env=key_env),
+            key=None if keyless else find_key(address, key=secret, file=key_file, env=key_env, general=general_key),
             headers=_check_headers(headers or {}),
             cache=cache if isinstance(cache, Cache) or cache is None else Cache(cache),
             prices=prices if isinstance(prices, PriceTable) else PriceTable.load(*([] if prices is None else [prices])),

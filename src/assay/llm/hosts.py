@@ -113,6 +113,14 @@ class Address:
         return next((vendor for vendor in VENDORS if any(fnmatch(self.host, p) for p in vendor.hosts)), OTHER)
 
 
+def is_same_server(one: str, other: str) -> bool:
+    """Return whether two addresses are of one server: scheme, host and port. An empty one is of none."""
+    if not other:
+        return False
+    mine, theirs = Address.of(one), Address.of(other)
+    return (mine.scheme, mine.host, mine.port) == (theirs.scheme, theirs.host, theirs.port)
+
+
 def is_loopback(host: str) -> bool:
     """Return whether a host name or number means this machine."""
     try:

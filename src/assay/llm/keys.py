@@ -12,6 +12,7 @@ from assay.messages import say
 if TYPE_CHECKING:
     from assay.llm.hosts import Address
 
+GENERAL = "ASSAY_API_KEY"
 HIDDEN = "[key]"
 _QUOTES = "\"'`"
 
@@ -67,13 +68,14 @@ def wrap_key(key: str | Key | None) -> Key | UsageError | None:
 
 
 def find_key(
-    address: Address, *, key: Key | None = None, file: str | os.PathLike[str] | None = None, env: str = ""
-) -> Key | None:
+    address: Address, *, key: Key | None = None, file: str | os.PathLike[str] | None = None, env: str = "",
+    general: bool = True,
+) -> Key | None:  # fmt: skip
     """Find the key of a server: as given, from a file, or from the environment.
 
     Without `env`, ASSAY_API_KEY is read, then the variable of the host's vendor (DASHSCOPE_API_KEY for DashScope,
-    OPENAI_API_KEY for OpenAI ...): a vendor's key is never sent to another host. A server on this machine
-    gets a key only when it is named.
+    OPENAI_API_KEY for OpenAI ...): a vendor's key is never sent to another host. Without `general`, ASSAY_API_KEY is
+    for another server. A server on this machine gets a key only when it is named.
     """
     if sum((key is not None, file is not None, bool(env))) > 1:
         raise UsageError(say("give the key one way: itself, a file, or the name of an environment variable"))
@@ -83,7 +85,7 @@ def find_key(
         if env not in os.environ:
             raise UsageError(say("the environment variable {name} is not set", name=env))
         key = Key(os.environ[env], source=say("the environment variable {name}", name=env))
-    found = key or _from_environment(address)
+    found = key or _from_environment(address, general=general)
     if found is not None and address.scheme == "http" and not address.is_private:
         raise UsageError(say("the key would be sent unencrypted to {host}: use https", host=address.host))
     return found
@@ -100,13 +102,17 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _from_environment(address: Address) -> Key | None:
+def _from_environment(address: Address, *, general: bool) -> Key | None:
     vendor = address.vendor
     if address.is_loopback:
         return None  # a server on this machine asks for no key; one that does gets it by name
-    for name in ("ASSAY_API_KEY", vendor.key_env):
+    for name in (GENERAL if general else "", vendor.key_env):
         if name and os.environ.get(name, "").strip():
             return Key(os.environ[name], source=say("the environment variable {name}", name=name))
+    if vendor.key_env and not general:
+        raise UsageError(
+            say("no key for {host}: set {variable}, or name its own key", host=address.host, variable=vendor.key_env)
+        )
     if vendor.key_env:
         raise UsageError(
             say(

@@ -194,10 +194,10 @@ def plugin_chunker(text: str, setup: Setup, params: Mapping[str, Any]) -> Chunke
     """
     identity: dict[str, Any] = {"plugin": text, "parameters": dict(params)}
     if text.startswith(("http://", "https://")):
-        client = setup.client(text, "chunker")
+        client, rest = setup.endpoint(text, "chunker", params)
 
         def call(given: str) -> Any:
-            asked = Call("", "chunker", {"text": given, **params}, lambda answer: answer.get("chunks"))
+            asked = Call("", "chunker", {"text": given, **rest}, lambda answer: answer.get("chunks"))
             return answer_of(client.call_many([asked])[0])
     else:
         thing = load(text, setup.folder)

@@ -183,7 +183,7 @@ class _Endpoint:
     """POST {"query", "k", ...} -> {"results": [{"id", "score"}]}."""
 
     def __init__(self, url: str, setup: Setup, params: Mapping[str, Any]) -> None:
-        self._client, self._params = setup.client(url, "retriever"), dict(params)
+        self._client, self._params = setup.endpoint(url, "retriever", params)
 
     def __call__(self, query: Query, k: int) -> Sequence[Any]:
         body = {"query": query.text, "k": k, **self._params}

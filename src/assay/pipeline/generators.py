@@ -142,10 +142,10 @@ def plugin_generator(text: str, setup: Setup, params: Mapping[str, Any]) -> Gene
     """A user's own generator: module:callable, or an endpoint: POST {"question", "contexts"} -> {"answer"}."""
     if not text.startswith(("http://", "https://")):
         return OwnGenerator(load(text, setup.folder), text, params)
-    client = setup.client(text, "generator")
+    client, sent = setup.endpoint(text, "generator", params)
 
     def ask(question: str, contexts: list[str], **rest: Any) -> Any:
         body = {"question": question, "contexts": contexts, **rest}
         return answer_of(client.call_many([Call("", "generator", body, lambda answer: answer.get("answer"))])[0])
 
-    return OwnGenerator(ask, text, params)
+    return OwnGenerator(ask, text, sent)

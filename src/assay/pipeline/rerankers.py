@@ -297,10 +297,10 @@ def plugin_reranker(text: str, setup: Setup, params: Mapping[str, Any]) -> Reran
         return OwnReranker(load(text, setup.folder), text, params)
     if text.rstrip("/").endswith("rerank"):
         raise UsageError(say('{url} is a /rerank address: use method = "endpoint" with url and model', url=text))
-    client = setup.client(text, "reranker")
+    client, rest = setup.endpoint(text, "reranker", params)
 
     def ask(query: str, texts: list[str]) -> Any:
-        body = {"query": query, "texts": texts, **params}
+        body = {"query": query, "texts": texts, **rest}
         return answer_of(client.call_many([Call("", "reranker", body, lambda answer: answer.get("scores"))])[0])
 
     return OwnReranker(ask, text, params)

@@ -129,10 +129,10 @@ def plugin_rewriter(text: str, setup: Setup, params: Mapping[str, Any]) -> Rewri
     """A user's own way of asking: module:callable, or an endpoint: POST {"query"} -> {"query"}."""
     if not text.startswith(("http://", "https://")):
         return OwnRewriter(load(text, setup.folder), text, params)
-    client = setup.client(text, "rewriter")
+    client, sent = setup.endpoint(text, "rewriter", params)
 
     def ask(query: str, **rest: Any) -> Any:
         body = {"query": query, **rest}
         return answer_of(client.call_many([Call("", "rewriter", body, lambda answer: answer.get("query"))])[0])
 
-    return OwnRewriter(ask, text, params)
+    return OwnRewriter(ask, text, sent)

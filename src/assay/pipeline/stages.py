@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from assay.errors import UnknownName, UsageError, excerpt
+from assay.errors import UnknownName, UsageError, clean, excerpt
 from assay.messages import say
 from assay.pipeline.sources import prices, source_digest, weights_digest
 from assay.text.embeddings import NAMES, choose_embedder, name_fast
@@ -66,7 +66,7 @@ class Setup:
     """What stages need beyond their parameters: where paths start, and clients of language models.
 
     `queries` has what is known about every query that has a text: its columns by name; `others` are connections to
-    search engines, to be closed as well.
+    search engines, to be closed as well; `home` is the server that ASSAY_API_KEY goes to where [llm] names none.
     """
 
     folder: Path = Path()
@@ -74,6 +74,7 @@ class Setup:
     queries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clients: dict[tuple[str, str, str], Client] = field(default_factory=dict)
     others: list[Closable] = field(default_factory=list)
+    home: list[str] = field(default_factory=list)
 
     def path(self, place: str) -> Path:
         """A path of the TOML file."""
@@ -96,11 +97,14 @@ class Setup:
         found = choose_embedder(known, ()).embedder
         return IdentifiedEmbedder(found, {"name": found.name, "weights": _weights(found)})
 
-    def client(self, url: str = "", model: str = "", *, key_env: str = "") -> Client:
+    def client(self, url: str = "", model: str = "", *, key_env: str = "", keyless: bool = False) -> Client:
         """A client of a language model: what the stage says, else what the table [llm] says.
 
-        The key of [llm] goes to the server of [llm] alone; a stage that asks another names its own.
+        A key goes to the server that it is for: that of [llm], and ASSAY_API_KEY, to the server of [llm] alone, or
+        without one to the first that a stage asks; a stage that asks another names its own. With `keyless`, a server
+        that is not that of [llm] gets only the key that is named.
         """
+        from assay.llm.hosts import is_same_server
         from assay.pipeline.metering import MeteredClient
 
         settings = dict(self.llm)
@@ -110,13 +114,27 @@ class Setup:
             raise UsageError(say("[llm] names a key but no url: it is not known to which server the key belongs"))
         if not place or not name:
             raise UsageError(say("a language model needs url and model: in this table, or in a table [llm]"))
-        if key_env or not _same_server(place, known[0]):
+        if key_env or not is_same_server(place, known[0]):
             settings = {key: value for key, value in settings.items() if key not in _SECRET}
         settings |= {"key_env": key_env} if key_env else {}
         which = place, name, str(settings.get("key_env", ""))
         if which not in self.clients:
-            self.clients[which] = MeteredClient(place, name, **self._options(settings))
+            if not known[0] and not self.home and not keyless and not key_env:
+                self.home.append(place)
+            at_home = is_same_server(place, known[0] or next(iter(self.home), ""))
+            self.clients[which] = MeteredClient(
+                place, name, **self._options(settings), keyless=keyless and not at_home and not key_env,
+                general_key=at_home,
+            )  # fmt: skip
         return self.clients[which]
+
+    def endpoint(self, url: str, name: str, params: Mapping[str, Any]) -> tuple[Client, dict[str, Any]]:
+        """A client of a user's endpoint, and the parameters that are sent to it: all but the name of its key."""
+        told = dict(params)
+        variable = told.pop("key_env", "")
+        if not isinstance(variable, str):
+            raise UsageError(say("{value} is not a text", value=excerpt(variable)))
+        return self.client(url, name, key_env=variable, keyless=True), told
 
     def _options(self, settings: dict[str, Any]) -> dict[str, Any]:
         from assay.llm import Limits, Patience
@@ -137,15 +155,6 @@ class Setup:
         """Close all connections."""
         for client in (*self.clients.values(), *self.others):
             client.close()
-
-
-def _same_server(one: str, other: str) -> bool:
-    from assay.llm.hosts import Address
-
-    if not other:
-        return False
-    mine, theirs = Address.of(one), Address.of(other)
-    return (mine.scheme, mine.host, mine.port) == (theirs.scheme, theirs.host, theirs.port)
 
 
 def _weights(embedder: Embedder) -> str:
@@ -178,6 +187,10 @@ def load(text: str, folder: Path) -> Any:
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
         raise UsageError(say("{name} cannot be imported: {error}", name=text, error=str(error))) from None
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            say("{name} cannot be imported: {error}", name=text, error=clean(f"{type(error).__name__}: {error}"[:300]))
+        ) from error
     finally:
         sys.path.remove(place)
     return found

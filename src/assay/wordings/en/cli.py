@@ -82,6 +82,7 @@ TEXTS = {
     "cli.cache_or_none": "--cache and --no-cache cannot be used together",
     "cli.name_a_model": "name a model: --judge qwen-plus (or ASSAY_JUDGE)",
     "cli.model_twice": "a model is named twice: to ask it more than once, use --repeats",
+    "cli.whose_key": "{option} names a key, but it is not clear for which server: give its address with --url",
     "cli.where_is_the_model": "where does {model} run? Give its address with --url (or ASSAY_BASE_URL)",
     "cli.judge_unused": "--judge has no effect with --method {method}: use --method auto, s4 or llm",
     "cli.no_judge": "{option} has no effect without a judge: name one with --judge MODEL",

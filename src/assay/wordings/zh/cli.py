@@ -82,6 +82,7 @@ TEXTS = {
     "cli.cache_or_none": "--cache 与 --no-cache 不能同时使用",
     "cli.name_a_model": "请指定模型：--judge qwen-plus（或环境变量 ASSAY_JUDGE）",
     "cli.model_twice": "同一模型给出了两次：要多次询问请用 --repeats",
+    "cli.whose_key": "{option} 给出了密钥，但不清楚它属于哪台服务器：请用 --url 给出该服务器的地址",
     "cli.where_is_the_model": "不知道 {model} 在哪台服务器上：请给出 --url（或环境变量 ASSAY_BASE_URL）",
     "cli.judge_unused": "--judge 与 --method {method} 同用时不起作用：请用 --method auto、s4 或 llm",
     "cli.no_judge": "没有评审模型时 {option} 不起作用：请用 --judge MODEL 指定",

@@ -109,6 +109,7 @@ TEXTS = {
     "the key would be sent unencrypted to {host}: use https": "密钥会以明文发送到 {host}：请使用 https",
     "the key file {path} is not text": "密钥文件 {path} 不是文本",
     "the key file {path} cannot be read: {reason}": "无法读取密钥文件 {path}：{reason}",
+    "no key for {host}: set {variable}, or name its own key": "没有 {host} 的密钥：请设置 {variable}，或为它单独指定密钥",
     "no key for {host}: set {variable} or ASSAY_API_KEY, or name a file with it": "没有 {host} 的密钥：请设置 {variable} 或 ASSAY_API_KEY，或指定密钥文件",
     # Prices
     "not UTF-8 text": "不是 UTF-8 文本",
