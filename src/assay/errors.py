@@ -164,7 +164,7 @@ def _with_hint(message: str, hint: str) -> str:
 
 
 def _place(message: str, path: str | None, line: int | None) -> str:
-    if path is None:
+    if not path:
         return message
     if line is None:
         return say("error.in_file", path=path, message=message)

@@ -137,3 +137,21 @@ def test_what_cannot_be_asked_is_one_line_with_its_cure(folder, words, expected)
     assert done.returncode == 2
     assert expected in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_mistakes_beside_an_application_name_the_files_that_were_given(folder):
+    (folder / "words.jsonl").write_text('{"query_id": "q1", "text": "??"}\n')
+    (folder / "my.toml").write_text('app = "http://127.0.0.1:1/ask"\nshape = 1\n')
+    asks = ("run", "j.qrels", "--app", "http://127.0.0.1:1/ask", "--queries")
+    for words, told in {
+        (*asks, "missing.jsonl"): "assay: missing.jsonl: no such file",
+        (*asks, "words.jsonl"): "assay: words.jsonl: query 'q1' has no words",
+        (*asks, "q.jsonl", "-m", "foo"): "assay: unknown measure 'foo'",
+        (*asks, "q.jsonl", "-m", "span_recall@5"): "assay: span_recall@5 needs gold spans",
+        (*asks, "q.jsonl", "--set", "shape=1"): "assay: unknown setting of an application 'shape'",
+        ("run", "--app", "my.toml", "--queries", "q.jsonl"): "assay: my.toml: app: unknown setting of an application",
+        ("run", "--app", "my.toml", "--queries", "none.jsonl"): "assay: none.jsonl: no such file",
+    }.items():
+        done = assay(folder, *words)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert done.stderr.startswith(told)

@@ -77,14 +77,14 @@ def answer_rules(
     `told` has the method, the judge and the embedder of the table [evaluate].
     """
     experiment, collection = data
-    place = f"{experiment.path}: evaluate"
+    place, measures_at = experiment.at("evaluate"), experiment.at("evaluate.measures")
     generators = {one.name: one.generator for one in experiment.combinations}
     if set(generators.values()) == {"none"}:
         if asked:
             name = asked[0] if isinstance(asked[0], str) else asked[0].label
             raise InputError(
                 say("{name} is a measure of answers, but no combination generates answers", name=name),
-                path=f"{place}.measures",
+                path=measures_at,
                 hint=say('set [generate] method = "extractive" or "llm"'),
             )
         return None
@@ -98,9 +98,9 @@ def answer_rules(
     try:
         wanted, labels = answer_measures(names, for_answers(protocol))
     except UsageError as error:
-        raise InputError(error.message, path=f"{place}.measures") from None
-    kept, notes = _possible(wanted, collection, set(generators.values()), f"{place}.measures", strict=bool(asked))
-    client = _client(told.get("judge"), setup, place)
+        raise InputError(error.message, path=measures_at) from None
+    kept, notes = _possible(wanted, collection, set(generators.values()), measures_at, strict=bool(asked))
+    client = _client(told.get("judge"), setup, experiment.at("evaluate.judge"))
     _check_judge(kept, method, client, place)
     used = {str(measure.arguments.get("method")) for measure in kept.values()} | {method}
     try:
@@ -151,14 +151,14 @@ def _client(asked: Any, setup: Setup, place: str) -> Any:
     if not isinstance(asked, str) or not asked:
         raise InputError(
             say("{name} is not the name of a model", name=excerpt(asked)),
-            path=f"{place}.judge",
+            path=place,
             hint=say('write it like "qwen-plus"'),
         )
     name, at, url = asked.rpartition("@")
     try:
         return setup.client(url, name) if at and "://" in url else setup.client("", asked)
     except UsageError as error:
-        raise InputError(error.message, path=f"{place}.judge") from None
+        raise InputError(error.message, path=place) from None
 
 
 def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, place: str) -> None:
@@ -166,7 +166,9 @@ def _check_judge(measures: Mapping[str, Measure], method: str, client: Any, plac
         return
     for label, measure in measures.items():
         if measure.spec.needs_judge:
-            raise InputError(say("{label} needs a judge", label=label), path=f"{place}.measures", hint=_judge_hint())
+            raise InputError(
+                say("{label} needs a judge", label=label), path=f"{place}.measures" if place else "", hint=_judge_hint()
+            )
     if method == "llm" or any(measure.arguments.get("method") == "llm" for measure in measures.values()):
         raise InputError(say("the method llm needs a judge"), path=place, hint=_judge_hint())
 

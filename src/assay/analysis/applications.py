@@ -94,11 +94,16 @@ def app_experiment(
     }
     title = name or place.rpartition(":")[2].strip("/").replace("/", "-") or "app"
     raw = {
-        "name": title, "data": {one: str(Path(value).resolve()) for one, value in data.items() if value is not None},
+        "name": title, "data": {one: _from(folder, value) for one, value in data.items() if value is not None},
         "app": [table], "evaluate": dict(evaluate or {}), "llm": dict(llm or {}),
         "output": str(Path(output or f"{title}-results").resolve()), "cache": str(Path(cache or CACHE).resolve()),
     }  # fmt: skip
-    return make_experiment(raw, folder / "app.toml")
+    return make_experiment(raw, folder / "app.toml", app_file=app if app.endswith(".toml") else "")
+
+
+def _from(folder: Path, path: str | os.PathLike[str]) -> str:
+    """A path as it is written from a folder."""
+    return str(Path(path) if folder == Path() else Path(path).resolve())
 
 
 def plan_experiment(experiment: Experiment, *, limit: int | None = None, fresh: bool = False) -> tuple[AppPlan, ...]:

@@ -105,7 +105,7 @@ class FinishedExperiment:
             runs = f"{folder / 'runs'}/*.jsonl"
             command = f"assay judge {runs} --queries {files['queries']} --documents {files['documents']}"
             said.append(say("experiment.next_judge", command=f"{command} --judge MODEL --url URL -o judgments.qrels"))
-            if self.experiment.path.is_file():
+            if self.experiment.written:
                 path = str(self.experiment.path)
                 said.append(say("experiment.next_again", file="judgments.qrels", path=path))
         if any(one.samples is not None for one in self.outcomes):

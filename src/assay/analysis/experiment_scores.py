@@ -55,7 +55,7 @@ class Evaluator:
         self._found: dict[str, Answers] = {}
         self._spent = Account()
         told = dict(experiment.evaluate)
-        place = f"{experiment.path}: evaluate"
+        place = experiment.at("evaluate")
         answering: dict[str, Any] = {name: told.pop(name) for name in ANSWERING if name in told}
         asked, share = _check_asked(told.pop("measures", None), place), told.pop("span_share", None)
         try:
@@ -72,11 +72,11 @@ class Evaluator:
             label = next(iter(self._spans))
             raise InputError(
                 say("{label} needs gold spans", label=label),
-                path=f"{place}.measures",
+                path=experiment.at("evaluate.measures"),
                 hint=say("name their file: [data] gold = FILE"),
             )
         if given and given[0] in wanted["answers"]:
-            _check_deciding(asked[0], experiment, f"{place}.measures")
+            _check_deciding(asked[0], experiment, experiment.at("evaluate.measures"))
         data = (experiment, collection)
         self._answers = answer_rules(wanted["answers"], self.settings.protocol, answering, data, setup)
         # Documents that are judged by spans alone say less than the spans.

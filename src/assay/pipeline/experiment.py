@@ -73,7 +73,7 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class Experiment:
-    """What a TOML file asks for, checked as far as that goes without reading data."""
+    """What a TOML file asks for, checked as far as that goes without reading data; `written` says that there is one."""
 
     path: Path
     name: str
@@ -87,6 +87,11 @@ class Experiment:
     seed: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     reference: Reference | None = None
+    written: bool = True
+
+    def at(self, part: str) -> str:
+        """Where in the file a part of it is, for errors; nothing where no file says it."""
+        return f"{self.path}: {part}" if self.written else ""
 
     @property
     def folder(self) -> Path:
@@ -100,8 +105,13 @@ def load_experiment(path: str | Path, *, only: Sequence[str] = ()) -> Experiment
     return make_experiment(read_toml(str(place)), place, only=only)
 
 
-def make_experiment(raw: Mapping[str, Any], place: Path, *, only: Sequence[str] = ()) -> Experiment:
-    """Check an experiment that was read from a file, or put together; `place` is where its paths start."""
+def make_experiment(
+    raw: Mapping[str, Any], place: Path, *, only: Sequence[str] = (), app_file: str | None = None
+) -> Experiment:
+    """Check an experiment that was read from a file, or put together; `place` is where its paths start.
+
+    What is put together around an application is in no file, but the settings of the application in `app_file`, if any.
+    """
     for name in raw:
         _check_key(name, {*_TABLES[""], *(table for table in _TABLES if table), *STAGES, "app", "labels"}, str(place))
     for table, known in _TABLES.items():
@@ -110,7 +120,7 @@ def make_experiment(raw: Mapping[str, Any], place: Path, *, only: Sequence[str] 
             raise InputError(say("expected a table [{table}]", table=table), path=f"{place}: {table}")
         for name in part:
             _check_key(name, known, f"{place}: {table}")
-    grid = _systems(raw, str(place))
+    grid = _systems(raw, str(place) if app_file is None else app_file)
     baseline = str(raw.get("baseline", ""))
     if baseline and baseline not in [one.name for one in grid]:
         with errors_at(f"{place}: baseline"):
@@ -127,6 +137,7 @@ def make_experiment(raw: Mapping[str, Any], place: Path, *, only: Sequence[str] 
         output=place.parent / str(raw.get("output") or f"{place.stem}-results"),
         cache=place.parent / str(raw.get("cache") or ".assay-cache"), labels=labels,
         reference=_reference(raw["reference"], f"{place}: reference") if "reference" in raw else None,
+        written=app_file is None,
     )  # fmt: skip
 
 
@@ -244,31 +255,36 @@ class Collection:
 
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
     """Read documents, queries and gold; where there are judgments only judged queries are asked, at most `limit`."""
-    data, folder, place = experiment.data, experiment.folder, experiment.path
-    with errors_at(f"{place}: data.documents"):
+    data, folder = experiment.data, experiment.folder
+    with errors_at(experiment.at("data.documents")):
         documents = read_collection(folder / data["documents"]) if "documents" in data else []
     texts = {document.id: document.text for document in documents}
-    with errors_at(f"{place}: data.queries"):
+    with errors_at(experiment.at("data.queries")):
         table = read_queries(folder / data["queries"])
     spans: list[GoldSpan] = []
     if "gold" in data:
-        with errors_at(f"{place}: data.gold"):
+        with errors_at(experiment.at("data.gold")):
             spans = read_gold(folder / data["gold"], texts)
-    with errors_at(f"{place}: data.judgments"):
+    with errors_at(experiment.at("data.judgments")):
         split = data.get("split", "test")
         judged = read_judgments(folder / data["judgments"], split=split) if "judgments" in data else None
     judgments = documents_judged(spans) if judged is None and "gold" in data else judged
     manifest = read_manifest(folder / data["set"]) if "set" in data else None
     if manifest is not None and judgments is not None:
         judgments = _name_set(judgments, folder / data["set"], manifest)
-    queries, notes = _queries(table.texts(), judgments, f"{place}: data.queries", limit)
+    asked_in = experiment.at("data.queries") or data["queries"]
+    queries, notes = _queries(table.texts(), judgments, asked_in, limit)
     kept = {query.id for query in queries}
     if judgments is not None:
-        notes += _check_documents(judgments, texts, f"{place}: data.judgments") if "documents" in data else []
+        notes += (
+            _check_documents(judgments, texts, experiment.at("data.judgments") or data.get("judgments", ""))
+            if "documents" in data
+            else []
+        )
         judgments = _only(judgments, kept)
     return Collection(
         tuple(documents), tuple(queries), judgments,
-        tuple(span for span in spans if span.query_id in kept), _references(table, f"{place}: data.queries"),
+        tuple(span for span in spans if span.query_id in kept), _references(table, asked_in),
         tuple(notes),
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
         _clusters(experiment, table, kept),
@@ -303,7 +319,7 @@ def _clusters(experiment: Experiment, table: Queries, asked: set[str]) -> dict[s
     data, folder, name = experiment.data, experiment.folder, experiment.data.get("cluster")
     if name is None:
         return None
-    with errors_at(f"{experiment.path}: data.cluster"):
+    with errors_at(experiment.at("data.cluster")):
         if name in table.frame.columns:
             cells: Iterable[tuple[Any, Any]] = table.frame.select("query_id", name).iter_rows()
         elif "gold" in data:

@@ -66,6 +66,7 @@ def choices_of(stage: Stage, raw: Any, path: str) -> list[Choice]:
     found: dict[tuple[Any, ...], Choice] = {}
     for number, entry in enumerate(entries, 1):
         place = f"{path}: {stage}" if len(entries) == 1 else f"{path}: {stage} {number}"
+        place = place if path else ""
         table = {"method": entry} if isinstance(entry, str) else entry
         if not isinstance(table, dict):
             raise InputError(
@@ -128,7 +129,7 @@ def _choice(stage: Stage, entry: dict[str, Any], place: str) -> Choice:
 
 
 class errors_at:  # noqa: N801 - reads as words: with errors_at(place)
-    """Say where in the TOML file an error comes from."""
+    """Say where in the TOML file an error comes from; in none, the error says enough."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -137,7 +138,7 @@ class errors_at:  # noqa: N801 - reads as words: with errors_at(place)
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, AssayError):
+        if isinstance(error, AssayError) and self._place:
             raise InputError(error.message, path=self._place) from None
 
 
