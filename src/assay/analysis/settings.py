@@ -44,6 +44,11 @@ class Settings:
         """What the scores know of each measure."""
         return tuple(measure.column(label) for label, measure in self.measures.items())
 
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """What the scores of all runs have in common."""
+        return self.protocol, self.asked, self.columns, *self.columns
+
     @classmethod
     def of(
         cls,

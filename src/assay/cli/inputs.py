@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.analysis.many_runs import FEW
 from assay.cli import options, progress
 from assay.messages import say
 
@@ -72,7 +73,7 @@ class Inputs:
 
         if len(self.open_runs) == 1:
             return [self.score(run) for run in self.runs()]
-        found = map_runs(self.score, self.open_runs, self.judgments)
+        found = map_runs(self.score, self.open_runs, self.judgments, self.settings.shared)
         return list(progress.each(found, say("progress.evaluating"), len(self.open_runs)))
 
     def report(self, result: Result, place: str | None) -> None:
@@ -94,7 +95,7 @@ def prepare(
     brief: bool = False,
 ) -> Inputs:
     """Read the judgments and settle what is computed; with `brief`, a protocol's few main measures by default."""
-    if runs:
+    if 0 < len(runs) <= FEW:  # more are read by processes of their own
         from assay.formats.trec.pieces import read_ahead
 
         read_ahead(options.split_name(runs[0])[1])
