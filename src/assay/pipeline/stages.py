@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from assay.errors import UnknownName, UsageError, clean, excerpt
 from assay.messages import say
+from assay.pipeline.importing import import_from
 from assay.pipeline.sources import prices, source_digest, weights_digest
 from assay.text.embeddings import NAMES, choose_embedder, name_fast
 
@@ -176,13 +177,11 @@ LLM_KEYS = (
 def load(text: str, folder: Path) -> Any:
     """Import module:name; modules beside the TOML file are found too."""
     import importlib
-    import sys
 
     module, _, name = text.partition(":")
-    place = str(folder.resolve())
-    sys.path.insert(0, place)
     try:
-        found: Any = importlib.import_module(module)
+        with import_from(folder):
+            found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
@@ -191,8 +190,6 @@ def load(text: str, folder: Path) -> Any:
         raise UsageError(
             say("{name} cannot be imported: {error}", name=text, error=clean(f"{type(error).__name__}: {error}"[:300]))
         ) from error
-    finally:
-        sys.path.remove(place)
     return found
 
 
