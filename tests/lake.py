@@ -11,6 +11,7 @@ from strategies import random_pair
 
 if TYPE_CHECKING:
     import random
+    from pathlib import Path
 
     from assay.data.judgments import Judgments
 
@@ -66,6 +67,38 @@ def rows_of_run(run: dict[str, dict[str, float]]) -> pl.DataFrame:
     """A run as rows."""
     rows = [(query, doc, score) for query, docs in run.items() for doc, score in docs.items()]
     return pl.DataFrame(rows, schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}, orient="row")
+
+
+def scatter(rows: pl.DataFrame, folder: Path, parts: int, rng: random.Random) -> Path:
+    """Rows in no order, in several files of several row groups."""
+    rows = rows.sample(fraction=1.0, shuffle=True, seed=rng.randrange(1000))
+    folder.mkdir()
+    size = len(rows) // parts + 1
+    for number in range(parts):
+        rows[number * size : (number + 1) * size].write_parquet(folder / f"part-{number}.parquet", row_group_size=7)
+    return folder
+
+
+def faulty_rows(rng: random.Random, cases: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Judgments and a run with everything that a check looks for, each fault in some of the cases."""
+    qrels, run = random_rows(rng, cases)
+    odd = ["{}", "{}", "{}", "{}#1", " {}", "{}\uff11", "{}1"]
+    judged = [
+        (query, odd[rng.randrange(7)].format(doc), grade + rng.choice([0, 0, 0, 0.5]))
+        for query, docs in qrels.items() for doc, grade in docs.items() for _ in range(rng.choice([1, 1, 1, 2]))
+    ]  # fmt: skip
+    listed = []
+    for query, docs in run.items():
+        tied, name = rng.random() < 0.2, query if rng.random() < 0.9 else query.replace("q", "\uff51")
+        for rank, (doc, score) in enumerate(docs.items(), 1):
+            own = 1.0 if tied else score
+            listed.append((name, odd[rng.randrange(7)].format(doc), own, rank))
+    ids = {"query_id": pl.String, "doc_id": pl.String}
+    return (
+        pl.DataFrame(judged, schema={**ids, "grade": pl.Float64}, orient="row").sort("query_id", "doc_id", "grade"),
+        pl.DataFrame(listed, schema={**ids, "score": pl.Float64, "rank": pl.Int64}, orient="row").sort(
+            "query_id", "doc_id"),
+    )  # fmt: skip
 
 
 def judged_rows(judgments: Judgments) -> pl.DataFrame:

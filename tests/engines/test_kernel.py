@@ -13,7 +13,7 @@ import assay
 from assay.analysis.query_kernel import EvaluateQueries, rows_of
 from assay.analysis.query_rows import scores_of
 from assay.analysis.settings import Settings
-from assay.engines.batches import whole_queries
+from assay.engines.batches import whole_groups
 from assay.engines.engine import part_of
 from assay.errors import InputError
 from assay.measures import REGISTRY
@@ -83,10 +83,10 @@ def test_a_row_that_lacks_something_is_refused(name):
 
 @pytest.mark.parametrize("least", [1, 2, 5, 100])
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_batches_are_joined_to_whole_queries(least, size):
+def test_batches_are_joined_to_whole_groups(least, size):
     queries = [f"q{number}" for number in range(6) for _ in range(number % 4 + 1)]
     frame = pl.DataFrame({"query_id": queries, "place": range(len(queries))})
-    found = list(whole_queries((frame[at : at + size] for at in range(0, len(frame), size)), least))
+    found = list(whole_groups((frame[at : at + size] for at in range(0, len(frame), size)), least=least))
     assert_frame_equal(pl.concat(found), frame)
     seen = [query for rows in found for query in rows["query_id"].unique()]
     assert len(seen) == len(set(seen)), "a query is in two of them"

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 import assay
+from assay.demo import collection
 from assay.engines.local import LocalEngine, parquet_files
 from assay.errors import AssayError, InputError, UsageError
-from lake import SUBTOPICS, random_rows, rows_of_run
+from lake import SUBTOPICS, random_rows, rows_of_run, scatter
 
 
 def same(found, plain):
@@ -22,16 +23,6 @@ def same(found, plain):
     assert found.values.tobytes() == plain.values.tobytes()
     assert np.array_equal(found.status, plain.status)
     assert found.mean() == pytest.approx(plain.mean(), abs=0, nan_ok=True)
-
-
-def scatter(rows, folder, parts, rng):
-    """Rows in no order, in several files of several row groups."""
-    rows = rows.sample(fraction=1.0, shuffle=True, seed=rng.randrange(1000))
-    folder.mkdir()
-    size = len(rows) // parts + 1
-    for number in range(parts):
-        rows[number * size : (number + 1) * size].write_parquet(folder / f"part-{number}.parquet", row_group_size=7)
-    return folder
 
 
 @pytest.mark.parametrize("parts", [1, 3, 50])
@@ -158,6 +149,32 @@ def test_an_output_among_the_parts_that_are_read_is_refused(tmp_path):
     for output in (folder, folder / "scores"):
         with pytest.raises(UsageError, match="is also an input"):
             assay.evaluate({"q": {"a": 1}}, str(folder), "map", engine="local", folder=output)
+
+
+def test_commands_say_of_a_result_folder_what_they_say_of_a_result_file(tmp_path, call, monkeypatch):
+    """Comparisons with weights, clusters and slices, gates and diagnoses rest on the same rows."""
+    monkeypatch.setenv("COLUMNS", "200")
+    bm25, other = (assay.read_run(path).frame for path in collection().runs[:2])
+    scatter(bm25, tmp_path / "one.parquet", 2, random.Random(1))
+    scatter(other, tmp_path / "two.parquet", 2, random.Random(1))
+    queries = [f"q{i:02}" for i in range(1, 51)]
+    tables = {
+        "weights.csv": ["query_id,weight", *(f"{query},{i % 3 + 1}" for i, query in enumerate(queries))],
+        "topics.csv": ["query_id,cluster", *(f"{query},{i // 2}" for i, query in enumerate(queries))],
+        "queries.csv": ["query_id,text,kind", *(f"{query},tea,{'ab'[i % 2]}" for i, query in enumerate(queries))],
+    }
+    for name, lines in tables.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    words = ("evaluate", str(collection().judgments), "one.parquet", "two.parquet", "-m", "map,ndcg@10")
+    words += ("--weights", "weights.csv", "--cluster", "topics.csv")
+    for place in ("folder/", "file.json"):
+        assert call(*words, "-o", place, "--engine", "local", "--parts", "3")[0] == 0
+    for each in (
+        ("compare", "{}"), ("compare", "{}", "--by", "kind", "--queries", "queries.csv", "-m", "map"),
+        ("gate", "{}", "--fail-under", "map=0.2"), ("diagnose", "{}"),
+    ):  # fmt: skip
+        of_folder, of_file = (call(*(word.format(place) for word in each)) for place in ("folder", "file.json"))
+        assert of_folder == of_file and of_file[0] in {0, 1} and len(of_file[1]) > 100
 
 
 def test_plain_evaluation_imports_nothing_of_spark_or_arrow():

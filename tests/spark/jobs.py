@@ -21,10 +21,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from typing import TYPE_CHECKING
 
 import assay
+from assay.analysis.check_tables import check_tables
 from assay.analysis.evaluate_tables import evaluate_tables
 from assay.demo import collection as bundle
 from assay.engines.local import LocalEngine
-from lake import MEASURES, RULES, SUBTOPICS, random_rows, rows_of_run
+from lake import MEASURES, RULES, SUBTOPICS, faulty_rows, random_rows, rows_of_run, scatter
 
 if TYPE_CHECKING:
     from assay.engines.engine import Engine
@@ -37,6 +38,7 @@ SHORT = {  # of all cases, those that run unless ASSAY_STRESS is set
                 "dedupe", "trec9", "subtopics_joined"),
     "connect": ("demo", "random1", "random3_joined", "fold_map", "subtopics"),
 }  # fmt: skip
+CHECKS = ("check_0", "check_1000000")
 FAILING = ("fails_twice", "loses_its_executor")
 
 
@@ -57,6 +59,8 @@ def make_inputs(folder: Path, count: int) -> None:
     if STRESS and SHARED.is_dir():
         paths = sorted(SHARED.glob("*.run.gz"))
         write(folder / "robust03", name_systems({path.name.partition(".")[0]: assay.read_run(path) for path in paths}))
+    for name, rows in zip(("faulty_judged", "faulty"), faulty_rows(random.Random(0), count), strict=True):
+        scatter(rows, folder / name, 2, random.Random(0))
     for number in range(len(RULES)):
         qrels, run = random_rows(random.Random(number), count)
         assay.write_judgments(assay.Judgments.from_dict(qrels), folder / f"random{number}.jsonl")
@@ -146,6 +150,15 @@ def failing_cases(folder: Path):
         yield name, folder / "random0.jsonl", folder / "random0", [assay.measure(troubled), "map"], {}
 
 
+def checks(engine: Engine, folder: Path) -> dict[str, list[str]]:
+    """What is found in judgments and runs that have every fault, with judgments that are sent and that are joined."""
+    return {
+        f"check_{carried}": [repr(one) for one in check_tables(
+            str(folder / "faulty_judged"), [str(folder / "faulty")], engine=engine, carried=carried).findings]
+        for carried in (0, 10**6)
+    }  # fmt: skip
+
+
 def main(where: str, place: str, count: str, *names: str) -> None:
     folder = Path(place)
     engine = engine_at(where)
@@ -169,6 +182,8 @@ def main(where: str, place: str, count: str, *names: str) -> None:
                 }
                 for system, one in systems.items()
             }  # fmt: skip
+    if not names:
+        told |= checks(engine, folder)
     (folder / f"{label}{'_failing' if names else ''}.json").write_text(json.dumps(told), encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ if os.environ.get("ASSAY_SPARK") != "1":
     pytest.skip("needs Spark and Java: make test-spark installs the one and runs these", allow_module_level=True)
 
 sys.path.insert(0, str(Path(__file__).parent))
-from jobs import FAILING, SHORT
+from jobs import CHECKS, FAILING, SHORT
 from servers import connect_server
 
 CLUSTER = "local-cluster[2,1,1024]"
@@ -62,7 +62,7 @@ def kind(request, folder):
 
 def test_tables_means_counts_and_warnings_are_those_of_the_local_engine(folder, kind):
     here, there = read(folder, "here"), read(folder, kind)
-    assert there.keys() == (here.keys() - set(FAILING) if STRESS else set(SHORT[kind]))
+    assert there.keys() == (here.keys() - set(FAILING) if STRESS else {*SHORT[kind], *CHECKS})
     for name, systems in there.items():
         assert systems == here[name], name
     kept = [name for name in there if (folder / f"here_{name}").is_dir()]

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
-import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from assay.analysis.check_faults import (
+    EXAMPLES,
+    UNJUDGED_ALARM,
+    UNJUDGED_DEPTH,
+    chunk_pattern,
+    commonest,
+    contradicts,
+    ids_in_other_forms,
+    judged_faults,
+    listed_faults,
+    one_id_in_two_forms,
+    pairs,
+)
 from assay.formats.conversion import as_judgments, as_whole_run, each_run
 from assay.formats.raw import raw_judgments, raw_run
 from assay.messages import say
 from assay.results.check import Finding, InputCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-_EXAMPLES = 3
-_UNJUDGED_DEPTH = 10
-_UNJUDGED_ALARM = 0.2
-_SEPARATOR = re.compile(r"#|::|_chunk_|-chunk-|[_/:.-]")
+    from assay.analysis.check_faults import RowFault
 
 
 def check(
-    judgments: Any, runs: Any = (), *, kind: str | None = None, split: str = "test", encoding: str | None = None
-) -> InputCheck:
+    judgments: Any, runs: Any = (), *, kind: str | None = None, split: str = "test", encoding: str | None = None,
+    engine: str | None = None,
+) -> InputCheck:  # fmt: skip
     """Find problems in judgments and runs before they affect a number.
 
     Files are checked unchanged, in the format `kind` where it cannot be detected; what would stop an evaluation is
     found, too. `split` is that of a BEIR folder. Frames, dicts and our own types are taken as well.
-    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
+    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named. With an `engine`, `local` or
+    `spark`, Parquet folders, tables and frames of Spark are checked where they are.
 
     >>> import assay
     >>> [one.kind for one in assay.check({"q1": {"d1": 0}}, [{"q1": {"d1": 2.0}}]).findings]
     ['no relevant document']
     """
+    if engine is not None:
+        from assay.analysis.check_tables import check_tables
+
+        return check_tables(judgments, runs, engine=engine, kind=kind, split=split, encoding=encoding)
     judged, where = _open_judgments(judgments, kind, split, encoding)
     found = check_judgments(judged, where)
     for given in each_run(runs):
@@ -62,37 +76,7 @@ def _open_run(given: Any, kind: str | None, encoding: str | None) -> tuple[pl.Da
 
 def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
     """Look for duplicates, conflicting, negative, fractional or one-sided grades."""
-    found = [
-        *_ids(frame, where),
-        *_some(
-            frame.filter(pl.struct("query_id", "doc_id").is_duplicated()).unique(
-                ["query_id", "doc_id"], maintain_order=True
-            ),
-            where,
-            "duplicate judgment",
-            "check.duplicate_judgment",
-            error=True,
-        ),
-        *_some(
-            frame.filter(~pl.col("grade").is_finite()),
-            where,
-            "grade not finite",
-            "check.grade_not_finite",
-            error=True,
-        ),
-        *_some(
-            frame.filter(pl.col("grade") < 0),
-            where,
-            "negative grade",
-            "check.negative_grade",
-        ),
-        *_some(
-            frame.filter(pl.col("grade").is_finite() & (pl.col("grade") != pl.col("grade").round())),
-            where,
-            "fractional grade",
-            "check.fractional_grade",
-        ),
-    ]
+    found = [*_ids(frame, where), *_faults(frame, judged_faults(), where)]
     hopeless = frame.group_by("query_id", maintain_order=True).agg(pl.col("grade").max()).filter(pl.col("grade") <= 0)
     if len(hopeless):
         ids = hopeless["query_id"]
@@ -103,29 +87,12 @@ def check_judgments(frame: pl.DataFrame, where: str) -> list[Finding]:
 
 def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
     """Look for duplicates, bad scores, ties, rows out of order and ranks that contradict scores."""
-    ids = ["query_id", "chunk_id" if "chunk_id" in frame.columns else "doc_id"]
-    found = [
-        *_ids(frame, where),
-        *_some(
-            frame.filter(pl.struct(ids).is_duplicated()).unique(ids, maintain_order=True),
-            where,
-            "duplicate document",
-            "check.duplicate_document",
-            error=True,
-        ),
-        *_some(
-            frame.filter(~pl.col("score").is_finite()),
-            where,
-            "score not finite",
-            "check.score_not_finite",
-            error=True,
-        ),
-    ]
+    found = [*_ids(frame, where), *_faults(frame, listed_faults(frame.columns), where)]
     per_query = frame.group_by("query_id", maintain_order=True).agg(
         pl.len(),
         pl.col("score").n_unique().alias("scores"),
         (pl.col("score").diff() > 0).any().alias("rises"),
-        *([_contradicts().alias("contradicts")] if "rank" in frame.columns else []),
+        *([contradicts().alias("contradicts")] if "rank" in frame.columns else []),
     )
     tied = per_query.filter((pl.col("len") > 1) & (pl.col("scores") == 1))["query_id"]
     if len(tied):
@@ -141,11 +108,6 @@ def check_run(frame: pl.DataFrame, where: str) -> list[Finding]:
             text = say("check.rank_contradicts", n=len(wrong))
             found.append(Finding(where, "rank contradicts score", len(wrong), text, _heads(wrong)))
     return found
-
-
-def _contradicts() -> pl.Expr:
-    """Mark a query in which sorting by rank and sorting by falling score disagree."""
-    return (pl.col("score").sort_by("rank").diff() > 0).any()
 
 
 def check_pair(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> list[Finding]:
@@ -177,14 +139,14 @@ def _check_gaps(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Itera
         run.join(judgments.select("query_id").unique(), on="query_id", how="semi")
         .sort(["query_id", "score", "doc_id"], descending=[False, True, True])
         .group_by("query_id", maintain_order=True)
-        .head(_UNJUDGED_DEPTH)
+        .head(UNJUDGED_DEPTH)
         .join(judged, on=["query_id", "doc_id"], how="left")
     )
     share = top["judged"].null_count() / len(top) if len(top) else 0.0
-    if share > _UNJUDGED_ALARM:
+    if share > UNJUDGED_ALARM:
         lost = top.filter(pl.col("judged").is_null())
-        text = say("check.unjudged", n=len(lost), k=_UNJUDGED_DEPTH, share=share)
-        yield Finding(where, "unjudged documents", len(lost), text, _pairs(lost))
+        text = say("check.unjudged", n=len(lost), k=UNJUDGED_DEPTH, share=share)
+        yield Finding(where, "unjudged documents", len(lost), text, pairs(lost))
 
 
 def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
@@ -194,7 +156,7 @@ def _ids(frame: pl.DataFrame, where: str) -> Iterator[Finding]:
         if len(odd):
             text = say("check.blanks", n=len(odd), column=column)
             yield Finding(where, "blanks around ids", len(odd), text, _heads(odd[column]))
-        twins = list(_one_id_in_two_forms(frame[column].unique(maintain_order=True)))
+        twins = list(one_id_in_two_forms(frame[column].unique(maintain_order=True)))
         if twins:
             text = say("check.two_forms", column=column)
             yield Finding(where, "ids in two forms", len(twins), text, _heads(twins))
@@ -204,26 +166,10 @@ def _other_forms(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iter
     """Find ids that would match if full-width and composed characters were written the same way."""
     for column in ("query_id", "doc_id"):
         judged = set(judgments[column].unique())
-        by_form = {_form(name): name for name in sorted(judged) if not name.isascii()}
-        listed = run[column].unique(maintain_order=True)
-        pairs = ((name, by_form.get(_form(name), _form(name))) for name in listed if name not in judged)
-        alike = [f"{name!r}, {judged_name!r}" for name, judged_name in pairs if judged_name in judged]
+        alike = list(ids_in_other_forms(run[column].unique(maintain_order=True), judged))
         if alike:
             text = say("check.other_forms", column=column)
             yield Finding(where, "ids in other forms", len(alike), text, _heads(alike))
-
-
-def _form(name: str) -> str:
-    """Normalise an id: full-width characters become plain ones, a letter and its accent one character."""
-    return name if name.isascii() else unicodedata.normalize("NFKC", name)
-
-
-def _one_id_in_two_forms(ids: Iterable[str]) -> Iterator[str]:
-    known: dict[str, str] = {}
-    for name in ids:
-        first = known.setdefault(_form(name), name)
-        if first != name:
-            yield f"{first!r}, {name!r}"
 
 
 def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[Finding]:
@@ -231,29 +177,21 @@ def _chunks(judgments: pl.DataFrame, run: pl.DataFrame, where: str) -> Iterator[
     judged = set(judgments["doc_id"])
     found: dict[str, str] = {}
     for doc in run["doc_id"].unique(maintain_order=True):
-        # The last # counts, else the first separator.
-        mark = None if doc in judged else _SEPARATOR.search(doc, max(1, doc.rfind("#")))
-        if mark and doc[: mark.start()] in judged:
-            found[doc] = f"{{doc}}{mark[0]}{{chunk}}"
+        pattern = None if doc in judged else chunk_pattern(doc, judged)
+        if pattern is not None:
+            found[doc] = pattern
     if found:
-        pattern = max(set(found.values()), key=list(found.values()).count)
+        pattern = commonest(Counter(found.values()))
         text = say("check.chunks", n=len(found), pattern=pattern)
         yield Finding(where, "ids look like chunks", len(found), text, _heads(list(found)))
 
 
-def _some(frame: pl.DataFrame, where: str, kind: str, key: str, *, error: bool = False) -> Iterator[Finding]:
-    if len(frame):
-        yield Finding(where, kind, len(frame), say(key, n=len(frame)), _pairs(frame), error)
-
-
-def _pairs(frame: pl.DataFrame) -> tuple[str, ...]:
-    value = "grade" if "grade" in frame.columns else "score" if "score" in frame.columns else None
-    rows = frame.head(_EXAMPLES).iter_rows(named=True)
-    return tuple(
-        f"{row['query_id']} {row['doc_id']}" + (f" {row[value]:g}" if value and not math.isnan(row[value]) else "")
-        for row in rows
-    )
+def _faults(frame: pl.DataFrame, faults: Sequence[RowFault], where: str) -> Iterator[Finding]:
+    for one in faults:
+        odd = frame.filter(one.mark)
+        if len(odd):
+            yield Finding(where, one.kind, len(odd), say(one.key, n=len(odd)), pairs(odd), one.error)
 
 
 def _heads(ids: pl.Series | Sequence[str]) -> tuple[str, ...]:
-    return tuple(str(item) for item in list(ids[:_EXAMPLES]))
+    return tuple(str(item) for item in list(ids[:EXAMPLES]))

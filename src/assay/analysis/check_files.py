@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from assay.analysis.check import check, check_judgments, check_run
 from assay.analysis.check_events import check_events
 from assay.analysis.check_sets import check_set
+from assay.analysis.check_tables import check_table, check_tables
+from assay.analysis.evaluate_tables import is_table
 from assay.data.limits import check_columns
 from assay.data.source import Source
-from assay.errors import AssayError, InputError
+from assay.engines.local import LocalEngine, is_parquet_folder
+from assay.errors import AssayError, InputError, UsageError
 from assay.formats import columns, tables
 from assay.formats.decoding import peek
 from assay.formats.detect import format_of, is_records, is_result_file
@@ -23,13 +26,14 @@ from assay.formats.raw import raw_judgments, raw_run
 from assay.formats.set_folders import FILE_NAMES, is_set, read_manifest
 from assay.formats.trials import has_sums
 from assay.formats.verdicts import is_verdict, read_votes
+from assay.lazy import pl
 from assay.messages import say
 from assay.results.check import CheckedFile, Finding, InputCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import polars as pl
+    from assay.engines.engine import Engine
 
     Look = Callable[[str], tuple[str, list[Finding]]]
 
@@ -52,11 +56,13 @@ _TOML: tuple[tuple[str, FileKind], ...] = (
 def check_files(
     places: Sequence[str | os.PathLike[str]], *, kind: str | None = None, split: str = "test",
     encoding: str | None = None, map: Mapping[str, str] | None = None,  # noqa: A002 - the name of the option
+    engine: Engine | None = None,
 ) -> InputCheck:  # fmt: skip
     r"""Identify files and look for problems in each; judgments and the runs after them are checked together.
 
     `kind`, `split` and `encoding` are those of `assay.check`. Several event logs are checked as one; `map` names their
-    columns, as in `assay.read_events`.
+    columns, as in `assay.read_events`. Judgments and runs in Parquet folders are checked by an engine, that of this
+    machine unless another one is given.
 
     >>> import assay
     >>> from pathlib import Path
@@ -67,6 +73,8 @@ def check_files(
     """
     named = [os.fspath(place) for place in places]
     with fallback_encoding(encoding) if encoding is not None else nullcontext():
+        if engine is not None or any(_is_lake(place) for place in named):
+            return _check_lake(named, engine or LocalEngine(), kind=kind, split=split, encoding=encoding)
         return _check(named, kind, split, encoding, map)
 
 
@@ -90,6 +98,32 @@ def _check(
         files.append(CheckedFile(place, what, holds))
         findings += trouble
     return InputCheck(tuple(findings), tuple(files))
+
+
+def _check_lake(named: Sequence[str], engine: Engine, **reading: Any) -> InputCheck:
+    """Check judgments and runs where they are; those of files are read here."""
+    kinds = [_kind_there(place, engine, reading) for place in named]
+    files = [CheckedFile(place, what) for place, what in zip(named, kinds, strict=True)]
+    if len(named) > 1 and kinds[0] == "judgments" and set(kinds[1:]) == {"run"}:
+        return InputCheck(check_tables(named[0], list(named[1:]), engine=engine, **reading).findings, tuple(files))
+    found: list[Finding] = []
+    for i, (place, what) in enumerate(zip(named, kinds, strict=True)):
+        holds, own = check_table(place, what, engine)
+        files[i] = CheckedFile(place, what, holds)
+        found += own
+    return InputCheck(tuple(found), tuple(files))
+
+
+def _kind_there(place: str, engine: Engine, reading: Mapping[str, Any]) -> Literal["judgments", "run"]:
+    """Find out whether rows are judgments or a run; an engine checks nothing else."""
+    if is_table(engine, place):
+        what = _by_names(engine.names(place), place)
+    else:
+        what = identify(place, kind=reading["kind"], encoding=reading["encoding"])
+    if what not in {"judgments", "run"}:
+        kind = say(f"check.kind_{what}")
+        raise UsageError(say("an engine checks judgments and runs, and {place} holds {kind}", place=place, kind=kind))
+    return "judgments" if what == "judgments" else "run"
 
 
 def _unreadable(place: str, error: AssayError) -> Finding:
@@ -117,8 +151,26 @@ def _identify_folder(path: Path) -> FileKind:
         return "result"
     if is_set(place) or any((path / name).is_file() for name in _OF_SETS):
         return "set"
-    other: FileKind = "events" if is_event_log(place) else "documents"
-    return "judgments" if (path / "qrels").is_dir() else other
+    if (path / "qrels").is_dir():
+        return "judgments"
+    if is_event_log(place):
+        return "events"
+    return _kind_of_parts(place) if is_parquet_folder(place) else "documents"
+
+
+def _kind_of_parts(place: str) -> FileKind:
+    """What the Parquet files of a folder hold, if it is judgments or a run; documents may be anything."""
+    try:
+        found = _by_names(LocalEngine().names(place), place)
+    except (InputError, pl.exceptions.PolarsError):
+        return "documents"
+    return found if found in {"judgments", "run"} else "documents"
+
+
+def _is_lake(place: str) -> bool:
+    """Return whether this is a folder that an engine reads, of judgments or of a run."""
+    path = Path(place)
+    return is_parquet_folder(place) and not (path / "qrels").is_dir() and identify(place) in {"judgments", "run"}
 
 
 def _is_judged(place: str, kind: FileKind) -> bool:

@@ -123,7 +123,7 @@ def _each(data: Any) -> list[Any]:
     return list(data) if isinstance(data, (list, tuple)) else [data]
 
 
-def _is_table(where: Engine, data: Any) -> bool:
+def is_table(where: Engine, data: Any) -> bool:
     """Return whether an engine reads this itself; anything else is read here and handed to it."""
     if is_spark_frame(data):
         return where.name == "spark"
@@ -136,7 +136,7 @@ def _is_table(where: Engine, data: Any) -> bool:
 def _read_judgments(where: Engine, data: Any, *, subtopics: bool, dedupe: bool, carried: int) -> _Judged:
     """Read judgments, or leave them where they are if there are very many."""
     groups: Literal["subtopics", "none"] = "subtopics" if subtopics else "none"
-    if not _is_table(where, data):
+    if not is_table(where, data):
         found = as_judgments(data, subtopics=subtopics, dedupe=dedupe)
         if where.name == "local" or len(found) <= carried or found.groups == "gold" or found.empty:
             return _Judged(found, None, found.digest)
@@ -172,7 +172,7 @@ def _scan(where: Engine, run: Any, name: str | None, *, ordered: bool) -> tuple[
 
 
 def _scan_one(where: Engine, data: Any, *, ordered: bool) -> Rows:
-    if _is_table(where, data):
+    if is_table(where, data):
         return where.scan(data, "run", ordered=ordered)
     frame = as_whole_run(data).frame
     if ordered:
@@ -246,7 +246,7 @@ class _Job:
         done = None if folder is None else folder.read(part)
         if done is not None:
             return done
-        found = self.rows.map_queries(self.kernel, part, parts, self.judged.rows)
+        found = self.rows.map_groups(self.kernel, "query_id", part, parts, self.judged.rows)
         found = pl.concat([found, *self._absent(found, part, parts)]).sort("system", "query_id")
         for name, values in (("weight", self.options.weights), ("cluster", self.options.clusters)):
             if values is not None and folder is not None:

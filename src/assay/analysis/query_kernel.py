@@ -77,7 +77,7 @@ class EvaluateQueries:
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Evaluate the queries of some rows."""
         REGISTRY.update(self.own)
-        _check(rows)
+        refuse_blanks(rows)
         if self.judged is None:
             judgments = _judgments_among(rows, self.groups)
             rows = rows.filter(pl.col("grade").is_null())
@@ -161,8 +161,8 @@ def _judgments_among(rows: pl.DataFrame, groups: Literal["none", "subtopics", "g
     return Judgments.of(graded, groups=groups)
 
 
-def _check(rows: pl.DataFrame) -> None:
-    """Refuse a row without an id or a score; one with a grade belongs to no system."""
+def refuse_blanks(rows: pl.DataFrame) -> None:
+    """Refuse a row without an id, a score or a grade; one with a grade belongs to no system."""
     graded = pl.col("grade").is_not_null() if "grade" in rows.columns else pl.lit(value=False)
 
     def is_blank(name: str) -> pl.Expr:
@@ -170,7 +170,10 @@ def _check(rows: pl.DataFrame) -> None:
 
     lacks = [is_blank(name) for name in ("query_id", "doc_id")]
     own = [is_blank(name) for name in ("chunk_id", "system") if name in rows.columns]
-    lacks.append(~graded & pl.any_horizontal(pl.col("score").is_null(), *own))
+    if "score" in rows.columns:
+        lacks.append(~graded & pl.any_horizontal(pl.col("score").is_null(), *own))
+    else:
+        lacks.append(~graded)
     odd = rows.filter(pl.any_horizontal(lacks))
     if len(odd):
         row = {name: value for name, value in odd.row(0, named=True).items() if value is not None}

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from assay.cli import language, options
 from assay.cli.commands import command as make_command
-from assay.cli.parameters import WordChoice, add_argument, add_option
+from assay.cli.engines import EngineChoice
+from assay.cli.parameters import WordChoice, add_argument, add_option, takes
 from assay.cli.places import OUTPUT
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ _EXAMPLES = (
     "assay check experiment.toml result.json",
     "assay check queries.ndjson events.ndjson",
     "assay check clicks.csv --map user=client --map time=ts",
+    "assay check judgments/ runs/ --engine spark --master spark://head:7077",
     "assay check qrels.txt bm25.run --format json",
 )
 
@@ -30,19 +32,20 @@ _EXAMPLES = (
 @options.encoding
 @add_option("--map", "columns", multiple=True, metavar="FIELD=COLUMN")
 @add_option("--split", default="test", show_default=True, metavar="NAME")
+@takes(where=EngineChoice)
 @add_option("-o", "--output", type=OUTPUT, metavar="FILE", section="output")
 @add_option("--format", "kind", type=WordChoice(["table", "json", "csv", "markdown"]), section="output")
 @options.quiet
 def command(
     *, first: str, others: tuple[str, ...], input_format: str | None, columns: tuple[str, ...], split: str,
-    output: str | None, kind: str | None,
+    where: EngineChoice, output: str | None, kind: str | None,
 ) -> None:  # fmt: skip
     """Check and print the findings."""
     from assay.analysis.check_files import check_files
 
     paths = [options.split_name(text)[1] for text in (first, *others)]
     named = dict(options.pair(text, "--map", "FIELD=COLUMN") for text in columns)
-    found = check_files(paths, kind=input_format, split=split, map=named)
+    found = check_files(paths, kind=input_format, split=split, map=named, engine=where.start_for(paths))
     options.Output(output=output, kind=kind, quiet=options.is_quiet()).emit(lambda form: _render(found, form))
     if not found.clean:
         sys.exit(1)

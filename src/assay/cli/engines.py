@@ -21,17 +21,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class EngineOptions:
-    """Where whole queries are evaluated."""
+class EngineChoice:
+    """Where the work is done."""
 
     engine: str | None = option("--engine", type=WordChoice(["local", "spark"]), section="engine")
     master: str | None = option("--master", metavar="URL", only="engine", section="engine")
     remote: str | None = option("--remote", metavar="URL", only="engine", section="engine")
-    parts: int = option("--parts", type=WHOLE, default=0, metavar="N", section="engine")
 
-    def is_asked_for(self, places: Sequence[str], output: str | None) -> bool:
+    def is_asked_for(self, places: Sequence[str], output: str | None = None) -> bool:
         """Return whether an engine has to do it: one is named, a folder is written, or only engines read a place."""
         return self.engine is not None or is_folder(output) or any(map(_is_table, places))
+
+    def start_for(self, places: Sequence[str]) -> Engine | None:
+        """Start the engine if it is named, or if only engines read a place that is no folder; None otherwise."""
+        far = any("://" in place or place.startswith("table:") for place in places)
+        return self.start(places) if self.engine is not None or (far and any(map(_is_table, places))) else None
 
     def start(self, places: Sequence[str]) -> Engine:
         """Start the engine: Spark where it is named, or where only Spark reads a place."""
@@ -44,6 +48,13 @@ class EngineOptions:
         if self.engine == "spark" or (self.engine is None and far):
             return SparkEngine(master=self.master, remote=self.remote)
         return LocalEngine()
+
+
+@dataclass(frozen=True)
+class EngineOptions(EngineChoice):
+    """Where whole queries are evaluated, and in how many parts."""
+
+    parts: int = option("--parts", type=WHOLE, default=0, metavar="N", section="engine")
 
 
 def is_folder(output: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Running a kernel in a worker: whole queries out of batches, and errors as rows, which no scheduler tries again."""
+"""Running a kernel in a worker: whole groups out of batches, and errors as rows, which no scheduler tries again."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from assay.engines.engine import Kernel
 
 ERROR = "error"  # the column of what a worker has to say
-_LEAST = 1 << 17  # rows that are mapped at a time, unless one query has more
+_LEAST = 1 << 17  # rows that are mapped at a time, unless one group has more
 
 
-def whole_queries(frames: Iterable[pl.DataFrame], least: int = _LEAST) -> Iterator[pl.DataFrame]:
-    """Join frames ordered by query so that each holds whole queries, and some more rows than `least`."""
+def whole_groups(frames: Iterable[pl.DataFrame], by: str = "query_id", least: int = _LEAST) -> Iterator[pl.DataFrame]:
+    """Join frames ordered by a column so that each holds whole groups, and some more rows than `least`."""
     held: list[pl.DataFrame] = []
     size = 0
     for frame in frames:
         if not len(frame):
             continue
         if size + len(frame) >= least:
-            # Where the last query of these rows begins, if they have another: up to there all queries are whole.
-            query = frame["query_id"]
-            begin = int(query.eq_missing(query[-1]).arg_max() or 0)
-            ends_before = not held or held[-1]["query_id"][-1] != query[0]
+            # Where the last group of these rows begins, if they have another: up to there all groups are whole.
+            key = frame[by]
+            begin = int(key.eq_missing(key[-1]).arg_max() or 0)
+            ends_before = not held or held[-1][by][-1] != key[0]
             if begin or (held and ends_before):
                 yield pl.concat([*held, frame.head(begin)])
                 held, size, frame = [], 0, frame.tail(len(frame) - begin)  # noqa: PLW2901
@@ -39,11 +39,12 @@ def whole_queries(frames: Iterable[pl.DataFrame], least: int = _LEAST) -> Iterat
         yield pl.concat(held)
 
 
-def map_batches(batches: Iterable[Any], kernel: Kernel) -> Iterator[Any]:
-    """Map Arrow batches ordered by query to Arrow batches; what is wrong with the data is a row that says so."""
+def map_batches(batches: Iterable[Any], kernel: Kernel, by: str | None = None) -> Iterator[Any]:
+    """Map Arrow batches, ordered by a column if one is named, to Arrow batches; what is wrong is a row that says so."""
     schema = arrow_schema(kernel)
+    frames = (_as_frame(batch) for batch in batches)
     try:
-        for rows in whole_queries(_as_frame(batch) for batch in batches):
+        for rows in frames if by is None else whole_groups(frames, by):
             found = kernel(rows).with_columns(pl.lit(None, pl.String).alias(ERROR))
             yield from found.select(schema.names).to_arrow().cast(schema).to_batches()
     except AssayError as error:

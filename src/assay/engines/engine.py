@@ -1,4 +1,4 @@
-"""What an engine is: it finds rows, and maps whole queries."""
+"""What an engine is: it finds rows, and maps whole groups of them, such as those of a query."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
-    from assay.engines.headings import Headings
+    from assay.engines.headings import Headings, What
 
 
 class Kernel(Protocol):
-    """Takes all rows of some queries together, and returns rows that no other query has changed."""
+    """Takes all rows of some groups together, and returns rows that no other group has changed."""
 
     @property
     def columns(self) -> Mapping[str, str]:
         """Names and types of the columns that it returns."""
 
     def __call__(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Map the rows of whole queries."""
+        """Map the rows of whole groups."""
 
 
 class Rows(ABC):
@@ -71,8 +71,21 @@ class Rows(ABC):
         """What changes when the rows may have changed; None where nothing tells."""
 
     @abstractmethod
-    def map_queries(self, kernel: Kernel, part: int = 0, parts: int = 1, judged: Rows | None = None) -> pl.DataFrame:
-        """Hand all rows of each query of a part to the kernel, together with its judged rows if there are any."""
+    def distinct(self, names: Sequence[str]) -> Rows:
+        """The different rows of some columns."""
+
+    @abstractmethod
+    def map_rows(self, kernel: Kernel) -> Rows:
+        """The rows that a kernel makes of any batch of rows; it must not fail."""
+
+    @abstractmethod
+    def map_groups(
+        self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
+    ) -> pl.DataFrame:
+        """Hand all rows of each group of a part to the kernel together, with its judged rows if there are any.
+
+        A group is what has the same value in the column `by`: a query, a document, a sample.
+        """
 
 
 class Engine(ABC):
@@ -81,8 +94,12 @@ class Engine(ABC):
     name: str
 
     @abstractmethod
-    def scan(self, data: Any, what: str, *, ordered: bool = False) -> Rows:
+    def scan(self, data: Any, what: What, *, ordered: bool = False) -> Rows:
         """Find the rows of a run or of judgments; `ordered` ones keep the order in which they were given."""
+
+    @abstractmethod
+    def names(self, data: Any) -> list[str]:
+        """The names of the columns, as they are."""
 
 
 def part_of(query: str, parts: int) -> int:

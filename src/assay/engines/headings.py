@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Kind = Literal["text", "whole", "number", "other"]  # of the values of a column
+What = Literal["run", "ranked run", "judgments", "subtopics"]  # a ranked run has ranks beside scores, if it can
+NUMBERS = frozenset({"score", "grade", "rank"})  # our columns of numbers; all others are texts
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,14 @@ class Headings:
         return columns.notes(dict(self.chosen))
 
 
-def find_run(kinds: Mapping[str, Kind], label: str) -> Headings:
+def find(kinds: Mapping[str, Kind], label: str, what: What) -> Headings:
+    """Find the columns of what rows are."""
+    if what in {"run", "ranked run"}:
+        return find_run(kinds, label, ranked=what == "ranked run")
+    return find_judgments(kinds, label, subtopics=what == "subtopics")
+
+
+def find_run(kinds: Mapping[str, Kind], label: str, *, ranked: bool = False) -> Headings:
     """Find the columns of a run."""
     names = list(kinds)
     query = columns.find(names, columns.QUERY, path=label, needed=say("runs"))
@@ -44,7 +53,8 @@ def find_run(kinds: Mapping[str, Kind], label: str) -> Headings:
     system = columns.find(names, columns.RUN_NAME, path=label)
     found = {"query_id": query, "doc_id": doc or chunk, "chunk_id": chunk if doc else None, "system": system}
     _check(kinds, [*found.values()], [score or rank], label)
-    chosen = {name: given for name, given in {**found, "score": score or rank}.items() if given}
+    both = {"rank": rank} if ranked and score and rank and kinds[rank] in {"whole", "number"} else {}
+    chosen = {name: given for name, given in {**found, "score": score or rank, **both}.items() if given}
     return Headings(chosen, ranks=score is None)
 
 

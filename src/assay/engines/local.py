@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.engines.engine import Engine, Kernel, Rows, part_of
-from assay.engines.headings import Headings, Kind, find_judgments, find_run
+from assay.engines.headings import NUMBERS, Headings, Kind, What, find
 from assay.errors import InputError, NoSuchFile, UsageError
 from assay.formats.parquet import is_sound_file
 from assay.lazy import pl
@@ -72,16 +72,26 @@ class LocalRows(Rows):
         facts = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in self.files]
         return sha256(repr(facts).encode()).hexdigest()
 
-    def map_queries(self, kernel: Kernel, part: int = 0, parts: int = 1, judged: Rows | None = None) -> pl.DataFrame:
-        """Read the queries of a part and hand them to the kernel at once."""
+    def distinct(self, names: Sequence[str]) -> LocalRows:
+        """The different rows of some columns."""
+        return LocalRows(self.frame.select(names).unique(), self.headings, self.label)
+
+    def map_rows(self, kernel: Kernel) -> LocalRows:
+        """The rows that a kernel makes of all rows."""
+        return LocalRows(kernel(self.frame.collect()).lazy(), self.headings, self.label)
+
+    def map_groups(
+        self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
+    ) -> pl.DataFrame:
+        """Read the groups of a part and hand them to the kernel at once."""
         frames = [self.frame] + ([judged.frame] if isinstance(judged, LocalRows) else [])
         rows = pl.concat(frames, how="diagonal") if judged is not None else frames[0]
         if parts > 1:
-            queries = rows.select(pl.col("query_id").unique()).collect(engine="streaming")["query_id"].drop_nulls()
-            mine = [query for query in queries.to_list() if part_of(query, parts) == part]
-            # A row without a query is in every part, to be refused there.
-            rows = rows.filter(pl.col("query_id").is_in(mine) | pl.col("query_id").is_null())
-        return kernel(rows.collect().sort("query_id", maintain_order=True))
+            keys = rows.select(pl.col(by).unique()).collect(engine="streaming")[by].drop_nulls()
+            mine = [key for key in keys.to_list() if part_of(key, parts) == part]
+            # A row without a key is in every part, to be refused there.
+            rows = rows.filter(pl.col(by).is_in(mine) | pl.col(by).is_null())
+        return kernel(rows.collect().sort(by, maintain_order=True))
 
 
 class LocalEngine(Engine):
@@ -89,12 +99,16 @@ class LocalEngine(Engine):
 
     name = "local"
 
-    def scan(self, data: Any, what: str, *, ordered: bool = False) -> LocalRows:
+    def names(self, data: Any) -> list[str]:
+        """The names of the columns of the first file."""
+        return list(pl.scan_parquet(parquet_files(os.fspath(data))[0], hive_partitioning=True).collect_schema())
+
+    def scan(self, data: Any, what: What, *, ordered: bool = False) -> LocalRows:
         """Find the rows of a Parquet file or of all such files in a folder, in the order of their names."""
         del ordered  # they always are
         if isinstance(data, pl.DataFrame):
             kinds = {name: _kind(dtype) for name, dtype in data.schema.items()}
-            found = _find(kinds, say("frame"), what)
+            found = find(kinds, say("frame"), what)
             return LocalRows(data.lazy().select(_columns(found)), found, say("frame"))
         if not isinstance(data, (str, os.PathLike)):
             raise UsageError(
@@ -117,16 +131,12 @@ class LocalEngine(Engine):
         return LocalRows(frame.select(_columns(headings)), headings, label, files)
 
     @staticmethod
-    def _headings(path: Path, what: str) -> Headings:
+    def _headings(path: Path, what: What) -> Headings:
         if not is_sound_file(path, str(path)):
             raise InputError(say("the Parquet file is damaged"), path=str(path), hint=say("write the part again"))
         frame = pl.scan_parquet(path, hive_partitioning=True)
         kinds = {name: _kind(dtype) for name, dtype in frame.collect_schema().items()}
-        return _find(kinds, str(path), what)
-
-
-def _find(kinds: dict[str, Kind], label: str, what: str) -> Headings:
-    return find_run(kinds, label) if what == "run" else find_judgments(kinds, label, subtopics=what == "subtopics")
+        return find(kinds, str(path), what)
 
 
 def parquet_files(place: str) -> list[Path]:
@@ -164,6 +174,6 @@ def _columns(headings: Headings) -> list[pl.Expr]:
     """The columns under our names, ids as text, numbers as floats of 64 bits."""
     found = []
     for name, given in headings.chosen.items():
-        column = pl.col(given).cast(pl.Float64 if name in {"score", "grade"} else pl.String)
+        column = pl.col(given).cast(pl.Float64 if name in NUMBERS else pl.String)
         found.append((-column if headings.ranks and name == "score" else column).alias(name))
     return found

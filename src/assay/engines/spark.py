@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.engines import sessions
-from assay.engines.batches import arrow_schema, map_batches, raise_error, write_lines
+from assay.engines.batches import ERROR, arrow_schema, map_batches, raise_error, write_lines
 from assay.engines.engine import Engine, Kernel, Rows
-from assay.engines.headings import Headings, Kind, find_judgments, find_run
+from assay.engines.headings import NUMBERS, Headings, Kind, What, find
 from assay.engines.local import SUFFIX, is_parquet_folder
 from assay.engines.sessions import ask
 from assay.errors import InputError
@@ -18,7 +18,7 @@ from assay.lazy import pl
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 TABLE = "table:"  # the beginning of the name of a table in the catalogue
 _ORDER = "order"
@@ -104,21 +104,36 @@ class SparkRows(Rows):
         facts = sorted(map(tuple, ask(self.files.collect)))
         return sha256(repr(facts).encode()).hexdigest()
 
-    def map_queries(self, kernel: Kernel, part: int = 0, parts: int = 1, judged: Rows | None = None) -> pl.DataFrame:
-        """Bring the rows of each query together and map them in the workers."""
+    def distinct(self, names: Sequence[str]) -> SparkRows:
+        """The different rows of some columns."""
+        return SparkRows(self.frame.select(*names).distinct(), self.headings, self.label)
+
+    def map_rows(self, kernel: Kernel) -> SparkRows:
+        """The rows that a kernel makes of batches, in the workers."""
+
+        def work(batches: Iterator[Any]) -> Iterator[Any]:
+            return map_batches(batches, kernel)
+
+        frame = self.frame.mapInArrow(work, _schema(kernel)).drop(ERROR)
+        return SparkRows(frame, self.headings, self.label)
+
+    def map_groups(
+        self, kernel: Kernel, by: str = "query_id", part: int = 0, parts: int = 1, judged: Rows | None = None
+    ) -> pl.DataFrame:
+        """Bring the rows of each group together and map them in the workers."""
         from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
         frame = self.frame
         if isinstance(judged, SparkRows):
             frame = frame.unionByName(judged.frame, allowMissingColumns=True)
         if parts > 1:
-            mine = (F.crc32(F.col("query_id")) % parts) == part
-            frame = frame.filter(mine | F.col("query_id").isNull())
-        order = ["query_id", *([_ORDER] if _ORDER in frame.columns else [])]
-        frame = frame.repartition("query_id").sortWithinPartitions(*order)
+            mine = (F.crc32(F.col(by)) % parts) == part
+            frame = frame.filter(mine | F.col(by).isNull())
+        order = [by, *([_ORDER] if _ORDER in frame.columns else [])]
+        frame = frame.repartition(by).sortWithinPartitions(*order)
 
         def work(batches: Iterator[Any]) -> Iterator[Any]:
-            return map_batches(batches, kernel)
+            return map_batches(batches, kernel, by)
 
         return raise_error(_polars(ask(frame.mapInArrow(work, _schema(kernel)).toArrow)))
 
@@ -132,12 +147,15 @@ class SparkEngine(Engine):
         self.session = session or sessions.start(master=master, remote=remote)
         sessions.check_workers(self.session)
 
-    def scan(self, data: Any, what: str, *, ordered: bool = False) -> SparkRows:
+    def names(self, data: Any) -> list[str]:
+        """The names of the columns."""
+        return list(ask(lambda: self._open(data)[1].columns))
+
+    def scan(self, data: Any, what: What, *, ordered: bool = False) -> SparkRows:
         """Find the rows of a frame of Spark, a table of the catalogue, Parquet files, or a frame of this process."""
         label, frame, files = self._open(data)
         kinds = {field.name: _kind(field.dataType) for field in ask(lambda: frame.schema)}
-        headings = find_run(kinds, label) if what == "run" else find_judgments(
-            kinds, label, subtopics=what == "subtopics")  # fmt: skip
+        headings = find(kinds, label, what)
         order = self._order(frame, label, is_file=files is not None) if ordered else []
         return SparkRows(frame.select(*_columns(headings), *order), headings, label, files)
 
@@ -192,7 +210,7 @@ def _columns(headings: Headings) -> list[Any]:
 
     found = []
     for name, given in headings.chosen.items():
-        column = F.col(f"`{given.replace('`', '``')}`").cast("double" if name in {"score", "grade"} else "string")
+        column = F.col(f"`{given.replace('`', '``')}`").cast("double" if name in NUMBERS else "string")
         found.append((-column if headings.ranks and name == "score" else column).alias(name))
     return found
 

@@ -51,6 +51,7 @@ TEXTS = {
     "ties as given: the rows of a Spark frame have no order of their own": "ties=given：Spark 数据框的行没有固有的顺序",
     'give the frame a column "rank", or use --ties docid': "请给数据框加上 rank 列，或使用 --ties docid",
     "an engine needs judgments and a run": "使用引擎时需要同时给出标注和检索结果",
+    "an engine checks judgments and runs, and {place} holds {kind}": "引擎检查标注和检索结果，而 {place} 是 {kind}",
     "there is no engine {name}: give local or spark": "没有名为 {name} 的引擎：请给出 local 或 spark",
     "name={name!r} cannot name several runs: a column names them": "name={name!r} 不能命名多个检索结果：它们由一列命名",
     "two runs have the same name: give them names, as in NAME=FILE (Python: a dict of runs)": "两个检索结果同名：请为它们命名，例如 NAME=FILE（Python：由检索结果组成的字典）",
