@@ -13,7 +13,17 @@ from assay.formats.queries import Queries
 from assay.messages import say
 from assay.results.bench import Bench, Histogram, Latency, Load
 from assay.results.check import Finding, InputCheck
-from assay.results.experiment import Findings, Holdout, IndexTrace, Quality, QuestionCount, Reference, Row, StageTime
+from assay.results.experiment import (
+    Findings,
+    Holdout,
+    IndexTrace,
+    Quality,
+    QuestionCount,
+    Reference,
+    Refusals,
+    Row,
+    StageTime,
+)
 from assay.results.explanation import Explanation
 from assay.results.judging import Bill, Estimate, Judging, JudgingPlan, PairVerdict, Vote
 from assay.results.panel import JudgePair, Panel, PanelCalibration, PanelJudge, Swap, SystemBand
@@ -156,7 +166,13 @@ def experiment() -> Findings:
     )
     held = Holdout(12, 28, "ndcg@10", interval(0.75), interval(0.66), interval(0.09), 0.0123, "better")
     reference = Reference("a paper", {"base": {"ndcg@10": 0.61}})
-    return Findings(rows, "ndcg@10", ("ndcg@10", "faithfulness"), "base", "better", held, reference=reference)
+    declined = (
+        Refusals("app", 12, 8, 1, interval(0.72), 0.004, "who <b>wrote</b> this?"),
+        Refusals("lost", 0, 0, 0, Interval(None, None, None, 0.95, "wilson", 0), reason="no such model"),
+    )
+    return Findings(
+        rows, "ndcg@10", ("ndcg@10", "faithfulness"), "base", "better", held, reference=reference, refusals=declined
+    )  # fmt: skip
 
 
 def explanation() -> Explanation:

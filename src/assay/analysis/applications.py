@@ -12,6 +12,7 @@ from assay.errors import UsageError, excerpt
 from assay.formats import cells, columns
 from assay.formats.app_settings import find_application
 from assay.formats.queries import read_queries
+from assay.grounding.answerability import says_answerable
 from assay.messages import say
 from assay.pipeline.app_runner import AppPlan, as_samples, ask_all, plan_asking
 from assay.pipeline.applications import make_application
@@ -113,8 +114,9 @@ def plan_experiment(experiment: Experiment, *, limit: int | None = None, fresh: 
     try:
         made = make_stages(experiment, setup)
         store = Store(experiment.cache)
+        asked = (*collection.queries, *collection.unanswerable)
         return tuple(
-            plan_asking(made[one.choices["app"].key], one.name, collection.queries, store, fresh=fresh)
+            plan_asking(made[one.choices["app"].key], one.name, asked, store, fresh=fresh)
             for one in experiment.combinations
             if "app" in one.choices
         )
@@ -153,7 +155,8 @@ def ask_application(
     found = ask_all(made, collection.queries, Store(Path(cache or CACHE)), fresh=fresh, tell=tell)
     rows = []
     for one, known in zip(as_samples(found, collection), samples, strict=True):
-        rows.append(replace(one, references=known.references, gold_ids=known.gold_ids))
+        others = {**one.others, **known.others}
+        rows.append(replace(one, references=known.references, gold_ids=known.gold_ids, others=others))
     return Samples(tuple(rows))
 
 
@@ -193,8 +196,10 @@ def _read_questions(place: str | os.PathLike[str]) -> list[Sample]:
         for name, column in known.items():
             value = None if column is None else cells.unpack(cells.plain(row[column]))
             told[name] = None if value is None else readers[name](value, [])
+        others = {"answerable": False} if says_answerable(row) is False else {}
+        references = told["reference"] or ()
         found.append(
-            Sample(row["query_id"], row["text"], references=told["reference"] or (), gold_ids=told["gold_ids"])
+            Sample(row["query_id"], row["text"], references=references, gold_ids=told["gold_ids"], others=others)
         )
     if not found:
         raise UsageError(say("{path} has no question", path=excerpt(str(place))))

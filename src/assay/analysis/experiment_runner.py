@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.experiment import describe_experiment, evaluate_experiment
+from assay.analysis.experiment_refusals import count_refusals
 from assay.analysis.experiment_scores import Evaluator
 from assay.analysis.proposal_files import carry_out
 from assay.errors import InputError, UnknownName, UsageError, cause
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from assay.results.result import Result
 
 _RESULT = "result.json"
-_WRITTEN = ("runs", "queries", "samples", "trace.jsonl", _RESULT)
+_WRITTEN = ("runs", "queries", "samples", "unanswerable", "trace.jsonl", _RESULT)
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +45,8 @@ class FinishedExperiment:
     """An experiment that was run: its settings, the outcome of each combination, and the evaluation.
 
     `done` and `reused` count the pieces of work of each stage that were done now, and that the cache had; `damaged`
-    counts those that the cache had, but not as they were written, so that they were done again.
+    counts those that the cache had, but not as they were written, so that they were done again. `unanswerable` are the
+    outcomes on questions that no document answers.
     """
 
     experiment: Experiment
@@ -54,6 +56,7 @@ class FinishedExperiment:
     done: Mapping[str, int]
     reused: Mapping[str, int]
     damaged: Mapping[str, int]
+    unanswerable: tuple[Execution, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -91,6 +94,8 @@ class FinishedExperiment:
             raise InputError(say("conduct.cannot_write", why=cause(error)), path=str(place)) from None
         for outcome in self.outcomes:
             _save_outcome(outcome, place)
+        for outcome in self.unanswerable:
+            _save_samples(outcome, place / "unanswerable")
         write_atomically(place / "trace.jsonl", _lines(self._trace()))
         write_result(result, place / _RESULT)
         return place / _RESULT
@@ -151,9 +156,14 @@ def _save_outcome(outcome: Execution, place: Path) -> None:
         write_atomically(place / "queries" / name, _lines(asked))
     if outcome.run is not None:
         write_run(outcome.run, place / "runs" / name)
+    _save_samples(outcome, place / "samples")
+
+
+def _save_samples(outcome: Execution, folder: Path) -> None:
     if outcome.samples is not None:
-        (place / "samples").mkdir(exist_ok=True)
-        write_atomically(place / "samples" / name, _lines(map(_sample_row, outcome.samples)))
+        folder.mkdir(exist_ok=True)
+        name = f"{file_name(outcome.combination.name)}.jsonl"
+        write_atomically(folder / name, _lines(map(_sample_row, outcome.samples)))
 
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -178,7 +188,7 @@ def experiment_files(
     folder = Path(output) if output else asked.output
     names = [f"{file_name(one.name)}.jsonl" for one in asked.combinations]
     written = [folder / "result.json", folder / "trace.jsonl"]
-    written += [folder / part / name for part in ("runs", "samples") for name in names]
+    written += [folder / part / name for part in ("runs", "samples", "unanswerable") for name in names]
     choices = [choice for one in asked.combinations for choice in one.choices.values()]
     measures = asked.evaluate.get("measures")
     named = [
@@ -251,13 +261,15 @@ def conduct(
         if evaluator is None and holdout:
             raise UsageError(say("holdout needs judgments: name them in [data], or leave it out"))
         made = make_stages(experiment, setup)
-        outcomes = tuple(Runner(experiment, collection, made, store=store, tell=tell, fresh=fresh).outcomes())
+        runner = Runner(experiment, collection, made, store=store, tell=tell, fresh=fresh)
+        outcomes, apart = tuple(runner.outcomes()), tuple(runner.refusals())
         findings = (
             describe_experiment(experiment, collection, outcomes)
             if evaluator is None
             else evaluate_experiment(evaluator, outcomes)
         )
+        findings = replace(findings, refusals=tuple(map(count_refusals, apart)))
     finally:
         setup.close()
     counts = dict(store.done), dict(store.reused), dict(store.damaged)
-    return FinishedExperiment(experiment, collection, outcomes, findings, *counts)
+    return FinishedExperiment(experiment, collection, outcomes, findings, *counts, apart)

@@ -11,10 +11,13 @@ from assay.grounding.words import by_words
 from assay.results.support import PARTLY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from assay.data.samples import Sample
 
 ENOUGH = PARTLY  # support from which something counts as said
 _NO = {"false", "no", "0", "0.0", "unanswerable", "not answerable", "none", "否", "不可回答"}
+_KINDS = {"kind", "category"}
 _YES = {"true", "yes", "1", "1.0", "answerable", "full", "partial", "是", "可回答"}
 
 
@@ -48,11 +51,17 @@ def find_answerability(sample: Sample) -> Answerability:
 
 def read_answerable(sample: Sample) -> bool | None:
     """Read a column `answerable` as True or False; None for any other value, such as an empty one."""
-    for name, value in sample.others.items():
-        if has_any([name], ANSWERABLE) and value is not None:
-            text = str(value).strip().lower()
-            if text in _NO or text in _YES:
-                return text in _YES
+    return says_answerable(sample.others)
+
+
+def says_answerable(columns: Mapping[str, object]) -> bool | None:
+    """Whether a row says that its question has an answer: in a column `answerable`, or as its kind or category."""
+    for name, value in columns.items():
+        text = "" if value is None else str(value).strip().lower()
+        if has_any([name], ANSWERABLE) and text in _NO | _YES:
+            return text in _YES
+        if name.strip().lower() in _KINDS and text == "unanswerable":
+            return False
     return None
 
 

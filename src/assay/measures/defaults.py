@@ -12,3 +12,4 @@ EVENTS = ("ctr@5", "any_click", "abandonment", "abandonment(kind='bad')", "first
           "zero_results", "dwell", "satisfied_click", "pogo", "thumbs", "satisfaction", "copy", "regenerate",
           "query_latency(p=50)", "query_latency(p=95)", "query_latency(p=99)", "query_tokens",
           "query_cost")  # fmt: skip
+REFUSALS = "right_refusals"  # of questions that no document answers

@@ -14,6 +14,7 @@ from assay.formats.files import read_toml
 from assay.formats.queries import read_queries
 from assay.formats.reading import read_judgments
 from assay.formats.set_folders import MADE_BY, UNKNOWN, count_kinds, read_manifest, warn_of_mixture
+from assay.grounding.answerability import says_answerable
 from assay.messages import say
 from assay.pipeline import (
     applications,
@@ -238,8 +239,10 @@ def _with_set(data: Mapping[str, Any], place: Path) -> dict[str, Any]:
 class Collection:
     """The data of an experiment, read; `table` has the columns of every query that has a text.
 
-    `judgments` are None where neither judgments nor gold are given. `clusters` says of every query what it belongs to,
-    where the experiment names a column for that; `warnings` are for the result, `notes` for whoever runs it.
+    `judgments` are None where neither judgments nor gold are given. `unanswerable` are questions that say that no
+    document answers them: they are asked apart from the queries, of combinations that answer. `clusters` says of every
+    query what it belongs to, where the experiment names a column for that; `warnings` are for the result, `notes` for
+    whoever runs it.
     """
 
     documents: tuple[Document, ...]
@@ -251,6 +254,7 @@ class Collection:
     table: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     clusters: Mapping[str, str] | None = None
     warnings: tuple[str, ...] = ()
+    unanswerable: tuple[Query, ...] = ()
 
 
 def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection:
@@ -273,7 +277,12 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
     if manifest is not None and judgments is not None:
         judgments = _name_set(judgments, folder / data["set"], manifest)
     asked_in = experiment.at("data.queries") or data["queries"]
-    queries, notes = _queries(table.texts(), judgments, asked_in, limit)
+    texts_of, unanswerable = _set_apart(table, judgments)
+    queries, notes = _queries(texts_of, judgments, asked_in, limit)
+    if unanswerable and not any(one.answers for one in experiment.combinations):
+        n = len(unanswerable)
+        notes.append(say("{n:,} unanswerable {n:question is|questions are} not asked: nothing here answers", n=n))
+        unanswerable = []
     kept = {query.id for query in queries}
     if judgments is not None:
         notes += (
@@ -289,7 +298,18 @@ def read_data(experiment: Experiment, *, limit: int | None = None) -> Collection
         {row["query_id"]: row for row in table.frame.iter_rows(named=True) if row["text"] is not None},
         _clusters(experiment, table, kept),
         tuple(manifest.warnings() if manifest is not None else _mixture(table, kept)),
+        tuple(unanswerable[:limit]),
     )  # fmt: skip
+
+
+def _set_apart(table: Queries, judgments: Judgments | None) -> tuple[dict[str, str], list[Query]]:
+    """The texts of queries, and the questions without judgments that say that nothing answers them."""
+    texts = table.texts()
+    judged = set() if judgments is None else {*judgments.query_ids, *judgments.empty}
+    rows = (row for row in table.frame.iter_rows(named=True) if row["query_id"] in texts.keys() - judged)
+    apart = {row["query_id"]: row["text"] for row in rows if says_answerable(row) is False}
+    kept = {name: text for name, text in texts.items() if name not in apart}
+    return kept, [Query(name, text) for name, text in apart.items()]
 
 
 def _mixture(table: Queries, asked: set[str]) -> list[str]:

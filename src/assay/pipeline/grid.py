@@ -53,6 +53,11 @@ class Combination:
     axes: Mapping[Stage, str]
 
     @property
+    def answers(self) -> bool:
+        """Return whether it answers questions, or only lists documents."""
+        return self.generator != "none"
+
+    @property
     def generator(self) -> str:
         """The method that answers: that of the generator, or the application as a whole."""
         return self.choices["app" if "app" in self.choices else "generate"].method

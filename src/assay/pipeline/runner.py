@@ -108,8 +108,7 @@ class Runner:
         self._experiment, self._data, self._made, self._store, self._tell = experiment, collection, made, store, tell
         self._fresh = fresh
         self._documents_key = key_of([list(document) for document in collection.documents])
-        queries = collection.queries
-        self._blocks = [queries[start : start + BLOCK] for start in range(0, len(queries), BLOCK)]
+        self._blocks = _blocks_of(collection.queries)
         self._chunked: dict[str, list[Chunk]] = {}
         self._indexes: OrderedDict[str, Index] = OrderedDict()
         self._traces: dict[str, IndexTrace] = {}
@@ -126,6 +125,15 @@ class Runner:
                 yield Execution(combination, error.message)
             except Exception as error:  # noqa: BLE001 - a user's stage may raise anything; the other rows go on
                 yield Execution(combination, f"{type(error).__name__}: {error}"[:300])
+
+    def refusals(self) -> Iterator[Execution]:
+        """Ask, after all outcomes, what no document answers: every combination that answers, in the same round."""
+        answering = tuple(one for one in self._experiment.combinations if one.answers)
+        self._experiment = replace(self._experiment, combinations=answering)
+        self._data = replace(self._data, queries=self._data.unanswerable)
+        self._blocks, self._fresh = _blocks_of(self._data.queries), False
+        for one in self.outcomes() if self._data.queries else ():
+            yield one if one.samples is None else replace(one, samples=_without_answer(one.samples))
 
     def _run(self, combination: Combination) -> Execution:
         choices = combination.choices
@@ -450,6 +458,15 @@ class Runner:
             else:
                 self._traces[key] = kept
         return self._traces[key]
+
+
+def _blocks_of(queries: Sequence[Query]) -> list[Sequence[Query]]:
+    return [queries[start : start + BLOCK] for start in range(0, len(queries), BLOCK)]
+
+
+def _without_answer(samples: Samples) -> Samples:
+    """The same samples, which say that a refusal is right."""
+    return Samples(tuple(replace(one, others={**one.others, "answerable": False}) for one in samples))
 
 
 def _search(index: Index, k: int, query: Query) -> Ranked:

@@ -165,6 +165,24 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class Refusals:
+    """How one combination took the questions that no document answers: how many it refused, and how many failed.
+
+    `right` is the share refused of those that did not fail, `answered` the first question that got an answer, `money`
+    what all of them cost. `reason` says why the combination failed on all of them, if it did.
+    """
+
+    system: str
+    questions: int
+    refused: int
+    failed: int
+    right: Interval
+    money: float | None = 0.0
+    answered: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class AxisDecision:
     """Which value of one axis to take, all else the same: what is shown about the best of its combinations.
 
@@ -191,7 +209,8 @@ class Findings(Record):
     published figures, which are not part of any score. Without judgments there is no measure, no quality and no winner;
     `agreements` say how far the combinations agree. `alpha` is the risk of a wrong verdict. `scores` are those of
     the combinations that ran. `decisions` say which value of each axis to take, where several axes were tried.
-    `query_kinds` counts the queries by kind (real, model, known_items, unknown), where that is known.
+    `query_kinds` counts the queries by kind (real, model, known_items, unknown), where that is known. `refusals` are
+    about questions that no document answers, which have a part in nothing else.
     """
 
     combinations: tuple[Row, ...]
@@ -208,6 +227,7 @@ class Findings(Record):
     agreements: tuple[Agreement, ...] = ()
     decisions: tuple[AxisDecision, ...] = ()
     query_kinds: Mapping[str, int] = field(default_factory=dict)
+    refusals: tuple[Refusals, ...] = ()
     scores: ScoresBehind = field(default=(), compare=False, repr=False, metadata=UNSTORED)
 
     def __post_init__(self) -> None:
@@ -306,7 +326,8 @@ class Findings(Record):
         return next(row for row in self.combinations if row.name == name)
 
     def to_rows(self) -> list[dict[str, Value]]:
-        """One row per combination: the means, the latency and the money."""
+        """One row per combination: the means, latency and money, and right refusals where there are some."""
+        refused = {one.system: one.right.estimate for one in self.refusals}
         return [
             {
                 "system": row.name,
@@ -315,6 +336,7 @@ class Findings(Record):
                 **{f"{name}_ms": row.latency_ms.get(name) for name in ("mean", "p50", "p95", "p99")},
                 "cost_per_query": row.cost_per_query,
                 **({"pareto": row.pareto} if self.judged else {}),
+                **({"refused_share": refused.get(row.name)} if refused else {}),
             }
             for row in self.combinations
         ]

@@ -48,12 +48,13 @@ def table(found: Findings, *, brief: bool = False) -> list[Block]:
     blocks.append(Lines(tuple(sentences(found))))
     blocks += [] if (known := reference_figures(found)) is None else [known]
     blocks += [] if (ended := outcomes(found)) is None else [ended]
+    blocks += [] if (declined := refusals(found)) is None else [declined]
     if not brief:
         blocks.append(stages(found))
         blocks += [] if (built := indexes(found)) is None else [built]
     if (alike := agreements(found)) is not None:
         blocks.append(alike)
-    warned = (*found.warnings, *warn_of_edges(_means(found)))
+    warned = tuple(dict.fromkeys((*found.warnings, *warn_of_edges(_means(found)))))
     return [*blocks, Lines(warned, listed=True)] if warned else blocks
 
 
@@ -130,6 +131,24 @@ def outcomes(found: Findings) -> Table | None:
     if told:
         caption = say("text.then", first=caption, second=told)
     return Table(headers, rows, caption=caption, names=2, texts=(2, 4)) if rows else None
+
+
+def refusals(found: Findings) -> Table | None:
+    """How each combination took the questions that no document answers."""
+    if not found.refusals:
+        return None
+    headers = (
+        say("column.system"), say("column.questions"), say("column.refused"), say("column.right_refusals"),
+        interval_column([one.right for one in found.refusals]), say("column.failed"), say("column.answered_anyway"),
+    )  # fmt: skip
+    rows = tuple(
+        (
+            one.system, f"{one.questions:,}", f"{one.refused:,}", number(one.right.estimate), between(one.right),
+            one.reason or (f"{one.failed:,}" if one.failed else ""), excerpt(one.answered) if one.answered else "",
+        )
+        for one in found.refusals
+    )  # fmt: skip
+    return Table(headers, rows, caption=say("experiment.refusals"), texts=(6,))
 
 
 def agreements(found: Findings) -> Table | None:

@@ -35,6 +35,7 @@ TEXTS = {
     "no query with a text is judged": "没有既有文本又有标注的查询",
     "check that queries and judgments use the same query ids": "请检查查询与标注是否使用相同的查询 ID",
     "query {id} has no words: {text}": "查询 {id} 中没有词语：{text}",
+    "{n:,} unanswerable {n:question is|questions are} not asked: nothing here answers": "{n:,} 个不可回答的问题不参与实验：这里没有生成答案的系统",
     "{n:,} {n:query|queries} without judgments {n:is|are} not asked": "{n:,} 个查询没有标注，不参与实验",
     "{n:,} judged {n:query has|queries have} no text and {n:is|are} not asked, such as {example}": "{n:,} 个已标注查询没有文本，不参与实验，例如 {example}",
     "only the first {n} of {of} queries are asked (--limit)": "{of} 个查询中只运行前 {n} 个（--limit）",
