@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
+    from assay.formats.traces.reading import read_traces
     from assay.formats.writing import (
         read_result,
         write_judgments,
@@ -190,6 +191,7 @@ _HOMES = {
     "read_records": "assay.formats.reading",
     "read_run": "assay.formats.reading",
     "read_samples": "assay.formats.samples",
+    "read_traces": "assay.formats.traces.reading",
     "read_result": "assay.formats.writing",
     "write_judgments": "assay.formats.writing",
     "write_result": "assay.formats.writing",
@@ -285,6 +287,7 @@ __all__ = [
     "read_run",
     "read_samples",
     "read_set",
+    "read_traces",
     "replay",
     "roi",
     "run_application",

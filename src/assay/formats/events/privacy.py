@@ -34,18 +34,28 @@ def read_salt(text: str) -> str:
 
 def hash_users(frame: pl.LazyFrame, salt: str) -> pl.LazyFrame:
     """Replace the ids of users and sessions by keyed hashes."""
-    if len(salt) < _SHORTEST:
-        raise UsageError(
-            say("the salt has {n} {n:character|characters}: expected at least {least}", n=len(salt), least=_SHORTEST)
-        )
-    hashed = partial(_hash_all, key=salt.encode())
+    hashed = partial(_hash_all, key=key_of_salt(salt))
     return frame.with_columns(
         pl.col(name).map_batches(hashed, return_dtype=pl.String, is_elementwise=True) for name in _PERSONAL
     )
 
 
+def key_of_salt(salt: str) -> bytes:
+    """The key that a salt is; a short one, which could be guessed, is refused."""
+    if len(salt) < _SHORTEST:
+        raise UsageError(
+            say("the salt has {n} {n:character|characters}: expected at least {least}", n=len(salt), least=_SHORTEST)
+        )
+    return salt.encode()
+
+
+def make_pseudonym(name: str, key: bytes) -> str:
+    """What takes the place of an id."""
+    return hmac.digest(key, name.encode(), "sha256").hex()[:_DIGITS]
+
+
 def _hash_all(ids: pl.Series, key: bytes) -> pl.Series:
     """Hash each different id once."""
     different = ids.unique().drop_nulls()
-    hashes = [hmac.digest(key, one.encode(), "sha256").hex()[:_DIGITS] for one in different]
+    hashes = [make_pseudonym(one, key) for one in different]
     return ids.replace_strict(different, pl.Series(hashes, dtype=pl.String), default=None, return_dtype=pl.String)

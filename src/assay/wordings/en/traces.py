@@ -21,4 +21,9 @@ TEXTS = {
     "served.no_usage": "no span counts tokens",
     "served.no_cost": "no span says what it cost",
     "served.no_clock": "a span ends before it begins, or has no times",
+    "traces.rootless": "{n:,} {n:trace|traces} without a root span: how long they took is not known",
+    "traces.repeated": "{n:,} {n:span|spans} came again: each counts once",
+    "traces.surplus": "{n:,} {n:span|spans} beyond the most that one trace may have: left out",
+    "traces.unreadable": "{n:,} {n:span or line|spans or lines} could not be read: {reasons}",
+    "traces.others": "{n:,} {n:trace asks no model and searches|traces ask no model and search} nothing: left out",
 }
