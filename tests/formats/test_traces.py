@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+import assay
 import otlp
 from assay.data.samples import Turn
 from assay.errors import InputError
@@ -220,7 +221,7 @@ def test_ids_in_base64_are_read_and_told(tmp_path):
             if name in one:
                 one[name] = base64.b64encode(bytes.fromhex(one[name])).decode()
     batch = decode_json(otlp.lines(otlp.request(*spans)).encode())
-    assert batch.notes == ("ids are in base64, expected hexadecimal digits",)
+    assert batch.base64 == 4
     assert assemble(batch.spans) == served(*otlp.rag())
 
 
@@ -301,3 +302,29 @@ def test_names_of_the_genai_conventions_are_those_of_opentelemetry():
     }
     ours = {name for name in names.ALL if name.startswith(("gen_ai.", "db.system", "session.", "user."))}
     assert ours - known == {"gen_ai.usage.cost"}  # which libraries write all the same
+
+
+def test_traces_are_samples_logs_and_checked(tmp_path):
+    spans = [span for i in range(3) for span in otlp.rag(i + 1, begin=i, user=f"u{i}")]
+    lacking = otlp.span(1, {"openinference.span.kind": "CHAIN", "input.value": "No answer?"}, trace=9)
+    path = otlp.write(tmp_path / "traces.jsonl", *spans, lacking)
+    samples = assay.read_samples(path)
+    assert [one.question or "" for one in samples].count("When was the tower built?") == 3
+    assert (samples[1].answer, samples[1].notes[0]) == (None, "no answer: no span holds an answer")
+    log = assay.read_events(tmp_path, attributes=["session.id"], salt="grain of salt")
+    frame = log.frame.collect()
+    assert frame["action"].to_list() == ["query"] * 4
+    assert frame["latency_ms"].to_list() == [2000, 1000, 2000, 2000]
+    assert frame["top_score"].drop_nulls().to_list() == [0.97] * 3
+    assert frame["session.id"].drop_nulls().n_unique() == 1
+    assert frame["user"].drop_nulls().str.len_chars().to_list() == [32] * 3
+    found = assay.check_files([str(path)])
+    assert [(one.kind, one.holds) for one in found.files] == [("traces", "4 requests of 13 spans")]
+    assert [(one.kind, one.count, one.examples) for one in found.findings] == [("no answer", 1, (f"{9:032x}",))]
+
+
+def test_samples_of_several_services_are_those_of_one_application(tmp_path):
+    path = tmp_path / "traces.jsonl"
+    path.write_text(otlp.lines(otlp.request(*otlp.rag(1)), otlp.request(*otlp.rag(2), service="other")))
+    samples = assay.read_samples(path)
+    assert (samples.systems, [one.others["service"] for one in samples]) == ((), ["shop", "other"])

@@ -11,6 +11,7 @@ from assay.analysis.check import check, check_judgments, check_run
 from assay.analysis.check_events import check_events
 from assay.analysis.check_sets import check_set
 from assay.analysis.check_tables import check_table, check_tables
+from assay.analysis.check_traces import check_traces
 from assay.analysis.evaluate_tables import is_table
 from assay.data.limits import check_columns
 from assay.data.source import Source
@@ -24,6 +25,7 @@ from assay.formats.events.recognition import is_event_log
 from assay.formats.files import Input, is_there, read_toml
 from assay.formats.raw import raw_judgments, raw_run
 from assay.formats.set_folders import FILE_NAMES, is_set, read_manifest
+from assay.formats.traces.reading import is_traces
 from assay.formats.trials import has_sums
 from assay.formats.verdicts import is_verdict, read_votes
 from assay.lazy import pl
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 FileKind = Literal[
     "judgments", "run", "records", "samples", "queries", "documents", "weights", "labels", "pairs", "verdicts",
     "result", "gold", "experiment", "protocol", "gate rules", "costs", "prices", "rubric", "events", "users", "arms",
-    "set",
+    "set", "traces",
 ]  # fmt: skip
 _EXAMPLES = 3
 # Names of files that only sets have: a BEIR folder has queries.jsonl too.
@@ -140,6 +142,8 @@ def identify(place: str, *, kind: str | None = None, encoding: str | None = None
         return next((what for name, what in _TOML if name in raw), "protocol")
     if path.suffix == ".md":
         return "rubric"
+    if kind is None and is_traces(place):
+        return "traces"
     if kind is None and is_event_log(place, encoding):  # from its first bytes: a log may be larger than memory
         return "events"
     return "result" if is_result_file(place) else _by_content(Input.at(place, encoding), kind)
@@ -155,6 +159,8 @@ def _identify_folder(path: Path) -> FileKind:
         return "judgments"
     if is_event_log(place):
         return "events"
+    if is_traces(place):
+        return "traces"
     return _kind_of_parts(place) if is_parquet_folder(place) else "documents"
 
 
@@ -284,8 +290,8 @@ def _looks(kind: str | None, split: str, encoding: str | None) -> dict[FileKind,
         return files[0].holds, found
 
     return {
-        "judgments": judgments, "run": run, "events": events, "records": _records, "samples": _samples,
-        "queries": _queries, "gold": _gold,
+        "judgments": judgments, "run": run, "events": events, "traces": check_traces, "records": _records,
+        "samples": _samples, "queries": _queries, "gold": _gold,
         "documents": _documents, "weights": _weights, "labels": _labels, "pairs": _pairs, "verdicts": _verdicts,
         "result": _result, "experiment": _experiment,
         "protocol": _protocol, "gate rules": _rules, "costs": _costs, "prices": _prices, "rubric": _rubric,

@@ -7,7 +7,7 @@ many of them are an event log, so that measures of logs do.
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of records
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING, Literal
 
@@ -116,6 +116,8 @@ class Served:
 def as_samples(requests: Iterable[Served], source: Source | None = None, notes: Sequence[str] = ()) -> Samples:
     """Make samples of requests, of one system where only one service served them."""
     rows = tuple(one.sample for one in requests)
+    if len({row.system for row in rows}) > 1:  # parts of one application, which were asked different things
+        rows = tuple(replace(row, system=None, others={**row.others, "service": row.system}) for row in rows)
     mapping = {name: name for name in ("question", "answer", "contexts") if any(getattr(row, name) for row in rows)}
     return Samples(rows, mapping, source, tuple(notes))
 

@@ -16,6 +16,7 @@ from assay.formats.columns import notes as column_notes
 from assay.formats.decoding import read_json
 from assay.formats.detect import format_of
 from assay.formats.files import Input
+from assay.formats.traces.reading import is_traces, read_traces
 from assay.messages import say
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def read_samples(
 ) -> Samples:
     """Read samples from a file; `columns` overrides which column a field is read from.
 
-    Text is UTF-8, or UTF-16 with a byte order mark, unless another `encoding` is named.
+    Traces are read as samples too, as `read_traces` says. Text is UTF-8, or UTF-16 with a byte order mark, unless
+    another `encoding` is named.
 
     >>> import assay
     >>> from pathlib import Path
@@ -44,6 +46,8 @@ def read_samples(
     >>> [(sample.question, sample.answer) for sample in assay.read_samples("samples.jsonl")]
     [('When?', 'In 1889.')]
     """
+    if not columns and kind in {None, "json", "jsonl"} and is_traces(place):
+        return read_traces(place).samples
     source = Input.at(place, encoding)
     kind = format_of(source, kind or ("tsv" if source.suffix == ".tsv" else None))
     if kind in _TABLES:

@@ -25,6 +25,7 @@ from assay.formats.events.ubi import decode_lines, looks_like_ubi, read_slice
 from assay.formats.events.writing import marks_of
 from assay.formats.files import Input
 from assay.formats.parquet import is_sound_file
+from assay.formats.traces.reading import is_traces, read_traces
 from assay.lazy import pl
 from assay.messages import say
 
@@ -46,7 +47,7 @@ def read_events(
     fold_variants: bool = False,
     salt: str | None = None,
 ) -> Events:
-    r"""Read an event log from a file, several, or a folder of them: UBI in JSON lines, Parquet, CSV or TSV.
+    r"""Read an event log from a file, several, or a folder of them: UBI in JSON lines, Parquet, CSV or TSV, or traces.
 
     `map` names columns, as in {"user": "client"}. `attributes` are further columns, or names under `query_attributes`
     and `event_attributes` (`interleaving.method`), which become columns of text. `first_position` says that all
@@ -65,6 +66,8 @@ def read_events(
     named = [places] if isinstance(places, (str, os.PathLike)) else list(places)
     if not named:
         raise UsageError(say("no event log is given"))
+    if not map and is_traces(named[0]):
+        return read_traces(named, attributes=attributes, salt=salt).log(attributes)
     asked = Selection(dict(map or {}), tuple(name for name in dict.fromkeys(attributes) if name not in schema()))
     inputs = [Input.at(place, encoding) for one in named for place in files_of(one)]
     rules = CleaningRules(first_position, bots, fold_variants, salt)

@@ -226,28 +226,26 @@ def _decode_one_by_one(data: bytes, known: frozenset[str], error: Exception) -> 
     return collect(spans, lambda one: _span(_decode_span(one[0]), one[1], known))
 
 
-def collect(items: Iterable[Item], read: Callable[[Item], tuple[TraceSpan | SpanEvent | None, str]]) -> Batch:
-    """Read spans and events one after the other, each with a note; what cannot be read is counted."""
+def collect(items: Iterable[Item], read: Callable[[Item], tuple[TraceSpan | SpanEvent | None, bool]]) -> Batch:
+    """Read spans and events one after the other, and whether its ids were in base64; what cannot be read is counted."""
     spans: list[TraceSpan] = []
     events: list[SpanEvent] = []
     reasons: dict[str, None] = {}
-    notes: dict[str, None] = {}
-    rejected = 0
+    rejected = packed = 0
     for item in items:
         try:
-            found, note = read(item)
+            found, was_packed = read(item)
         except _FAULTS as error:
             rejected += 1
             if len(reasons) < REASONS:
                 reasons[_plain_reason(error)] = None
             continue
-        if note:
-            notes[note] = None
+        packed += was_packed
         if isinstance(found, TraceSpan):
             spans.append(found)
         elif found is not None:
             events.append(found)
-    return Batch(tuple(spans), tuple(events), rejected, tuple(reasons), tuple(notes))
+    return Batch(tuple(spans), tuple(events), rejected, tuple(reasons), packed)
 
 
 def _plain_reason(error: Exception) -> str:
@@ -256,7 +254,7 @@ def _plain_reason(error: Exception) -> str:
     return say("read.too_deep") if isinstance(error, RecursionError) else str(error)[:200]
 
 
-def _span(span: Span, where: Resource | None, asked: frozenset[str]) -> tuple[TraceSpan, str]:
+def _span(span: Span, where: Resource | None, asked: frozenset[str]) -> tuple[TraceSpan, bool]:
     trace, packed = read_id(span.trace_id, TRACE_DIGITS)
     own, _ = read_id(span.span_id, SPAN_DIGITS)
     parent = read_id(span.parent_span_id, SPAN_DIGITS)[0] if span.parent_span_id.strip("0") else ""
@@ -280,11 +278,7 @@ def _span(span: Span, where: Resource | None, asked: frozenset[str]) -> tuple[Tr
         events,
         size_of(attributes, events),
     )  # fmt: skip
-    return found, _note(packed)
-
-
-def _note(packed: bool) -> str:  # noqa: FBT001 - whether ids were packed
-    return say("ids are in base64, expected hexadecimal digits") if packed else ""
+    return found, packed
 
 
 def error_of(failed: bool, message: str, attributes: Attributes, events: Sequence[SpanEvent]) -> str | None:  # noqa: FBT001 - positional and private to readers
@@ -303,9 +297,9 @@ def size_of(attributes: Attributes, events: Sequence[SpanEvent]) -> int:
     return 500 + 150 * len(attributes) + 2 * texts + inner
 
 
-def _event(record: LogRecord, asked: frozenset[str]) -> tuple[SpanEvent | None, str]:
+def _event(record: LogRecord, asked: frozenset[str]) -> tuple[SpanEvent | None, bool]:
     if not record.trace_id.strip("0") or not record.span_id.strip("0"):
-        return None, ""  # a line of a log that belongs to no request
+        return None, False  # a line of a log that belongs to no request
     trace, packed = read_id(record.trace_id, TRACE_DIGITS)
     own, _ = read_id(record.span_id, SPAN_DIGITS)
     attributes = _event_attributes(record.attributes, asked)
@@ -313,7 +307,7 @@ def _event(record: LogRecord, asked: frozenset[str]) -> tuple[SpanEvent | None, 
     time = _whole(record.time_unix_nano) or _whole(record.observed_time_unix_nano)
     body = _value(record.body) if record.body is not None else None
     attributes = attributes if body is None else {**attributes, "body": body}
-    return SpanEvent(trace, own, name, time, attributes), _note(packed)
+    return SpanEvent(trace, own, name, time, attributes), packed
 
 
 def read_id(text: str, digits: int) -> tuple[str, bool]:

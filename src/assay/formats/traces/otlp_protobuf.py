@@ -46,14 +46,14 @@ def decode_traces(data: bytes, asked: Sequence[str] = ()) -> Batch:
     known = frozenset(asked)
     span = load_messages().Span
     found = _inner_messages(data)
-    return collect(found, lambda one: (_span(_parse(span, one[0]), one[1], known), ""))
+    return collect(found, lambda one: (_span(_parse(span, one[0]), one[1], known), False))
 
 
 def decode_logs(data: bytes, asked: Sequence[str] = ()) -> Batch:
     """Decode a request of log records; those that name no span are left out."""
     known = frozenset(asked)
     record = load_messages().LogRecord
-    return collect(_inner_messages(data), lambda one: (_event(_parse(record, one[0]), known), ""))
+    return collect(_inner_messages(data), lambda one: (_event(_parse(record, one[0]), known), False))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.data.events import EventFault
+from assay.data.served import as_log, as_samples
 from assay.errors import AssayError, InputError
 from assay.formats.events.slices import slices_of
 from assay.formats.files import Input, is_there
@@ -19,9 +22,10 @@ from assay.formats.traces.spans import Batch, join
 from assay.messages import say
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterator, Sequence
 
+    from assay.data.events import Events
+    from assay.data.samples import Samples
     from assay.data.served import Served
     from assay.data.source import Source
 
@@ -36,18 +40,33 @@ _NEVER = 10**18  # traces that wait
 
 @dataclass(frozen=True)
 class Traces:
-    """Requests in the order of their times; `counts` says what became of all spans, `notes` what was odd."""
+    """Requests in the order of their times; `counts` says what became of all spans, `faults` what was odd."""
 
     requests: tuple[Served, ...]
     sources: tuple[Source, ...] = ()
-    notes: tuple[str, ...] = ()
-    counts: Counter[str] | None = None
+    faults: tuple[EventFault, ...] = ()
+    counts: Counter[str] = field(default_factory=Counter)
 
     def __len__(self) -> int:
         return len(self.requests)
 
     def __iter__(self) -> Iterator[Served]:
         return iter(self.requests)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was odd, as sentences."""
+        return tuple(one.sentence for one in self.faults)
+
+    @property
+    def samples(self) -> Samples:
+        """The requests as samples, for measures of answers."""
+        return as_samples(self.requests, self.sources[0] if len(self.sources) == 1 else None, self.notes)
+
+    def log(self, attributes: Sequence[str] = ()) -> Events:
+        """The requests as an event log, for measures of logs, with these attributes as columns."""
+        made = as_log(self.requests, attributes)
+        return replace(made, sources=self.sources, faults=self.faults, notes=self.notes)
 
 
 def read_traces(
@@ -74,7 +93,7 @@ def read_traces(
     faults: list[Batch] = []
     for source in inputs:
         for batch in _batches_of(source, attributes):
-            faults.append(Batch(rejected=batch.rejected, reasons=batch.reasons, notes=batch.notes))
+            faults.append(Batch(rejected=batch.rejected, reasons=batch.reasons, base64=batch.base64))
             if salt is not None:
                 batch = hash_ids(batch, salt)  # noqa: PLW2901
             waiting.add(redact_texts(batch) if redact else batch)
@@ -85,7 +104,7 @@ def read_traces(
     return Traces(
         tuple(sorted(found, key=lambda one: (one.time or _EARLIEST, one.id))),
         tuple(one.source for one in inputs),
-        _notes(told, waiting.counts),
+        _faults_of(told, waiting.counts),
         waiting.counts,
     )
 
@@ -167,12 +186,12 @@ def _is_line(head: bytes) -> bool:
     return line.count(b"{") == line.count(b"}") and line.endswith(b"}")
 
 
-def _notes(told: Batch, counts: Counter[str]) -> tuple[str, ...]:
-    found = list(told.notes)
+def _faults_of(told: Batch, counts: Counter[str]) -> tuple[EventFault, ...]:
+    found = [EventFault("other_ids", told.base64)] if told.base64 else []
     if told.rejected:
-        found.append(say("traces.unreadable", n=told.rejected, reasons=list(told.reasons)))
-    kinds = ("rootless", "repeated", "surplus", "others")
-    return (*found, *(say(f"traces.{kind}", n=counts[kind]) for kind in kinds if counts[kind]))
+        found.append(EventFault("unreadable_spans", told.rejected, values={"reasons": list(told.reasons)}))
+    kinds = {"rootless": "rootless", "repeated": "repeated_spans", "surplus": "surplus_spans", "others": "no_requests"}
+    return (*found, *(EventFault(kind, counts[name]) for name, kind in kinds.items() if counts[name]))
 
 
 def _nothing(inputs: Sequence[Input], told: Batch, waiting: OpenTraces) -> InputError:

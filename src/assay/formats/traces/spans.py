@@ -49,13 +49,16 @@ class TraceSpan:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one line of a file or one request held; `rejected` could not be read, for the first few `reasons`."""
+    """What one line of a file or one request held.
+
+    So many were `rejected` because they could not be read, for the first few `reasons`; `base64` had ids in base64.
+    """
 
     spans: tuple[TraceSpan, ...] = ()
     events: tuple[SpanEvent, ...] = ()
     rejected: int = 0
     reasons: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    base64: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.spans or self.events or self.rejected)
@@ -68,7 +71,7 @@ def join(batches: list[Batch]) -> Batch:
         tuple(event for one in batches for event in one.events),
         sum(one.rejected for one in batches),
         tuple(dict.fromkeys(text for one in batches for text in one.reasons))[:REASONS],
-        tuple(dict.fromkeys(text for one in batches for text in one.notes)),
+        sum(one.base64 for one in batches),
     )
 
 
