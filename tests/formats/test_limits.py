@@ -145,7 +145,7 @@ def test_packed_and_plain_runs_have_the_same_rows(tmp_path, monkeypatch, change)
 def test_a_packed_run_from_a_pipe_is_read_in_pieces_too(tmp_path, monkeypatch, change, spooled):
     monkeypatch.setattr("assay.formats.trec.pieces._PIECE", 1 << 14)
     monkeypatch.setattr("assay.formats.trec.pieces._LOOK", 1 << 12)
-    monkeypatch.setattr("assay.formats.files.HARMLESS", spooled)
+    monkeypatch.setattr("assay.formats.pipes.HARMLESS", spooled)
     text = change(run_lines(200))
     (tmp_path / "a.run").write_text(text)
     os.mkfifo(tmp_path / "pipe")

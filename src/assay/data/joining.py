@@ -130,6 +130,8 @@ class _Join:
         except Unclean:
             found = self._each(_slices(self.run.frame))
         queries = [query for part in found for query in part.queries]
+        if not queries and isinstance(rows, Pieces):
+            _ = self.run.frame  # who reads all of it says that there are no rows
         if len(set(queries)) < len(queries):
             found = self._each(_slices(self.run.frame.sort("query_id", maintain_order=True)))
         return found

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from assay.data.limits import HARMLESS, LINE, MEGABYTE, long_line
+from assay.data.limits import LINE, MEGABYTE, long_line
 from assay.data.source import Source
 from assay.errors import InputError, NoSuchFile, UsageError, cause
 from assay.formats import encodings
+from assay.formats.pipes import Pipe
 from assay.formats.unpacking import GZIP, unpack, unpack_all
 from assay.messages import say
 
@@ -79,7 +79,10 @@ class Input:
         return self._start(2) == GZIP and encodings.encoding_of_mark(next(self.stream(_HEAD), b"")) is None
 
     def stream(self, first: int) -> Iterator[bytes]:
-        """Unpacked bytes of a gzip file, `first` some and then a megabyte at a time."""
+        """Bytes of a gzip file, unpacked, or of text from a pipe: `first` some and then a megabyte at a time."""
+        if self.is_text_pipe:
+            yield from self._pipe.blocks(first)
+            return
         with self._open_once() as file:
             yield from unpack(file, self.label, first)
 
@@ -93,8 +96,7 @@ class Input:
         """The file, or what came from the pipe, from its beginning."""
         try:
             if self._is_pipe:
-                self._copy_of_pipe.seek(0)
-                yield self._copy_of_pipe
+                yield self._pipe.whole()
             else:
                 assert self.path is not None
                 with self.path.open("rb") as file:
@@ -103,25 +105,21 @@ class Input:
             raise InputError(say("cannot be read: {reason}", reason=cause(error)), path=self.label) from None
 
     @cached_property
-    def _copy_of_pipe(self) -> BinaryIO:
-        """All that comes from a pipe: much of what is packed goes into a file without a name, the rest is in memory."""
-        from io import BytesIO
-        from shutil import copyfileobj
-        from tempfile import SpooledTemporaryFile
-        from weakref import finalize
+    def _pipe(self) -> Pipe:
+        return Pipe(self.path, self.label)
 
-        with nullcontext(sys.stdin.buffer) if self.path is None else self.path.open("rb") as pipe:
-            start = pipe.read(len(GZIP))
-            found = cast("BinaryIO", SpooledTemporaryFile(HARMLESS)) if start == GZIP else BytesIO()  # noqa: SIM115
-            found.write(start)
-            finalize(self, found.close)
-            copyfileobj(pipe, found, MEGABYTE)
-        return found
+    @cached_property
+    def is_text_pipe(self) -> bool:
+        """Return whether text that is taken for UTF-8 comes from a pipe."""
+        if not self._is_pipe or self.encoding or self.otherwise:
+            return False
+        start = self._start(4)
+        return not start.startswith(GZIP) and encodings.encoding_of_mark(start) is None
 
     @cached_property
     def head(self) -> bytes:
         """First bytes, unpacked and in UTF-8."""
-        if not self.is_packed:
+        if not self.is_packed or ("data" not in self.__dict__ and self.is_text_pipe):
             return self._start(_HEAD)
         return next(self.stream(_HEAD), b"") if self.is_stream else self.data[:_HEAD]
 
@@ -132,8 +130,8 @@ class Input:
             is_gzip = file.read(len(GZIP)) == GZIP
             file.seek(0)
             data = unpack_all(file, self.label) if is_gzip else file.read()
-        if not is_gzip:
-            self.__dict__.pop("_copy_of_pipe", None)  # one copy is enough
+        if self._is_pipe and not is_gzip:
+            self._pipe.forget()  # one copy is enough
         if not data:
             raise InputError(say("the file is empty"), path=self.label, hint=say("expected at least one row"))
         return encodings.as_utf8(data, self.label, self.encoding, self.otherwise)
@@ -179,18 +177,11 @@ class Input:
                 path=self.label,
                 hint=encodings.cure_of_zeros(self.data[:_HEAD]),
             )
-        try:
-            return self.data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = self.data.count(b"\n", 0, error.start) + 1
-            raise InputError(
-                say("byte 0x{byte:02x} is not UTF-8 text", byte=self.data[error.start]),
-                path=self.label,
-                line=line,
-                hint=encodings.cure(self.data, error.start),
-            ) from None
+        return decode(self.data, self.label).removeprefix("\ufeff")
 
     def _start(self, size: int) -> bytes:
+        if self._is_pipe:
+            return self._pipe.start(size)
         with self._open_once() as file:
             return file.read(size)
 
@@ -199,6 +190,19 @@ class Input:
         """File suffix without .gz, in lower case."""
         name = self.label.lower().removesuffix(".gz")
         return "" if self.path is None else Path(name).suffix
+
+
+def decode(data: bytes, label: str, line: int = 1) -> str:
+    """Text of bytes in UTF-8, whose first line has a number; what is not is refused with its line."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            say("byte 0x{byte:02x} is not UTF-8 text", byte=data[error.start]),
+            path=label,
+            line=line + data.count(b"\n", 0, error.start),
+            hint=encodings.cure(data, error.start),
+        ) from None
 
 
 def read_toml(place: str) -> dict[str, Any]:

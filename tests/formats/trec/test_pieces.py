@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import itertools
+import os
 import random
+import re
+import threading
 
 import numpy as np
 import pytest
 
 import assay
 from assay.data import joining
+from assay.formats import files, pipes
 from assay.formats.files import Input
 from assay.formats.reading import open_run
-from assay.formats.trec import pieces
+from assay.formats.trec import pieces, reading
 
 MEASURES = ["map", "ndcg@3", "recip_rank", "P@5", "bpref", "num_ret"]
 
@@ -90,6 +96,7 @@ def test_what_was_read_ahead_is_used_once(tmp_path, monkeypatch):
     path.write_text("".join(lines(run)))
     monkeypatch.setattr(pieces, "_PIECE", 40)
     monkeypatch.setattr(pieces, "_AHEAD", 5)
+    monkeypatch.setattr(files, "_HEAD", 60)  # so that it ends before what is read ahead
     pieces.read_ahead(str(path))
     assert len(pieces._started[str(path)][1]) == pieces._AHEAD
     for _ in range(2):
@@ -169,3 +176,108 @@ def test_a_line_that_lacks_a_field_is_refused_although_blanks_and_tabs_fill_it(t
     path.write_text("".join(f"1 Q0 d{i} {i} {1000 - i} t\n" for i in range(300)) + "2 \t Q0 x 1\n")
     with pytest.raises(assay.InputError, match=r"some\.run:301: 4 fields"):
         assay.evaluate({"1": {"d0": 1}}, path, ["map"])
+
+
+@pytest.mark.parametrize("reader", [assay.read_run, lambda path: assay.evaluate({"1": {"d0": 1}}, path, ["map"])])
+def test_a_blank_inside_an_id_far_down_a_clean_file_is_refused(tmp_path, monkeypatch, reader):
+    monkeypatch.setattr(files, "_HEAD", 200)  # what is behind it was never looked at before it is read
+    path = tmp_path / "some.run"
+    path.write_text("".join(f"1 Q0 d{i} {i} {1000 - i} t\n" for i in range(300)) + "2 Q0 x y 1 5 t\n")
+    with pytest.raises(assay.InputError, match=r"some\.run:301: the rank is 'y'"):
+        reader(path)
+
+
+UNCLEAN = {
+    "carriage returns": lambda text: text.replace(b"\n", b"\r\n"),
+    "two blanks": lambda text: text.replace(b" ", b"  "),
+    "tabs here and there": lambda text: re.sub(rb" (Q0 d[13579])", rb"\t \1", text),
+    "blanks around": lambda text: re.sub(rb"(?m)^(.*[13579] 1 .*)$", rb" \t\1 \f", text),
+    "a byte order mark": lambda text: b"\xef\xbb\xbf" + text,
+    "no last line end": lambda text: text.rstrip(b"\n"),
+    "comments and empty lines": lambda text: b"\n# q1 Q0 d1 1 9 t\n" + text.replace(b"\nq5", b"\n \n # q\n\nq5"),
+    "no tags": lambda text: text.replace(b" tag", b""),
+    "tags on some lines": lambda text: re.sub(rb"([13579]) tag", rb"\1", text),
+    "long tags": lambda text: text.replace(b" tag", b" my tag"),
+    "exponents": lambda text: re.sub(rb" (0\.[0-9]+) tag", rb" \1e0 tag", text),
+}
+
+
+@pytest.mark.parametrize("how", UNCLEAN)
+def test_files_that_are_not_clean_give_the_numbers_of_dicts_and_are_read_in_pieces(
+    tmp_path, small_pieces, monkeypatch, how
+):
+    monkeypatch.setattr(reading.RunPieces, "whole", lambda self: pytest.fail("all was read at once"))
+    judgments, run = make(5)
+    path = tmp_path / "some.run"
+    path.write_bytes(UNCLEAN[how]("".join(lines(run)).encode()))
+    want = assay.evaluate(judgments, run, MEASURES).to_dict()
+    assert assay.evaluate(judgments, path, MEASURES).to_dict() == want
+    packed = tmp_path / "some.run.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert assay.evaluate(judgments, packed, MEASURES).to_dict() == want
+
+
+@pytest.mark.parametrize("how", ["carriage returns", "comments and empty lines", "a byte order mark"])
+def test_a_fault_is_named_by_its_line_wherever_pieces_end(tmp_path, small_pieces, how):
+    text = UNCLEAN[how]("".join(lines(make(5)[1])).encode() + b"q99 Q0 d1 1 high tag\n")
+    path, packed = tmp_path / "some.run", tmp_path / "some.run.gz"
+    path.write_bytes(text)
+    packed.write_bytes(gzip.compress(text))
+    for place in (path, packed):
+        with pytest.raises(assay.InputError, match=f":{text.count(bytes([10]))}: score 'high' is not a number"):
+            assay.evaluate({"q1": {"d1": 1}}, place, ["map"])
+
+
+def test_a_file_of_comments_has_no_rows(tmp_path, small_pieces):
+    path = tmp_path / "some.run"
+    path.write_text("# q Q0 d 1 1 t\n" * 60 + "\n")
+    with pytest.raises(assay.InputError, match="no rows"):
+        assay.evaluate({"q": {"d": 1}}, path, ["map"])
+
+
+@pytest.fixture
+def piped(tmp_path):
+    """Evaluate what comes through a pipe."""
+
+    def run(text: bytes, judgments, measures=MEASURES):
+        place = tmp_path / "pipe"
+        place.unlink(missing_ok=True)
+        os.mkfifo(place)
+
+        def write() -> None:
+            with contextlib.suppress(BrokenPipeError):
+                place.write_bytes(text)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            return assay.evaluate(judgments, place, measures)
+        finally:
+            writer.join()
+
+    return run
+
+
+@pytest.mark.parametrize("kept", [1 << 26, 300])
+@pytest.mark.parametrize("how", ["no last line end", "carriage returns"])
+def test_a_pipe_is_read_in_pieces_whatever_is_kept_of_it(piped, small_pieces, monkeypatch, kept, how):
+    monkeypatch.setattr(pipes, "HARMLESS", kept)
+    monkeypatch.setattr(pipes, "MEGABYTE", 100)
+    monkeypatch.setattr(files, "_HEAD", 200)
+    judgments, run = make(6)
+    text = UNCLEAN[how]("".join(lines(run)).encode())
+    assert piped(text, judgments).to_dict() == assay.evaluate(judgments, run, MEASURES).to_dict()
+
+
+def test_a_long_pipe_cannot_be_read_a_second_time_and_its_faults_are_named(piped, small_pieces, monkeypatch):
+    judgments, run = make(6)
+    rows = lines(run)
+    scattered = "".join([*rows[1:], rows[0]]).encode()
+    assert piped(scattered, judgments).to_dict() == assay.evaluate(judgments, run, MEASURES).to_dict()
+    monkeypatch.setattr(pipes, "HARMLESS", 300)
+    monkeypatch.setattr(pipes, "MEGABYTE", 100)
+    monkeypatch.setattr(files, "_HEAD", 200)
+    with pytest.raises(assay.InputError, match=r"more than .* came through the pipe.*give it as a file"):
+        piped(scattered, judgments)
+    with pytest.raises(assay.InputError, match=f":{len(rows) + 1}: score 'high' is not a number"):
+        piped("".join([*rows, "q99 Q0 d1 1 high t\n"]).encode(), judgments)

@@ -19,11 +19,13 @@ from assay.errors import AssayError, InputError
 from assay.formats import files
 from assay.formats.files import Input
 from assay.formats.reading import read_chunk_map, read_judgments, read_run, read_weights
-from assay.formats.trec import pieces, scan
+from assay.formats.trec import by_line, pieces, scan
 from assay.formats.trec import reading as trec
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import polars as pl
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 ODD = [
@@ -66,6 +68,8 @@ def run_by_pieces(path: Path) -> Rows:
         found = [load() for load in pieces.loaders(source)]
     except Unclean:
         return run_by_line(path)
+    if not sum(map(len, found)):
+        return None
     each = [zip(rows.names, rows.sizes.tolist(), strict=True) for rows in found]
     queries = [name for pairs in each for name, size in pairs for _ in range(size)]
     docs = list(itertools.chain.from_iterable(rows.docs.to_list() for rows in found))
@@ -77,7 +81,14 @@ def run_at_once(path: Path) -> Rows:
 
 
 def run_by_line(path: Path) -> Rows:
-    return trec._by_line(Input.at(path), scan.RUN, finite=True).rows()
+    return lines_of(path, scan.RUN).rows()
+
+
+def lines_of(path: Path, layout: scan.Layout) -> pl.DataFrame:
+    found = by_line.read_lines(Input.at(path).text, str(path), layout)
+    if not len(found):
+        raise InputError("no rows")
+    return found
 
 
 def judgments_by_default(path: Path) -> Rows:
@@ -89,7 +100,7 @@ def judgments_at_once(path: Path) -> Rows:
 
 
 def judgments_by_line(path: Path) -> Rows:
-    return trec._by_line(Input.at(path), scan.QRELS, finite=True).select("query_id", "doc_id", "grade").rows()
+    return lines_of(path, scan.QRELS).select("query_id", "doc_id", "grade").rows()
 
 
 def read(reader, path: Path) -> Rows:
@@ -271,7 +282,7 @@ def test_what_is_written_is_read_again_and_what_could_not_be_is_refused(tmp_path
 
 @pytest.mark.parametrize("size", [1, 7, 40, 1 << 20])
 def test_a_file_that_is_read_in_slices_gives_the_same_rows_and_line_numbers(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(trec, "_SLICE", size)
+    monkeypatch.setattr(by_line, "_SLICE", size)
     lines = ["# a comment", "", *(f"q{i // 3}  Q0 d{i} {i} {9 - i}.5 tag" for i in range(9)), "", "# the end"]
     place = tmp_path / "r.run"
     for end in ("\n", "\r\n"):
@@ -285,3 +296,10 @@ def test_a_file_that_is_read_in_slices_gives_the_same_rows_and_line_numbers(tmp_
     place.write_text("# nothing\n\n" * 5)
     with pytest.raises(InputError, match="no rows"):
         read_run(str(place), kind="trec")
+
+
+def test_the_lines_of_a_repeated_document_are_named_behind_a_byte_order_mark(tmp_path):
+    path = tmp_path / "q"
+    path.write_bytes(b"\xef\xbb\xbfq 0 d 1\nq 0 e 1\nq 0 d 1\n")
+    with pytest.raises(InputError, match=r"'d' is judged twice for query 'q' \(lines 1 and 3\)"):
+        read_judgments(path)

@@ -1,4 +1,4 @@
-"""Reading clean TREC files: judgments at once, a run in pieces, the first of them while other modules are imported.
+"""Reading TREC files: judgments at once, a run in pieces, the first of them while other modules are imported.
 
 A piece is a few megabytes and ends where a query ends: it stays in the processor's cache, and the whole need not fit
 into memory.
@@ -17,10 +17,11 @@ import numpy as np
 from assay.data.limits import LINE, MEGABYTE, long_line
 from assay.data.rows import Rows, Unclean
 from assay.errors import InputError
-from assay.formats.files import Input
+from assay.formats.files import Input, decode
+from assay.formats.trec.by_line import read_lines
 from assay.formats.trec.decimals import MARGIN
 from assay.formats.trec.lines import LineRange, read_pool, read_rows
-from assay.formats.trec.scan import QRELS, RUN, Layout, scan, uneven
+from assay.formats.trec.scan import QRELS, QUERY, RUN, Layout, count_ends, scan, tidy
 from assay.formats.unpacking import check_size
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 22
 _LOOK = 1 << 16
 _MARGIN = b"\n" * MARGIN
+BOM = b"\xef\xbb\xbf"
 _AHEAD = 4  # pieces: what one core reads in the time that imports take
 _started: dict[str, tuple[int, list[Future[Rows]]]] = {}  # where they end, and what was begun
 
@@ -52,24 +54,24 @@ def read_ahead(place: str) -> None:
         return  # who asks for the run will tell
     keep_memory()
     workers = ThreadPoolExecutor(max_workers=1)
-    first = list(itertools.islice(_loaders(source, separator), _AHEAD))
+    first = list(itertools.islice(_loaders(source, separator, _first(source.head)), _AHEAD))
     _started[place] = first[-1][0], [workers.submit(load) for _, load in first]
     workers.shutdown(wait=False)
 
 
 def loaders(source: Input) -> Iterable[Callable[[], Rows]]:
-    """Functions that read one piece of a run each; `Unclean` if it needs the line-by-line reader.
+    """Functions that read one piece of a run each; `Unclean` if it is no text, which who reads all of it says.
 
-    A packed file is unpacked as they are taken: taking a few at a time keeps only those in memory.
+    What is packed or comes from a pipe is read as they are taken: taking a few at a time keeps only those in memory.
     """
-    separator = separator_of(source.head, RUN)
-    if separator is None:
+    if b"\0" in source.head:
         raise Unclean
+    separator = separator_of(source.head, RUN)
     keep_memory()
-    if source.is_stream:
-        return _unpacking(source, separator)
+    if source.is_stream or source.is_text_pipe:
+        return _streaming(source, separator)
     source.refuse_long_lines()
-    end, begun = _started.pop(source.label, (0, []))
+    end, begun = _started.pop(source.label, (_first(source.head), []))
     found = [*(future.result for future in begun), *(load for _, load in _loaders(source, separator, end))]
     source.forget_head()
     return found
@@ -85,50 +87,85 @@ def keep_memory() -> None:
 
 
 def pool_of(source: Input) -> Pool | None:
-    """Read judgments that are clean and plain; None when they need another reader."""
+    """Read judgments that are plain and without comments; None when they need another reader."""
     separator = separator_of(source.head, QRELS)
     source.refuse_long_lines()
-    return None if separator is None else read_pool(_lines(source, separator, 0, source.size))
+    lines = _lines(source, separator, _first(source.head), source.size)
+    found = read_pool(lines) if separator else None
+    if found is None and b"#" not in lines.data and (even := tidy(lines.data)) != lines.data:
+        found = read_pool(_with_room(even, " "))
+    return found
 
 
-def _loaders(source: Input, separator: str, start: int = 0) -> Iterator[tuple[int, Callable[[], Rows]]]:
+def _loaders(source: Input, separator: str | None, start: int) -> Iterator[tuple[int, Callable[[], Rows]]]:
     """Functions that read one piece each, and where it ends."""
     head = source.head.rfind(b"\n") + 1 or source.size
     # A single piece shows itself whether it is plain.
-    plain = source.size <= _PIECE or read_rows(_lines(source, separator, 0, head)) is not None
-    for begin, end in _ends(source, separator.encode(), start):
+    plain = source.size <= _PIECE or _read(_lines(source, separator, _first(source.head), head)) is not None
+    for begin, end in _ends(source, start):
         yield end, partial(_load, source, separator, begin, end, plain=plain)
 
 
-def _load(source: Input, separator: str, start: int, end: int, *, plain: bool) -> Rows:
-    return _rows(_lines(source, separator, start, end), plain=plain)
+def _load(source: Input, separator: str | None, start: int, end: int, *, plain: bool) -> Rows:
+    def line() -> int:
+        return 1 + sum(source.part(at, min(at + _PIECE, start)).count(b"\n") for at in range(0, start, _PIECE))
+
+    return _rows(source.label, _lines(source, separator, start, end), line, plain=plain)
 
 
-def _rows(lines: LineRange, *, plain: bool) -> Rows:
-    rows = read_rows(lines) if plain else None
-    return _scan_rows(lines.data[lines.begin : lines.end], lines.separator.decode()) if rows is None else rows
+def _rows(label: str, lines: LineRange, line: Callable[[], int], *, plain: bool) -> Rows:
+    """Read a piece, of which somebody knows the number of the first `line`, with the quickest reader that can."""
+    found = _read(lines) if plain else None
+    if found is not None:
+        return found
+    data = lines.data[lines.begin : lines.end]
+    even = tidy(data)
+    # Polars would drop a byte order mark wherever a piece begins with one.
+    like_others = even and not even.startswith(BOM) and count_ends(even, " ", RUN) == 0
+    frame = scan(BytesIO(even), " ", RUN) if like_others else None
+    return Rows.of(read_lines(decode(data, label, line()), label, RUN, first=line()) if frame is None else frame)
 
 
-def _unpacking(source: Input, separator: str) -> Iterator[Callable[[], Rows]]:
-    """Functions that parse one piece each of a file that is unpacked meanwhile."""
-    blank, rest, wanted = separator.encode(), bytearray(), _PIECE + _LOOK
-    head = source.head[: source.head.rfind(b"\n") + 1]
-    plain = bool(head) and read_rows(_with_room(head, blank)) is not None
+def _read(lines: LineRange) -> Rows | None:
+    """Parse plain lines, as they are or made clean."""
+    found = read_rows(lines) if lines.separator else None
+    if found is None:
+        data = lines.data[lines.begin : lines.end]
+        even = tidy(data)
+        if even.count(b" ", 0, even.find(b"\n")) == RUN.least - 1:  # no tag, of which nothing is kept
+            even = even.replace(b"\n", b" -\n")
+        found = read_rows(_with_room(even, " ")) if even and even != data else None
+    return found
+
+
+def _streaming(source: Input, separator: str | None) -> Iterator[Callable[[], Rows]]:
+    """Functions that parse one piece each of what is unpacked, or comes from a pipe, meanwhile."""
+    rest, wanted, line = bytearray(), _PIECE + _LOOK, 1
+    begin, end = _first(source.head), source.head.rfind(b"\n") + 1
+    plain = begin < end and _read(_with_room(source.head[begin:end], separator)) is not None
+
+    def take(size: int) -> Callable[[], Rows]:
+        nonlocal line
+        lines, first = _with_room(bytes(memoryview(rest)[:size]), separator), line
+        del rest[:size]
+        line += lines.data.count(b"\n", lines.begin, lines.end)
+        return partial(_rows, source.label, lines, lambda: first, plain=plain)
+
     for piece in source.stream(len(source.head)):
-        rest += piece
+        rest += piece[begin:]
+        begin = 0
         if len(rest) < wanted:
             continue
-        end = _change(bytes(memoryview(rest)[_PIECE:]), blank)
-        if end is None:  # one query still: look again when there is much more of it
+        change = _change(bytes(memoryview(rest)[_PIECE:]))
+        if change is None:  # one query still: look again when there is much more of it
             check_size(len(rest), source.label)
             _refuse_long_line(rest, source.label)
             wanted = 2 * len(rest)
             continue
-        yield partial(_rows, _with_room(bytes(memoryview(rest)[: _PIECE + end]), blank), plain=plain)
-        del rest[: _PIECE + end]
+        yield take(_PIECE + change)
         wanted = _PIECE + _LOOK
     if rest:
-        yield partial(_rows, _with_room(bytes(rest), blank), plain=plain)
+        yield take(len(rest))
 
 
 def _refuse_long_line(rest: bytearray, label: str) -> None:
@@ -137,44 +174,35 @@ def _refuse_long_line(rest: bytearray, label: str) -> None:
         raise long_line(label)
 
 
-def _with_room(data: bytes, separator: bytes) -> LineRange:
+def _with_room(data: bytes, separator: str | None) -> LineRange:
     """Whole lines with room around them; the last line ends as the others do."""
     data = b"".join((_MARGIN, data, b"" if data.endswith(b"\n") else b"\n", _MARGIN))
-    return LineRange(data, MARGIN, len(data) - MARGIN, separator)
+    return LineRange(data, MARGIN, len(data) - MARGIN, (separator or "").encode())
 
 
-def _lines(source: Input, separator: str, start: int, end: int) -> LineRange:
+def _lines(source: Input, separator: str | None, start: int, end: int) -> LineRange:
     """Read some whole lines with the bytes around them; the last line of a file ends as the others do."""
     data = source.part(max(start - MARGIN, 0), end + MARGIN)
     begin = min(start, MARGIN)
     stop = begin + end - start
     if begin < MARGIN or len(data) < stop + MARGIN:
-        return _with_room(data[begin:stop], separator.encode())
-    return LineRange(data, begin, stop, separator.encode())
+        return _with_room(data[begin:stop], separator)
+    return LineRange(data, begin, stop, (separator or "").encode())
 
 
-def _scan_rows(data: bytes, separator: str) -> Rows:
-    """Scan what is clean but not plain: scores with an exponent, or with very many digits."""
-    # Polars would drop a byte order mark wherever a piece begins with one.
-    frame = None if data.startswith(b"\xef\xbb\xbf") else scan(BytesIO(data), separator, RUN)
-    if frame is None or uneven(data, separator):
-        raise Unclean
-    return Rows.of(frame)
-
-
-def _ends(source: Input, separator: bytes, start: int = 0) -> Iterator[tuple[int, int]]:
+def _ends(source: Input, start: int) -> Iterator[tuple[int, int]]:
     """Offsets at which pieces start and end."""
     while start < source.size:
-        end = _query_end(source, start + _PIECE, separator)
+        end = _query_end(source, start + _PIECE)
         yield start, end
         start = end
 
 
-def _query_end(source: Input, start: int, separator: bytes) -> int:
+def _query_end(source: Input, start: int) -> int:
     """Offset behind a line after `start` that is followed by one of another query."""
     look = _LOOK
     while start < source.size:
-        end = _change(source.part(start, start + look), separator)
+        end = _change(source.part(start, start + look))
         if end is not None:
             return start + end
         if start + look >= source.size:
@@ -183,19 +211,30 @@ def _query_end(source: Input, start: int, separator: bytes) -> int:
     return source.size
 
 
-def _change(window: bytes, separator: bytes) -> int | None:
+def _change(window: bytes) -> int | None:
     """Offset behind a line that is followed by one of another query; None if there is none."""
-    first, end = window.find(b"\n"), window.rfind(b"\n")
-    query = window[first + 1 : end].partition(separator)[0]
-    last = window.find(b"\n", window.rfind(b"\n" + query + separator, 0, end) + 1)
-    return last + 1 if query and 0 <= first < last < end else None
+    end = window.rfind(b"\n")
+    found = QUERY.search(window, 0, max(end, 0))
+    if found is None:
+        return None
+    alike = window.rfind(b"\n" + window[found.start(1) : found.end()], 0, end)
+    last = window.find(b"\n", alike + 1)
+    # Lines of the same query may be written with other blanks.
+    while (after := QUERY.match(window, last, end)) and after[2] == found[2]:
+        last = window.find(b"\n", after.end())
+    return None if after is None else last + 1
+
+
+def _first(head: bytes) -> int:
+    """Where lines begin: behind a byte order mark."""
+    return len(BOM) if head.startswith(BOM) else 0
 
 
 def separator_of(head: bytes, layout: Layout) -> str | None:
-    """Find the one character that separates the fields of every line we can see."""
-    if b"\r" in head or b"\0" in head or head.startswith(b"\xef\xbb\xbf"):
+    """Find the one character that separates the fields of every line we can see; None where there are others."""
+    if b"\r" in head or b"\0" in head:
         return None
-    lines = head.split(b"\n")[:-1] or [head]
+    lines = head.removeprefix(BOM).split(b"\n")[:-1] or [head.removeprefix(BOM)]
     for separator in (b" ", b"\t"):
         other = b"\t" if separator == b" " else b" "
         if lines and all(line.count(separator) == len(layout.fields) - 1 and other not in line for line in lines[:200]):

@@ -25,6 +25,11 @@ _PART = 1 << 23
 BLANKS = " \t\r\v\f"
 FIELD = r"[^ \t\r\x0b\x0c]+"
 _FIELD = re.compile(FIELD)
+# From the end of a line over empty lines and comments: the blanks before the next query, the query, and one behind it.
+QUERY = re.compile(rb"\n(?:[ \t\r\v\f]*(?:#[^\n]*)?\n)*([ \t\r\v\f]*)([^ \t\r\v\f\n#][^ \t\r\v\f\n]*)[ \t\r\v\f]")
+_SPACES = bytes.maketrans(BLANKS.encode(), b" " * len(BLANKS))
+_COMMENTS = re.compile(rb"^#[\x00-\x09\x0b-\x7f]*\n", re.MULTILINE)  # others may not be text
+_NEWLINE, _SPACE, _COMMENT = b"\n #"
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,23 @@ def fields_of(line: str) -> list[str]:
     return _FIELD.findall(line)
 
 
+def tidy(data: bytes) -> bytes:
+    """Whole lines with one space between fields and none around them, without empty lines and comments."""
+    end = b"" if data.endswith(b"\n") else b"\n"
+    text = np.frombuffer(b"".join((b"\n", data.translate(_SPACES), end)), np.uint8)
+    white = (text == _SPACE) | (text == _NEWLINE)
+    kept = np.ones(len(text), bool)
+    np.logical_not((text[:-1] == _SPACE) & white[1:], out=kept[:-1])
+    text = text[kept]
+    begin = np.flatnonzero(text[:-1] == _NEWLINE) + 1
+    first = text[begin]
+    empty = begin[(first == _SPACE) | (first == _NEWLINE)]
+    if len(empty):
+        text = np.delete(text, empty)
+    found = text[1:].tobytes()
+    return _COMMENTS.sub(b"", found) if (first == _COMMENT).any() or len(empty) else found
+
+
 def uneven(data: bytes, separator: str) -> bool:
     """Return whether separators repeat or vary, so that a field may be missing and a scan would go wrong.
 
@@ -61,9 +83,28 @@ def uneven(data: bytes, separator: str) -> bool:
     return len(data) > 1 and any(bool((half == both).any()) for half in halves)
 
 
-def any_uneven(source: Input, separator: str) -> bool:
-    """Look for uneven separators in the whole file, a part at a time."""
-    return any(uneven(source.part(at, at + _PART + 1), separator) for at in range(0, source.size, _PART))
+def any_uneven(source: Input, separator: str, layout: Layout) -> bool:
+    """Look for uneven separators, and for lines with more fields or fewer, in the whole file, a part at a time."""
+    before = 0
+    for at in range(0, source.size, _PART):
+        data = source.part(at, at + _PART + 1)
+        ends = count_ends(data[:_PART], separator, layout, before)
+        if ends is None or uneven(data, separator):
+            return True
+        before = ends
+    return before not in {0, len(layout.fields) - 1}
+
+
+def count_ends(data: bytes, separator: str, layout: Layout, before: int = 0) -> int | None:
+    """How many fields end behind the last line; None when a line has not as many as it should.
+
+    `before` is that number for what comes before. Polars leaves out the rest of a line that is too long.
+    """
+    text, fields = np.frombuffer(data, np.uint8), len(layout.fields)
+    ends = text[(text == ord(separator)) | (text == _NEWLINE)]
+    lines = np.flatnonzero(ends == _NEWLINE)
+    right = bool((lines == np.arange(1, len(lines) + 1) * fields - before - 1).all())
+    return before + len(ends) - fields * len(lines) if right else None
 
 
 def fields_read(layout: Layout) -> list[str]:
@@ -71,13 +112,17 @@ def fields_read(layout: Layout) -> list[str]:
     return [name for name in layout.fields if not name.startswith("_")]
 
 
+def schema_of(layout: Layout) -> dict[str, type[pl.DataType]]:
+    """The types of the fields."""
+    return {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
+
+
 def scan(place: BytesIO | Path, separator: str, layout: Layout, *, finite: bool = True) -> pl.DataFrame | None:
     """Scan clean lines; None when they are not clean, or where numbers must be `finite` and one is not."""
     if looks_packed(_first_bytes(place)):
         return None  # Polars would unpack it
-    schema = {name: pl.Float64 if name == layout.number else pl.String for name in layout.fields}
     try:
-        lines = pl.scan_csv(place, separator=separator, has_header=False, schema=schema, quote_char=None)
+        lines = pl.scan_csv(place, separator=separator, has_header=False, schema=schema_of(layout), quote_char=None)
         frame = lines.select(fields_read(layout)).collect(
             engine="in-memory" if isinstance(place, BytesIO) else "streaming"
         )

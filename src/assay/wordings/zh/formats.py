@@ -80,6 +80,8 @@ TEXTS = {
     "a whole number of {n} digits is too large": "{n} 位的整数过大",
     "the ids make no column: {reason}": "这些 ID 无法组成一列：{reason}",
     "the values of {name} make no column: {reason}": "{name} 的值无法组成一列：{reason}",
+    "more than {n} MB came through the pipe, and are needed a second time": "管道传来的数据超过 {n} MB，而且需要再读一遍",
+    "give it as a file, or a run with the rows of each query in one place": "请以文件形式提供，或把运行中每个查询的各行排在一起",
     "unpacks to more than {n} MB, which would have to be in memory": "解压后超过 {n} MB，且须全部放入内存",
     "most cells of its rows are missing": "各行的大多数单元格缺失",
     "remove blank lines, and give every row as many fields as the header": "请删除空行，并使每行的字段数与表头相同",
