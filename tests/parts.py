@@ -32,7 +32,9 @@ from assay.results.questions import QuestionPlan, QuestionStep
 from assay.results.reranker import RerankerEvaluation
 from assay.results.sets import PartOfSet, SetSplit
 from assay.results.trust import Bias, Calibration, Corrected, Noise, ScoreAgreement, Validation
+from assay.results.watch import OpenWindow, Watch, WatchMeasure, WatchValue, WatchWindow
 from assay.stats.agreement import Agreement, Confusion
+from assay.stats.alarms import plan_alarms
 from assay.stats.intervals import Interval
 from assay.stats.prediction_powered import PredictionPowered
 
@@ -303,6 +305,36 @@ def log_metrics() -> Record:
     return assay.log_metrics(log, ["any_click", "clicks", "thumbs"], by=["day", "variant"])
 
 
+def watch() -> Record:
+    """Four windows with two targets: one alert is over, one stands, and a measure has no values."""
+    windows = tuple(
+        WatchWindow(
+            f"2026-03-01T0{i}:00:00Z", f"2026-03-01T0{i + 1}:00:00Z", 40, 20,
+            (WatchValue("any_click", interval(0.25 if i in {0, 1} else 0.5)),
+             WatchValue("query_latency(p=95)", interval(900.0 if i > 1 else 400.0, 25.0), 1)),
+            set_aside=i, empty_before=i,
+        )
+        for i in range(4)
+    )  # fmt: skip
+    targets = {
+        "any_click": Target("any_click", 0.4),
+        "query_latency(p=95)": Target("query_latency(p=95)", 500, below=True, unit="ms"),
+    }
+    measures = [WatchMeasure(name, name, "query", target=targets[name], error=0.01, shift=0.05) for name in targets]
+    lacking = WatchMeasure(
+        "dwell",
+        "dwell",
+        "click",
+        target=Target("dwell", 10),
+        lacking=say("watch.lacking", measure="dwell", names=["click"]),
+    )
+    return Watch(
+        "events", (*measures, lacking), windows, plan_alarms(8766), 3600.0, 600.0, "<b>mine</b>",
+        (OpenWindow("2026-03-01T04:00:00Z", 12),), 200, {"late": 2, "unreadable": 1},
+        (say("watch.unwatched", names=["ndcg@10"], protocol="<b>mine</b>"),),
+    )  # fmt: skip
+
+
 def interleaving() -> Record:
     """Two systems against a control: one is preferred, one is not shown to be."""
     import polars as pl
@@ -391,6 +423,7 @@ SAMPLES_OF_PARTS: dict[str, Callable[[], Record]] = {
     "interleaved_lists": interleaved_lists,
     "interleaving": interleaving,
     "log_metrics": log_metrics,
+    "watch": watch,
     "judging": judging,
     "judging_plan": judging_plan,
     "log_sample": lambda: assay.sample_log(event_log(), 2, strata=["no_click", "zero_results", "new"]),

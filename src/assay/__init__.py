@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from assay.online.preferences import interleaving_test
     from assay.online.replay import replay
     from assay.online.user_table import user_table
+    from assay.online.watch import follow_log, watch_log
     from assay.report.plotting import plot
     from assay.report.show import show
     from assay.report.writing import write_report
@@ -145,6 +146,8 @@ _HOMES = {
     "Events": "assay.data.events",
     "write_queries": "assay.formats.queries",
     "log_metrics": "assay.online.log_metrics",
+    "follow_log": "assay.online.watch",
+    "watch_log": "assay.online.watch",
     "user_table": "assay.online.user_table",
     "make_questions": "assay.curation.questions",
     "estimate_questions": "assay.curation.questions",
@@ -256,6 +259,7 @@ __all__ = [
     "evaluate",
     "evaluate_reranker",
     "explain",
+    "follow_log",
     "fuse",
     "gate",
     "gate_application",
@@ -300,6 +304,7 @@ __all__ = [
     "tune_fusion",
     "user_table",
     "validate",
+    "watch_log",
     "write_events",
     "write_judgments",
     "write_lists",

@@ -435,7 +435,37 @@ def labels(place):
     return read_label_log(place)
 
 
+def watch_journal():
+    """The journal of a watch with a closed window and an open one."""
+    with TemporaryDirectory() as tmp:
+        place = Path(tmp) / "log.jsonl"
+        place.write_bytes(jsonl(EVENTS))
+        assay.watch_log(place, measures="any_click", state=Path(tmp) / "state")
+        return (Path(tmp) / "state" / "journal").read_bytes()
+
+
+def watch_state(place):
+    """Open the state of a watch whose journal this is, as the next run does."""
+    folder = place.parent / "state"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shutil.copy(place, folder / "journal")
+    (place.parent / "empty.jsonl").touch()
+    try:
+        return assay.watch_log(place.parent / "empty.jsonl", measures="any_click", state=folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+def watch(place):
+    """Watch an event log."""
+    folder = place.parent / "watched"
+    shutil.rmtree(folder, ignore_errors=True)
+    return assay.watch_log(place, measures="any_click", state=folder)
+
+
 READERS = {
+    "watch-journal": (watch_journal(), [watch_state]),
     "labels.jsonl": (labels_log(), [labels]),
     "folder-manifest.json": (MANIFEST_OF_SCORES, [score_folder]),
     "folder-part.parquet": (PART_OF_SCORES, [score_folder]),
@@ -477,12 +507,12 @@ READERS = {
     "labels.json": (b'{"a": "first", "b": "second"}', [lambda place: read_labels(str(place))]),
     "shown.csv": (csv([{"item_id": "ab"[i % 2], "position": 1 + i % 3, "click": i % 2, "propensity_score": 0.5, "query": "tea"} for i in range(6)]), [replay]),
     "shown.ndjson": (jsonl(SHOWN), [replay, assay.interleaving_test, lambda place: replay(place, {"q": ["a"]})]),
-    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check, use_log]),
+    "ubi.ndjson": (jsonl(EVENTS), [events, events_with_attributes, check, use_log, watch]),
     "ubi.ndjson.gz": (gzip.compress(jsonl(EVENTS), 1), [events]),
     "ubi.json": (b"[" + jsonl(EVENTS[1:]).strip().replace(b"\n", b",") + b"]", [events]),
-    "clicks.csv": (csv(CLICKS), [events, check]),
+    "clicks.csv": (csv(CLICKS), [events, check, watch]),
     "log.csv": (csv(LOG), [use_log]),
-    "clicks.jsonl": (jsonl(CLICKS), [events, check]),
+    "clicks.jsonl": (jsonl(CLICKS), [events, check, watch]),
     "clicks.parquet": (parquet(CLICKS, compression="uncompressed"), [events, check]),
     "nested.parquet": (parquet([one for one in EVENTS[1:] if "_source" not in one]), [events, events_with_attributes]),
     "set-set.json": (manifest_of_set(), [use_set]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.cli import log_judgments, log_metrics, log_sample
+from assay.cli import log_judgments, log_metrics, log_sample, log_watch
 from assay.cli.commands import group
 
 _EXAMPLES = ("assay log metrics events.jsonl --by day,variant",)
@@ -17,3 +17,4 @@ def command() -> None:
 command.add_command(log_metrics.command)
 command.add_command(log_judgments.command)
 command.add_command(log_sample.command)
+command.add_command(log_watch.command)

@@ -7,6 +7,7 @@ apart and put together afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Mapping  # noqa: TC003 - a codec reads the types of records
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from assay.data.ratings import Scale, has_scale
 from assay.lazy import pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from assay.data.events import Events
 
 CLICK, IMPRESSION = "click", "impression"
@@ -52,6 +51,17 @@ class Holdings:
         if dot:
             return column in self.columns.get(action, ())
         return name in self.actions or any(name in found for found in self.columns.values())
+
+    def __or__(self, other: Holdings) -> Holdings:
+        """What two parts of a log hold together."""
+        actions = {
+            name: self.actions.get(name, 0) + other.actions.get(name, 0) for name in (*self.actions, *other.actions)
+        }
+        columns = {
+            name: self.columns.get(name, frozenset()) | other.columns.get(name, frozenset())
+            for name in (*self.columns, *other.columns)
+        }
+        return Holdings(actions, columns, self.scales | other.scales, self.unknown + other.unknown)
 
     def lacks(self, needs: tuple[str, ...]) -> list[str]:
         """Name what is missing of `needs`; "a|b": one of them will do."""

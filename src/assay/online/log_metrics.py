@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -44,11 +45,13 @@ def log_metrics(
     by: Sequence[str] | str = (),
     timezone: str = "UTC",
     confidence_level: float = 0.95,
+    holdings: Holdings | None = None,
 ) -> LogMetrics:
     """Compute measures of an event log, for the whole or `by` day, variant, experiment and attributes of the log.
 
     Without measures, all that the log holds what they need for. Intervals take users as independent of each other
-    (sessions, or requests, where a log has no users). Days are those of requests in the time zone.
+    (sessions, or requests, where a log has no users). Days are those of requests in the time zone. Where the events are
+    a part of a log, `holdings` say what all of it holds: a part without clicks then has a rate of 0, and not none.
 
     >>> import assay, polars as pl
     >>> rows = {"query_id": ["1", "1", "2"], "user": ["ann", "ann", "bob"], "action": ["query", "click", "query"]}
@@ -59,8 +62,13 @@ def log_metrics(
     check_share(confidence_level, "confidence_level")
     groups = [part.strip() for part in by.split(",") if part.strip()] if isinstance(by, str) else list(by)
     events = open_log(events, [name for name in groups if name not in OWN_GROUPS])
-    holdings = look_through(events)
-    if not holdings.actions.get(QUERY):
+    own = look_through(events)
+    holdings = (
+        own
+        if holdings is None
+        else replace(holdings, actions={**dict.fromkeys(holdings.actions, 0), **own.actions}, unknown=own.unknown)
+    )
+    if not own.actions.get(QUERY):
         raise UsageError(say("the log has no requests (rows of the action query): no measure has anything to count"))
     asked = [parse(one) for one in split_measures(measures)]
     wanted = asked or [one for one in map(parse, EVENTS) if not find_lacking(one, holdings)]

@@ -20,6 +20,7 @@ _TONES: dict[str, Tone] = {
     "supported": "good", "partly": "warn", "unsupported": "bad",
     "pays": "good", "loses": "bad", "open": "warn",
     "ship": "good", "do_not_ship": "bad", "keep_running": "warn", "invalid": "bad", "holds": "good", "broken": "bad",
+    "watch_alert": "bad", "watch_past": "warn", "watch_met": "good",
     "shown": "good", "right": "good", "wrong": "bad",
 }  # fmt: skip
 

@@ -81,6 +81,21 @@ def open_log(log: Events | Places, attributes: Sequence[str] = ()) -> Events:
     return log if isinstance(log, Events) else read_events(log, attributes=attributes)
 
 
+def read_rows(place: str | os.PathLike[str], lines: bytes | None = None) -> FileRows:
+    """The rows of one file as they are, not yet checked against each other; of `lines` of it, if they are given.
+
+    `clean` checks the rows of a log. Lines are JSON; a file of another format is read as a whole.
+    """
+    source, asked = Input.at(place), Selection({}, ())
+    return _read_file(source, asked) if lines is None else _read_lines(source, asked, [(1, lines)])
+
+
+def grows_by_lines(place: str | os.PathLike[str]) -> bool:
+    """Return whether a file is JSON lines, to which lines may be added while it is read."""
+    source = Input.at(place)
+    return not source.is_packed and kind_of(source) in {"json", "jsonl"} and not is_list(source)
+
+
 @dataclass(frozen=True)
 class Selection:
     """How files are read: names of columns, and attributes that become columns."""

@@ -1,0 +1,99 @@
+"""`assay log watch`: windows of a growing log against targets, and the alerts that stand."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from assay.cli import inputs, language, options
+from assay.cli.commands import command as make_command
+from assay.cli.options import Output
+from assay.cli.parameters import NUMBER, POSITIVE, add_argument, add_option, option, takes
+from assay.cli.places import OUTPUT
+
+if TYPE_CHECKING:
+    from assay.results.watch import Watch
+
+_EXAMPLES = (
+    "assay log watch logs/ --protocol rerank --once",
+    "assay log watch events.jsonl --at-most zero_results=0.05 --at-most 'query_latency(p=95)=800'",
+    "assay log watch events.jsonl --window 1d --lateness 2h --at-least any_click=0.4 --once --report watch.html",
+)
+
+
+@dataclass(frozen=True)
+class Watching:
+    """What is watched, and how."""
+
+    protocol: str | None = option("--protocol", metavar="NAME|FILE", section="watching")
+    at_least: tuple[str, ...] = option(
+        "--at-least", default=(), multiple=True, metavar="MEASURE=VALUE", section="watching"
+    )
+    at_most: tuple[str, ...] = option(
+        "--at-most", default=(), multiple=True, metavar="MEASURE=VALUE", section="watching"
+    )
+    window: str = option("--window", default="1h", show_default=True, metavar="DURATION", section="watching")
+    lateness: str = option("--lateness", default="10m", show_default=True, metavar="DURATION", section="watching")
+    false_alarms: float = option("--false-alarms", default=1.0, show_default=True, type=NUMBER, section="watching")
+    in_a_row: int | None = option("--in-a-row", type=POSITIVE, section="watching")
+    state: str | None = option("--state", type=OUTPUT, metavar="DIR", section="watching")
+
+    def more(self, measures: tuple[str, ...]) -> dict[str, Any]:
+        """The arguments of `watch_log`."""
+        return {
+            "protocol": self.protocol,
+            "measures": measures,
+            "at_least": options.numbers(self.at_least, "--at-least"),
+            "at_most": options.numbers(self.at_most, "--at-most"),
+            "window": self.window,
+            "lateness": self.lateness,
+            "false_alarms": self.false_alarms,
+            "in_a_row": self.in_a_row,
+            "state": self.state,
+        }
+
+
+@make_command("watch", _EXAMPLES, wording="log.watch")
+@add_argument("events", nargs=-1, required=True, metavar="EVENTS...")
+@options.measures
+@add_option("--once", is_flag=True)
+@add_option("--pause", default=5.0, show_default=True, type=NUMBER)
+@takes(watching=Watching, out=Output)
+def command(
+    *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching, out: Output
+) -> None:
+    """Read what is there, and print; or follow, and print what is new."""
+    from assay.online.watch import follow_log, watch_log
+
+    out.check()
+    more = watching.more(measures)
+    if once:
+        found = watch_log(list(events), **more)
+        _print(found, out)
+        sys.exit(1 if found.standing else 0)
+    gc.enable()  # this process is not short-lived
+    for found in follow_log(list(events), pause=pause, **more):
+        _print(found, out)
+
+
+def _print(found: Watch, out: Output) -> None:
+    """Print what was found, and write its file and its page."""
+    from assay.cli.reporting import write_fresh
+    from assay.formats.results import to_json
+    from assay.report.document import write
+    from assay.report.tables import exact_table
+    from assay.report.views import watch as view
+    from assay.results.result import make_result
+
+    result = make_result(found, command=inputs.command_line(), warnings=found.warnings)
+
+    def as_text(kind: str) -> str:
+        if kind == "json":
+            return to_json(result)
+        rows: Any = found.to_rows() if kind == "csv" else ()
+        return write([exact_table(rows, 2)] if rows else view.table(found), kind, language.current())
+
+    out.emit(as_text)
+    write_fresh(result, out.report)

@@ -1,0 +1,98 @@
+"""`watch_log`: windows of a log that grows, held against targets, with alerts whose false alarms are budgeted."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import UsageError
+from assay.messages import say
+from assay.online.watching.feeds import EventFeed
+from assay.online.watching.settings import plan_watch
+from assay.online.watching.state import WatchState
+from assay.online.watching.watcher import Watcher
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping, Sequence
+
+    from assay.data.protocol import Protocol
+    from assay.formats.events.reading import Places
+    from assay.measures import Measure
+    from assay.online.watching.settings import WatchSettings
+    from assay.results.watch import Watch
+
+_SUFFIX = ".assay-watch"
+
+
+def watch_log(
+    log: Places,
+    *,
+    protocol: str | Protocol | None = None,
+    measures: Sequence[str | Measure] | str = (),
+    at_least: Mapping[str, float] | None = None,
+    at_most: Mapping[str, float] | None = None,
+    window: str = "1h",
+    lateness: str = "10m",
+    false_alarms: float = 1.0,
+    in_a_row: int | None = None,
+    state: str | os.PathLike[str] | None = None,
+) -> Watch:
+    r"""Read what is new in a log, close the windows of event time that are over, and say which alerts stand.
+
+    The log is a file, several, or folders: UBI in JSON lines, to which lines may be added between two calls, Parquet or
+    CSV. Targets are those of a `protocol` that a log can be held against, and limits of your own (`at_least`,
+    `at_most`). An alert begins when the intervals of several windows in a row are past a target; `false_alarms` is how
+    many may be expected in a year for each measure with a target. A window is closed when the log has gone on for
+    `lateness` after its end, or that much time has passed. What was counted is kept in the folder `state`
+    (beside the log unless given), so that the next call counts only what is new.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> line = '{"query_id": "%d", "client_id": "u%d", "user_query": "tea", "timestamp": "2025-01-01T00:%02d:00Z"}\n'
+    >>> _ = Path("ubi.ndjson").write_text("".join(line % (i, i, i) for i in range(60)))
+    >>> found = assay.watch_log("ubi.ndjson", measures="query_latency")
+    >>> [(one.start, one.requests) for one in found.windows]
+    [('2025-01-01T00:00:00Z', 60)]
+    """
+    settings = plan_watch(
+        protocol=protocol, measures=measures, at_least=at_least, at_most=at_most, window=window, lateness=lateness,
+        false_alarms=false_alarms, in_a_row=in_a_row,
+    )  # fmt: skip
+    with closing(open_watch(log, settings, state)) as watcher:
+        return watcher.catch_up()
+
+
+def follow_log(
+    log: Places, *, state: str | os.PathLike[str] | None = None, pause: float = 5.0, **more: Any
+) -> Generator[Watch, None, None]:
+    r"""Watch a log for ever: yields what was found at first, and again whenever windows were closed.
+
+    `more` are the arguments of `watch_log`; files are looked at again after a `pause` in seconds.
+
+    >>> import assay
+    >>> from pathlib import Path
+    >>> line = '{"query_id": "%d", "client_id": "u%d", "user_query": "tea", "timestamp": "2025-01-01T0%d:00:00Z"}\n'
+    >>> _ = Path("ubi.ndjson").write_text("".join(line % (i, i, i) for i in range(4)))
+    >>> following = assay.follow_log("ubi.ndjson")
+    >>> len(next(following).windows)  # the last two are still open
+    2
+    >>> following.close()
+    """
+    with closing(open_watch(log, plan_watch(**more), state)) as watcher:
+        yield from watcher.follow(pause)
+
+
+def open_watch(log: Places, settings: WatchSettings, state: str | os.PathLike[str] | None = None) -> Watcher:
+    """Open the state of a watch, or begin one; it has to be closed."""
+    places = tuple(os.fspath(one) for one in ([log] if isinstance(log, (str, os.PathLike)) else log))
+    if not places:
+        raise UsageError(say("no event log is given"))
+    folder = Path(state) if state is not None else Path(places[0] + _SUFFIX)
+    opened = WatchState.open(folder, settings.lasting, "events")
+    try:
+        return Watcher(places, settings, EventFeed(round(settings.width * 1_000_000)), opened)
+    except BaseException:
+        opened.close()
+        raise

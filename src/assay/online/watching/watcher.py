@@ -1,0 +1,169 @@
+"""Reading what is new, closing the windows that are over, and saying what was found."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assay.data.requests import look_through
+from assay.messages import say
+from assay.online.watching.feeds import is_read, last_write, list_files, refuse_missing
+from assay.online.watching.measuring import describe_measures, measure_window, tell_time
+from assay.online.watching.state import Reading
+from assay.results.watch import OpenWindow, Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from assay.online.watching.feeds import EventFeed, Piece
+    from assay.online.watching.settings import WatchSettings
+    from assay.online.watching.state import WatchState
+
+_MICRO = 1_000_000
+_MANY_PARTS = 32  # files of one window after which they are put together
+
+
+def read_clock() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+@dataclass
+class Watcher:
+    """Watches files with a state on disk; `clock` says what time it is, in microseconds."""
+
+    places: tuple[str, ...]
+    settings: WatchSettings
+    feed: EventFeed
+    state: WatchState
+    clock: Callable[[], int] = read_clock
+
+    def __post_init__(self) -> None:
+        refuse_missing(self.places)
+
+    def close(self) -> None:
+        """Let others use the state."""
+        self.state.close()
+
+    def catch_up(self) -> Watch:
+        """Read all that is new, and close the windows that are over: by the clock, too, as nothing more is there."""
+        while self.step():
+            pass
+        self._close_until(self.clock() - self._lateness)
+        return self.tell()
+
+    def follow(self, pause: float = 5.0) -> Iterator[Watch]:
+        """Read on for ever, and say what was found whenever windows were closed."""
+        told = -1
+        while True:
+            more = self.step()
+            if not more and self._is_quiet(list_files(self.places)):
+                self._close_until(self.clock() - self._lateness)
+            if len(self.state.closed) != told and not more:
+                told = len(self.state.closed)
+                yield self.tell()
+            if not more:
+                time.sleep(pause)
+
+    def step(self) -> bool:
+        """Read a piece of the file that is furthest behind, and close the windows that are over; False: nothing new."""
+        self._close_until(self._watermark(list_files(self.places)))
+        files = list_files(self.places)
+        for path in sorted(files, key=lambda one: self._reading(one).latest or 0):
+            reading = self._reading(path)
+            piece = self.feed.read(path, reading.position, self.clock())
+            if piece is not None:
+                self._take(path, reading, piece)
+                self._close_until(self._watermark(files))
+                return True
+        return False
+
+    def tell(self) -> Watch:
+        """What was found so far."""
+        state, settings = self.state, self.settings
+        left = {name: n for name, n in state.counts.items() if n and name != "rows"}
+        width = round(settings.width * _MICRO)
+        return Watch(
+            state.kind,  # type: ignore[arg-type]
+            describe_measures(settings, state.closed),
+            tuple(state.closed),
+            settings.rule,
+            settings.width,
+            settings.lateness,
+            settings.protocol,
+            tuple(OpenWindow(tell_time(one * width), state.sizes[one]) for one in sorted(state.rows)),
+            state.counts["rows"],
+            left,
+            self._warnings(),
+        )
+
+    def _warnings(self) -> tuple[str, ...]:
+        unwatched = self.settings.unwatched
+        found = [say("watch.unwatched", names=list(unwatched), protocol=self.settings.protocol)] if unwatched else []
+        return tuple(found)
+
+    @property
+    def _lateness(self) -> int:
+        return round(self.settings.lateness * _MICRO)
+
+    def _reading(self, path: Path) -> Reading:
+        return self.state.readings.get(str(path)) or Reading()
+
+    def _take(self, path: Path, reading: Reading, piece: Piece) -> None:
+        """Keep the rows of a piece by window, and let them count together with how far the file was read."""
+        state = self.state
+        known = [one for one in (reading.latest, piece.latest) if one is not None]
+        state.readings[str(path)] = Reading(piece.position, max(known, default=None))
+        state.counts.update({name: n for name, n in piece.left_out.items() if n})
+        for window, rows in piece.rows.items():
+            if state.through is not None and window <= state.through:
+                state.counts["late"] += len(rows)
+                continue
+            state.counts["rows"] += len(rows)
+            state.sizes[window] += len(rows)
+            name = state.name_rows(window, self.feed.suffix)
+            before = state.rows.get(window, [])
+            parts = [] if len(before) < _MANY_PARTS else [state.place(one) for one in before]
+            self.feed.save(self.feed.join(parts, rows), state.place(name))
+            state.rows[window] = [name] if parts else [*before, name]
+        state.commit()
+
+    def _watermark(self, files: Sequence[Path]) -> int | None:
+        """The time before which no rows are expected: that of the file that is furthest behind, less the lateness.
+
+        A file that has not been written to for longer than the lateness holds nothing up.
+        """
+        times = [self._reading(path).latest for path in files if not self._is_quiet([path])]
+        held = [one for one in times if one is not None]
+        if len(held) < len(times):
+            return None
+        if not held:
+            held = [one.latest for one in self.state.readings.values() if one.latest is not None]
+            return max(held) - self._lateness if held else None
+        return min(held) - self._lateness
+
+    def _is_quiet(self, files: Sequence[Path]) -> bool:
+        """Whether files are read to their ends, and were not written to for longer than the lateness."""
+        since = self.clock() - max(self._lateness, _MICRO)
+        return all(is_read(path, self._reading(path).position) and last_write(path) < since for path in files)
+
+    def _close_until(self, watermark: int | None) -> None:
+        """Close the windows that end at a time or before it, in order."""
+        if watermark is None:
+            return
+        width = round(self.settings.width * _MICRO)
+        for window in sorted(self.state.rows):
+            if (window + 1) * width > watermark:
+                break
+            self._close(window)
+
+    def _close(self, window: int) -> None:
+        state = self.state
+        parts = [[state.place(name) for name in state.rows.get(one, ())] for one in (window, window + 1)]
+        content = self.feed.load(window, *parts)
+        empty = 0 if state.through is None else window - state.through - 1
+        state.holdings |= look_through(content.events)
+        made = measure_window(content, self.settings, window, holdings=state.holdings, empty_before=empty)
+        state.close_window(window, made)

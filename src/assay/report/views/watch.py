@@ -1,0 +1,186 @@
+"""What watching a log looks like: alerts, the last window against its targets, and the windows before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assay.messages import Said, ends, say
+from assay.report.blocks import Block, Chart, Lines, Point, Verdict
+from assay.report.intervals import between
+from assay.report.marks import tone
+from assay.report.tables import Cell, Table
+from assay.report.views.diagnosis import goal
+
+if TYPE_CHECKING:
+    from assay.results.watch import Alert, Watch, WatchMeasure, WatchWindow
+    from assay.stats.intervals import Interval
+
+_RECENT = 12  # windows in the table of a terminal
+_COLUMNS = 5  # measures beside each other there
+_ALERTS = 8
+
+
+def line(found: Watch) -> Verdict:
+    """Whether an alert stands."""
+    n = len(found.windows)
+    if found.standing:
+        names = list(dict.fromkeys(one.measure for one in found.standing))
+        return Verdict(say("watch.standing", n=len(found.standing), names=names, windows=n), "bad")
+    if not n:
+        return Verdict(say("watch.no_windows", rows=found.rows))
+    if not found.watched:
+        return Verdict(say("watch.no_targets", windows=n))
+    return Verdict(say("watch.quiet", windows=n, measures=len(found.watched)), "good")
+
+
+def table(found: Watch) -> list[Block]:
+    """The verdict, alerts, the last window, the windows before it, and what the alerts are worth."""
+    blocks: list[Block] = [line(found)]
+    if found.alerts:
+        blocks.append(alerts(found, _ALERTS))
+    if found.windows:
+        blocks.append(last_window(found))
+    if len(found.windows) > 1 and found.watched:
+        blocks.append(history(found, found.windows[-_RECENT:], found.watched[:_COLUMNS]))
+    return [*blocks, Lines(tuple(_notes(found)), listed=True)]
+
+
+def page(found: Watch, place: int = 0) -> list[Block]:
+    """The same with all windows, and a picture of every measure that has a target."""
+    charts = [
+        _chart(found, one, f"{place}-{i}") for i, one in enumerate(found.watched) if len(found.history(one.label)) > 1
+    ]
+    blocks: list[Block] = [line(found)]
+    blocks += [alerts(found)] if found.alerts else []
+    blocks += [last_window(found)] if found.windows else []
+    blocks += charts
+    blocks += [history(found, found.windows, found.watched)] if len(found.windows) > 1 and found.watched else []
+    return [*blocks, Lines(tuple(_notes(found)), listed=True)]
+
+
+def alerts(found: Watch, most: int | None = None) -> Table:
+    """One row per alert, those that stand first."""
+    headers = (
+        say("column.measure"), say("column.target"), say("column.since"), say("column.until"), say("column.windows"),
+        say("column.value"), _interval(found),
+    )  # fmt: skip
+    return Table(headers, tuple(map(_alert, found.alerts[:most])), caption=say("watch.alerts"), texts=(1, 2, 3))
+
+
+def _alert(one: Alert) -> tuple[str | Cell, ...]:
+    until = say("watch.stands") if one.until is None else _clock(one.until)
+    return (
+        one.measure, goal(one.target, one.target.target), _clock(one.since),
+        Cell(until, tone="bad" if one.stands else ""), str(one.windows), _value(one.value.interval.estimate),
+        _between(one.value.interval),
+    )  # fmt: skip
+
+
+def last_window(found: Watch) -> Table:
+    """Every measure of the window that was closed last."""
+    window = found.windows[-1]
+    headers = (
+        say("column.measure"), say("column.value"), _interval(found), say("column.target"), say("column.standing"),
+        say("column.shift"),
+    )  # fmt: skip
+    shown = [one for one in found.measures if window.value(one.label) is not None]
+    rows = tuple(_measure(found, window, one) for one in sorted(shown, key=lambda one: one.target is None))
+    caption = say("watch.last", window=_span(window), requests=window.requests, users=window.users)
+    return Table(headers, rows, caption=caption, texts=(3, 4))
+
+
+def _measure(found: Watch, window: WatchWindow, one: WatchMeasure) -> tuple[str | Cell, ...]:
+    value = window.value(one.label)
+    assert value is not None
+    standing = found.standing_of(window, one)
+    return (
+        one.label,
+        _value(value.interval.estimate),
+        _between(value.interval),
+        "" if one.target is None else goal(one.target, one.target.target),
+        "" if standing == "none" else Cell(say(f"watch.is_{standing}"), tone=tone(f"watch_{standing}")),
+        "" if one.shift is None else _value(one.shift),
+    )
+
+
+def history(found: Watch, windows: tuple[WatchWindow, ...], measures: tuple[WatchMeasure, ...]) -> Table:
+    """One row per window with the measures that have targets."""
+    headers = (say("column.window"), say("column.requests"), *(one.label for one in measures))
+    rows = [
+        [Cell(_clock(window.start)), Cell(f"{window.requests:,}"), *(_cell(found, window, one) for one in measures)]
+        for window in windows
+    ]
+    return Table(headers, tuple(map(tuple, rows)), caption=say("watch.windows", n=len(windows)))
+
+
+def _cell(found: Watch, window: WatchWindow, one: WatchMeasure) -> Cell:
+    value = window.value(one.label)
+    standing = found.standing_of(window, one)
+    mark = {"alert": "!", "past": "*"}.get(standing, "")
+    return Cell("" if value is None else _value(value.interval.estimate), mark, tone=tone(f"watch_{standing}"))
+
+
+def _notes(found: Watch) -> list[Said | str]:
+    rule, level = found.rule, found.rule.confidence_level
+    notes: list[Said | str] = []
+    if found.watched:
+        notes.append(say("watch.rule", run=rule.run, level=1 - rule.level, interval=level))
+        notes.append(say("watch.budget", expected=rule.expected, days=found.period_days, measures=len(found.watched),
+                         total=rule.expected * len(found.watched)))  # fmt: skip
+        notes.append(say("watch.shift", delay=rule.delay))
+        notes.append(say("watch.marks"))
+    notes += [one.lacking for one in found.watched if one.lacking]
+    notes += [say(f"watch.left_{name}", n=n) for name, n in found.left_out.items() if n]
+    aside = sum(one.set_aside for one in found.windows)
+    notes += [say("watch.set_aside", n=aside)] if aside else []
+    if found.open:
+        notes.append(say("watch.open", n=len(found.open), rows=sum(one.rows for one in found.open),
+                         start=_clock(found.open[0].start)))  # fmt: skip
+    return [*notes, *found.warnings]
+
+
+def _chart(found: Watch, one: WatchMeasure, place: str) -> Chart:
+    """A measure by window, with its target as a second curve."""
+    assert one.target is not None
+    numbers = {window.start: float(i + 1) for i, window in enumerate(found.windows)}
+    seen = found.history(one.label)
+    points = [
+        Point(numbers[window.start], of.estimate, of.low, of.high, series=one.label)
+        for window, value in seen
+        if (of := value.interval).estimate is not None
+    ]
+    limit = [
+        Point(numbers[window.start], one.target.target, series=say("column.target"))
+        for window, _ in (seen[0], seen[-1])
+    ]
+    table = history(found, found.windows, (one,))
+    title = say("watch.by_window", measure=one.label)
+    axis = say("axis.windows", first=_clock(found.windows[0].start))
+    return Chart(f"watch-{place}", "curves", title, axis, one.label, (*points, *limit), table)
+
+
+def _interval(found: Watch) -> Said:
+    return say("column.interval", level=found.rule.confidence_level)
+
+
+def _between(of: Interval) -> str:
+    return ends(of.low, of.high, _form(of.estimate)) or between(of)
+
+
+def _value(value: float | None) -> str:
+    return "" if value is None else format(value, _form(value))
+
+
+def _form(value: float | None) -> str:
+    """Four decimals as elsewhere, fewer where values are large, such as milliseconds."""
+    return ".4f" if value is None or abs(value) < 10 else ".1f" if abs(value) < 100 else ".0f"  # noqa: PLR2004
+
+
+def _clock(text: str) -> str:
+    """A time to the minute."""
+    return text[:16].replace("T", " ")
+
+
+def _span(window: WatchWindow) -> str:
+    same = window.start[:10] == window.end[:10]
+    return f"{_clock(window.start)} - {_clock(window.end)[11 if same else 0 :]} UTC"
