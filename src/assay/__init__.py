@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from assay.errors import AssayError, InputError, NotComparable, UnknownName, UsageError
     from assay.formats.events.reading import read_events
     from assay.formats.events.writing import write_events
+    from assay.formats.monitoring import write_monitoring
     from assay.formats.queries import write_queries
     from assay.formats.reading import read_judgments, read_records, read_run
     from assay.formats.samples import read_samples
@@ -148,6 +149,7 @@ _HOMES = {
     "log_metrics": "assay.online.log_metrics",
     "follow_log": "assay.online.watch",
     "watch_log": "assay.online.watch",
+    "write_monitoring": "assay.formats.monitoring",
     "user_table": "assay.online.user_table",
     "make_questions": "assay.curation.questions",
     "estimate_questions": "assay.curation.questions",
@@ -308,6 +310,7 @@ __all__ = [
     "write_events",
     "write_judgments",
     "write_lists",
+    "write_monitoring",
     "write_pool",
     "write_queries",
     "write_report",

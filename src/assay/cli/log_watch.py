@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _EXAMPLES = (
     "assay log watch logs/ --protocol rerank --once",
     "assay log watch events.jsonl --at-most zero_results=0.05 --at-most 'query_latency(p=95)=800'",
+    "assay log watch logs/ --protocol rerank --prometheus assay.prom --rules assay.yml --dashboard assay.json",
     "assay log watch events.jsonl --window 1d --lateness 2h --at-least any_click=0.4 --once --report watch.html",
 )
 
@@ -55,26 +56,50 @@ class Watching:
         }
 
 
+@dataclass(frozen=True)
+class Monitoring:
+    """Files for monitoring systems."""
+
+    prometheus: str | None = option("--prometheus", type=OUTPUT, metavar="FILE", section="monitoring")
+    rules: str | None = option("--rules", type=OUTPUT, metavar="FILE", section="monitoring")
+    dashboard: str | None = option("--dashboard", type=OUTPUT, metavar="FILE", section="monitoring")
+
+    def check(self) -> None:
+        """Refuse files that cannot be written, before anything is read."""
+        for place in (self.prometheus, self.rules, self.dashboard):
+            options.check_folder(place)
+
+    def write(self, found: Watch) -> None:
+        """Write them."""
+        from assay.formats.monitoring import write_monitoring
+
+        write_monitoring(found, prometheus=self.prometheus, rules=self.rules, dashboard=self.dashboard)
+
+
 @make_command("watch", _EXAMPLES, wording="log.watch")
 @add_argument("events", nargs=-1, required=True, metavar="EVENTS...")
 @options.measures
 @add_option("--once", is_flag=True)
 @add_option("--pause", default=5.0, show_default=True, type=NUMBER)
-@takes(watching=Watching, out=Output)
+@takes(watching=Watching, monitoring=Monitoring, out=Output)
 def command(
-    *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching, out: Output
-) -> None:
+    *, events: tuple[str, ...], measures: tuple[str, ...], once: bool, pause: float, watching: Watching,
+    monitoring: Monitoring, out: Output,
+) -> None:  # fmt: skip
     """Read what is there, and print; or follow, and print what is new."""
     from assay.online.watch import follow_log, watch_log
 
     out.check()
+    monitoring.check()
     more = watching.more(measures)
     if once:
         found = watch_log(list(events), **more)
+        monitoring.write(found)
         _print(found, out)
         sys.exit(1 if found.standing else 0)
     gc.enable()  # this process is not short-lived
     for found in follow_log(list(events), pause=pause, **more):
+        monitoring.write(found)
         _print(found, out)
 
 

@@ -154,6 +154,15 @@ class Watch(Record):
         """The windows that have a value of a measure, with it."""
         return [(window, value) for window in self.windows if (value := window.value(measure)) is not None]
 
+    def windows_past(self, measure: str) -> int:
+        """How many windows in a row, up to the last that has a value, are past the target of a measure."""
+        target, n = self.measure(measure).target, 0
+        for _, value in reversed(self.history(measure)):
+            if target is None or not value.is_past(target):
+                break
+            n += 1
+        return n
+
     def standing_of(self, window: WatchWindow, measure: WatchMeasure) -> Standing:
         """Where a measure of a window stands against its target."""
         value = window.value(measure.label)

@@ -50,5 +50,9 @@ TEXTS = {
     "option.log.watch.state": "Folder in which is kept what was counted; beside the first file unless given.",
     "option.log.watch.once": "Read what is there now and stop; exit code 1 if an alert stands.",
     "option.log.watch.pause": "Seconds after which files are looked at again.",
+    "option.log.watch.prometheus": "Write the last window for Prometheus's textfile collector.",
+    "option.log.watch.rules": "Write alert rules for Prometheus, made from the same targets.",
+    "option.log.watch.dashboard": "Write a dashboard of Grafana, made from the same targets.",
+    "help.section.monitoring": "Monitoring",
     "help.section.watching": "Watching",
 }

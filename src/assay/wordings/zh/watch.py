@@ -50,6 +50,10 @@ TEXTS = {
     "option.log.watch.state": "保存已计入内容的文件夹；默认在第一个文件旁边。",
     "option.log.watch.once": "只读取现有内容，然后结束；有未解除的告警时退出码为 1。",
     "option.log.watch.pause": "隔多少秒再次查看文件。",
+    "option.log.watch.prometheus": "为 Prometheus 的 textfile 收集器写出最近的窗口。",
+    "option.log.watch.rules": "写出 Prometheus 告警规则，由同样的目标值生成。",
+    "option.log.watch.dashboard": "写出 Grafana 仪表盘，由同样的目标值生成。",
+    "help.section.monitoring": "监控系统",
     "help.section.watching": "监测",
     # Errors
     "{n:g} false alarms in {windows:g} windows: expected more than none, and fewer than windows": "{windows:g} 个窗口中误报 {n:g} 次：应大于 0 且少于窗口数",
