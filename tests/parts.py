@@ -329,7 +329,7 @@ def watch() -> Record:
         lacking=say("watch.lacking", measure="dwell", names=["click"]),
     )
     return Watch(
-        "events", (*measures, lacking), windows, plan_alarms(8766), 3600.0, 600.0, "<b>mine</b>",
+        "events", (*measures, lacking), windows, plan_alarms(8766), 3600.0, 600.0, "<b>mine</b>", 24,
         (OpenWindow("2026-03-01T04:00:00Z", 12),), 200, {"late": 2, "unreadable": 1},
         (say("watch.unwatched", names=["ndcg@10"], protocol="<b>mine</b>"),),
     )  # fmt: skip

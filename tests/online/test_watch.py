@@ -264,3 +264,44 @@ def test_the_command_exits_with_1_while_an_alert_stands(tmp_path):
 
 def _seconds(line):
     return datetime.fromisoformat(line["timestamp"]).timestamp()
+
+
+def test_queries_that_become_longer_and_of_another_language_are_an_alert_of_drift(tmp_path):
+    """Seven windows as before, two as these, then others: the first of the new row is past, the second completes it."""
+    lines = make_lines(12, 120)
+    for line in lines:
+        if "user_query" in line and int(line["query_id"][1:].split("-")[0]) > 8:
+            line["user_query"] = "哪一种绿茶在早上喝最好，怎么泡"
+    found = assay.watch_log(write_lines(tmp_path / "log.jsonl", lines), measures="any_click", baseline=7)
+    standing = {one.measure: one for one in found.standing}
+    assert set(standing) == {"psi(query_length)", "psi(language)"}
+    assert {(one.first[11:13], one.since[11:13]) for one in standing.values()} == {("09", "10")}
+    assert [window.value("psi(language)") is None for window in found.windows] == [True] * 7 + [False] * 5
+    without = assay.watch_log(tmp_path / "log.jsonl", measures="any_click", drift=0, state=tmp_path / "state")
+    assert without.watched == ()
+
+
+def test_lists_of_canary_queries_that_change_are_an_alert(tmp_path):
+    """Rank-biased overlap as `assay.rbo` has it, against the first list of every query."""
+    lists = {hour: ["a", "b", "c"] if hour < 4 else ["c", "x", "a"] for hour in range(8)}
+    lines = [
+        {"query_id": f"{hour}{text}", "client_id": "probe", "user_query": text, "query_response_hit_ids": found,
+         "timestamp": (START + timedelta(hours=hour, minutes=i)).isoformat()}
+        for hour, found in lists.items() for i, text in enumerate(f"query {n}" for n in range(25))
+    ]  # fmt: skip
+    canary = sorted({line["user_query"] for line in lines})
+    found = assay.watch_log(write_lines(tmp_path / "log.jsonl", lines), canary=canary, drift=0)
+    values = [value.interval.estimate for _, value in found.history("canary_rbo")]
+    expected = assay.rbo({"q": lists[0]}, {"q": lists[7]})["q"]
+    assert values == pytest.approx([1.0] * 3 + [expected] * 4)
+    assert [(one.measure, one.first[11:13]) for one in found.standing] == [("canary_rbo", "04")]
+
+
+def test_a_watch_that_begins_anew_has_the_baseline_of_before(tmp_path):
+    lines = [one for one in make_lines(10) if "user_query" in one]
+    whole = assay.watch_log(write_lines(tmp_path / "whole.jsonl", lines), measures="zero_results", baseline=7)
+    for hours in (4, 8, 10):
+        part = [one for one in lines if one["timestamp"] < (START + timedelta(hours=hours)).isoformat()]
+        found = assay.watch_log(write_lines(tmp_path / "log.jsonl", part), measures="zero_results", baseline=7)
+    assert numbers(found) == numbers(whole)
+    assert whole.windows[-1].value("psi(query_length)") is not None

@@ -39,6 +39,9 @@ class Watching:
     lateness: str = option("--lateness", default="10m", show_default=True, metavar="DURATION", section="watching")
     false_alarms: float = option("--false-alarms", default=1.0, show_default=True, type=NUMBER, section="watching")
     in_a_row: int | None = option("--in-a-row", type=POSITIVE, section="watching")
+    drift: float = option("--drift", default=0.25, show_default=True, type=NUMBER, section="watching")
+    baseline: int | None = option("--baseline", type=POSITIVE, section="watching")
+    canary: str | None = option("--canary", metavar="FILE", section="watching")
     state: str | None = option("--state", type=OUTPUT, metavar="DIR", section="watching")
 
     def more(self, measures: tuple[str, ...]) -> dict[str, Any]:
@@ -52,8 +55,17 @@ class Watching:
             "lateness": self.lateness,
             "false_alarms": self.false_alarms,
             "in_a_row": self.in_a_row,
+            "drift": self.drift,
+            "baseline": self.baseline,
+            "canary": self._canary(),
             "state": self.state,
         }
+
+    def _canary(self) -> list[str]:
+        """The texts of the canary queries."""
+        from assay.formats.queries import read_queries
+
+        return [] if self.canary is None else list(read_queries(self.canary).texts().values())
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,9 @@ def watch_log(
     lateness: str = "10m",
     false_alarms: float = 1.0,
     in_a_row: int | None = None,
+    drift: float = 0.25,
+    baseline: int | None = None,
+    canary: Sequence[str] = (),
     state: str | os.PathLike[str] | None = None,
 ) -> Watch:
     r"""Read what is new in a log, close the windows of event time that are over, and say which alerts stand.
@@ -48,6 +51,10 @@ def watch_log(
     `lateness` after its end, or that much time has passed. What was counted is kept in the folder `state`
     (beside the log unless given), so that the next call counts only what is new.
 
+    What is asked and found may drift: the stability index of every window against the first ones, as many as `baseline`
+    says (a day, at least seven), should stay below `drift` (0: none is looked at). The lists of `canary` queries, named
+    by their texts, should stay as they were at first.
+
     >>> import assay
     >>> from pathlib import Path
     >>> line = '{"query_id": "%d", "client_id": "u%d", "user_query": "tea", "timestamp": "2025-01-01T00:%02d:00Z"}\n'
@@ -58,7 +65,7 @@ def watch_log(
     """
     settings = plan_watch(
         protocol=protocol, measures=measures, at_least=at_least, at_most=at_most, window=window, lateness=lateness,
-        false_alarms=false_alarms, in_a_row=in_a_row,
+        false_alarms=false_alarms, in_a_row=in_a_row, drift=drift, baseline=baseline, canary=canary,
     )  # fmt: skip
     with closing(open_watch(log, settings, state)) as watcher:
         return watcher.catch_up()

@@ -118,6 +118,7 @@ class Watch(Record):
     width_s: float
     lateness_s: float
     protocol: str = ""
+    baseline: int = 0
     open: tuple[OpenWindow, ...] = ()
     rows: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -17,13 +19,17 @@ from assay.stats.alarms import detectable_shift
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from assay.data.protocol import Target
     from assay.data.requests import Holdings
     from assay.measures import Measure
     from assay.online.watching.feeds import Content
     from assay.online.watching.settings import WatchSettings
-    from assay.stats.intervals import Interval
+    from assay.stats.alarms import AlarmRule
+    from assay.stats.intervals import Bounds, Interval
 
 _MICRO = 1_000_000
+_CLOSE = 1e-9
+_STEPS = 60
 
 
 def tell_time(micros: int) -> str:
@@ -32,8 +38,9 @@ def tell_time(micros: int) -> str:
 
 
 def measure_window(
-    content: Content, settings: WatchSettings, index: int, *, holdings: Holdings, empty_before: int = 0
-) -> WatchWindow:
+    content: Content, settings: WatchSettings, index: int, *, holdings: Holdings, drift: Sequence[WatchValue] = (),
+    empty_before: int = 0,
+) -> WatchWindow:  # fmt: skip
     """The measures of a window whose requests are a log of its own; `holdings` are those of all windows so far."""
     width = round(settings.width * _MICRO)
     try:
@@ -42,13 +49,13 @@ def measure_window(
         )
     except UsageError:  # it has no requests
         found = None
-    values = () if found is None else (WatchValue(one.measure, one.interval, one.left_out) for one in found.values)
+    values = [] if found is None else [WatchValue(one.measure, one.interval, one.left_out) for one in found.values]
     return WatchWindow(
         tell_time(index * width),
         tell_time((index + 1) * width),
         0 if found is None else found.queries,
         0 if found is None else found.users,
-        tuple(one for one in values if one.interval.estimate is not None),
+        tuple(one for one in (*values, *drift) if one.interval.estimate is not None),
         content.set_aside,
         empty_before,
     )
@@ -56,23 +63,76 @@ def measure_window(
 
 def describe_measures(settings: WatchSettings, windows: Sequence[WatchWindow]) -> tuple[WatchMeasure, ...]:
     """What is known of every measure after some windows: its target, how it varies, and which shift would be found."""
-    return tuple(_describe(one, settings, windows) for one in settings.measures)
+    own = [_describe_measure(one, settings, windows) for one in settings.measures]
+    drifts = [
+        _describe(WatchMeasure(label, label, "query", target.below, target), settings, windows, (0.0, math.inf))
+        for label, target in settings.drift.items()
+    ]
+    return (*own, *(one for one in drifts if one.error is not None))
 
 
-def _describe(measure: Measure, settings: WatchSettings, windows: Sequence[WatchWindow]) -> WatchMeasure:
+def _describe_measure(measure: Measure, settings: WatchSettings, windows: Sequence[WatchWindow]) -> WatchMeasure:
     label, spec = measure.label, measure.spec
-    seen = [value.interval for window in windows if (value := window.value(label)) is not None]
-    error, target = usual_error(seen), settings.targets.get(label)
-    return WatchMeasure(
-        label,
-        str(measure),
-        str(spec.unit),
-        spec.lower_is_better,
-        target,
-        error,
-        None if error is None or target is None else detectable_shift(settings.rule, error),
-        say("watch.lacking", measure=label, names=list(spec.needs)) if windows and not seen else "",
-    )
+    seen = any(window.value(label) is not None for window in windows)
+    lacking = "" if seen or not windows else say("watch.lacking", measure=label, names=list(spec.needs))
+    target = settings.targets.get(label)
+    made = WatchMeasure(label, str(measure), str(spec.unit), spec.lower_is_better, target, lacking=lacking)
+    return _describe(made, settings, windows, measure.bounds)
+
+
+def _describe(
+    of: WatchMeasure, settings: WatchSettings, windows: Sequence[WatchWindow], bounds: Bounds
+) -> WatchMeasure:
+    """Add how the values of a measure vary, and which shift is found."""
+    seen = [value.interval for window in windows if (value := window.value(of.label)) is not None]
+    error = usual_error(seen)
+    if error is None or of.target is None:
+        return replace(of, error=error)
+    spread = Spread.of(seen, error, bounds, index=of.label in settings.drift and of.target.below)
+    return replace(of, error=error, shift=find_shift(settings.rule, spread, of.target))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The standard error of a window's estimate as it depends on the truth: `usual` is what was seen around `value`."""
+
+    usual: float
+    value: float
+    n: float
+    bounds: Bounds
+    index: bool = False
+
+    @classmethod
+    def of(cls, seen: Sequence[Interval], error: float, bounds: Bounds, *, index: bool) -> Spread:
+        """What the intervals of many windows say."""
+        value = float(np.median([one.estimate for one in seen if one.estimate is not None]))
+        return cls(error, value, float(np.median([one.n for one in seen])), bounds, index)
+
+    def at(self, truth: float) -> float:
+        """Of shares as of counts, of stability indices as of chi-square, of others in proportion to the truth."""
+        if self.index:
+            return math.sqrt(self.usual**2 + 4 * truth / self.n)
+        low, high = self.bounds
+        if math.isfinite(high):
+            least = (high - low) / (self.n + 2)
+            usual = min(max(self.value, low + least), high - least)
+            return self.usual * math.sqrt((truth - low) * (high - truth) / ((usual - low) * (high - usual)))
+        return self.usual * max(truth / self.value, 1.0) if self.value > 0 else self.usual
+
+
+def find_shift(rule: AlarmRule, spread: Spread, target: Target) -> float | None:
+    """How far past a target a truth has to be to be found within the delay; None where no truth is found so."""
+    factor, sign = detectable_shift(rule, 1.0), 1 if target.below else -1
+    low, high = 0.0, abs((spread.bounds[1] if target.below else spread.bounds[0]) - target.target)
+    if not math.isfinite(high):
+        high = 100 * (factor * spread.usual + abs(target.target))
+    if factor * spread.at(target.target + sign * high * (1 - _CLOSE)) > high:
+        return None
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        found = factor * spread.at(target.target + sign * middle) <= middle
+        low, high = (low, middle) if found else (middle, high)
+    return high
 
 
 def usual_error(seen: Iterable[Interval]) -> float | None:
@@ -87,5 +147,5 @@ def _error(of: Interval) -> float | None:
         return None
     share = 0.5 + of.confidence_level / 2
     quantile = float(stdtrit(of.n - 1, share)) if of.method == "delta" else float(ndtri(share))
-    reaches = [abs(end - of.estimate) for end in (of.low, of.high) if end is not None]
-    return float(np.mean(reaches)) / quantile
+    reaches = [abs(end - of.estimate) for end in (of.low, of.high) if end]  # a bound at 0 cuts the low end off
+    return float(np.mean(reaches)) / quantile if reaches else None

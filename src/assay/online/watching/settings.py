@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assay.analysis.protocols import load_protocol
@@ -38,9 +38,23 @@ def read_duration(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+CANARY = "canary_rbo"
+_ASPECTS = ("query_length", "language", "top_score", "score_gap", "source")  # what may drift
+_LEAST_BASELINE = 7  # windows
+
+
+def label_drift(aspect: str) -> str:
+    """The name of the measure of one thing that may drift."""
+    return f"psi({aspect})"
+
+
 @dataclass(frozen=True)
 class WatchSettings:
-    """How a log is watched; durations are in seconds."""
+    """How a log is watched; durations are in seconds.
+
+    `drift` are the targets of what may drift from the first windows, as many as `baseline` says; `canary` are the texts
+    of queries whose lists should stay as they were.
+    """
 
     width: float
     lateness: float
@@ -49,6 +63,9 @@ class WatchSettings:
     unwatched: tuple[str, ...]
     rule: AlarmRule
     protocol: str = ""
+    drift: Mapping[str, Target] = field(default_factory=dict)
+    baseline: int = _LEAST_BASELINE
+    canary: frozenset[str] = frozenset()
 
     @property
     def lasting(self) -> dict[str, Any]:
@@ -58,6 +75,8 @@ class WatchSettings:
             "lateness": self.lateness,
             "level": round(self.rule.level, 12),
             "measures": sorted(one.label for one in self.measures),
+            "baseline": self.baseline,
+            "canary": sorted(self.canary),
         }
 
 
@@ -71,6 +90,10 @@ def plan_watch(
     lateness: str | float = "10m",
     false_alarms: float = 1.0,
     in_a_row: int | None = None,
+    drift: float = 0.25,
+    baseline: int | None = None,
+    canary: Sequence[str] = (),
+    canary_overlap: float = 0.9,
 ) -> WatchSettings:
     """Check what was asked for, and set the rule of alarms so that its budget holds.
 
@@ -88,9 +111,15 @@ def plan_watch(
         one.check_subject("events")
     labels = {one.label for one in asked}
     extra = [parse(label) for label in targets if label not in labels]
+    if drift < 0:
+        raise UsageError(say("the stability index is not below 0, and so is no target for it"))
+    drifts = {label_drift(one): Target(label_drift(one), drift, below=True) for one in _ASPECTS if drift > 0}
+    lists = {CANARY: Target(CANARY, canary_overlap)} if canary else {}
     return WatchSettings(
         width, late, (*asked, *extra), targets, unwatched,
         plan_alarms(_YEAR / width, false_alarms=false_alarms, run=in_a_row), "" if rules is None else str(rules),
+        {**drifts, **lists}, baseline or max(_LEAST_BASELINE, round(_UNITS["d"] / width)),
+        frozenset(text.strip() for text in canary),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from assay.errors import InputError, UsageError, cause
 from assay.formats.growing import Position
 from assay.formats.journal import add_entry, read_journal, write_journal
 from assay.messages import say
+from assay.online.watching.drifting import Baseline
 from assay.results.watch import WatchWindow
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class WatchState:
     counts: Counter[str] = field(default_factory=Counter)
     closed: list[WatchWindow] = field(default_factory=list)
     holdings: Holdings = field(default_factory=lambda: Holdings({}, {}))
+    baseline: Baseline = field(default_factory=Baseline)
     through: int | None = None
     number: int = 0
     entries: int = 0
@@ -92,9 +94,11 @@ class WatchState:
         self._add(self._commit_entry())
         self._remove_unnamed()
 
-    def close_window(self, window: int, found: WatchWindow) -> None:
+    def close_window(self, window: int, found: WatchWindow, baseline: Baseline) -> None:
         """Make a closed window count, and forget its rows."""
-        self._add(self._window_entry(window, found))
+        grown = {} if baseline is self.baseline else {"baseline": msgspec.to_builtins(baseline)}
+        self.baseline = baseline
+        self._add({**self._window_entry(window, found), **grown})
         self._take_window(window, found)
         self._remove_unnamed()
 
@@ -113,6 +117,8 @@ class WatchState:
     def _shorten(self) -> None:
         """Write the journal anew, without the entries that later ones replaced."""
         windows = [self._window_entry(self.through or 0, one) for one in self.closed]
+        if windows:
+            windows[-1]["baseline"] = msgspec.to_builtins(self.baseline)
         entries = [self._start_entry(), *windows, self._commit_entry()]
         write_journal(self.journal, entries)
         self.entries = len(entries)
@@ -150,6 +156,8 @@ class WatchState:
         self._check_start(entries[0])
         for entry in entries[1:]:
             if entry["entry"] == "window":
+                if "baseline" in entry:
+                    self.baseline = msgspec.convert(entry["baseline"], Baseline)
                 self.holdings = msgspec.convert(entry["holdings"], Holdings)
                 self._take_window(entry["through"], msgspec.convert(entry["window"], WatchWindow))
             else:

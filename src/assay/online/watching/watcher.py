@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assay.data.requests import look_through
 from assay.messages import say
+from assay.online.watching.drifting import find_drift
 from assay.online.watching.feeds import is_read, last_write, list_files, refuse_missing
 from assay.online.watching.measuring import describe_measures, measure_window, tell_time
 from assay.online.watching.state import Reading
@@ -93,6 +94,7 @@ class Watcher:
             settings.width,
             settings.lateness,
             settings.protocol,
+            state.baseline.windows if state.baseline.counts or state.baseline.lists else 0,
             tuple(OpenWindow(tell_time(one * width), state.sizes[one]) for one in sorted(state.rows)),
             state.counts["rows"],
             left,
@@ -165,5 +167,6 @@ class Watcher:
         content = self.feed.load(window, *parts)
         empty = 0 if state.through is None else window - state.through - 1
         state.holdings |= look_through(content.events)
-        made = measure_window(content, self.settings, window, holdings=state.holdings, empty_before=empty)
-        state.close_window(window, made)
+        drift, baseline = find_drift(content.events, self.settings, state.baseline)
+        made = measure_window(content, self.settings, window, holdings=state.holdings, drift=drift, empty_before=empty)
+        state.close_window(window, made, baseline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.messages import Said, ends, say
@@ -129,6 +130,7 @@ def _notes(found: Watch) -> list[Said | str]:
                          total=rule.expected * len(found.watched)))  # fmt: skip
         notes.append(say("watch.shift", delay=rule.delay))
         notes.append(say("watch.marks"))
+        notes += [say("watch.drift", n=found.baseline)] if found.baseline else []
     notes += [one.lacking for one in found.watched if one.lacking]
     notes += [say(f"watch.left_{name}", n=n) for name, n in found.left_out.items() if n]
     aside = sum(one.set_aside for one in found.windows)
@@ -153,7 +155,7 @@ def _chart(found: Watch, one: WatchMeasure, place: str) -> Chart:
         Point(numbers[window.start], one.target.target, series=say("column.target"))
         for window, _ in (seen[0], seen[-1])
     ]
-    table = history(found, found.windows, (one,))
+    table = replace(history(found, found.windows, (one,)), caption="")
     title = say("watch.by_window", measure=one.label)
     axis = say("axis.windows", first=_clock(found.windows[0].start))
     return Chart(f"watch-{place}", "curves", title, axis, one.label, (*points, *limit), table)

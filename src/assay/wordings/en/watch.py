@@ -54,5 +54,9 @@ TEXTS = {
     "option.log.watch.rules": "Write alert rules for Prometheus, made from the same targets.",
     "option.log.watch.dashboard": "Write a dashboard of Grafana, made from the same targets.",
     "help.section.monitoring": "Monitoring",
+    "option.log.watch.drift": "Stability index (PSI) against the first windows that should not be passed: of the length and language of queries, scores, sources of results; 0 for none.",
+    "option.log.watch.baseline": "How many windows at the beginning are compared with; a day of them, at least seven, unless given.",
+    "option.log.watch.canary": "Queries whose results should stay as they were at first (query_id, text).",
+    "watch.drift": "psi: the stability index of a window against the first {n}, which are taken as they are; .25 is usually called a major change. canary_rbo: how like the first lists of the canary queries those of the window are, 1 for equal ones",
     "help.section.watching": "Watching",
 }

@@ -54,8 +54,13 @@ TEXTS = {
     "option.log.watch.rules": "写出 Prometheus 告警规则，由同样的目标值生成。",
     "option.log.watch.dashboard": "写出 Grafana 仪表盘，由同样的目标值生成。",
     "help.section.monitoring": "监控系统",
+    "option.log.watch.drift": "相对最初窗口的群体稳定性指数（PSI）的上限：查询长度与语言、得分、结果来源；0 表示不检验。",
+    "option.log.watch.baseline": "以最初多少个窗口为基准；默认为一天的窗口数，至少七个。",
+    "option.log.watch.canary": "其结果应保持不变的查询（query_id, text）。",
+    "watch.drift": "psi：窗口相对最初 {n} 个窗口的群体稳定性指数，基准按原样采用；通常 0.25 视为重大变化。canary_rbo：窗口中金丝雀查询的结果列表与最初列表的相似度，相同时为 1",
     "help.section.watching": "监测",
     # Errors
+    "the stability index is not below 0, and so is no target for it": "稳定性指数不小于 0，目标值也不能小于 0",
     "{n:g} false alarms in {windows:g} windows: expected more than none, and fewer than windows": "{windows:g} 个窗口中误报 {n:g} 次：应大于 0 且少于窗口数",
     "{n} windows in a row: expected 1 to {most}": "连续 {n} 个窗口：应为 1 到 {most}",
     "a row of {run} windows is not complete within {n}": "{n} 个窗口之内凑不齐连续 {run} 个窗口",
