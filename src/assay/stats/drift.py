@@ -53,8 +53,9 @@ def stability_interval(
 
 
 def _shares(counts: Floats) -> Floats:
-    found: Floats = np.maximum((counts + _ADDED) / (counts + _ADDED).sum(), _LEAST)
-    return found / found.sum()
+    kept = np.maximum((counts + _ADDED) / (counts + _ADDED).sum(), _LEAST)
+    found: Floats = kept / kept.sum()
+    return found
 
 
 def group_numbers(baseline: Mapping[int, int], others: Iterable[int] = (), *, groups: int = 10) -> list[set[int]]:
