@@ -21,7 +21,7 @@ TEXTS = {
     "watch.shift": "shift found: a truth so far past the target is an alert within {delay} windows in 90 of 100 cases, at the requests and the spread that were seen",
     "watch.marks": "! belongs to an alert; * the interval is past the target, but the row is not complete",
     "watch.lacking": "no window has values of {measure}, which needs {names:and}",
-    "watch.left_late": "{n:,} {n:row|rows} came after {n:its window was|their windows were} closed, and {n:is|are} not counted: a longer --lateness waits for more",
+    "watch.left_late": "{n:,} {n:row|rows} came after {n:its window was|their windows were} closed, and {n:is|are} not counted (assay log watch ... --lateness waits longer)",
     "watch.left_no_time": "{n:,} {n:row has|rows have} no time, and {n:belongs|belong} to no window",
     "watch.left_unreadable": "{n:,} {n:line is|lines are} not understood, and not counted",
     "watch.left_restarted": "{n:,} {n:file was|files were} replaced or cut short, and read from the beginning",

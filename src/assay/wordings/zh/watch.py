@@ -21,7 +21,7 @@ TEXTS = {
     "watch.shift": "可发现的偏移：按已观察到的请求数与离散程度，真实值越过目标这么多时，有 90% 的机会在 {delay} 个窗口内告警",
     "watch.marks": "! 属于某条告警；* 置信区间已越过目标，但连续窗口数还不够",
     "watch.lacking": "没有任何窗口能计算 {measure}，它需要 {names:and}",
-    "watch.left_late": "有 {n:,} 行在所属窗口关闭之后才到达，未计入：增大 --lateness 可等待更久",
+    "watch.left_late": "有 {n:,} 行在所属窗口关闭之后才到达，未计入（assay log watch ... --lateness 可等待更久）",
     "watch.left_no_time": "有 {n:,} 行没有时间，不属于任何窗口",
     "watch.left_unreadable": "有 {n:,} 行无法识别，未计入",
     "watch.left_restarted": "有 {n:,} 个文件被替换或截短，已从头读取",
